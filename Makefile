@@ -1,0 +1,50 @@
+# make demo   set everything up, run the rolling eggs, write pictures to demo/
+# make test   set everything up, run every check
+# make bench  set everything up, run the benchmarks
+# make clean  remove the environment and everything that was generated
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PINS := setup.cfg pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DELETE_ON_ERROR:
+.PHONY: demo test bench clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python -m examples.rolling_eggs --out demo
+
+test: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/made.stamp:
+	@command -v $(PYTHON) >/dev/null || { echo "screwbond needs Python 3.11 or newer, and there is no '$(PYTHON)' here." \
+	  "Install one, or name it: make PYTHON=/path/to/python3.13" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "screwbond needs Python 3.11 or newer; '$(PYTHON)' is" \
+	  "`$(PYTHON) -V 2>&1`. Name a newer one: make PYTHON=/path/to/python3.13" >&2; exit 1; }
+	@echo "making the environment $(VENV) with `$(PYTHON) -V`"
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu: apt install python3-venv" >&2; \
+	  rm -rf $(VENV); exit 1; }
+	@touch $@
+
+$(VENV)/demo.stamp: $(VENV)/made.stamp $(PINS)
+	@echo "installing screwbond and what its pictures need (about a minute the first time)"
+	@$(PIP) install -c constraints.txt -e ".[viz]"
+	@touch $@
+
+# The development environment contains the demo's, so both are up to date after it.
+$(VENV)/dev.stamp: $(VENV)/made.stamp $(PINS)
+	@echo "installing screwbond and what its tests need (about a minute the first time)"
+	@$(PIP) install -c constraints.txt -e ".[dev]"
+	@touch $(VENV)/demo.stamp $@

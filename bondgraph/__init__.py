@@ -1,0 +1,74 @@
+"""Screw bond graphs: compose physical systems as graphs of bonds, scalar to 6-D, and compile them.
+
+A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts the equations and makes machine code;
+`simulate` runs it with events and an energy ledger.
+"""
+
+from bondgraph.causality import Causality, assign_causality
+from bondgraph.compile import Compiled, compile_model, simulate
+from bondgraph.domains import DOMAINS, Domain
+from bondgraph.errors import ModelError, Problem, RunError, ScrewbondError
+from bondgraph.graph.builder import Graph
+from bondgraph.graph.elements import (
+    GY,
+    J0,
+    J1,
+    MGY,
+    MTF,
+    TF,
+    X0,
+    X1,
+    Block,
+    C,
+    Element,
+    EulerJunction,
+    I,
+    Port,
+    R,
+    Se,
+    Sf,
+)
+from bondgraph.graph.laws import Automaton, Parameter, StateSpec, Transition
+from bondgraph.graph.model import Bond, Model
+from bondgraph.ops import Op
+from bondgraph.passes.pipeline import equations
+
+__all__ = [
+    "DOMAINS",
+    "GY",
+    "J0",
+    "J1",
+    "MGY",
+    "MTF",
+    "TF",
+    "X0",
+    "X1",
+    "Automaton",
+    "Block",
+    "Bond",
+    "C",
+    "Causality",
+    "Compiled",
+    "Domain",
+    "Element",
+    "EulerJunction",
+    "Graph",
+    "I",
+    "Model",
+    "ModelError",
+    "Op",
+    "Parameter",
+    "Port",
+    "Problem",
+    "R",
+    "RunError",
+    "ScrewbondError",
+    "Se",
+    "Sf",
+    "StateSpec",
+    "Transition",
+    "assign_causality",
+    "compile_model",
+    "equations",
+    "simulate",
+]

@@ -1,0 +1,177 @@
+"""Causality: Model -> which end of every bond sets its effort (sequential causality assignment, SCAP).
+
+All components of a vector bond share one stroke. Order: elements with only one causality, then storages in integral
+causality, then resistors, then what is left; each choice is propagated before the next, and taken back where it leads
+nowhere (which a ring of junctions can do).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from bondgraph.conflict import describe, describe_dead_end
+from bondgraph.errors import Problem, raise_if_any
+from bondgraph.graph.laws import Gyrator, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
+from bondgraph.graph.model import Bond, Model
+from bondgraph.strokes import Clash, Strokes
+
+FREE = "a free choice"
+_MAX_RETRACTIONS = 2000
+
+
+@dataclass(frozen=True)
+class Causality:
+    """Strokes of all bonds, and the storages that could not have integral causality."""
+
+    effort_into_head: Mapping[str, bool]
+    """Bond -> True: the tail sets the effort and the causal stroke is at the head."""
+    derivative: tuple[str, ...]
+    """Storages in derivative causality."""
+    chosen: tuple[str, ...]
+    """Bonds whose stroke was a free choice (a sign of algebraic loops)."""
+    forced_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Storage in derivative causality -> the elements that decide its effort or flow for it."""
+
+    def effort_into(self, bond: Bond, element: str) -> bool:
+        """Whether the element receives the effort on this bond (and so sets its flow)."""
+        return self.effort_into_head[bond.name] == (bond.head.element == element)
+
+    def report(self) -> str:
+        """Strokes and what follows from them, for reading."""
+        lines = [
+            f"{name}: effort {'into head' if into else 'into tail'}" for name, into in self.effort_into_head.items()
+        ]
+        lines.append("derivative causality: " + (", ".join(self.derivative) or "none"))
+        lines += [f"  {path} follows {', '.join(others)}" for path, others in self.forced_by.items()]
+        lines.append("free choices: " + (", ".join(self.chosen) or "none"))
+        return "\n".join(lines)
+
+
+def assign_causality(model: Model) -> Causality:
+    """Assign causality or raise `ModelError` (E203) that names the elements in conflict and a cure, for every conflict."""
+    strokes = Strokes(model, lambda path: ordered_bonds(model, path))
+    problems: dict[str, Problem] = {}
+    for path, bond, into_element in _fixed(model):
+        if path in problems:
+            continue
+        try:
+            strokes.assign(strokes.index[bond.name], into_element == (bond.head.element == path), path)
+        except Clash as clash:
+            problems[path] = describe(model, strokes, clash)
+    raise_if_any(model.name, list(problems.values()))
+    wishes = [
+        *((strokes.index[bond.name], into == (bond.head.element == path), path) for path, bond, into in _storages(model)),
+        *((strokes.index[bond.name], True, FREE) for bond in _resistors_then_rest(model)),
+    ]
+    forced_by, chosen = _search(model, strokes, wishes)
+    derivative = {by: None for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
+    return Causality(
+        {bond.name: bool(into) for bond, into in zip(model.bonds, strokes.into_head, strict=True)},
+        tuple(derivative),
+        tuple(model.bonds[i].name for i in chosen),
+        {path: forced_by.get(path, ()) for path in derivative},
+    )
+
+
+@dataclass
+class _Choice:
+    """A stroke that nothing demanded: which wish it served, and how much was decided before it."""
+
+    wish: int
+    mark: int
+    other: bool = False
+    """Whether the stroke that was wished for has been tried and taken back."""
+
+
+def _search(
+    model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]
+) -> tuple[dict[str, tuple[str, ...]], list[int]]:
+    """Fulfil the wishes in their order as far as possible; returns who denied which storage, and the free choices."""
+    forced_by: dict[str, tuple[str, ...]] = {}
+    choices: list[_Choice] = []
+    retractions, at = 0, 0
+    while at < len(wishes):
+        i, wanted, by = wishes[at]
+        known = strokes.into_head[i]
+        if known is not None:
+            if known != wanted and by != FREE:
+                forced_by[by] = _others(strokes.roots((i,)), by)
+            at += 1
+            continue
+        choice = _Choice(at, len(strokes.trail))
+        while True:
+            i, wanted, by = wishes[choice.wish]
+            try:
+                strokes.assign(i, wanted != choice.other, by)
+                break
+            except Clash as clash:
+                if not choice.other:
+                    if by != FREE:
+                        bonds = [j for group in clash.groups if not isinstance(group, str) for j in group]
+                        forced_by[by] = _others(strokes.roots(bonds), by)
+                    choice.other = True
+                    continue
+                retractions += 1
+                while choices and choices[-1].other:
+                    choices.pop()
+                if not choices or retractions > _MAX_RETRACTIONS:
+                    raise_if_any(model.name, [describe_dead_end(model, strokes, clash)])
+                choice = choices.pop()
+                choice.other = True
+                strokes.undo(choice.mark)
+        choices.append(choice)
+        at = choice.wish + 1
+    return forced_by, [wishes[c.wish][0] for c in choices if wishes[c.wish][2] == FREE]
+
+
+def _others(paths: tuple[str, ...], by: str) -> tuple[str, ...]:
+    return tuple(path for path in paths if path not in (by, FREE))
+
+
+# --- what each kind of element asks for ------------------------------------------------------------------------------
+
+
+def ordered_bonds(model: Model, path: str) -> tuple[Bond, ...]:
+    """Bonds of an element in the order of its ports."""
+    bonds, element = model.bonds_at(path), model.elements[path]
+    if len(bonds) < 2 or isinstance(element.law, Junction):
+        return bonds
+    names = [port.name for port in element.ports]
+
+    def place(bond: Bond) -> int:
+        return min(names.index(end.port) for end in bond.ends if end.element == path)
+
+    return tuple(sorted(bonds, key=place))
+
+
+def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
+    """(element, bond, effort into the element) for elements with only one causality."""
+    for path, element in model.elements.items():
+        law, bonds = element.law, ordered_bonds(model, path)
+        if isinstance(law, Source):
+            yield path, bonds[0], element.kind == "Sf"
+        elif isinstance(law, SkewGyrator):
+            yield path, bonds[0], False
+        elif isinstance(law, Resistor) and (law.effort is None or law.flow is None):
+            yield path, bonds[0], law.effort is None
+        elif isinstance(law, Transformer) and not law.invertible:
+            yield path, bonds[0], False
+            yield path, bonds[1], True
+        elif isinstance(law, Gyrator) and not law.invertible:
+            yield path, bonds[0], False
+            yield path, bonds[1], False
+
+
+def _storages(model: Model) -> Iterator[tuple[str, Bond, bool]]:
+    for path, element in model.elements.items():
+        if isinstance(element.law, Storage):
+            for bond in ordered_bonds(model, path):
+                yield path, bond, element.kind == "I"
+
+
+def _resistors_then_rest(model: Model) -> Iterator[Bond]:
+    for path, element in model.elements.items():
+        if isinstance(element.law, Resistor):
+            yield from model.bonds_at(path)
+    yield from model.bonds

@@ -1,0 +1,366 @@
+"""Compilation: Model -> Compiled, with every statement traced once on a tape and turned into kernels.
+
+Parameters, start values and modes stay inputs of the kernels: changing them never compiles again.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph.causality import Causality, assign_causality
+from bondgraph.equations.system import System
+from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.graph.builder import Graph
+from bondgraph.graph.model import Model
+from bondgraph.passes.pipeline import equations
+from bondgraph.run.program import Layout, Program, Slot, Transition
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.hoist import hoist
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
+from bondgraph.tape.sparsity import compressed_columns
+from screws.scalars import equal, where
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+    from bondgraph.run.result import Result
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model ready to run: equations, machine code (or its NumPy reference) and the names of everything."""
+
+    model: Model
+    causality: Causality
+    system: System
+    program: Program
+    prepare: Kernel
+    """Parameters (n,) -> what the kernels need besides, computed once per set of parameters."""
+    timings: Mapping[str, float]
+    """Wall time of each stage, s: build, trace, compile."""
+
+    def parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
+        """Parameter vector of the kernels, with the named parameters changed."""
+        values = dict(self.system.parameters)
+        for name, value in (changes or {}).items():
+            known = self.system.resolve(name)
+            if known not in values:
+                self.program.layout[name]
+                raise ModelError(self.model.name, [_no("E121", f'"{name}" is no parameter', values)])
+            values[known] = _fitting(self.model.name, name, value, values[known])
+        flat = _flat(values.values())
+        return np.concatenate([flat, self.prepare(flat)])
+
+    def initial(self, changes: Mapping[str, Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Start state x and modes m; start values that follow from others are computed here.
+
+        `changes` names states (`spring.q`) or automata (`contact`, by the name of a state).
+        """
+        states = {state.name: np.asarray(state.initial, dtype=float) for state in self.system.states}
+        modes = {name.removesuffix(".mode"): start for name, (_, start) in self.system.modes.items()}
+        given: set[str] = set()
+        for name, value in (changes or {}).items():
+            known = self.system.resolve(name)
+            given.add(known)
+            if known in states:
+                states[known] = _fitting(self.model.name, name, value, states[known])
+            elif name in modes:
+                modes[name] = value
+            else:
+                raise ModelError(self.model.name, [_no("E122", f'"{name}" is no state and no automaton', {**states, **modes})])
+        for start in self.system.starts:
+            values = [{**self.system.parameters, **states}[self.system.resolve(a)] for a in start.arguments]
+            for name, value in zip(start.results, start.function(*values), strict=True):
+                known = self.system.resolve(name)
+                if known in given or name in given:
+                    continue
+                if known in states:
+                    states[known] = _fitting(self.model.name, name, value, states[known])
+                else:
+                    modes[name] = value
+        numbers = [
+            float(names.index(modes[name.removesuffix(".mode")])) for name, (names, _) in self.system.modes.items()
+        ]
+        return _flat(states.values()), np.array(numbers)
+
+    def simulate(
+        self,
+        t_end: float,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        initial: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> Result:
+        """Run from 0 to t_end (s). `settings` are those of `bondgraph.run.simulate` (rtol, method, samples ...)."""
+        from bondgraph.run.simulate import simulate
+
+        x0, m0 = self.initial(initial)
+        return simulate(self.program, x0, self.parameters(parameters), m0, t_end, **settings)
+
+    def evaluate(
+        self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
+    ) -> dict[str, Any]:
+        """Every value by name, from the plain formulas in floats: the reference that compiled code is compared with."""
+        x0, m0 = self.initial()
+        return evaluate_statements(self.system, t, x0 if x is None else x, self.parameters() if p is None else p,
+                                   m0 if m is None else m)  # fmt: skip
+
+
+def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
+    """Compile a graph or model.
+
+    Parameters
+    ----------
+    model : a `Graph` is frozen (and so checked) first.
+    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
+
+    Raises
+    ------
+    ModelError
+        With all problems of the stage that found them.
+    """
+    begin = time.perf_counter()
+    model = model.freeze() if isinstance(model, Graph) else model
+    causality = assign_causality(model)
+    system = equations(model, causality)
+    built = time.perf_counter()
+    routines, system, pattern = trace(system)
+    traced = time.perf_counter()
+    kernels = _kernels(routines, backend)
+    program = _program(system, kernels, pattern)
+    done = time.perf_counter()
+    timings = {"build": built - begin, "trace": traced - built, "compile": done - traced}
+    compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
+    raise_if_any(model.name, _start_problems(compiled))
+    return compiled
+
+
+def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> Result:
+    """Compile where needed, and run from 0 to `t_end` (s); see `Compiled.simulate` for the settings."""
+    compiled = model if isinstance(model, Compiled) else compile_model(model)
+    return compiled.simulate(t_end, **settings)
+
+
+# --- tracing ---------------------------------------------------------------------------------------------------------
+
+
+def _environment(system: System, t: Any, x: Sequence[Any], p: Sequence[Any], m: Sequence[Any]) -> dict[str, Any]:
+    """Values that are given from outside, by name, cut out of the flat blocks."""
+    env: dict[str, Any] = {"time": t}
+    for block, items in ((x, [(s.name, np.shape(s.initial)) for s in system.states]),
+                         (p, [(name, np.shape(value)) for name, value in system.parameters.items()])):  # fmt: skip
+        start = 0
+        for name, shape in items:
+            size = int(np.prod(shape))
+            env[name] = np.asarray(block[start : start + size]).reshape(shape) if shape else block[start]
+            start += size
+    env |= {name: m[index] for index, name in enumerate(system.modes)}
+    return env
+
+
+def _run(system: System, env: dict[str, Any]) -> dict[str, Any]:
+    for statement in system.statements:
+        results = statement.op(*[env[arg] for arg in statement.args])
+        if len(statement.outs) == 1:
+            env[statement.outs[0]] = results
+        else:
+            env.update(zip(statement.outs, results, strict=True))
+    return env
+
+
+def evaluate_statements(
+    system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray
+) -> dict[str, Any]:
+    """Every value by name, by running the plain formulas with floats."""
+    with np.errstate(all="ignore"):
+        return _run(system, _environment(system, float(t), x, p, m))
+
+
+def _scalars(value: Any) -> list[Any]:
+    return list(np.asarray(value).flat) if np.ndim(value) else [value]
+
+
+def trace(system: System) -> tuple[dict[str, Routine], System, tuple[np.ndarray, np.ndarray]]:
+    """Run all statements on tape scalars.
+
+    Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and the
+    sparsity of the Jacobian (indptr, indices).
+    """
+    n_x = sum(int(np.size(s.initial)) for s in system.states)
+    n_p = sum(int(np.size(v)) for v in system.parameters.values())
+    tape = Tape()
+    t, x, p, m = (tape.inputs(*block) for block in (("t", 1), ("x", n_x), ("p", n_p), ("m", len(system.modes))))
+    env = _run(system, _environment(system, t[0], x, p, m))
+    shapes = {name: np.shape(env[name]) for name in system.values}
+    system = replace(system, values={n: replace(v, shape=shapes[n]) for n, v in system.values.items()})
+
+    rates = [scalar for s in system.states for scalar in _scalars(env[s.rate])]
+    derivatives = jacobian(rates, list(x))
+    pattern = compressed_columns(derivatives)
+    outputs: dict[str, list[Any]] = {
+        "rates": rates,
+        "jacobian": list(derivatives.values),
+        "guards": [where(equal(m[e.slot], float(e.source)), env[e.guard], -1.0) for e in system.events],
+        "powers": [env[power.value] for power in system.powers],
+        "energies": [env[value] for _, value in system.energies],
+        "outputs": [scalar for name in _output_names(system) for scalar in _scalars(env[name])],
+    }
+    outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
+    for index, event in enumerate(system.events):
+        if event.resets:
+            after = dict(event.resets)
+            outputs[f"reset_{index}"] = [
+                scalar for s in system.states for scalar in _scalars(env[after.get(s.name, s.name)])
+            ]
+    everything = [scalar for group in outputs.values() for scalar in group]
+    hoisted = hoist(tape, everything)
+    blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
+    routines = {"prepare": Routine("prepare", tape, (("p", n_p),), hoisted.prepared)}
+    start = 0
+    for name, group in outputs.items():
+        routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
+        start += len(group)
+    return routines, system, pattern
+
+
+def _output_names(system: System) -> list[str]:
+    """Values that are worth a place in the results: all but states, parameters and modes."""
+    given = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
+    return [name for name in system.values if name not in given and not name.startswith("-")]
+
+
+# --- kernels and program ---------------------------------------------------------------------------------------------
+
+
+def _kernels(routines: Mapping[str, Routine], backend: str) -> dict[str, Kernel]:
+    from bondgraph.emit.machine import have_llvm
+
+    if backend not in ("auto", "llvm", "numpy"):
+        raise ModelError("compile", [_no("E123", f'backend "{backend}" is unknown', {"auto": 0, "llvm": 0, "numpy": 0})])
+    wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
+    if backend == "llvm" or (backend == "auto" and have_llvm()):
+        from bondgraph.emit.kernel import DeferredKernel
+        from bondgraph.emit.llvm import compile_routines
+
+        now = [routine for name, routine in wanted.items() if name not in DEFERRED]
+        library = compile_routines(now)
+        kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
+        for name in DEFERRED & set(wanted):
+            make = functools.partial(_compiled_alone, wanted[name])
+            kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
+        return kernels
+    from bondgraph.emit.numpy import numpy_kernel
+
+    return {name: numpy_kernel(routine) for name, routine in wanted.items()}
+
+
+DEFERRED = frozenset({"jacobian", "outputs"})
+"""Large routines that not every run needs: compiled at their first use."""
+
+
+def _compiled_alone(routine: Routine) -> Kernel:
+    from bondgraph.emit.llvm import compile_routines
+
+    return compile_routines([routine]).kernel(routine.name)
+
+
+def _program(system: System, kernels: Mapping[str, Kernel], pattern: tuple[np.ndarray, np.ndarray]) -> Program:
+    transitions = tuple(
+        Transition(
+            e.automaton,
+            e.slot,
+            float(e.source),
+            float(e.target),
+            e.kind,
+            e.internal,
+            Problem("E310", e.error, (f'automaton "{e.automaton}"',)) if e.error else None,
+        )
+        for e in system.events
+    )
+    return Program(
+        name=system.name,
+        rates=kernels["rates"],
+        nominal=_flat(s.nominal for s in system.states),
+        layout=_layout(system),
+        guards=kernels.get("guards"),
+        powers=kernels.get("powers"),
+        energies=kernels.get("energies"),
+        outputs=kernels.get("outputs"),
+        resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
+        transitions=transitions,
+        jacobian=kernels.get("jacobian"),
+        jacobian_pattern=pattern,
+        power_names=tuple(power.element for power in system.powers),
+        power_roles=tuple(power.role for power in system.powers),
+        energy_names=tuple(path for path, _ in system.energies),
+        rates_and_powers=kernels.get("rates_and_powers"),
+    )
+
+
+def _layout(system: System) -> Layout:
+    slots: dict[str, Slot] = {}
+    groups = (
+        ("x", [s.name for s in system.states]),
+        ("p", list(system.parameters)),
+        ("m", list(system.modes)),
+        ("out", _output_names(system)),
+    )
+    for block, names in groups:
+        start = 0
+        for name in names:
+            value = system.values[name]
+            shape = value.shape or ()
+            slots[name] = Slot(block, start, shape, value.unit)
+            start += int(np.prod(shape))
+    slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
+    return Layout(slots)
+
+
+# --- small helpers ---------------------------------------------------------------------------------------------------
+
+
+def _flat(values: Any) -> np.ndarray:
+    pieces = [np.asarray(value, dtype=float).ravel() for value in values]
+    return np.concatenate(pieces) if pieces else np.zeros(0)
+
+
+def _fitting(model: str, name: str, value: Any, known: Any) -> np.ndarray:
+    array = np.asarray(value, dtype=float)
+    if array.shape != np.shape(known) or not np.all(np.isfinite(array)):
+        problem = Problem(
+            "E124",
+            f'"{name}" cannot be {value!r}',
+            (f"it needs finite numbers of shape {np.shape(known)}, given is shape {array.shape}",),
+        )
+        raise ModelError(model, [problem])
+    return array
+
+
+def _no(code: str, title: str, known: Mapping[str, Any]) -> Problem:
+    return Problem(code, title, (f"known: {', '.join(known)}",))
+
+
+def _start_problems(compiled: Compiled) -> list[Problem]:
+    """Statements that give no finite number at the start, first ones first."""
+    env = compiled.evaluate()
+    for statement in compiled.system.statements:
+        bad = [out for out in statement.outs if not np.all(np.isfinite(np.asarray(env[out], dtype=float)))]
+        if bad:
+            element = compiled.model.elements.get(statement.element)
+            arguments = ", ".join(f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args)
+            return [
+                Problem(
+                    "E125",
+                    f'"{bad[0]}" is not finite at the start',
+                    (f"{statement.op.name} of {arguments}",),
+                    (element.place if element else None,),
+                    ("other start values or parameters",),
+                )
+            ]
+    return []

@@ -1,0 +1,107 @@
+"""Causal conflicts in words: which elements demand what cannot hold together, and what cures it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bondgraph.errors import Place, Problem
+from bondgraph.graph.laws import Gyrator
+from bondgraph.graph.model import Model
+from bondgraph.strokes import Clash, Node, Strokes
+
+_KINDS = {"0": "0-junction", "1": "1-junction", "X0": "switched 0-junction", "X1": "switched 1-junction"}
+
+
+def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
+    """The problem E203 of a clash between elements that have only one causality."""
+    sides = [side for side in (_side(strokes, group) for group in clash.groups) if side]
+    culprits = list(dict.fromkeys(path for side in sides for path in side))
+    where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
+    if clash.node is None:
+        first = model.elements[culprits[0]]
+        variable = "effort" if first.kind in ("Se", "MGY") else "flow"
+        says = f"{_all(model, culprits)} {'both set' if len(culprits) > 1 else 'sets'} its {variable}"
+        cure = "a junction with a C, I or R between them"
+    elif clash.node.special is None:
+        says, cure = _at_two_port(model, clash.node, culprits)
+    elif clash.kind == "two":
+        says, cure = _too_many(model, clash.node, sides, culprits)
+    else:
+        says, cure = _nobody(model, clash.node, culprits)
+    return Problem("E203", f"causality conflict at {where}", (says, _bonds(model, clash)), _places(model, clash, culprits), (cure,))
+
+
+def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
+    """The problem E203 of a graph for which no choice of strokes is left."""
+    where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
+    near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
+    return Problem(
+        "E203",
+        f"causality conflict at {where}",
+        ("no choice of strokes suits all junctions and two-ports around it", _bonds(model, clash)),
+        _places(model, clash, list(near)),
+        ("a C, I or R at one of the junctions of the ring that passes through it",),
+    )
+
+
+def _side(strokes: Strokes, group: tuple[int, ...] | str) -> tuple[str, ...]:
+    return (group,) if isinstance(group, str) else strokes.roots(group)
+
+
+def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits: Sequence[str]) -> tuple[str, str]:
+    zero = node.special is True
+    variable, between, drive = ("effort", "an I or R", "Sf") if zero else ("flow", "a C or R", "Se")
+    names = " and ".join(_all(model, side) for side in dict.fromkeys(map(tuple, sides)))
+    sources = [path for path in culprits if model.elements[path].kind == ("Se" if zero else "Sf")]
+    cure = f"{between} between them"
+    if sources:
+        cure += f', or drive the junction with {drive} in place of {_name(model, sources[-1])}'
+    return f"two bonds set its {variable}: {names}", cure
+
+
+def _nobody(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str]:
+    if node.special is True:
+        return f"no bond sets its effort: {_all(model, culprits)} set the flow of every bond", "a C or R at this junction"
+    return f"no bond sets its flow: {_all(model, culprits)} set the effort of every bond", "an I or R at this junction"
+
+
+def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str]:
+    element = model.elements[node.path]
+    others = [path for path in culprits if path != node.path]
+    if node.path in culprits:
+        law = element.law
+        one_way = "takes flow in at both ports" if isinstance(law, Gyrator) else "takes flow in at port 1, effort at port 2"
+        return (
+            f"it is a matrix and so {one_way}; {_all(model, others or culprits)} would need its inverse",
+            f"turn {_name(model, node.path)} round, or a C, I or R between it and what is demanded of it",
+        )
+    what = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
+    return f"{_all(model, others)} set {what} of it, which it makes of each other", "a C, I or R between it and one of them"
+
+
+def _name(model: Model, path: str) -> str:
+    element = model.elements[path]
+    return f'{_KINDS.get(element.kind, element.kind)} "{path}"'
+
+
+def _all(model: Model, paths: Sequence[str]) -> str:
+    return " and ".join(_name(model, path) for path in paths if path in model.elements) or "what is around it"
+
+
+def _bonds(model: Model, clash: Clash) -> str:
+    if clash.node is None:
+        return f"bond: {model.bonds[clash.bond].name}"
+    names = [model.bonds[i].name for i, _ in clash.node.bonds]
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"bonds: {shown}"
+
+
+def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place | None, ...]:
+    """Lines of the culprits alone; of the node too where it is one of them or nobody else is known."""
+    found = [model.elements[path].place for path in culprits if path in model.elements]
+    if not found and clash.node:
+        found = [model.elements[clash.node.path].place]
+    bond = model.bonds[clash.bond].place if clash.node is None else None
+    return (*found, bond)
+
+

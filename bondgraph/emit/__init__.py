@@ -1,0 +1,1 @@
+"""Routines -> callable code: the NumPy reference interpreter and machine code through LLVM."""

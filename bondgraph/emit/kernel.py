@@ -1,0 +1,257 @@
+"""A compiled routine as a Python callable: blocks of inputs in, a row of outputs out."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Problem, ScrewbondError
+
+_ARRAY = np.ndarray
+_FLOAT = np.dtype(float)
+_DATA = object.__basicsize__  # NumPy's binary interface: the data pointer follows the object's head
+_pointer = ctypes.c_void_p.from_address
+
+
+class KernelError(ScrewbondError, ValueError):
+    """A kernel is called with blocks that do not fit."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        super().__init__(str(problem))
+
+
+def address_of(array: np.ndarray) -> int:
+    """Address of an array's first element (`array.ctypes.data` takes five times as long)."""
+    return _pointer(id(array) + _DATA).value or 0
+
+
+_probe = np.zeros(1)
+if address_of(_probe) != _probe.ctypes.data:  # another interpreter or another NumPy
+
+    def address_of(array: np.ndarray) -> int:
+        """Address of an array's first element."""
+        return int(array.ctypes.data)
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A routine that can be called.
+
+    `sizes` holds the length of each block and `n_out` the count of outputs. `address` is where the machine code
+    `void name(const double *block0, ..., double *out)` starts, None for an interpreted routine; it holds as long as
+    this record is referenced. `function` is that code as a ctypes function of addresses, without `address` a Python
+    function of arrays `(..., length)` that writes the array `(..., n_out)` given last. `loop` is the machine code
+    `void (long samples, long stride of each block, blocks, out)`. Calls may run in several threads at once.
+    """
+
+    name: str
+    sizes: tuple[int, ...]
+    n_out: int
+    address: int | None
+    function: Callable[..., Any] = field(repr=False)
+    loop: Callable[..., Any] | None = field(repr=False, default=None)
+    keep: Any = field(repr=False, default=None)
+
+    @property
+    def is_machine_code(self) -> bool:
+        """Whether it is compiled, or will be at its first use."""
+        return self.address is not None
+
+    def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """Outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
+
+        Parameters
+        ----------
+        out
+            Where to write, contiguous, apart from all blocks; a new array by default.
+
+        Raises
+        ------
+        KernelError
+            E395, if blocks or `out` do not fit.
+        """
+        arrays = self._arrays(blocks)
+        if out is None:
+            out = np.empty(self.n_out)
+            places = [address_of(array) for array in arrays]
+        else:
+            places = self._check_out(arrays, out, (self.n_out,))
+        if self.address is None:
+            self.function(*arrays, out)
+        else:
+            self.function(*places, address_of(out))
+        return out
+
+    def bind(self, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
+        """A function without arguments that evaluates the present content of these arrays into `out`.
+
+        For loops in Python where even the look-up of addresses counts. The arrays must be contiguous, of floats.
+        """
+        arrays = self._arrays(blocks)
+        for position, (given, array) in enumerate(zip(blocks, arrays, strict=True)):
+            if given is not array:
+                raise self._misfit(f"block {position} to bind is not a contiguous array of floats, but {_kind(given)}")
+        places = self._check_out(arrays, out, (self.n_out,))
+        if self.address is None:
+            return functools.partial(self.function, *arrays, out)
+        call = functools.partial(self.function, *places, address_of(out))
+        return _Bound(call, (*arrays, out, self))
+
+    def many(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """Outputs (samples, n_out) at many samples, without Python between them.
+
+        Parameters
+        ----------
+        blocks
+            Each (samples, length), or (length,) for what is the same in all samples; a block of length 1 may also be
+            (samples,) or a number.
+        out
+            Where to write (samples, n_out), contiguous; a new array by default.
+
+        Raises
+        ------
+        KernelError
+            E395, if blocks do not fit, or differ in their number of samples.
+        """
+        arrays, samples = self._samples(blocks)
+        if out is None:
+            out = np.empty((samples, self.n_out))
+        else:
+            self._check_out(arrays, out, (samples, self.n_out))
+        if self.address is None or self.loop is None:
+            self.function(*arrays, out)
+        else:
+            strides = [n if array.ndim == 2 else 0 for array, n in zip(arrays, self.sizes, strict=True)]
+            self.loop(samples, *strides, *map(address_of, arrays), address_of(out))
+        return out
+
+    def _arrays(self, blocks: tuple[Any, ...]) -> list[np.ndarray]:
+        if len(blocks) != len(self.sizes):
+            raise self._misfit(f"{len(blocks)} blocks are given")
+        arrays: list[np.ndarray] = []
+        for block, n in zip(blocks, self.sizes, strict=True):
+            if not (
+                block.__class__ is _ARRAY and block.dtype is _FLOAT and block.shape == (n,) and block.flags.c_contiguous
+            ):
+                given, block = block, np.ascontiguousarray(block, dtype=float)  # makes (1,) of a number
+                if block.shape != (n,):
+                    raise self._misfit(f"block {len(arrays)} is {_kind(given)}")
+            arrays.append(block)
+        return arrays
+
+    def _samples(self, blocks: tuple[Any, ...]) -> tuple[list[np.ndarray], int]:
+        if len(blocks) != len(self.sizes):
+            raise self._misfit(f"{len(blocks)} blocks are given")
+        arrays: list[np.ndarray] = []
+        counts = set()
+        for position, (given, n) in enumerate(zip(blocks, self.sizes, strict=True)):
+            block = np.ascontiguousarray(given, dtype=float)
+            if n == 1 and block.ndim == 1 and len(block) != 1:
+                block = block.reshape(-1, 1)
+            if block.ndim not in (1, 2) or block.shape[-1] != n:
+                raise self._misfit(f"block {position} is {_kind(given)}")
+            if block.ndim == 2:
+                counts.add(len(block))
+            arrays.append(block)
+        if len(counts) > 1:
+            raise self._misfit(f"the blocks have {' and '.join(map(str, sorted(counts)))} samples")
+        return arrays, counts.pop() if counts else 1
+
+    def _check_out(self, arrays: list[np.ndarray], out: np.ndarray, shape: tuple[int, ...]) -> list[int]:
+        """Refuse an `out` that does not fit; the addresses of the blocks."""
+        if out.__class__ is not np.ndarray or out.dtype != _FLOAT or out.shape != shape:
+            raise self._misfit(f"`out` is {_kind(out)}, not an array {shape} of floats")
+        if not (out.flags.c_contiguous and out.flags.writeable):
+            raise self._misfit("`out` is not a contiguous array that can be written")
+        start = address_of(out)
+        end = start + out.nbytes
+        places = [address_of(array) for array in arrays]
+        for position, place in enumerate(places):
+            if place < end and start < place + arrays[position].nbytes:
+                raise self._misfit(f"`out` overlaps block {position}; the code reads blocks while it writes")
+        return places
+
+    def _misfit(self, what: str) -> KernelError:
+        lengths = ", ".join(map(str, self.sizes))
+        return KernelError(
+            Problem(
+                "E395",
+                f'kernel "{self.name}" is called with blocks that do not fit',
+                (what, f"it takes {len(self.sizes)} blocks of lengths {lengths} and gives {self.n_out} outputs"),
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Bound:
+    """A call with fixed addresses, and what owns them."""
+
+    call: Callable[[], Any]
+    owners: tuple[Any, ...] = field(repr=False)
+
+    def __call__(self) -> Any:
+        return self.call()
+
+
+def _kind(given: Any) -> str:
+    if isinstance(given, np.ndarray):
+        return f"an array {given.shape} of {given.dtype}"
+    return f"a {type(given).__name__} of shape {np.shape(given)}"
+
+
+def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any) -> Kernel:
+    """A kernel from the addresses of its code and of its loop; `keep` owns them."""
+    pointers = [ctypes.c_void_p] * (len(sizes) + 1)
+    function = ctypes.CFUNCTYPE(None, *pointers)(address)
+    many = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_int64] * len(sizes), *pointers)(loop)
+    return Kernel(name, sizes, n_out, address, function, many, keep)
+
+
+class DeferredKernel(Kernel):
+    """A kernel that is compiled when it is first called, or first asked for its address."""
+
+    def __init__(self, name: str, sizes: tuple[int, ...], n_out: int, make: Callable[[], Kernel]):
+        for attribute, value in (("name", name), ("sizes", sizes), ("n_out", n_out), ("make", make), ("made", None)):
+            object.__setattr__(self, attribute, value)
+        object.__setattr__(self, "lock", threading.Lock())
+
+    def _kernel(self) -> Kernel:
+        with self.lock:  # type: ignore[attr-defined]
+            if self.made is None:  # type: ignore[attr-defined]
+                object.__setattr__(self, "made", self.make())  # type: ignore[attr-defined]
+            return self.made  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def is_machine_code(self) -> bool:
+        """Always: it is compiled at its first use."""
+        return True
+
+    @property
+    def address(self) -> int | None:  # type: ignore[override]
+        """Where the machine code starts."""
+        return self._kernel().address
+
+    @property
+    def function(self) -> Callable[..., Any]:  # type: ignore[override]
+        """The code as a function of addresses or arrays."""
+        return self._kernel().function
+
+    @property
+    def loop(self) -> Callable[..., Any] | None:  # type: ignore[override]
+        """The machine code that loops over samples."""
+        return self._kernel().loop
+
+    @property
+    def keep(self) -> Any:  # type: ignore[override]
+        """What must stay alive."""
+        return self._kernel().keep
+
+    def __repr__(self) -> str:
+        return f"DeferredKernel({self.name!r}, sizes={self.sizes}, n_out={self.n_out})"

@@ -1,0 +1,142 @@
+"""Routines or LLVM text -> machine code in this process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bondgraph.emit.kernel import Kernel, machine_kernel
+from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
+from bondgraph.emit.text import DECLARATIONS, function_text, loop_text
+from bondgraph.errors import Problem
+from bondgraph.tape.routine import Routine, program
+
+__all__ = ["CompileError", "Library", "compile_ir", "compile_routines", "have_llvm", "routines_text"]
+
+WHOLE = 2000
+"""Steps up to which a routine is one function."""
+
+PART = 500
+"""Steps of each function of a longer routine."""
+
+QUICK = 60_000
+"""Steps beyond which code is made without optimisation: in about a sixth of the time, at two thirds of the speed."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """Compiled functions; their addresses hold as long as the library, or a kernel of it, is referenced.
+
+    `addresses` maps the name of a function to where it starts in memory; `routines` holds the lengths of the blocks
+    and the count of outputs of those that are kernels.
+    """
+
+    addresses: Mapping[str, int]
+    routines: Mapping[str, tuple[tuple[int, ...], int]] = field(default_factory=dict)
+    keep: tuple[Any, ...] = field(repr=False, compare=False, default=())
+
+    def address(self, name: str) -> int:
+        """Where the function `name` starts.
+
+        Raises
+        ------
+        CompileError
+            E394, if there is no such function.
+        """
+        if name not in self.addresses:
+            raise _unknown("compiled function", name, self.addresses)
+        return self.addresses[name]
+
+    def kernel(self, name: str) -> Kernel:
+        """The routine `name` as a callable.
+
+        Raises
+        ------
+        CompileError
+            E394, if there is no such routine.
+        """
+        if name not in self.routines:
+            raise _unknown("compiled routine", name, self.routines)
+        sizes, outputs = self.routines[name]
+        return machine_kernel(name, sizes, outputs, self.addresses[name], self.addresses[f"{name}.many"], self)
+
+
+def routines_text(routines: Sequence[Routine], whole: int = WHOLE, part: int = PART) -> str:
+    """The module that `compile_routines` compiles, for reading."""
+    return _module(routines, whole, part)[0]
+
+
+def _module(routines: Sequence[Routine], whole: int, part: int) -> tuple[str, int]:
+    """The text and the count of steps in it."""
+    texts = [DECLARATIONS]
+    steps = 0
+    for routine in routines:
+        straight = program(routine)
+        steps += len(straight.steps)
+        texts.append(function_text(routine.name, straight, len(routine.blocks), whole, part))
+        texts.append(loop_text(routine.name, routine.sizes, len(routine.outputs)))
+    return "\n".join(texts), steps
+
+
+def compile_routines(routines: Sequence[Routine]) -> Library:
+    """Machine code for this processor, from the cache on disk if it was compiled before.
+
+    Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
+
+    Raises
+    ------
+    CompileError
+        E391 without llvmlite, E396 if two routines have the same name.
+    """
+    names = [routine.name for routine in routines]
+    if len(set(names)) < len(names):
+        twice = ", ".join(sorted({name for name in names if names.count(name) > 1}))
+        raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("give each its own name",)))
+    text, steps = _module(routines, WHOLE, PART)
+    # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
+    code = object_code(text, passes=0, level=1 if steps <= QUICK else 0)
+    tracker, addresses = link(code, [f for name in names for f in (name, f"{name}.many")], {})
+    shapes = {routine.name: (routine.sizes, len(routine.outputs)) for routine in routines}
+    return Library(addresses, shapes, (tracker,))
+
+
+def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = ()) -> Library:
+    """Compile LLVM text that was written by hand.
+
+    Parameters
+    ----------
+    text
+        One module in LLVM's assembly language (opaque pointers: `ptr`); every function it defines without `internal`
+        is exported. Target triple and data layout are set here.
+    symbols
+        Addresses of the functions that the text only declares. The C library's mathematics, `memcpy`, `memset`,
+        `malloc` and `free` need not be given. Addresses are no part of the cache's key.
+    keep
+        What must stay alive as long as the library: the owners of those addresses.
+
+    Raises
+    ------
+    CompileError
+        E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
+    """
+    given = symbols or {}
+    code = object_code(text, passes=2, level=2)
+    declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.)([\w.$]+)", text, flags=re.MULTILINE)
+    missing = sorted(set(declared) - set(given) - known_symbols())
+    if missing:
+        raise CompileError(
+            Problem(
+                "E393",
+                "compiled code does not link",
+                (f"no address is given for {', '.join(missing)}",),
+                cures=("pass the addresses as `symbols`",),
+            )
+        )
+    tracker, addresses = link(code, defined_functions(text), given)
+    return Library(addresses, {}, (tracker, *keep))
+
+
+def _unknown(kind: str, name: str, known: Mapping[str, Any]) -> CompileError:
+    return CompileError(Problem("E394", f'no {kind} "{name}"', (f"there are: {', '.join(known)}",)))

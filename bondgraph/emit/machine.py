@@ -1,0 +1,180 @@
+"""LLVM text -> object code -> addresses of functions in this process."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import re
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bondgraph.emit import cache
+from bondgraph.errors import Problem, ScrewbondError
+
+_LIBRARY = (
+    "sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "pow", "fmod", "sqrt",
+    "fabs", "fmin", "fmax", "floor", "ceil", "memcpy", "memset", "memmove", "malloc", "free",
+)  # fmt: skip
+_numbers = itertools.count()
+_lock = threading.Lock()
+
+
+class CompileError(ScrewbondError):
+    """LLVM is missing, or refuses a text."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        super().__init__(str(problem))
+
+
+@functools.cache
+def have_llvm() -> bool:
+    """Whether machine code can be made here: `llvmlite` is installed, with its present linker."""
+    try:
+        import llvmlite.binding
+    except ImportError:
+        return False
+    return hasattr(llvmlite.binding, "create_lljit_compiler")
+
+
+def binding() -> Any:
+    """The binding of LLVM, ready for this processor.
+
+    Raises
+    ------
+    CompileError
+        E391, if llvmlite is not installed or too old.
+    """
+    if not have_llvm():
+        raise CompileError(
+            Problem(
+                "E391",
+                "machine code needs llvmlite, which is not installed here (or is older than 0.45)",
+                cures=(f"{sys.executable} -m pip install 'llvmlite>=0.45'", "the NumPy interpreter, which is slower"),
+            )
+        )
+    return _initialised()
+
+
+@functools.cache
+def _initialised() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+def target_machine(level: int) -> Any:
+    """Code generator for this processor at optimisation level 0-3."""
+    llvm = binding()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=level,
+        reloc="pic",
+        codemodel="small",
+        jit=True,
+    )
+
+
+def optimised(text: str, passes: int, machine: Any) -> Any:
+    """The module of `text` after the optimisation pipeline of level `passes` (0: as it stands)."""
+    llvm = binding()
+    try:
+        module = llvm.parse_assembly(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+    except RuntimeError as failure:
+        raise CompileError(Problem("E392", "LLVM refuses a generated text", (str(failure).strip(),))) from failure
+    if passes:
+        options = llvm.create_pipeline_tuning_options(speed_level=passes)
+        options.slp_vectorization = passes > 1
+        options.loop_vectorization = passes > 1
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def object_code(text: str, passes: int, level: int) -> bytes:
+    """Object code of `text`, from the cache if it was compiled before."""
+    llvm = binding()
+    import llvmlite
+
+    name = cache.key(
+        text,
+        f"passes {passes} level {level}",
+        llvm.get_default_triple(),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        f"{llvmlite.__version__} {llvm.llvm_version_info}",
+    )
+    stored = cache.load(name)
+    if stored is not None:
+        return stored
+    machine = target_machine(level)
+    code: bytes = machine.emit_object(optimised(text, passes, machine))
+    cache.store(name, code)
+    return code
+
+
+def assembly(text: str, passes: int, level: int) -> str:
+    """Assembly of `text`, for reading."""
+    machine = target_machine(level)
+    return str(machine.emit_assembly(optimised(text, passes, machine)))
+
+
+@functools.cache
+def _linker() -> Any:
+    return binding().create_lljit_compiler()
+
+
+@functools.cache
+def _mathematics() -> dict[str, int]:
+    """Addresses of the C library's functions that generated code may call."""
+    found = {}
+    if sys.platform == "win32":
+        libraries = [ctypes.CDLL("ucrtbase"), ctypes.CDLL("msvcrt")]
+    else:
+        libraries = [ctypes.CDLL(None)]
+    for name in _LIBRARY:
+        for library in libraries:
+            function = getattr(library, name, None)
+            if function is not None:
+                found[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
+                break
+    return found
+
+
+def known_symbols() -> frozenset[str]:
+    """Names of the C library's functions that need no address to be given."""
+    return frozenset(_mathematics())
+
+
+def link(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tuple[Any, dict[str, int]]:
+    """Load object code; returns what keeps it loaded and the address of each exported function."""
+    llvm = binding()
+    names = list(exported)
+    builder = llvm.JITLibraryBuilder().add_object_img(code)
+    for name, address in {**_mathematics(), **symbols}.items():
+        builder.import_symbol(name, address)
+    for name in names:
+        builder.export_symbol(name)
+    with _lock:
+        try:
+            tracker = builder.link(_linker(), f"screwbond{next(_numbers)}")
+        except RuntimeError as failure:
+            detail = str(failure).strip()
+            raise CompileError(Problem("E393", "compiled code does not link", (detail,))) from failure
+    return tracker, {name: tracker[name] for name in names}
+
+
+def defined_functions(text: str) -> tuple[str, ...]:
+    """Names of the functions that `text` defines and shows to others."""
+    lines = re.findall(r"^define\s+(?!internal|private)[^@]*@\"?([\w.$]+)\"?\s*\(", text, flags=re.MULTILINE)
+    return tuple(dict.fromkeys(lines))

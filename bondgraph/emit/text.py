@@ -1,0 +1,226 @@
+"""Program -> text in LLVM's assembly language.
+
+A short program is one function. A long one is cut into functions of some hundred steps, for compile time grows faster
+than the length of a function; values that later parts need go through a workspace on the caller's stack, so that
+threads share nothing. Products and sums may contract to fused operations; no flag assumes that numbers are finite.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from dataclasses import dataclass, field
+
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Node
+from bondgraph.tape.routine import Program
+
+_BINARY = {
+    op.ADD: "fadd contract",
+    op.SUBTRACT: "fsub contract",
+    op.MULTIPLY: "fmul contract",
+    op.DIVIDE: "fdiv",
+}
+_CALLS = {
+    op.POWER: "llvm.pow.f64", op.SIN: "llvm.sin.f64", op.COS: "llvm.cos.f64", op.TAN: "llvm.tan.f64",
+    op.ASIN: "llvm.asin.f64", op.ACOS: "llvm.acos.f64", op.ATAN: "llvm.atan.f64", op.ATAN2: "llvm.atan2.f64",
+    op.SQRT: "llvm.sqrt.f64", op.EXP: "llvm.exp.f64", op.LOG: "llvm.log.f64", op.TANH: "llvm.tanh.f64",
+    op.ABSOLUTE: "llvm.fabs.f64", op.MINIMUM: "llvm.minimum.f64", op.MAXIMUM: "llvm.maximum.f64",
+}  # fmt: skip
+_COMPARISONS = {op.LESS: "olt", op.LESS_EQUAL: "ole", op.EQUAL: "oeq"}
+_LOGIC = {op.BOTH: "and", op.EITHER: "or"}
+_OF_CONDITIONS = frozenset((op.BOTH, op.EITHER, op.OPPOSITE))
+_HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
+
+_OF_TWO = frozenset((op.POWER, op.ATAN2, op.MINIMUM, op.MAXIMUM))
+
+DECLARATIONS = "\n".join(
+    [
+        *(f"declare double @{name}(double{', double' * (code in _OF_TWO)})" for code, name in _CALLS.items()),
+        "declare ptr @malloc(i64)",
+        "declare void @free(ptr)",
+    ]
+)
+"""What the functions of `function_text` call."""
+
+
+def number(value: float) -> str:
+    """A constant in LLVM's exact notation."""
+    return "0x" + struct.pack(">d", value).hex().upper()
+
+
+@dataclass
+class _Part:
+    """Steps `first` to `last` of a program under translation to one function."""
+
+    program: Program
+    slots: dict[int, int]
+    stores: dict[int, list[int]]
+    first: int
+    last: int
+    lines: list[str] = field(default_factory=list)
+    numbers: dict[int, str] = field(default_factory=dict)
+    conditions: dict[int, str] = field(default_factory=dict)
+
+    def emit(self) -> None:
+        for position in range(self.first, self.last):
+            step = self.program.steps[position]
+            if step[0] > op.INPUT:
+                self._step(position, step)
+            if position in self.slots:
+                slot = self.slots[position]
+                self.lines.append(f"%w{position} = getelementptr inbounds double, ptr %work, i64 {slot}")
+                self.lines.append(f"store double {self.number(position)}, ptr %w{position}")
+            for k in self.stores.get(position, ()):
+                self.lines.append(f"%o{k} = getelementptr inbounds double, ptr %out, i64 {k}")
+                self.lines.append(f"store double {self.number(position)}, ptr %o{k}")
+
+    def number(self, a: int) -> str:
+        """The value of step `a` as a double."""
+        found = self.numbers.get(a)
+        if found is None:
+            found = self.numbers[a] = self._number(a)
+        return found
+
+    def _number(self, a: int) -> str:
+        step = self.program.steps[a]
+        code = step[0]
+        if code == op.CONSTANT:
+            return number(step[1])
+        if code == op.INPUT:
+            self.lines.append(f"%p{a} = getelementptr inbounds double, ptr %b{step[1]}, i64 {step[2]}")
+            self.lines.append(f"%v{a} = load double, ptr %p{a}")
+        elif a < self.first:
+            self.lines.append(f"%p{a} = getelementptr inbounds double, ptr %work, i64 {self.slots[a]}")
+            self.lines.append(f"%v{a} = load double, ptr %p{a}")
+        elif code in op.CONDITIONS:
+            self.lines.append(f"%v{a} = uitofp i1 %c{a} to double")
+        return f"%v{a}"
+
+    def condition(self, a: int) -> str:
+        """The value of step `a` as a truth value."""
+        found = self.conditions.get(a)
+        if found is None:
+            if not (a >= self.first and self.program.steps[a][0] in op.CONDITIONS):
+                value = self.number(a)
+                self.lines.append(f"%c{a} = fcmp une double {value}, 0.0")
+            found = self.conditions[a] = f"%c{a}"
+        return found
+
+    def _step(self, v: int, step: Node) -> None:
+        code = step[0]
+        if code in _OF_CONDITIONS:
+            arguments = [self.condition(a) for a in step[1:]]
+            if code == op.OPPOSITE:
+                self.lines.append(f"%c{v} = xor i1 {arguments[0]}, true")
+            else:
+                self.lines.append(f"%c{v} = {_LOGIC[code]} i1 {arguments[0]}, {arguments[1]}")
+            return
+        if code == op.WHERE:
+            c, a, b = self.condition(step[1]), self.number(step[2]), self.number(step[3])
+            self.lines.append(f"%v{v} = select i1 {c}, double {a}, double {b}")
+            return
+        x = self.number(step[1])
+        y = self.number(step[2]) if len(step) > 2 else ""
+        if code in _BINARY:
+            self.lines.append(f"%v{v} = {_BINARY[code]} double {x}, {y}")
+        elif code in _COMPARISONS:
+            self.lines.append(f"%c{v} = fcmp {_COMPARISONS[code]} double {x}, {y}")
+        elif code == op.NEGATIVE:
+            self.lines.append(f"%v{v} = fneg double {x}")
+        elif code == op.RECIPROCAL:
+            self.lines.append(f"%v{v} = fdiv double 1.0, {x}")
+        elif code == op.SIGN:
+            # zero and what is no number pass through, as in NumPy
+            self.lines.append(f"%n{v} = fcmp olt double {x}, 0.0")
+            self.lines.append(f"%g{v} = fcmp ogt double {x}, 0.0")
+            self.lines.append(f"%s{v} = select i1 %n{v}, double -1.0, double {x}")
+            self.lines.append(f"%v{v} = select i1 %g{v}, double 1.0, double %s{v}")
+        else:
+            second = f", double {y}" if y else ""
+            flag = " nsz" if code in (op.MINIMUM, op.MAXIMUM) else ""
+            self.lines.append(f"%v{v} = call{flag} double @{_CALLS[code]}(double {x}{second})")
+
+
+def function_text(name: str, program: Program, blocks: int, whole: int, part: int) -> str:
+    """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`."""
+    count = len(program.steps)
+    cuts = [0, count] if count <= whole else [*range(0, count, part), count]
+    stores: dict[int, list[int]] = {}
+    for k, position in enumerate(program.outputs):
+        stores.setdefault(position, []).append(k)
+    slots, size = _slots(program, cuts)
+    inputs = [f"ptr noalias readonly %b{i}" for i in range(blocks)]
+    if len(cuts) <= 2:
+        whole_part = _Part(program, {}, stores, 0, count)
+        whole_part.emit()
+        return _define(f"void @{name}", [*inputs, "ptr noalias %out"], whole_part.lines, " noinline")
+    texts = []
+    calls = []
+    passed = ", ".join([*(f"ptr %b{i}" for i in range(blocks)), "ptr %out", "ptr %work"])
+    for k, (first, last) in enumerate(itertools.pairwise(cuts)):
+        piece = _Part(program, slots, stores, first, last)
+        piece.emit()
+        header = f"internal void @{name}.part{k}"
+        texts.append(_define(header, [*inputs, "ptr noalias %out", "ptr noalias %work"], piece.lines, " noinline"))
+        calls.append(f"call void @{name}.part{k}({passed})")
+    if size > _HEAP:
+        body = [f"%work = call ptr @malloc(i64 {8 * size})", *calls, "call void @free(ptr %work)"]
+    else:
+        body = [f"%work = alloca double, i64 {max(size, 1)}, align 64", *calls]
+    return "\n".join([*texts, _define(f"void @{name}", [*inputs, "ptr noalias %out"], body, " noinline")])
+
+
+def _define(header: str, parameters: list[str], body: list[str], attributes: str = "") -> str:
+    lines = "\n".join(f"  {line}" for line in body)
+    return f"define {header}({', '.join(parameters)}) nounwind{attributes} {{\n{lines}\n  ret void\n}}\n"
+
+
+def _slots(program: Program, cuts: list[int]) -> tuple[dict[int, int], int]:
+    """Places in the workspace for values that a later part needs, reused when no part needs them any more."""
+    if len(cuts) <= 2:
+        return {}, 0
+    part = cuts[1]
+    last: dict[int, int] = {}
+    for position, step in enumerate(program.steps):
+        if step[0] > op.INPUT:
+            for a in step[1:]:
+                if program.steps[a][0] > op.INPUT and a // part < position // part:
+                    last[a] = position // part
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    leaving: dict[int, list[int]] = {}
+    size = 0
+    current = 0
+    for a in sorted(last):
+        while current < a // part:
+            free += leaving.pop(current, [])
+            current += 1
+        if free:
+            slots[a] = free.pop()
+        else:
+            slots[a] = size
+            size += 1
+        leaving.setdefault(last[a], []).append(slots[a])
+    return slots, size
+
+
+def loop_text(name: str, sizes: tuple[int, ...], outputs: int) -> str:
+    """The function `name.many` that calls `name` for each of many samples; a stride of 0 keeps a block."""
+    count = len(sizes)
+    parameters = [
+        "i64 %samples",
+        *(f"i64 %stride{i}" for i in range(count)),
+        *(f"ptr %b{i}" for i in range(count)),
+        "ptr %out",
+    ]
+    lines = ["%some = icmp sgt i64 %samples, 0", "br i1 %some, label %body, label %done", "body:"]
+    lines.append("%k = phi i64 [0, %entry], [%next, %body]")
+    for i in range(count):
+        lines.append(f"%d{i} = mul i64 %k, %stride{i}")
+        lines.append(f"%q{i} = getelementptr double, ptr %b{i}, i64 %d{i}")
+    lines += [f"%e = mul i64 %k, {outputs}", "%o = getelementptr double, ptr %out, i64 %e"]
+    passed = ", ".join([*(f"ptr %q{i}" for i in range(count)), "ptr %o"])
+    lines += [f"call void @{name}({passed})", "%next = add i64 %k, 1", "%more = icmp slt i64 %next, %samples"]
+    lines += ["br i1 %more, label %body, label %done", "done:"]
+    return _define(f"void @{name}.many", parameters, ["br label %entry", "entry:", *lines])

@@ -1,0 +1,90 @@
+"""System: what a model means - typed statements `outs = op(args)` over named values, and the part each value plays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bondgraph.graph.laws import Start
+from bondgraph.ops import Op
+
+
+@dataclass(frozen=True)
+class Value:
+    """A named quantity: shape, unit, and how it is written in a paper."""
+
+    name: str
+    shape: tuple[int, ...] | None
+    """None until the statements have been evaluated once."""
+    unit: str = ""
+    symbol: str = ""
+    frame: str | None = None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """outs = op(args); `element` is the path of the element that it comes from."""
+
+    outs: tuple[str, ...]
+    op: Op
+    args: tuple[str, ...]
+    element: str
+
+
+@dataclass(frozen=True)
+class State:
+    """A state variable: where it starts, what size it has, and which value is its time derivative."""
+
+    name: str
+    initial: Any
+    nominal: Any
+    rate: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """A transition of an automaton in terms of values: guard value, and the values that states are reset to."""
+
+    automaton: str
+    slot: int
+    source: int
+    target: int
+    guard: str
+    resets: tuple[tuple[str, str], ...]
+    kind: str
+    internal: bool
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Power:
+    """A power that the energy ledger integrates: its value, and whether it is supplied or dissipated."""
+
+    element: str
+    value: str
+    role: str
+
+
+@dataclass(frozen=True)
+class System:
+    """Statements of a model and the roles of its values; sorted once it has been through the passes."""
+
+    name: str
+    statements: tuple[Statement, ...]
+    values: Mapping[str, Value]
+    states: tuple[State, ...]
+    parameters: Mapping[str, Any]
+    modes: Mapping[str, tuple[tuple[str, ...], str]]
+    """Mode signal -> (names of its states, the start state)."""
+    events: tuple[Event, ...]
+    energies: tuple[tuple[str, str], ...]
+    """(storage, value of its stored energy)."""
+    powers: tuple[Power, ...]
+    starts: tuple[Start, ...]
+    aliases: Mapping[str, str]
+    """Every further name of a value -> the name it is computed under."""
+
+    def resolve(self, name: str) -> str:
+        """The name under which a value is computed."""
+        return self.aliases.get(name, name)

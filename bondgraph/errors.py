@@ -1,0 +1,86 @@
+"""Diagnostics: what is wrong, where (the user's names and source line), why, and what to try.
+
+A stage of the compiler collects all its problems and raises them at once as one `ModelError`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the user's source."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+
+_PACKAGES = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), package) + os.sep
+    for package in ("bondgraph", "models", "screws")
+)
+
+
+def caller_place() -> Place | None:
+    """The innermost line on the call stack that does not belong to this project's packages."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not os.path.abspath(file).startswith(_PACKAGES):
+            return Place(file, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding: a code, a title, details, the lines that created what it speaks of, and cures."""
+
+    code: str
+    title: str
+    details: tuple[str, ...] = ()
+    places: tuple[Place | None, ...] = ()
+    cures: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.code} {self.title}", *(f"  {detail}" for detail in self.details)]
+        places = list(dict.fromkeys(str(place) for place in self.places if place is not None))
+        if places:
+            lines.append("  created at " + " and ".join(places))
+        lines += [f"  try: {cure}" for cure in self.cures]
+        return "\n".join(lines)
+
+
+class ScrewbondError(Exception):
+    """Base of all errors that the user can cure."""
+
+
+class ModelError(ScrewbondError):
+    """All problems that one stage found in a model."""
+
+    def __init__(self, name: str, problems: Sequence[Problem]):
+        self.name = name
+        self.problems = tuple(problems)
+        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
+        super().__init__("\n".join([f'{count} in "{name}"', *map(str, self.problems)]))
+
+
+class RunError(ScrewbondError):
+    """A simulation that cannot start: wrong settings or inconsistent start values."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        super().__init__(str(problem))
+
+
+def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
+    """Raise one `ModelError` that carries all problems, if there are any."""
+    if problems:
+        raise ModelError(name, problems)

@@ -1,0 +1,184 @@
+"""Graph: what a user writes in. The only mutable object; `freeze` checks it and returns a `Model`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
+from bondgraph.graph.elements import Element, PortRef
+from bondgraph.graph.laws import Automaton, Start
+from bondgraph.graph.model import Model
+
+
+@dataclass(frozen=True)
+class Link:
+    """A bond as the user made it, its ends not yet resolved."""
+
+    tail: PortRef
+    head: PortRef
+    place: Place | None
+
+
+class Graph:
+    """A bond graph under construction, or a part of a larger one.
+
+    >>> from bondgraph import C, J1, R, Graph
+    >>> rc = Graph("rc")
+    >>> loop = J1("loop")
+    >>> _ = rc.connect(loop, C("capacitor", 1.0, initial=10.0))
+    >>> _ = rc.connect(loop, R("resistor", 2.0))
+    >>> sorted(rc.freeze().elements)
+    ['capacitor', 'loop', 'resistor']
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self.place = caller_place()
+        self.parts: dict[str, Element | Graph] = {}
+        self.links: list[Link] = []
+        self.automata: dict[str, Automaton] = {}
+        self.starts: list[Start] = []
+        self.ports: dict[str, PortRef] = {}
+        self.inputs: dict[str, None] = {}
+        self.wires: dict[tuple[str, str], str] = {}
+        """(nested graph, its input) -> path of the signal that feeds it."""
+        self.exports: dict[str, str] = {}
+        self.problems: list[Problem] = []
+
+    def add(self, *parts: Element | Graph) -> Element | Graph:
+        """Add elements or nested graphs; adding the same one again does nothing. Returns the last.
+
+        Raises `ModelError` E100 for what is neither.
+        """
+        for part in parts:
+            if not isinstance(part, (Element, Graph)):
+                raise ModelError(self.name, [_no_part(part)])
+            known = self.parts.get(part.name)
+            if known is not None and known is not part:
+                self.problems.append(
+                    Problem(
+                        "E101",
+                        f'two parts of "{self.name}" are called "{part.name}"',
+                        places=(known.place, part.place),
+                        cures=("give one of them another name",),
+                    )
+                )
+            elif known is None and not _is_name(part.name):
+                self.problems.append(
+                    Problem(
+                        "E102",
+                        f'"{part.name}" is no name for a part',
+                        ("a dot separates a part from what is inside it, a colon a bond from its variables",),
+                        (part.place,),
+                        ("a name of letters, digits, spaces or underscores",),
+                    )
+                )
+            self.parts.setdefault(part.name, part)
+        return parts[-1]
+
+    def connect(self, tail: Element | PortRef | Graph, head: Element | PortRef | Graph) -> Graph:
+        """Bond with its half arrow (positive power) from tail to head; adds what is not in the graph yet."""
+        ends = []
+        for end in (tail, head):
+            reference = end if isinstance(end, PortRef) else PortRef(end, "")
+            self.add(reference.owner)
+            ends.append(reference)
+        self.links.append(Link(ends[0], ends[1], caller_place()))
+        return self
+
+    def port(self, name: str) -> PortRef:
+        """Reference to a port that this graph exposes, for `connect` in the graph around it."""
+        return PortRef(self, name)
+
+    def expose(self, name: str, inner: Element | PortRef | Graph) -> Graph:
+        """Make a port or junction of this graph connectable from outside under `name`."""
+        reference = inner if isinstance(inner, PortRef) else PortRef(inner, "")
+        self.add(reference.owner)
+        self._once("port", name, self.ports)
+        self.ports[name] = reference
+        return self
+
+    def declare_input(self, *names: str) -> Graph:
+        """Declare signals that come from outside; elements inside refer to them by these names."""
+        for name in names:
+            self.inputs[name] = None
+        return self
+
+    def wire(self, source: str, part: Graph, name: str) -> Graph:
+        """Feed the input `name` of a nested graph with the signal at path `source` of this graph."""
+        self.add(part)
+        if name not in part.inputs:
+            declared = ", ".join(part.inputs) or "none"
+            self.problems.append(
+                Problem(
+                    "E107",
+                    f'"{part.name}" has no signal input "{name}"',
+                    (f"declared inputs: {declared}",),
+                    (caller_place(),),
+                    (f'{part.name}.declare_input("{name}")',),
+                )
+            )
+        self.wires[part.name, name] = source
+        return self
+
+    def export(self, name: str, path: str) -> Graph:
+        """Give a signal inside this graph a short name, seen from outside as `<graph>.<name>`."""
+        self._once("export", name, self.exports)
+        self.exports[name] = path
+        return self
+
+    def add_automaton(self, automaton: Automaton) -> Graph:
+        """Add a finite state machine; its mode is the signal `<name>.mode`."""
+        self._once("automaton", automaton.name, self.automata)
+        self.automata[automaton.name] = replace(automaton, place=caller_place())
+        return self
+
+    def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
+        """Compute start values from others before every run, in floats."""
+        self.starts.append(Start(function, tuple(arguments), tuple(results)))
+        return self
+
+    def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:
+        """Note the problem E101 if the name has been given before."""
+        if name in known:
+            first = known[name].place if isinstance(known[name], Automaton) else None
+            title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
+            self.problems.append(
+                Problem("E101", title, places=(first, caller_place()), cures=("give one of them another name",))
+            )
+
+    def freeze(self) -> Model:
+        """Resolve nested graphs, ports and signals; check everything; return the frozen model.
+
+        Raises `ModelError` with all problems of the graph at once.
+        """
+        from bondgraph.checks import check_model
+        from bondgraph.graph.flatten import flatten
+
+        model, problems = flatten(self)
+        raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
+        return model
+
+
+_PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}
+
+
+def _is_name(name: str) -> bool:
+    """Whether generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
+    return bool(name.strip()) and not set(name) & set(".:'\n") and not name.startswith("-") and "->" not in name
+
+
+def _no_part(given: object) -> Problem:
+    return Problem(
+        "E100",
+        f"{given!r} ({type(given).__name__}) is no part of a bond graph",
+        places=(caller_place(),),
+        cures=("an element such as J1(...) or C(...), a port of one, or a nested Graph",),
+    )
+
+
+def nested(graph: Graph) -> Mapping[str, Graph]:
+    """The graphs directly inside a graph."""
+    return {name: part for name, part in graph.parts.items() if isinstance(part, Graph)}

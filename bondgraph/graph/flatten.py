@@ -1,0 +1,229 @@
+"""Flattening: a `Graph` with its nested graphs -> one flat `Model`, or the problems that prevent it.
+
+Names become paths here and signal references become full names; `joining` makes the bonds.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bondgraph.errors import Place, Problem
+from bondgraph.graph.builder import Graph
+from bondgraph.graph.elements import Element
+from bondgraph.graph.joining import Scope, join
+from bondgraph.graph.laws import (
+    Automaton,
+    Gyrator,
+    Junction,
+    SignalBlock,
+    SkewGyrator,
+    Start,
+    Storage,
+    Transformer,
+)
+from bondgraph.graph.model import Model
+
+
+def flatten(graph: Graph) -> tuple[Model, list[Problem]]:
+    """Flat model and all problems found on the way (the model is only valid without problems)."""
+    problems: list[Problem] = []
+    scopes = list(_scopes(graph, "", (graph,), problems))
+    for own in dict.fromkeys(scope.graph for scope in scopes):
+        problems += own.problems
+    elements = {
+        scope.prefix + name: part
+        for scope in scopes
+        for name, part in scope.graph.parts.items()
+        if isinstance(part, Element)
+    }
+    known = _signal_names(scopes, elements, problems)
+    aliases = _aliases(scopes, known, problems)
+    resolver = _Resolver({scope.prefix: scope for scope in scopes}, known, aliases, problems)
+    flat = {path: _flat_element(path, element, resolver) for path, element in elements.items()}
+    automata = {
+        scope.prefix + name: _flat_automaton(scope.prefix, automaton, resolver)
+        for scope in scopes
+        for name, automaton in scope.graph.automata.items()
+    }
+    starts = tuple(_flat_start(scope.prefix, start, resolver, automata) for scope in scopes for start in scope.graph.starts)
+    bonds = join(scopes, flat, problems)
+    groups = tuple(scope.prefix.removesuffix(".") for scope in scopes if scope.prefix)
+    return Model(graph.name, flat, bonds, automata, starts, aliases, groups), problems
+
+
+def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
+    signals = tuple(resolver.resolve(_prefix(path), s, path, element.place) for s in element.signals)
+    same = path == element.name and signals == element.signals
+    return element if same else replace(element, name=path, signals=signals)
+
+
+def _scopes(graph: Graph, prefix: str, above: tuple[Graph, ...], problems: list[Problem]) -> Iterator[Scope]:
+    yield Scope(graph, prefix)
+    for name, part in graph.parts.items():
+        if not isinstance(part, Graph):
+            continue
+        if part in above:
+            problems.append(
+                Problem(
+                    "E114",
+                    f'graph "{part.name}" contains itself',
+                    (f"as {prefix}{name}",),
+                    (part.place,),
+                    ("make one Graph for each part, in a function that returns it",),
+                )
+            )
+        else:
+            yield from _scopes(part, f"{prefix}{name}.", (*above, part), problems)
+
+
+def _prefix(path: str) -> str:
+    return path[: path.rfind(".") + 1]
+
+
+def signals_of(path: str, element: Element) -> list[str]:
+    """Every signal that an element offers by name: `<path>.<local>`; one that is listed twice is ambiguous."""
+    law = element.law
+    names = list(element.parameters)
+    if isinstance(law, SignalBlock):
+        names += law.states
+        names += [out for equation in law.equations for out in equation.outs]
+    elif isinstance(law, Junction):
+        names += ["effort" if law.type == 0 else "flow"]
+    elif isinstance(law, (Transformer, Gyrator)):
+        names += ["N" if isinstance(law, Transformer) else "r", "1.effort", "1.flow", "2.effort", "2.flow"]
+    else:
+        names += ["effort", "flow"]
+        if isinstance(law, SkewGyrator):
+            names += ["J"]
+        else:
+            names += ["power", law.state, "energy"] if isinstance(law, Storage) else ["power"]
+    return [f"{path}.{name}" for name in names]
+
+
+def _signal_names(scopes: list[Scope], elements: dict[str, Element], problems: list[Problem]) -> set[str]:
+    """All signals of a model; two of one name are a problem (within a block, `checks.check_blocks` says so)."""
+    names = {"time"}
+    for path, element in elements.items():
+        for signal in signals_of(path, element):
+            if signal in names and not isinstance(element.law, SignalBlock):
+                problems.append(
+                    Problem(
+                        "E101",
+                        f'two values are called "{signal}"',
+                        (f'{element.kind} "{path}" has a value of this name already',),
+                        (element.place,),
+                        ("give the parameter another name",),
+                    )
+                )
+            names.add(signal)
+    for scope in scopes:
+        for name, automaton in scope.graph.automata.items():
+            signal = f"{scope.prefix}{name}.mode"
+            if signal in names:
+                problems.append(
+                    Problem(
+                        "E101",
+                        f'two values are called "{signal}"',
+                        ("an automaton's mode is one of them",),
+                        (automaton.place,),
+                        ("give the automaton another name",),
+                    )
+                )
+            names.add(signal)
+    return names
+
+
+def _aliases(scopes: list[Scope], known: set[str], problems: list[Problem]) -> dict[str, str]:
+    aliases = {
+        scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()
+    }
+    for name, path in list(aliases.items()):
+        if name in known:
+            problems.append(
+                Problem("E101", f'two values are called "{name}"', ("an exported signal is one of them",),
+                        cures=("export it under another name",))
+            )  # fmt: skip
+        seen = {name}
+        while path in aliases and path not in seen:
+            seen.add(path)
+            path = aliases[path]
+        if path not in known:
+            problems.append(_unknown(path, name, None, known))
+        aliases[name] = path
+    return aliases
+
+
+def _unknown(reference: str, user: str, place: Place | None, known: set[str]) -> Problem:
+    near = difflib.get_close_matches(reference, known, n=3, cutoff=0.6)
+    return Problem(
+        "E106",
+        f'"{user}" reads the signal "{reference}", which does not exist',
+        (f"near it: {', '.join(near)}",) if near else (),
+        (place,),
+        ("name a state, an effort or flow, or an output as <element>.<signal>",),
+    )
+
+
+@dataclass(frozen=True)
+class _Resolver:
+    scopes: dict[str, Scope]
+    known: set[str]
+    aliases: dict[str, str]
+    problems: list[Problem]
+
+    def resolve(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
+        """Full path of a signal that is written `reference` in the graph with this prefix."""
+        if reference in self.scopes[prefix].graph.inputs:
+            around, inside = _prefix(prefix.removesuffix(".")), self.scopes[prefix].graph
+            source = self.scopes[around].graph.wires.get((inside.name, reference)) if prefix else None
+            if source is not None:
+                return self.resolve(around, source, user, place)
+            self.problems.append(
+                Problem(
+                    "E108",
+                    f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" is not fed',
+                    (f'"{user}" reads it',),
+                    (place,),
+                    (f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it',),
+                )
+            )
+            return reference
+        for candidate in (prefix + reference, reference):
+            candidate = self.aliases.get(candidate, candidate)
+            if candidate in self.known:
+                return candidate
+        self.problems.append(_unknown(prefix + reference, user, place, self.known | set(self.aliases)))
+        return reference
+
+
+def _flat_automaton(prefix: str, automaton: Automaton, resolver: _Resolver) -> Automaton:
+    path = prefix + automaton.name
+
+    def full(reference: str) -> str:
+        return resolver.resolve(prefix, reference, path, automaton.place)
+
+    return replace(
+        automaton,
+        name=path,
+        transitions=tuple(
+            replace(
+                t,
+                signals=tuple(map(full, t.signals)),
+                resets=tuple((full(state), op, tuple(map(full, args))) for state, op, args in t.resets),
+            )
+            for t in automaton.transitions
+        ),
+    )
+
+
+def _flat_start(prefix: str, start: Start, resolver: _Resolver, automata: dict[str, Automaton]) -> Start:
+    user = f"{prefix}start values"
+    return replace(
+        start,
+        arguments=tuple(resolver.resolve(prefix, a, user, None) for a in start.arguments),
+        results=tuple(
+            prefix + r if prefix + r in automata else resolver.resolve(prefix, r, user, None) for r in start.results
+        ),
+    )

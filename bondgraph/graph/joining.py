@@ -1,0 +1,251 @@
+"""Joining: links as the user made them -> bonds with ports, dimension, domain and frame.
+
+What one end of a bond leaves open, the other decides, and junctions carry it on to all their bonds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bondgraph.domains import GENERIC, Domain
+from bondgraph.errors import Place, Problem
+from bondgraph.graph.builder import Graph
+from bondgraph.graph.elements import Element, Port, PortRef
+from bondgraph.graph.laws import Junction
+from bondgraph.graph.model import Bond, End
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A graph at its place in the whole: its prefix is its path and a dot, empty for the outermost."""
+
+    graph: Graph
+    prefix: str
+
+
+@dataclass
+class _Draft:
+    """A bond whose properties are still being gathered."""
+
+    name: str
+    ends: tuple[End, End]
+    ports: tuple[Port, Port]
+    place: Place | None
+
+
+def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Problem]) -> tuple[Bond, ...]:
+    """Bonds of all graphs, with the problems of ends and unlike properties appended to `problems`."""
+    for path, element in flat.items():
+        problems += [_port_problem(path, element, port) for port in element.ports if not _has_sound_dimension(port)]
+    free: dict[str, list[Port]] = {path: list(element.ports) for path, element in flat.items()}
+    drafts: list[_Draft] = []
+    for scope in scopes:
+        for link in scope.graph.links:
+            label = f"{_label(scope.prefix, link.tail)} -> {_label(scope.prefix, link.head)}"
+            ends = [
+                _end(scope.prefix, reference, label, flat, free, link.place, problems)
+                for reference in (link.tail, link.head)
+            ]
+            if ends[0] is None or ends[1] is None:
+                continue
+            (tail, tail_port), (head, head_port) = ends[0], ends[1]
+            if tail.element == head.element:
+                problems.append(
+                    Problem(
+                        "E126",
+                        f'a bond joins {flat[tail.element].kind} "{tail.element}" to itself',
+                        (f"bond: {label}",),
+                        (link.place,),
+                        ("connect it to another element",),
+                    )
+                )
+                continue
+            drafts.append(_Draft(label, (tail, head), (tail_port, head_port), link.place))
+    for path, ports in free.items():
+        if not isinstance(flat[path].law, Junction):
+            problems += [
+                Problem(
+                    "E104",
+                    f'port "{port.name}" of {flat[path].kind} "{path}" is not connected',
+                    places=(flat[path].place,),
+                    cures=("connect it to a junction, or remove the element",),
+                )
+                for port in ports
+            ]
+    names: dict[str, int] = {}
+    for draft in drafts:
+        names[draft.name] = names.get(draft.name, 0) + 1
+        if names[draft.name] > 1:
+            draft.name = f"{draft.name} ({names[draft.name]})"
+    dimension = _spread("dimension", "E103", drafts, flat, problems)
+    domain = _spread("domain", "E105", drafts, flat, problems)
+    frame = _spread("frame", "E109", drafts, flat, problems)
+    bonds = []
+    for draft in drafts:
+        found = domain.get(draft.name)
+        assert found is None or isinstance(found, Domain)
+        given = dimension.get(draft.name) or (found.dimension if found else None)
+        size = given if isinstance(given, int) else 1
+        in_frame = frame.get(draft.name)
+        bonds.append(
+            Bond(
+                draft.name, draft.ends[0], draft.ends[1], size, found or GENERIC,
+                str(in_frame) if in_frame else None, draft.place,
+            )
+        )  # fmt: skip
+    return tuple(bonds)
+
+
+def _has_sound_dimension(port: Port) -> bool:
+    """Whether the port's dimension is open, or a positive integer that its domain allows."""
+    n = port.dimension
+    if n is None:
+        return True
+    fixed = port.domain.dimension if port.domain else None
+    return isinstance(n, int) and n > 0 and fixed in (None, n)
+
+
+def _port_problem(path: str, element: Element, port: Port) -> Problem:
+    fixed = port.domain.dimension if port.domain else None
+    asks = f'bonds of domain {port.domain.name} have dimension {fixed}' if port.domain and fixed else "it must be 1, 2, 3 ..."
+    return Problem(
+        "E103",
+        f'{element.kind} "{path}" asks for dimension {port.dimension}',
+        (asks,),
+        (element.place,),
+        ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),),
+    )
+
+
+def _label(prefix: str, reference: PortRef) -> str:
+    port = f".{reference.name}" if reference.name else ""
+    return f"{prefix}{reference.owner.name}{port}"
+
+
+def _end(
+    prefix: str,
+    reference: PortRef,
+    label: str,
+    flat: dict[str, Element],
+    free: dict[str, list[Port]],
+    place: Place | None,
+    problems: list[Problem],
+) -> tuple[End, Port] | None:
+    """The element's port that a reference means: through exposed ports of nested graphs down to an element."""
+    owner, name, path = reference.owner, reference.name, prefix
+    while isinstance(owner, Graph):
+        path = f"{path}{owner.name}."
+        wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
+        if wanted not in owner.ports:
+            problems.append(
+                Problem(
+                    "E111",
+                    f'graph "{owner.name}" has no port "{wanted}"',
+                    (f"it exposes: {', '.join(owner.ports) or 'nothing'}", f"bond: {label}"),
+                    (place,),
+                    (f'{owner.name}.port(<name>), or {owner.name}.expose("{wanted or "port"}", <element>)',),
+                )
+            )
+            return None
+        owner, name = owner.ports[wanted].owner, owner.ports[wanted].name
+    element_path = path + owner.name
+    element = flat.get(element_path)
+    if element is None:
+        # The name stands for another part, which E101 has reported.
+        return None
+    if isinstance(element.law, Junction):
+        return End(element_path, label), element.ports[0]
+    candidates = [port for port in free[element_path] if not name or port.name == name]
+    if not candidates:
+        if name and name not in {port.name for port in element.ports}:
+            title = f'{element.kind} "{element_path}" has no port "{name}"'
+        elif not element.ports:
+            title = f'"{element_path}" is a signal block and has no power port'
+        else:
+            title = f'{element.kind} "{element_path}" has no free port for another bond'
+        problems.append(
+            Problem(
+                "E112", title, (f"bond: {label}",), (element.place, place),
+                ("put a 0- or 1-junction where several bonds meet",),
+            )
+        )  # fmt: skip
+        return None
+    port = candidates[0]
+    free[element_path].remove(port)
+    return End(element_path, port.name), port
+
+
+def _spread(
+    attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]
+) -> dict[str, object]:
+    """Value of one attribute for every bond: given at an end, or carried through junctions (and 1:n elements)."""
+    values: dict[int, tuple[object, str]] = {}
+    queue: deque[int] = deque()
+    told: set[tuple[str, str]] = set()
+    for index, draft in enumerate(drafts):
+        for end, port in zip(draft.ends, draft.ports, strict=True):
+            given = getattr(port, attribute)
+            if given is None and attribute == "dimension" and port.domain is not None:
+                given = port.domain.dimension
+            if given is None:
+                continue
+            if index in values and values[index][0] != given:
+                problems.append(_clash(attribute, code, draft, values[index], (given, end.element), flat))
+            elif index not in values:
+                values[index] = (given, end.element)
+                queue.append(index)
+    if not values:
+        return {}
+    members: dict[str, list[int]] = {}
+    for index, draft in enumerate(drafts):
+        for end in draft.ends:
+            law = flat[end.element].law
+            if isinstance(law, Junction) or (attribute == "dimension" and _keeps_dimension(flat[end.element])):
+                members.setdefault(end.element, []).append(index)
+    agreed: dict[str, tuple[object, str]] = {}
+    while queue:
+        index = queue.popleft()
+        for end in drafts[index].ends:
+            if end.element not in members:
+                continue
+            if end.element in agreed:
+                first, second = sorted((agreed[end.element][1], values[index][1]))
+                if agreed[end.element][0] != values[index][0] and (first, second) not in told:
+                    told.add((first, second))
+                    problems.append(_clash(attribute, code, drafts[index], agreed[end.element], values[index], flat))
+                continue
+            agreed[end.element] = values[index]
+            for other in members[end.element]:
+                if other not in values:
+                    values[other] = values[index]
+                    queue.append(other)
+    return {drafts[index].name: value for index, (value, _) in values.items()}
+
+
+def _keeps_dimension(element: Element) -> bool:
+    return len(element.ports) == 2 and all(port.dimension is None for port in element.ports)
+
+
+def _clash(
+    attribute: str,
+    code: str,
+    draft: _Draft,
+    first: tuple[object, str],
+    second: tuple[object, str],
+    flat: dict[str, Element],
+) -> Problem:
+    def said(entry: tuple[object, str]) -> str:
+        value, path = entry
+        shown = value.name if isinstance(value, Domain) else value
+        return f'{flat[path].kind} "{path}" asks for {attribute} {shown}'
+
+    first, second = sorted((first, second), key=lambda entry: entry[1])
+    return Problem(
+        code,
+        f'bond "{draft.name}" joins unlike {attribute}s',
+        (said(first), said(second)),
+        (flat[first[1]].place, flat[second[1]].place, draft.place),
+        ("put a TF, GY or MTF between them that says how the one becomes the other",),
+    )

@@ -1,0 +1,172 @@
+"""Constitutive laws: the records that say what an element does, without its place in a graph.
+
+Arguments of every operation: the law's own variable first, then the element's parameters in their order,
+then its signals in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Place
+from bondgraph.ops import Op
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number or array that stays a run-time input of the compiled code."""
+
+    value: Any
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class StateSpec:
+    """A state variable: its start value and the size that absolute tolerances are measured against."""
+
+    initial: Any
+    nominal: Any = 1.0
+    unit: str = ""
+    symbol: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the state, () for a scalar."""
+        return np.shape(self.initial)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x).
+
+    The input of a C is the flow and its output the effort; of an I the other way round.
+    """
+
+    state: str
+    spec: StateSpec
+    output: Op
+    energy: Op
+    rate: Op | None = None
+    """None: the state is the plain integral of the input. Else (x, input, parameters, signals) -> x'."""
+
+
+@dataclass(frozen=True)
+class Resistor:
+    """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
+
+    effort: Op | None
+    flow: Op | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Effort or flow source: value(parameters, signals)."""
+
+    value: Op
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """f2 = N f1, e1 = N^T e2 with N = matrix(parameters, signals); shapes (), (n1,) or (n2, n1)."""
+
+    matrix: Op
+    invertible: bool
+    """Whether the other causality, with 1/n, may be used (scalar ratios)."""
+
+
+@dataclass(frozen=True)
+class Gyrator:
+    """e1 = r f2, e2 = r^T f1 with r = matrix(parameters, signals)."""
+
+    matrix: Op
+    invertible: bool
+
+
+@dataclass(frozen=True)
+class SkewGyrator:
+    """A gyrator on one port, e = J f with J = matrix(parameters, signals) skew-symmetric: it moves power between the
+    components of one bond (the Euler junction structure of a rigid body)."""
+
+    matrix: Op
+
+
+@dataclass(frozen=True)
+class Junction:
+    """Common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its automaton."""
+
+    type: int
+    automaton: str | None = None
+    active: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Equation:
+    """outs = op(args) over the local names of a block."""
+
+    outs: tuple[str, ...]
+    op: Op
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SignalBlock:
+    """Signals in, signals and states out, no power: sensors, kinematics, controllers."""
+
+    inputs: tuple[str, ...] = ()
+    """Local names of the element's signals, in their order."""
+    states: dict[str, StateSpec] = field(default_factory=dict)
+    equations: tuple[Equation, ...] = ()
+    rates: dict[str, str] = field(default_factory=dict)
+    """State -> local name of its time derivative."""
+    symbols: dict[str, str] = field(default_factory=dict)
+    """Local name -> LaTeX."""
+    units: dict[str, str] = field(default_factory=dict)
+    """Local name -> unit."""
+
+
+Law = Storage | Resistor | Source | Transformer | Gyrator | SkewGyrator | Junction | SignalBlock
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A change of mode: it fires when guard(signals) crosses zero upward while the automaton is in `source`."""
+
+    source: str
+    target: str
+    guard: Op
+    signals: tuple[str, ...]
+    resets: tuple[tuple[str, Op, tuple[str, ...]], ...] = ()
+    """(state, op, signals): the state's value after the transition."""
+    kind: str = ""
+    internal: bool = False
+    """Whether the event is one of the method (a change of chart), not of the physics."""
+    error: str | None = None
+    """Not None: the run ends here, with this as its reason."""
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """A finite state machine; its mode is the signal `<name>.mode`, the index of the state it is in."""
+
+    name: str
+    states: tuple[str, ...]
+    initial: str
+    transitions: tuple[Transition, ...]
+    place: Place | None = None
+    """Where it was added to its graph."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Start values computed from other start values, floats only: results = function(*arguments) before every run.
+
+    A result that names an automaton sets its start state (by name); else it sets a state.
+    """
+
+    function: Callable[..., tuple[Any, ...]]
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]

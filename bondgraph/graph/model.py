@@ -1,0 +1,80 @@
+"""Model: the frozen, flat graph that every later stage reads. Names are paths in the user's words (`arm.elbow`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bondgraph.domains import Domain
+from bondgraph.errors import Place
+from bondgraph.graph.elements import Element
+from bondgraph.graph.laws import Automaton, Start
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a bond: an element's path and its port's name (of a junction: the bond's own name)."""
+
+    element: str
+    port: str
+
+
+@dataclass(frozen=True)
+class Bond:
+    """Half arrow from tail to head: effort * flow > 0 is power from tail to head."""
+
+    name: str
+    tail: End
+    head: End
+    dimension: int
+    domain: Domain
+    frame: str | None
+    place: Place | None
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        """Tail and head."""
+        return self.tail, self.head
+
+
+@dataclass(frozen=True)
+class Model:
+    """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""
+
+    name: str
+    elements: Mapping[str, Element]
+    bonds: tuple[Bond, ...]
+    automata: Mapping[str, Automaton]
+    starts: tuple[Start, ...]
+    aliases: Mapping[str, str]
+    """Exported signal name (`egg 2.pose`) -> the value it stands for."""
+    groups: tuple[str, ...] = ()
+    """Paths of the nested graphs."""
+
+    def bonds_at(self, element: str) -> tuple[Bond, ...]:
+        """Bonds that end at an element, in the order of their making."""
+        return self._incidence.get(element, ())
+
+    @cached_property
+    def _incidence(self) -> Mapping[str, tuple[Bond, ...]]:
+        found: dict[str, list[Bond]] = {}
+        for bond in self.bonds:
+            for path in dict.fromkeys(end.element for end in bond.ends):
+                found.setdefault(path, []).append(bond)
+        return {path: tuple(bonds) for path, bonds in found.items()}
+
+    def network(self) -> nx.MultiDiGraph:
+        """The graph in networkx: nodes with `kind`, edges along the half arrows with `bond`."""
+        import networkx as nx
+
+        graph = nx.MultiDiGraph(name=self.name)
+        for path, element in self.elements.items():
+            graph.add_node(path, kind=element.kind, element=element)
+        for bond in self.bonds:
+            graph.add_edge(bond.tail.element, bond.head.element, key=bond.name, bond=bond)
+        return graph

@@ -1,0 +1,127 @@
+"""Operations on small arrays: each a plain formula, written once, with its LaTeX form.
+
+An operation runs on floats (the reference), on SymPy expressions (readable equations) and on the
+scalars of the tape (code and derivatives). Only what the bond-graph language itself needs is here;
+screws, surfaces and contact bring their own formulas from the package `screws`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from screws.scalars import array, equal, where
+
+
+@dataclass(frozen=True)
+class Op:
+    """A formula: arrays of scalars in, one array or a tuple of arrays out."""
+
+    name: str
+    function: Callable[..., Any]
+    latex: str = ""
+    """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+
+def as_op(formula: Op | Callable[..., Any], name: str) -> Op:
+    """Any callable as an operation; its LaTeX form is then `name(arguments)`."""
+    return formula if isinstance(formula, Op) else Op(name, formula)
+
+
+IDENTITY = Op("identity", lambda x: x, "#1")
+
+
+@cache
+def combine(signs: tuple[int, ...]) -> Op:
+    """Signed sum of as many arrays as there are signs (a junction's balance)."""
+
+    def total(*terms: Any) -> Any:
+        out = None
+        for sign, term in zip(signs, terms, strict=True):
+            signed = term if sign > 0 else -term
+            out = signed if out is None else out + signed
+        return out
+
+    pieces = [f"{'+' if s > 0 else '-'}#{i}" for i, s in enumerate(signs, start=1)]
+    return Op("sum", total, "".join(pieces).removeprefix("+"))
+
+
+@cache
+def zeros(shape: tuple[int, ...]) -> Op:
+    """A constant zero of the given shape (no argument)."""
+    return Op("zero", lambda: np.zeros(shape) if shape else 0.0, "0")
+
+
+def constant(value: Any) -> Op:
+    """A structural constant: part of the equations, not a parameter that can be changed later."""
+    fixed = np.asarray(value, dtype=float)
+    return Op("constant", lambda: fixed if fixed.ndim else float(fixed), _number(fixed))
+
+
+def _number(fixed: np.ndarray) -> str:
+    if fixed.ndim == 0:
+        return f"{float(fixed):g}"
+    rows = np.atleast_2d(fixed)
+    body = r" \\ ".join(" & ".join(f"{x:g}" for x in row) for row in rows)
+    return r"\begin{bmatrix}" + body + r"\end{bmatrix}"
+
+
+def _through(matrix: Any, vector: Any) -> Any:
+    """matrix @ vector: a scalar matrix multiplies, a (n,) matrix is one row, a bond of dimension 1 has a scalar."""
+    shape = np.shape(matrix)
+    if not shape:
+        return matrix * vector
+    rows = matrix if len(shape) == 2 else matrix.reshape(1, -1)
+    out = rows @ vector if np.ndim(vector) else rows[:, 0] * vector if rows.shape[1] == 1 else rows @ array([vector])
+    return out if rows.shape[0] > 1 else out[0]
+
+
+def _through_transposed(matrix: Any, vector: Any) -> Any:
+    shape = np.shape(matrix)
+    if not shape:
+        return matrix * vector
+    return _through(matrix.reshape(-1, 1) if len(shape) == 1 else matrix.T, vector)
+
+
+APPLY = Op("apply", _through, "#1\\,#2")
+"""N f: scalar times array, row times vector, or matrix times vector."""
+APPLY_TRANSPOSED = Op("apply transposed", _through_transposed, "#1^T\\,#2")
+"""N^T e, the power-conjugate of `APPLY`."""
+APPLY_INVERSE = Op("apply inverse", lambda ratio, x: x / ratio, "#1^{-1}\\,#2")
+"""x / n for a scalar ratio n."""
+
+NEGATE = Op("negate", lambda x: -x, "-#1")
+
+
+def _power(effort: Any, flow: Any) -> Any:
+    return effort * flow if np.ndim(effort) == 0 else effort @ flow
+
+
+POWER = Op("power", _power, "#1 \\cdot #2")
+"""Effort dot flow, W."""
+
+
+def _gate(active: tuple[int, ...]) -> Callable[..., Any]:
+    def gated(mode: Any, value: Any) -> Any:
+        if len(active) == 1:
+            condition = equal(mode, float(active[0]))
+        else:
+            condition = equal(sum(where(equal(mode, float(a)), 1.0, 0.0) for a in active), 1.0)
+        if np.ndim(value) == 0:
+            return where(condition, value, 0.0)
+        return array([where(condition, v, 0.0) for v in value])
+
+    return gated
+
+
+@cache
+def gate(active: tuple[int, ...]) -> Op:
+    """(mode, value) -> value where the mode is one of the active ones, else zero (a switched junction)."""
+    return Op("gate", _gate(active), r"\left[#1\right]\,#2")

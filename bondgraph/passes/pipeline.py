@@ -1,0 +1,24 @@
+"""The pipeline from a model to sorted equations, as one short list of stages."""
+
+from __future__ import annotations
+
+from bondgraph.causality import Causality, assign_causality
+from bondgraph.equations.assemble import assemble
+from bondgraph.equations.system import System
+from bondgraph.graph.model import Model
+from bondgraph.passes.alias import remove_aliases
+from bondgraph.passes.shapes import find_shapes
+from bondgraph.passes.sort import sort_statements
+
+
+def equations(model: Model, causality: Causality | None = None) -> System:
+    """Sorted statements of a model.
+
+    1. causality: which end of each bond sets its effort;
+    2. assemble: statements of each element for these strokes;
+    3. remove_aliases: one name for each value, before sorting, so that the sorter sees real work only;
+    4. sort_statements: order of evaluation; an algebraic loop ends here with its elements named;
+    5. find_shapes: every formula runs once on floats, so that one that does not fit its bond ends here.
+    """
+    causality = causality or assign_causality(model)
+    return find_shapes(sort_statements(remove_aliases(assemble(model, causality)), model), model)

@@ -1,0 +1,151 @@
+"""Shapes: System -> System with the shape of every value known, or what does not fit, in the user's names.
+
+All formulas run once on floats, at the start values as written. A user's formula that fails, or whose result has not
+the shape of its bond, ends here instead of somewhere in the compiler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.equations.system import Statement, System
+from bondgraph.errors import Problem, ScrewbondError, raise_if_any
+from bondgraph.graph.laws import SkewGyrator
+from bondgraph.graph.model import Model
+
+
+def find_shapes(system: System, model: Model) -> System:
+    """Shapes of all values. Raises `ModelError`: E128 unlike shapes, E129 a formula that fails, E133 an Euler junction
+    whose matrix is not skew-symmetric."""
+    problems: dict[str, Problem] = {}
+    values = _start(system)
+    with np.errstate(all="ignore"):
+        for statement in system.statements:
+            problem = _run(statement, system, model, values)
+            if problem:
+                problems.setdefault(statement.element, problem)
+    for problem in [*_rates(system, model, values), *_resets(system, model, values), *_skew(system, model, values)]:
+        problems.setdefault(str(problem), problem)
+    raise_if_any(system.name, list(problems.values()))
+    unknown = [name for name, value in system.values.items() if value.shape is None and name in values]
+    if not unknown:
+        return system
+    found = {name: replace(system.values[name], shape=_shape(values[name])) for name in unknown}
+    return replace(system, values={**system.values, **found})
+
+
+def _start(system: System) -> dict[str, Any]:
+    values: dict[str, Any] = {"time": np.float64(0.0)}
+    values |= {name: np.float64(0.0) for name in system.modes}
+    values |= {name: value[()] for name, value in system.parameters.items()}
+    values |= {state.name: state.initial[()] for state in system.states}
+    return values
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return () if isinstance(value, float) else np.shape(value)
+
+
+def _run(statement: Statement, system: System, model: Model, values: dict[str, Any]) -> Problem | None:
+    """Evaluate one statement into `values`; the problem it shows, if any."""
+    try:
+        arguments = [values[arg] for arg in statement.args]
+    except KeyError:
+        return None  # a value it needs has failed already
+    try:
+        results = statement.op(*arguments)
+        results = (results,) if len(statement.outs) == 1 else tuple(results)
+        shapes = [_shape(result) for result in results]
+    except (ScrewbondError, ArithmeticError):
+        return None  # says nothing about shapes; other start values may do
+    except Exception as error:  # whatever a user's formula raises is the user's to see, with its element
+        return _failed(statement, model, arguments, error)
+    if len(results) != len(statement.outs):
+        title = f"{_owner(statement, model)}: {statement.op.name} gives {len(results)} results for {len(statement.outs)} names"
+        return _problem("E128", title, statement, model, arguments)
+    for name, result, shape in zip(statement.outs, results, shapes, strict=True):
+        needed = system.values[name].shape
+        if needed is not None and shape != needed:
+            title = f"{_owner(statement, model)}: {_plain(name)} has shape {shape}, and needs {needed}"
+            return _problem("E128", title, statement, model, arguments)
+        values[name] = result
+    return None
+
+
+def _failed(statement: Statement, model: Model, arguments: list[Any], error: Exception) -> Problem | None:
+    if type(error).__module__.partition(".")[0] == "screws":
+        return None  # a geometry that these start values do not have
+    title = f"{_owner(statement, model)}: the formula of {_plain(statement.outs[0])} fails"
+    return _problem("E129", title, statement, model, arguments, f"{type(error).__name__}: {error}")
+
+
+def _problem(code: str, title: str, statement: Statement, model: Model, arguments: list[Any], why: str = "") -> Problem:
+    given = [f"{_plain(arg)} {_shape(value)}" for arg, value in zip(statement.args, arguments, strict=True)]
+    details = [why] if why else []
+    details.append(f"formula: {statement.op.name}; arguments with shapes: {', '.join(given) or 'none'}")
+    known = model.elements.get(statement.element) or model.automata.get(statement.element)
+    cure = "a result of the bond's shape: () for dimension 1, else (n,)" if code == "E128" else "the formula and its arguments"
+    return Problem(code, title, tuple(details), (known.place if known else None,), (cure,))
+
+
+def _owner(statement: Statement, model: Model) -> str:
+    element = model.elements.get(statement.element)
+    return f'{element.kind} "{statement.element}"' if element else f'automaton "{statement.element}"'
+
+
+def _plain(name: str) -> str:
+    """A value's name as a user reads it."""
+    bond, _, variable = name.rpartition(":")
+    return f'{variable} of bond "{bond}"' if bond and " " not in variable else name
+
+
+def _rates(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
+    return [
+        _unlike(f'the rate of "{state.name}"', _shape(values[state.rate]), state.initial.shape, model, state.name)
+        for state in system.states
+        if state.rate in values and _shape(values[state.rate]) != state.initial.shape
+    ]
+
+
+def _resets(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
+    shapes = {state.name: state.initial.shape for state in system.states}
+    return [
+        _unlike(f'"{event.kind}" resets "{state}": the value', _shape(values[value]), shapes[state], model, event.automaton)
+        for event in system.events
+        for state, value in event.resets
+        if value in values and _shape(values[value]) != shapes[state]
+    ]
+
+
+def _unlike(what: str, shape: tuple[int, ...], needed: tuple[int, ...], model: Model, owner: str) -> Problem:
+    known = model.automata.get(owner) or model.elements.get(owner.rpartition(".")[0])
+    return Problem(
+        "E128",
+        f"{what} has shape {shape}, and needs {needed}",
+        (),
+        (known.place if known else None,),
+        ("the shape of the state's start value",),
+    )
+
+
+def _skew(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
+    found = []
+    for path, element in model.elements.items():
+        matrix = values.get(system.resolve(f"{path}.J")) if isinstance(element.law, SkewGyrator) else None
+        if matrix is None:
+            continue
+        J = np.atleast_2d(np.asarray(matrix, dtype=float))
+        if J.shape[0] != J.shape[-1] or (np.isfinite(J).all() and np.abs(J + J.T).max() > 1e-9 * np.abs(J).max()):
+            found.append(
+                Problem(
+                    "E133",
+                    f'the matrix of the Euler junction "{path}" is not skew-symmetric',
+                    (f"at the start it is {np.array2string(J, precision=4).replace(chr(10), '')}", "so it would give or take power"),
+                    (element.place,),
+                    ("J with J^T = -J; for what takes power, an R",),
+                )
+            )
+    return found

@@ -1,0 +1,88 @@
+"""Captions: a free place for the name of every junction, near it and clear of lines and of other texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bondgraph.render.routes import Route
+from bondgraph.render.sketch import LABEL_SIZE, Node, Sketch, text_width
+
+HEIGHT = LABEL_SIZE + 2.0
+Rectangle = tuple[float, float, float, float]
+"""Left, top, right, bottom in px."""
+
+
+def captions(
+    sketch: Sketch, where: np.ndarray, lines: Sequence[Route], frames: Sequence[Rectangle] = ()
+) -> dict[int, tuple[float, float]]:
+    """Node -> centre (x, y) of its name; beneath it unless something is in the way. `frames` are those of the boxes."""
+    points = np.concatenate([line.at(np.linspace(0, 1, 41)) for line in lines] or [np.zeros((0, 2))])
+    blocked = [_body(node, where[i]) for i, node in enumerate(sketch.nodes)]
+    blocked += [title_place(box.title, frame, lines) for box, frame in zip(sketch.boxes, frames, strict=True)]
+    home = {box.path: frame for box, frame in zip(sketch.boxes, frames, strict=True)}
+    found: dict[int, tuple[float, float]] = {}
+    for i, node in enumerate(sketch.nodes):
+        if not node.below:
+            continue
+        best, best_price = (0.0, 0.0), np.inf
+        for choice, (x, y) in enumerate(_places(node, where[i])):
+            rectangle = (x - node.below / 2, y - HEIGHT / 2, x + node.below / 2, y + HEIGHT / 2)
+            price = 0.5 * choice + 6.0 * sum(_overlap(rectangle, other) for other in blocked)
+            price += 1.5 * _inside(points, rectangle, 2.5)
+            if node.group in home and not _within(rectangle, home[node.group]):
+                price += 5.0
+            if price < best_price - 1e-9:
+                best, best_price, chosen = (x, y), price, rectangle
+        found[i] = best
+        blocked.append(chosen)
+    return found
+
+
+def _body(node: Node, centre: np.ndarray) -> Rectangle:
+    return (
+        float(centre[0] - node.half_width),
+        float(centre[1] - node.half_height),
+        float(centre[0] + node.half_width),
+        float(centre[1] + node.half_height),
+    )
+
+
+def _places(node: Node, centre: np.ndarray) -> list[tuple[float, float]]:
+    """Where a name may stand: beneath, then beneath to a side, above to a side, above, beside."""
+    x, y = float(centre[0]), float(centre[1])
+    half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0
+    up = down + 1.0
+    side, beside = half + 13.0, node.half_width + half + 6.0
+    return [
+        (x, y + down), (x + side, y + down), (x - side, y + down), (x + side, y - up), (x - side, y - up),
+        (x, y - up), (x + beside, y), (x - beside, y), (x + side, y + down + 9), (x - side, y + down + 9),
+    ]  # fmt: skip
+
+
+def _overlap(a: Rectangle, b: Rectangle) -> float:
+    """1 to 2 where two rectangles overlap, else 0."""
+    width = min(a[2], b[2]) - max(a[0], b[0]) + 2.0
+    height = min(a[3], b[3]) - max(a[1], b[1]) + 1.0
+    return 0.0 if width <= 0 or height <= 0 else 1.0 + width * height / ((a[2] - a[0]) * (a[3] - a[1]) + 1.0)
+
+
+def _inside(points: np.ndarray, rectangle: Rectangle, margin: float) -> int:
+    low = np.array(rectangle[:2]) - margin
+    high = np.array(rectangle[2:]) + margin
+    return int(np.count_nonzero(np.all((points > low) & (points < high), axis=1)))
+
+
+def _within(inner: Rectangle, outer: Rectangle) -> bool:
+    return inner[0] > outer[0] and inner[1] > outer[1] and inner[2] < outer[2] and inner[3] < outer[3]
+
+
+def title_place(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rectangle:
+    """Room of a box's title: at the top left, or at the top right or middle where a line passes on the left."""
+    left, top, right, _ = frame
+    width = text_width(title, LABEL_SIZE) + 12.0
+    points = np.concatenate([line.at(np.linspace(0, 1, 61)) for line in lines] or [np.zeros((0, 2))])
+    starts = (left + 4.0, right - width - 4.0, (left + right - width) / 2)
+    rooms = [(start, top + 3.0, start + width, top + 21.0) for start in starts]
+    return min(rooms, key=lambda room: _inside(points, room, 2.0))

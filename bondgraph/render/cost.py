@@ -1,0 +1,148 @@
+"""Cost of a drawing on the grid: long, slanting or crossing edges, edges through nodes, wide boxes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.render.grid import Nesting
+from bondgraph.render.sketch import Sketch
+
+REACH_X, REACH_Y = 0.46, 0.34
+"""Half axes of the ellipse, in cells, that an edge should not touch around a node."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Edges of a sketch as arrays, what their faults cost (bonds are dear, signals cheap), and who meets whom."""
+
+    tails: np.ndarray
+    heads: np.ndarray
+    length: np.ndarray
+    slant: np.ndarray
+    cross: np.ndarray
+    touch: np.ndarray
+    forward: np.ndarray
+    pairs: tuple[np.ndarray, np.ndarray]
+    """Pairs of edges without a common node."""
+    foreign: np.ndarray
+    """(edges, nodes): 1 where the node is not an end of the edge."""
+    at: tuple[np.ndarray, ...]
+    """Node -> its edges."""
+    others: tuple[np.ndarray, ...]
+    """Node -> the nodes at the other ends of its edges."""
+    rest: tuple[np.ndarray, ...]
+    """Node -> all other edges."""
+
+
+def prices(sketch: Sketch) -> Prices:
+    """Prices of all edges of a sketch; parallel edges count once."""
+    bond_ends = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
+    kept: dict[frozenset[int], int] = {}
+    for index, edge in enumerate(sketch.edges):
+        ends = frozenset((edge.tail, edge.head))
+        if len(ends) == 2 and (edge.bond is not None or ends not in bond_ends):
+            kept.setdefault(ends, index)
+    edges = [sketch.edges[i] for i in kept.values()]
+    bond = np.array([edge.bond is not None for edge in edges], dtype=bool)
+    tails = np.array([edge.tail for edge in edges], dtype=int)
+    heads = np.array([edge.head for edge in edges], dtype=int)
+    count = len(sketch.nodes)
+    first, second = np.triu_indices(len(edges), 1)
+    meet = (
+        (tails[first] == tails[second]) | (tails[first] == heads[second])
+        | (heads[first] == tails[second]) | (heads[first] == heads[second])
+    )  # fmt: skip
+    foreign = np.ones((len(edges), count))
+    foreign[np.arange(len(edges)), tails] = foreign[np.arange(len(edges)), heads] = 0.0
+    at = tuple(np.flatnonzero((tails == node) | (heads == node)) for node in range(count))
+    return Prices(
+        tails,
+        heads,
+        np.where(bond, 1.0, 0.35),
+        np.where(bond, 1.1, 0.15),
+        np.where(bond, 2.2, 0.8),
+        np.where(bond, 4.0, 1.6),
+        np.where(bond, 0.03, 0.06),
+        (first[~meet], second[~meet]),
+        foreign,
+        at,
+        tuple(np.where(tails[e] == node, heads[e], tails[e]) for node, e in enumerate(at)),
+        tuple(np.setdiff1d(np.arange(len(edges)), e) for e in at),
+    )
+
+
+def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Whether segments pq and rs cross inside both; coordinates first, (2, ...), arrays that broadcast."""
+    dx, dy, ex, ey = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
+    one = (dx * (r[1] - p[1]) - dy * (r[0] - p[0])) * (dx * (s[1] - p[1]) - dy * (s[0] - p[0]))
+    two = (ex * (p[1] - r[1]) - ey * (p[0] - r[0])) * (ex * (q[1] - r[1]) - ey * (q[0] - r[0]))
+    return (one < -1e-9) & (two < -1e-9)
+
+
+def touches(p: np.ndarray, q: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """How deep segments pq cut into the ellipses around nodes, 0 to 1; coordinates first, arrays that broadcast."""
+    ax, ay = (p[0] - centre[0]) / REACH_X, (p[1] - centre[1]) / REACH_Y
+    dx, dy = (q[0] - p[0]) / REACH_X, (q[1] - p[1]) / REACH_Y
+    along = -(ax * dx + ay * dy) / np.maximum(dx * dx + dy * dy, 1e-12)
+    np.clip(along, 0.0, 1.0, out=along)
+    inside = 1.0 - (ax + along * dx) ** 2 - (ay + along * dy) ** 2
+    return np.where(inside > 0, 0.5 + 0.5 * inside, 0.0)
+
+
+def _own(price: Prices, at: np.ndarray | slice, dx: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    """Cost of edges by themselves; (dx, dy) runs from tail to head."""
+    x, y = np.abs(dx), np.abs(dy)
+    slanting = np.minimum(x, y)
+    return (
+        price.length[at] * (np.hypot(x, 1.12 * y) + 0.06 * (x + y) ** 1.5)
+        + price.slant[at] * np.where(slanting > 0, 0.7 + 0.25 * slanting, 0.0)
+        - price.forward[at] * dx
+    )
+
+
+def least_costs(trials: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
+    """Cost of many drawings (k, n, 2) without that of crossings and touches, which take longer to find."""
+    x = np.moveaxis(trials, 2, 0).astype(float)
+    along = x[..., price.heads] - x[..., price.tails]
+    cost = _own(price, slice(None), *along).sum(axis=1)
+    for inside in boxes.members:
+        part = x[..., inside]
+        cost += 0.25 * (part.max(axis=2) - part.min(axis=2)).sum(axis=0)
+    return cost
+
+
+def total_cost(cells: np.ndarray, price: Prices, boxes: Nesting) -> float:
+    """Cost of a whole drawing."""
+    x = cells.T.astype(float)
+    a, b = x[:, price.tails], x[:, price.heads]
+    i, j = price.pairs
+    crossed = np.minimum(price.cross[i], price.cross[j]) @ crossings(a[:, i], b[:, i], a[:, j], b[:, j])
+    hit = touches(a[:, :, None], b[:, :, None], x[:, None])
+    touched = price.touch @ (hit * price.foreign).sum(axis=1)
+    return float(least_costs(cells[None], price, boxes)[0] + crossed + touched)
+
+
+def node_costs(node: int, candidates: np.ndarray, cells: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
+    """The part of the total cost that depends on one node, for every candidate cell (k, 2)."""
+    x, p = cells.T.astype(float), candidates.T.astype(float)
+    at, rest = price.at[node], price.rest[node]
+    a, b = x[:, price.tails[rest]], x[:, price.heads[rest]]
+    cost = touches(a[:, None], b[:, None], p[:, :, None]) @ price.touch[rest]
+    for edge, other in zip(at, price.others[node], strict=True):
+        q = x[:, other][:, None]
+        sign = 1.0 if price.tails[edge] == node else -1.0
+        cost += _own(price, edge, *(sign * (q - p)))
+        free = (price.tails[rest] != other) & (price.heads[rest] != other)
+        crossed = crossings(p[:, :, None], q[:, :, None], a[:, None, free], b[:, None, free])
+        cost += crossed @ np.minimum(price.cross[edge], price.cross[rest][free])
+        hit = touches(p[:, :, None], q[:, :, None], x[:, None])
+        cost += price.touch[edge] * (hit @ price.foreign[edge])
+    for g in boxes.around[node]:
+        inside = boxes.members[g][boxes.members[g] != node]
+        if len(inside):
+            low = np.minimum(x[:, inside].min(axis=1)[:, None], p)
+            high = np.maximum(x[:, inside].max(axis=1)[:, None], p)
+            cost += 0.25 * (high - low).sum(axis=0)
+    return cost

@@ -1,0 +1,174 @@
+"""Diagram: Model and Causality -> the bond graph as SVG, laid out by itself or where the user wants it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph.causality import Causality
+from bondgraph.graph.model import Model
+from bondgraph.render import glyphs
+from bondgraph.render.captions import Rectangle, captions, title_place
+from bondgraph.render.layout import automatic, placed
+from bondgraph.render.legend import legend
+from bondgraph.render.routes import Route, routes
+from bondgraph.render.sketch import Sketch, sketch, text_width
+from bondgraph.render.spacing import frame
+
+MARGIN = 24.0
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A drawn bond graph; notebooks show it by themselves."""
+
+    svg: str
+    positions: Mapping[str, tuple[float, float]]
+    """Element -> centre (x, y) in px, y downwards: change some and give them to `diagram` again."""
+    width: float
+    height: float
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the SVG file and return its path."""
+        target = Path(path)
+        target.write_text(self.svg, encoding="utf-8")
+        return target
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def diagram(
+    model: Model,
+    causality: Causality | None = None,
+    positions: Mapping[str, tuple[float, float]] | None = None,
+) -> Diagram:
+    """Draw a model: half arrows, causal strokes (with `causality`), vector bonds as double lines, switches, signals.
+
+    `positions` maps paths of elements to centres in px, x to the right and y downwards; elements that it leaves out are
+    placed near their neighbours. Raises `ModelError` (E131, E132) for an unknown element or a position that is none.
+    Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
+    (Karnopp, Margolis and Rosenberg, 2012).
+
+    >>> from bondgraph.graph.builder import Graph
+    >>> from bondgraph.graph.elements import C, J1, R
+    >>> loop = J1("loop")
+    >>> drawing = diagram(Graph("rc").connect(loop, C("store", 1.0)).connect(loop, R("leak", 2.0)).freeze())
+    >>> sorted(drawing.positions)
+    ['leak', 'loop', 'store']
+    """
+    drawn = sketch(model)
+    where = placed(drawn, positions) if positions else automatic(drawn)
+    frames = [frame(drawn, box, where) for box in drawn.boxes]
+    lines = routes(drawn, where)
+    names = captions(drawn, where, lines, frames)
+    shift, width, height, foot = _extent(drawn, where, frames, lines, names)
+    body = [
+        f'<g transform="translate({shift[0]:.1f} {shift[1]:.1f})">',
+        *_boxes(drawn, frames, lines),
+        *_edges(drawn, lines, causality),
+        *_nodes(drawn, where, names, causality),
+        "</g>",
+    ]
+    note, rows = legend(_kinds(drawn, causality), MARGIN, foot, width - 2 * MARGIN)
+    height += rows
+    title = escape(model.name, quote=False)
+    svg = "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" font-family="{glyphs.FONT}">',
+            f"<title>{title}</title>",
+            '<rect width="100%" height="100%" fill="#ffffff"/>',
+            glyphs.text(MARGIN, 26, model.name, 16, anchor="start", extra='font-weight="600" class="title"'),
+            *body,
+            note,
+            "</svg>\n",
+        ]
+    )
+    centres = {node.name: (float(x), float(y)) for node, (x, y) in zip(drawn.nodes, where, strict=True)}
+    return Diagram(svg, centres, width, height)
+
+
+def _extent(
+    drawn: Sketch,
+    where: np.ndarray,
+    frames: list[Rectangle],
+    lines: tuple[Route, ...],
+    names: dict[int, tuple[float, float]],
+) -> tuple[np.ndarray, float, float, float]:
+    """Shift of the drawing, width and height of the picture without its legend, and the legend's top."""
+    corners = [(0.0, 0.0)] if not len(where) else []
+    for node, (x, y) in zip(drawn.nodes, where, strict=True):
+        corners += [(x - node.half_width, y - node.half_height), (x + node.half_width, y + node.half_height)]
+    for i, (x, y) in names.items():
+        half = drawn.nodes[i].below / 2
+        corners += [(x - half, y - 8), (x + half, y + 8)]
+    for left, top, right, bottom in frames:
+        corners += [(left, top), (right, bottom)]
+    for line in lines:
+        corners += [(float(x), float(y)) for x, y in line.at(np.linspace(0, 1, 9))]
+    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+    width = max(float(high[0] - low[0]) + 2 * MARGIN, 460.0, text_width(drawn.name, 16) + 2 * MARGIN)
+    shift = np.array([(width - high[0] - low[0]) / 2, 52.0 - low[1]])
+    foot = float(high[1] + shift[1]) + 20.0
+    return shift, width, foot + 12.0, foot
+
+
+def _boxes(drawn: Sketch, frames: list[Rectangle], lines: tuple[Route, ...]) -> list[str]:
+    order = sorted(range(len(frames)), key=lambda i: drawn.boxes[i].path.count("."))
+    parts = []
+    for i in order:
+        box, (left, top, right, bottom) = drawn.boxes[i], frames[i]
+        fill = glyphs.BOX_FILLS[min(box.path.count("."), len(glyphs.BOX_FILLS) - 1)]
+        style = f'fill="{fill}" stroke="{glyphs.BOX_EDGE}" stroke-width="1"'
+        room = title_place(box.title, frames[i], lines)
+        title = glyphs.text(room[0] + 6, top + 12, box.title, 11.5, glyphs.MUTED, "start", 'font-weight="600"')
+        outline = glyphs.rounded(left, top, right, bottom, 10, style)
+        parts.append(f'<g class="box" {glyphs.attributes(box.path)}>{outline}{title}</g>')
+    return parts
+
+
+def _edges(drawn: Sketch, lines: tuple[Route, ...], causality: Causality | None) -> list[str]:
+    signals, bonds = [], []
+    for edge, line in zip(drawn.edges, lines, strict=True):
+        if edge.bond is None:
+            ends = f"{drawn.nodes[edge.tail].name} -> {drawn.nodes[edge.head].name}"
+            signals.append(f'<g class="signal" {glyphs.attributes(ends)}>{glyphs.signal_line(line)}</g>')
+            continue
+        parts = [glyphs.bond_lines(line, edge.bond.dimension)]
+        if edge.bond.dimension > 1:
+            parts.append(glyphs.dimension_text(line, edge.bond.dimension))
+        if causality is not None:
+            parts.append(glyphs.causal_stroke(line, causality.effort_into_head[edge.bond.name]))
+        bonds.append(f'<g class="bond" {glyphs.attributes(edge.bond.name)}>{"".join(parts)}</g>')
+    return ['<g fill="none" stroke-linecap="round" stroke-linejoin="round">', *signals, *bonds, "</g>"]
+
+
+def _nodes(
+    drawn: Sketch, where: np.ndarray, names: dict[int, tuple[float, float]], causality: Causality | None
+) -> list[str]:
+    derivative = set(causality.derivative) if causality else set()
+    return [
+        f'<g class="{node.shape}" {glyphs.attributes(node.name)}>'
+        + glyphs.node_text(node, float(where[i, 0]), float(where[i, 1]), names.get(i), node.name in derivative)
+        + "</g>"
+        for i, node in enumerate(drawn.nodes)
+    ]
+
+
+def _kinds(drawn: Sketch, causality: Causality | None) -> set[str]:
+    bonds = [edge.bond for edge in drawn.edges if edge.bond is not None]
+    occurring = {
+        "bond": bool(bonds),
+        "vector": any(bond.dimension > 1 for bond in bonds),
+        "stroke": bool(bonds) and causality is not None,
+        "derivative": causality is not None and bool(causality.derivative),
+        "switch": any(node.note for node in drawn.nodes),
+        "signal": any(edge.bond is None for edge in drawn.edges),
+    }
+    return {kind for kind, occurs in occurring.items() if occurs}

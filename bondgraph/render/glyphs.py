@@ -1,0 +1,144 @@
+"""Glyphs: SVG text of bonds, strokes, signals, elements and boxes; coordinates in px, y downwards."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from bondgraph.render.routes import Route
+from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, Node, text_width
+
+INK, STROKE, SIGNAL, SWITCH = "#1f2d3d", "#c8374b", "#8a97a8", "#c77d0a"
+STORAGE, LOSS, SOURCE, MUTED = "#12668c", "#a8501c", "#2f7a43", "#5b6b7d"
+BOX_FILLS, BOX_EDGE = ("#f2f5f9", "#e7edf4", "#dde5ee"), "#cfd8e3"
+FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+COLOURS = {"C": STORAGE, "I": STORAGE, "IC": STORAGE, "R": LOSS, "Se": SOURCE, "Sf": SOURCE}
+DOUBLE = 2.1
+"""Half distance of the two lines of a vector bond, px."""
+BARB_BACK, BARB_OUT, STROKE_HALF = 12.0, 7.0, 8.0
+
+
+def flow_side(along: np.ndarray) -> np.ndarray:
+    """The normal on which a bond shows its flow: beneath a level bond, to the right of a plumb one."""
+    normal = np.array([-along[1], along[0]])
+    return normal if normal @ np.array([0.45, 1.0]) > 0 else -normal
+
+
+def attributes(name: str) -> str:
+    """A user's name as an attribute of an SVG group."""
+    return f'data-name="{escape(name, quote=True)}"'
+
+
+def text(
+    x: float, y: float, content: str, size: float, fill: str = INK, anchor: str = "middle", extra: str = ""
+) -> str:
+    """One line of text whose middle is at height y."""
+    return (
+        f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
+        f"{' ' + extra if extra else ''}>{escape(content, quote=False)}</text>"
+    )
+
+
+def _path(points: list[np.ndarray], colour: str = INK, width: float = 1.5, extra: str = "") -> str:
+    line = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<path d="M{line}" stroke="{colour}" stroke-width="{width:g}"{" " + extra if extra else ""}/>'
+
+
+def _curve(route: Route, shift: np.ndarray) -> str:
+    a, c, b = route.start + shift, route.control + shift, route.end + shift
+    if route.straight:
+        return f"M{a[0]:.1f},{a[1]:.1f} L{b[0]:.1f},{b[1]:.1f}"
+    return f"M{a[0]:.1f},{a[1]:.1f} Q{c[0]:.1f},{c[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
+
+
+def bond_lines(route: Route, dimension: int) -> str:
+    """Half arrow: the line, doubled for a vector bond, and the barb on the flow side."""
+    along, middle = route.direction(1.0), flow_side(route.direction(0.5))
+    side = np.array([-along[1], along[0]])
+    side = side if side @ middle > 0 else -side
+    shift = DOUBLE * side if dimension > 1 else np.zeros(2)
+    tip = route.end + shift
+    barb = tip - BARB_BACK * along + BARB_OUT * side
+    shifts = (shift, -shift) if dimension > 1 else (shift,)
+    lines = [f'<path d="{_curve(route, s)}" stroke="{INK}" stroke-width="1.5"/>' for s in shifts]
+    return "".join([*lines, _path([tip, barb], width=1.7)])
+
+
+def causal_stroke(route: Route, at_head: bool) -> str:
+    """The bar across the end of a bond where the effort is imposed."""
+    along = route.direction(1.0 if at_head else 0.0)
+    across = np.array([-along[1], along[0]])
+    end = route.end + 1.2 * along if at_head else route.start - 1.2 * along
+    ends = [end - STROKE_HALF * across, end + STROKE_HALF * across]
+    return _path(ends, STROKE, 2.4, 'class="stroke"')
+
+
+def dimension_text(route: Route, dimension: int) -> str:
+    """The dimension of a vector bond, on the effort side of its middle."""
+    middle = route.at(np.array([0.5]))[0] - 9.5 * flow_side(route.direction(0.5))
+    return text(middle[0], middle[1], str(dimension), 10.5, MUTED, extra='class="dimension"')
+
+
+def signal_line(route: Route) -> str:
+    """A thin dashed line with a full arrow head."""
+    along = route.direction(1.0)
+    across = np.array([-along[1], along[0]])
+    base = route.end - 8.0 * along
+    head = " L".join(f"{x:.1f},{y:.1f}" for x, y in (route.end, base + 3.0 * across, base - 3.0 * across))
+    return (
+        f'<path d="{_curve(route, np.zeros(2))}" stroke="{SIGNAL}" stroke-width="1.1" stroke-dasharray="5 3.5"/>'
+        f'<path d="M{head} Z" fill="{SIGNAL}" stroke="none"/>'
+    )
+
+
+def rounded(left: float, top: float, right: float, bottom: float, radius: float, style: str) -> str:
+    """A rectangle with round corners."""
+    return (
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
+        f'rx="{radius:g}" {style}/>'
+    )
+
+
+def node_text(node: Node, x: float, y: float, caption: tuple[float, float] | None, derivative: bool) -> str:
+    """An element's kind and name, or a junction's digit with its name near it."""
+    bold = 'font-weight="700"'
+    parts = []
+    if node.shape in ("junction", "switch"):
+        if node.shape == "switch":
+            style = f'fill="#fff8ec" stroke="{SWITCH}" stroke-width="1.4" stroke-dasharray="4 3"'
+            parts.append(
+                rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 6, style)
+            )
+            italic = 'font-style="italic" class="automaton"'
+            parts.append(text(x, y + 14, node.note, LABEL_SIZE - 0.5, SWITCH, extra=italic))
+            y -= 7
+        parts.append(text(x, y, node.kind, DIGIT_SIZE, extra=bold))
+        if caption:
+            parts.append(text(*caption, node.label, LABEL_SIZE, MUTED))
+        return "".join(parts)
+    if node.shape in ("block", "automaton"):
+        dash = ' stroke-dasharray="4 3"' if node.shape == "automaton" else ""
+        colour = SWITCH if dash else SIGNAL
+        style = f'fill="#ffffff" stroke="{colour}" stroke-width="1.1"{dash}'
+        parts.append(
+            rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 5, style)
+        )
+        return "".join([*parts, text(x, y, node.label, LABEL_SIZE, MUTED)])
+    colour = COLOURS.get(node.kind, INK)
+    if node.stacked:
+        parts = [text(x, y - 8, node.kind, KIND_SIZE, colour, extra=bold), text(x, y + 8, node.label, NAME_SIZE)]
+    else:
+        # Both hang on the colon, so that they fit each other whatever font the reader has.
+        middle = x + (text_width(node.kind, KIND_SIZE) - text_width(node.label, NAME_SIZE)) / 2
+        parts = [
+            text(middle - 4.5, y, node.kind, KIND_SIZE, colour, "end", bold),
+            text(middle, y - 0.5, ":", NAME_SIZE, MUTED),
+            text(middle + 4.5, y, node.label, NAME_SIZE, INK, "start"),
+        ]
+    if derivative:
+        half = text_width(node.kind, KIND_SIZE) / 2 + 1 if node.stacked else node.half_width - 2
+        level = y - 1.0 if node.stacked else y + node.half_height - 1.0
+        ends = [np.array([x - half, level]), np.array([x + half, level])]
+        parts.append(_path(ends, STROKE, 1.4, 'stroke-dasharray="3 2" class="derivative"'))
+    return "".join(parts)

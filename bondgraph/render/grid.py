@@ -1,0 +1,109 @@
+"""Grid: positions in the plane -> one cell for every node, boxes as rectangles of cells that never overlap."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.render.sketch import Box, Sketch
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """Boxes as index sets: who is inside, who is outside, and which boxes are not inside one another."""
+
+    members: tuple[np.ndarray, ...]
+    outside: tuple[np.ndarray, ...]
+    apart: tuple[tuple[int, ...], ...]
+    around: tuple[tuple[int, ...], ...]
+    """Node -> the boxes around it."""
+
+
+def nesting(sketch: Sketch) -> Nesting:
+    """Index sets of a sketch's boxes."""
+    count = len(sketch.nodes)
+    members = tuple(np.array(box.members) for box in sketch.boxes)
+    outside = tuple(np.setdiff1d(np.arange(count), inside) for inside in members)
+    apart = tuple(tuple(j for j, other in enumerate(sketch.boxes) if not _related(box, other)) for box in sketch.boxes)
+    around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(count))
+    return Nesting(members, outside, apart, around)
+
+
+def _related(a: Box, b: Box) -> bool:
+    return f"{a.path}.".startswith(f"{b.path}.") or f"{b.path}.".startswith(f"{a.path}.")
+
+
+def is_valid(cells: np.ndarray, boxes: Nesting) -> bool:
+    """Whether every cell holds one node at most and every box holds its own nodes only."""
+    if len({(x, y) for x, y in cells.tolist()}) < len(cells):
+        return False
+    low = [cells[inside].min(axis=0) for inside in boxes.members]
+    high = [cells[inside].max(axis=0) for inside in boxes.members]
+    for g, outside in enumerate(boxes.outside):
+        others = cells[outside]
+        if np.any(np.all((others >= low[g]) & (others <= high[g]), axis=1)):
+            return False
+        if any(np.all((low[h] <= high[g]) & (low[g] <= high[h])) for h in boxes.apart[g] if h > g):
+            return False
+    return True
+
+
+def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
+    """Cells (n, 2) near the positions: boxes are filled from the inside out, then placed like large nodes."""
+    children: dict[str, list[Box]] = {}
+    for box in sketch.boxes:
+        children.setdefault(box.parent, []).append(box)
+
+    def fill(path: str) -> dict[int, tuple[int, int]]:
+        """Cells of all nodes inside a box, from (0, 0)."""
+        parts = [{i: (0, 0)} for i, node in enumerate(sketch.nodes) if node.group == path]
+        parts += [fill(box.path) for box in children.get(path, [])]
+        wishes = [positions[list(part)].mean(axis=0) for part in parts]
+        sizes = [(max(x for x, _ in p.values()) + 1, max(y for _, y in p.values()) + 1) for p in parts]
+        corners = _place(np.array(wishes).reshape(-1, 2), sizes)
+        return {
+            node: (x + corner[0], y + corner[1])
+            for part, corner in zip(parts, corners, strict=True)
+            for node, (x, y) in part.items()
+        }
+
+    found = fill("")
+    return np.array([found[i] for i in range(len(sketch.nodes))], dtype=int).reshape(-1, 2)
+
+
+def _place(wishes: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Corners of rectangles of cells, as near to the wished centres as free cells allow; the least is (0, 0)."""
+    taken: set[tuple[int, int]] = set()
+    corners = [(0, 0)] * len(sizes)
+    middle = wishes.mean(axis=0) if len(wishes) else np.zeros(2)
+    areas = [-width * height for width, height in sizes]
+    order = sorted(range(len(sizes)), key=lambda i: (areas[i], round(float(np.hypot(*(wishes[i] - middle))), 6), i))
+    for i in order:
+        width, height = sizes[i]
+        wish = wishes[i] - (np.array([width, height]) - 1) / 2
+        corners[i] = next(corner for corner in _around(wish) if not taken & _cells(corner, width, height))
+        taken |= _cells(corners[i], width, height)
+    left = min((x for x, _ in corners), default=0)
+    top = min((y for _, y in corners), default=0)
+    return [(x - left, y - top) for x, y in corners]
+
+
+def _cells(corner: tuple[int, int], width: int, height: int) -> set[tuple[int, int]]:
+    return {(corner[0] + i, corner[1] + j) for i in range(width) for j in range(height)}
+
+
+def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Grid points by their distance from a wish, ring by ring, without end."""
+    x0, y0 = round(float(wish[0])), round(float(wish[1]))
+    for ring in itertools.count():
+        span = range(-ring, ring + 1)
+        points = [(x0 + i, y0 + j) for i in span for j in span if max(abs(i), abs(j)) == ring]
+        yield from sorted(points, key=lambda p: (round((p[0] - wish[0]) ** 2 + (p[1] - wish[1]) ** 2, 6), p))
+
+
+def without_gaps(cells: np.ndarray) -> np.ndarray:
+    """The same order of columns and rows, none of them empty."""
+    return np.stack([np.unique(cells[:, axis], return_inverse=True)[1] for axis in (0, 1)], axis=1)

@@ -1,0 +1,92 @@
+"""Layout: Sketch -> centres of all nodes in px. Stress majorisation, then cells on a grid, then spacing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bondgraph.errors import ModelError, Problem
+from bondgraph.render.cost import prices
+from bondgraph.render.grid import first_cells, nesting
+from bondgraph.render.search import improve
+from bondgraph.render.sketch import Sketch
+from bondgraph.render.spacing import centres
+from bondgraph.render.stress import graph_distances, stress_positions, upright
+
+
+def automatic(sketch: Sketch) -> np.ndarray:
+    """Centres (n, 2) in px, x to the right and y downwards; the same sketch always gives the same picture."""
+    count = len(sketch.nodes)
+    if count == 0:
+        return np.zeros((0, 2))
+    chains = [set(sketch.chain(i)) for i in range(count)]
+    edges = [
+        (edge.tail, edge.head, (1.0 if edge.bond else 1.5) + 0.5 * len(chains[edge.tail] ^ chains[edge.head]))
+        for edge in sketch.edges
+    ]
+    flat = stress_positions(graph_distances(count, edges))
+    flat = upright(flat, [(edge.tail, edge.head) for edge in sketch.edges if edge.bond])
+    boxes = nesting(sketch)
+    cells = first_cells(sketch, 1.5 * flat)
+    # The search costs about 1 ms per node and sweep; beyond some 150 nodes no picture is legible anyway.
+    sweeps = 18 if count <= 30 else 12 if count <= 60 else 6 if count <= 150 else 0
+    return centres(sketch, improve(cells, prices(sketch), boxes, sweeps))
+
+
+def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:
+    """Centres in px where the user's positions are kept and the other nodes find room near their neighbours."""
+    names = {node.name: i for i, node in enumerate(sketch.nodes)}
+    problems = [
+        Problem(
+            "E131",
+            f'a position is given for "{name}", which is not in "{sketch.name}"',
+            cures=("positions by the paths of elements: " + ", ".join(list(names)[:8]),),
+        )
+        for name in positions
+        if name not in names
+    ]
+    bad = [name for name, at in positions.items() if not _is_point(at)]
+    problems += [
+        Problem("E132", f'the position of "{name}" is not a pair of finite numbers', cures=("(x, y) in px, y down",))
+        for name in bad
+    ]
+    if problems:
+        raise ModelError(sketch.name, problems)
+    where = automatic(sketch) if len(positions) < len(names) else np.zeros((len(names), 2))
+    given = [names[name] for name in positions]
+    wished = np.array([positions[name] for name in positions], dtype=float).reshape(-1, 2)
+    if given:
+        where = where + (wished - where[given]).mean(axis=0)
+        where[given] = wished
+    return _pushed_apart(sketch, where, set(given))
+
+
+def _is_point(at: object) -> bool:
+    """Whether something is a pair of finite numbers."""
+    pair = np.asarray(at)
+    return pair.shape == (2,) and pair.dtype.kind in "iuf" and bool(np.all(np.isfinite(pair)))
+
+
+def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndarray:
+    """Nodes that overlap give way along the smaller overlap; fixed ones stay."""
+    where = where.copy()
+    half = np.array([(max(node.half_width, node.below / 2) + 8, node.half_height + 12) for node in sketch.nodes])
+    for _ in range(60):
+        moved = False
+        for i in range(len(where)):
+            for j in range(i):
+                if i in fixed and j in fixed:
+                    continue
+                apart = where[i] - where[j]
+                room = half[i] + half[j] - np.abs(apart)
+                if np.all(room > 1e-6):
+                    axis = int(np.argmin(room))
+                    push = np.copysign(room[axis], apart[axis] if apart[axis] != 0 else 1.0)
+                    share = 1.0 if j in fixed else 0.0 if i in fixed else 0.5
+                    where[i, axis] += share * push
+                    where[j, axis] -= (1.0 - share) * push
+                    moved = True
+        if not moved:
+            break
+    return where

@@ -1,0 +1,200 @@
+"""Search on the grid: first cells -> cells whose drawing is short, level or plumb, and free of crossings.
+
+Simulated annealing with a fixed seed on single nodes, then a greedy finish that also exchanges nodes and moves, mirrors
+and turns branches and boxes. Every step keeps boxes apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from bondgraph.render.cost import Prices, least_costs, node_costs, total_cost
+from bondgraph.render.grid import Nesting, is_valid, without_gaps
+
+WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4])
+
+
+def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int) -> np.ndarray:
+    """Better cells for the same graph; equal input gives equal output. Small graphs are tried repeatedly."""
+    if len(cells) < 2 or sweeps < 1:
+        return cells
+    tries = [_anneal(cells, price, boxes, sweeps, seed) for seed in range(max(1, min(3, 40 // len(cells))))]
+    return min(tries, key=lambda found: round(total_cost(found, price, boxes), 9))
+
+
+def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, seed: int) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    cells = cells.copy()
+    best, best_cost = cells.copy(), total_cost(cells, price, boxes)
+    for heat in np.geomspace(2.0, 0.12, sweeps):
+        for node in random.permutation(len(cells)):
+            _move(int(node), cells, price, boxes, heat, random)
+        cost = total_cost(cells, price, boxes)
+        if cost < best_cost:
+            best, best_cost = cells.copy(), cost
+    starts = (best,) if np.array_equal(cells, best) else (cells, best)
+    finished = [_finish(start, price, boxes) for start in starts]
+    return min(finished, key=lambda found: round(total_cost(found, price, boxes), 9))
+
+
+def branches(price: Prices) -> Iterator[tuple[int, int, np.ndarray]]:
+    """(root, joint, nodes) of every part that hangs on the rest by one bond: the nodes on the root's side of it."""
+    count = len(price.at)
+    bonds = [edge for edge in range(len(price.tails)) if price.length[edge] == 1.0]
+    near: list[set[int]] = [set() for _ in range(count)]
+    for edge in bonds:
+        near[price.tails[edge]].add(int(price.heads[edge]))
+        near[price.heads[edge]].add(int(price.tails[edge]))
+    for edge in bonds:
+        for root, joint in ((price.tails[edge], price.heads[edge]), (price.heads[edge], price.tails[edge])):
+            found, open_ = {int(root)}, [int(root)]
+            while open_:
+                node = open_.pop()
+                new = near[node] - found - ({int(joint)} if node == root else set())
+                found |= new
+                open_ += new
+            if joint not in found and 2 * len(found) <= count:
+                yield int(root), int(joint), np.array(sorted(found))
+
+
+_TURNS = np.array([
+    [[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[1, 0], [0, -1]], [[-1, 0], [0, -1]],
+    [[0, 1], [1, 0]], [[0, -1], [1, 0]], [[0, 1], [-1, 0]],
+])  # fmt: skip
+_STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0, -2)])
+
+
+def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, rounds: int = 3) -> np.ndarray:
+    """Greedy steps until none helps."""
+    parts = list(branches(price))
+    cells = cells.copy()
+    cost = total_cost(cells, price, boxes)
+    for _ in range(rounds):
+        before = cost
+        for node in range(len(cells)):
+            _move(node, cells, price, boxes, 0.0, None)
+        cells = without_gaps(cells)
+        cost = total_cost(cells, price, boxes)
+        for steps in (*_branch_steps(parts), *_box_steps(boxes), _cuts, _exchanges(boxes)):
+            cells, cost = _best(cells, cost, steps(cells), price, boxes)
+        if cost > before - 1e-6:
+            break
+    return without_gaps(cells)
+
+
+def _best(
+    cells: np.ndarray, cost: float, trials: np.ndarray, price: Prices, boxes: Nesting
+) -> tuple[np.ndarray, float]:
+    """The cheapest valid one of the trials (k, n, 2), if it is cheaper than what there is."""
+    least = least_costs(trials, price, boxes)
+    for index in np.argsort(least, kind="stable"):
+        if least[index] >= cost - 1e-9:
+            break
+        if is_valid(trials[index], boxes):
+            trial_cost = total_cost(trials[index], price, boxes)
+            if trial_cost < cost - 1e-9:
+                cells, cost = trials[index].copy(), trial_cost
+    return cells, cost
+
+
+Steps = Callable[[np.ndarray], np.ndarray]
+"""Cells (n, 2) -> trials (k, n, 2) that single moves cannot reach."""
+
+
+def _branch_steps(parts: list[tuple[int, int, np.ndarray]]) -> Iterator[Steps]:
+    """Whole branches brought near their joint, level or plumb with it, as they are, mirrored or turned."""
+    for root, joint, branch in parts:
+
+        def steps(cells: np.ndarray, root: int = root, joint: int = joint, branch: np.ndarray = branch) -> np.ndarray:
+            turned = (cells[branch] - cells[root]) @ (_TURNS if len(branch) > 1 else _TURNS[:1])
+            places = (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2)
+            trials = np.repeat(cells[None], len(places), axis=0)
+            trials[:, branch] = places
+            return trials
+
+        yield steps
+
+
+def _box_steps(boxes: Nesting) -> Iterator[Steps]:
+    """Whole boxes, and the whole drawing, moved, mirrored and turned about their corners."""
+    count = len(boxes.around)
+    for inside in (*boxes.members, np.arange(count)):
+
+        def steps(cells: np.ndarray, inside: np.ndarray = inside) -> np.ndarray:
+            own = cells[inside]
+            turned = own @ _TURNS[1:]
+            turned += own.min(axis=0) - turned.min(axis=1)[:, None]
+            places = np.concatenate([own + _STEPS[:, None], turned])
+            trials = np.repeat(cells[None], len(places), axis=0)
+            trials[:, inside] = places
+            return trials
+
+        yield steps
+
+
+def _cuts(cells: np.ndarray) -> np.ndarray:
+    """All that is right of or beneath a cut moved by one cell."""
+    trials = [cells]
+    for axis in (0, 1):
+        for cut in range(int(cells[:, axis].min()) + 1, int(cells[:, axis].max()) + 1):
+            for step in (-1, 1):
+                trial = cells.copy()
+                trial[cells[:, axis] >= cut, axis] += step
+                trials.append(trial)
+    return np.array(trials)
+
+
+def _exchanges(boxes: Nesting) -> Steps:
+    """Two near nodes of one box exchanged."""
+
+    def steps(cells: np.ndarray) -> np.ndarray:
+        trials = [cells]
+        for i, j in zip(*np.triu_indices(len(cells), 1), strict=True):
+            if boxes.around[i] == boxes.around[j] and np.abs(cells[i] - cells[j]).max() <= 2:
+                trial = cells.copy()
+                trial[[i, j]] = cells[[j, i]]
+                trials.append(trial)
+        return np.array(trials)
+
+    return steps
+
+
+def _move(
+    node: int, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, random: np.random.Generator | None
+) -> None:
+    """Move one node, in place, to the best cell near it or near its neighbours; heated, perhaps to a worse one."""
+    others = price.others[node]
+    near = [cells[node] + WINDOW]
+    if len(others):
+        near.append(np.round(cells[others].mean(axis=0)).astype(int) + WINDOW[np.abs(WINDOW).sum(axis=1) <= 2])
+    candidates = np.unique(np.concatenate(near), axis=0)
+    candidates = candidates[_allowed(node, candidates, cells, boxes)]
+    if len(candidates) == 0:
+        return
+    costs = node_costs(node, candidates, cells, price, boxes)
+    if random is not None:
+        costs = costs - heat * random.gumbel(size=len(costs))
+    cells[node] = candidates[np.argmin(costs.round(9))]
+
+
+def _allowed(node: int, candidates: np.ndarray, cells: np.ndarray, boxes: Nesting) -> np.ndarray:
+    """Which candidate cells are free and keep every box to its own nodes."""
+    others = np.delete(cells, node, axis=0)
+    good = ~np.any(np.all(candidates[:, None] == others[None], axis=2), axis=1)
+    spans = {g: (cells[inside].min(axis=0), cells[inside].max(axis=0)) for g, inside in enumerate(boxes.members)}
+    for g, inside in enumerate(boxes.members):
+        low, high = spans[g]
+        if g not in boxes.around[node]:
+            good &= ~np.all((candidates >= low) & (candidates <= high), axis=1)
+            continue
+        rest = cells[inside[inside != node]]
+        if len(rest) == 0:
+            continue
+        lows, highs = np.minimum(rest.min(axis=0), candidates), np.maximum(rest.max(axis=0), candidates)
+        outside = cells[boxes.outside[g]]
+        good &= ~np.any(np.all((outside >= lows[:, None]) & (outside <= highs[:, None]), axis=2), axis=1)
+        for h in boxes.apart[g]:
+            good &= ~np.all((spans[h][0] <= highs) & (lows <= spans[h][1]), axis=1)
+    return good

@@ -1,0 +1,83 @@
+"""A program with its parameters bound: (t, x, m) -> rates, guards, powers, energies, and x after a transition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondgraph.run.program import Program
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+
+
+class Bound:
+    """Kernels of a program at fixed parameters p (parameters,). For work between steps, not inside them.
+
+    Belongs to one run: arguments are copied into arrays of its own, whose addresses the kernels know.
+    """
+
+    def __init__(self, program: Program, p: np.ndarray):
+        self.program, self.p = program, p
+        self._t, self._x, self._m = np.zeros(1), np.zeros(program.states), np.zeros(program.modes)
+        self._rates = self._bind(program.rates)
+        self._guards = self._bind(program.guards)
+        self._powers = self._bind(program.powers)
+        self._energies = self._bind(program.energies)
+        self._resets = [self._bind(kernel) for kernel in program.resets]
+
+    def _bind(self, kernel: Kernel | None) -> tuple[Callable[[], object] | None, np.ndarray]:
+        if kernel is None:
+            return None, np.zeros(0)
+        out = np.zeros(kernel.n_out)
+        return kernel.bind(self._t, self._x, self.p, self._m, out=out), out
+
+    def _call(
+        self, bound: tuple[Callable[[], object] | None, np.ndarray], t: float, x: np.ndarray, m: np.ndarray
+    ) -> np.ndarray:
+        call, out = bound
+        if call is None:
+            return out
+        self._t[0], self._x[:], self._m[:] = t, x, m
+        call()
+        return out.copy()
+
+    def rates(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """dx/dt, (n,)."""
+        return self._call(self._rates, t, x, m)
+
+    def guards(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """One value per transition; -1 where its source mode is not active."""
+        return self._call(self._guards, t, x, m)
+
+    def powers(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """One power per dissipator or source, W."""
+        return self._call(self._powers, t, x, m)
+
+    def energies(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Energy per storage, J."""
+        return self._call(self._energies, t, x, m)
+
+    def reset(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """x after transition `index`; m is the mode vector before it."""
+        if index >= len(self._resets) or self._resets[index][0] is None:
+            return x.copy()
+        return self._call(self._resets[index], t, x, m)
+
+    def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """d rates / d x as a full matrix, (n, n)."""
+        kernel, pattern = self.program.jacobian, self.program.jacobian_pattern
+        if kernel is None or pattern is None:
+            raise ValueError("the program has no Jacobian")
+        full = np.zeros((self.program.states, self.program.states))
+        indptr, indices = (np.asarray(part) for part in pattern)
+        columns = np.repeat(np.arange(self.program.states), np.diff(indptr))
+        full[indices, columns] = kernel(np.array([t]), x, self.p, m)
+        return full
+
+    @property
+    def quadratures(self) -> int:
+        """Count of powers that are integrated along the run."""
+        return 0 if self.program.powers is None else int(self.program.powers.n_out)

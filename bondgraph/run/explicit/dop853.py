@@ -1,0 +1,101 @@
+"""The explicit method bound to a run -> legs."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+
+import numpy as np
+
+from bondgraph.run import leg as legs
+from bondgraph.run.bound import Bound
+from bondgraph.run.explicit import fields as of
+from bondgraph.run.explicit.driver import machine_code
+from bondgraph.run.leg import Effort, Leg, Tolerances
+from bondgraph.run.table import Table
+
+# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
+_BUDGET, _PATIENCE = 2_000, 0.1
+_STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF}
+_REASONS = {
+    of.SMALL: "step too small: the error per step stays too large however small the step",
+    of.NOT_FINITE: "not finite: a rate is not finite",
+}
+
+
+class Dop853:
+    """Explicit Runge-Kutta method of order 8 with dense output, in machine code."""
+
+    def __init__(self, bound: Bound, tolerances: Tolerances, watch_stiffness: bool = False):
+        program = bound.program
+        self._code, self._tolerances = machine_code(), tolerances
+        self._n, self._nq = program.states, bound.quadratures
+        width, guards = self._n + self._nq, 0 if program.guards is None else program.guards.n_out
+        self._table = table = Table(of.FIELDS)
+        arrays = {
+            "m": program.modes,
+            "levels": guards,
+            "y": width,
+            "y_new": width,
+            "y_stage": width,
+            "y_dense": width,
+            "k": of.EXTENDED * width,
+            "f": of.DENSE * width,
+            "atol": width,
+            "g": of.POINTS * guards,
+            "g_dense": guards,
+            "theta": guards,
+        }
+        self._arrays = {name: np.zeros(length) for name, length in arrays.items()}
+        for name, array in self._arrays.items():
+            table.point(name, array)
+        self._fired = np.zeros(guards, dtype=np.int64)
+        table.point("fired", self._fired)
+        table.point("p", bound.p)
+        for name, kernel in (
+            ("rates", program.rates),
+            ("powers", program.powers),
+            ("guards", program.guards),
+            ("fused", program.rates_and_powers),
+        ):
+            table.point(name, 0 if kernel is None else kernel.address or 0)
+        table["n"], table["quadratures"], table["width"], table["guard_count"] = self._n, self._nq, width, guards
+        table["h_max"], table["rtol"], table["watch"] = tolerances.max_step, tolerances.relative, watch_stiffness
+        table["budget"] = _BUDGET
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._code.address("dop853_advance"))
+        self._seconds = 0.0
+
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
+        """Begin a leg (see `leg.Integrator`)."""
+        arrays, n = self._arrays, self._n
+        arrays["y"][:n], arrays["y"][n:] = x, q
+        arrays["m"][:], arrays["levels"][:] = m, levels
+        arrays["atol"][:n] = self._tolerances.absolute
+        arrays["atol"][n:] = self._tolerances.relative * energy if energy > 0.0 else 1e300
+        self._table["t"], self._table["fresh"] = t, 1
+
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+        """Integrate (see `leg.Integrator`)."""
+        table, n = self._table, self._n
+        table.point("times", times)
+        table.point("rows", rows)
+        table["samples"], table["written"], table["stop"] = len(times), 0, stop
+        begin = time.perf_counter()
+        status = int(self._function(table.address))
+        seconds = time.perf_counter() - begin
+        self._seconds += seconds
+        if status == of.PAUSE:
+            table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
+        y = self._arrays["y"].copy()
+        fired = tuple(int(i) for i in np.flatnonzero(self._fired)) if status == of.EVENT else ()
+        word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")
+        return Leg(word, float(table["t"]), y[:n], y[n:], int(table["written"]), fired, reason)
+
+    def effort(self) -> Effort:
+        """Counts since the start."""
+        table = self._table
+        steps, rejected, rates = (int(table[name]) for name in ("steps", "rejected", "rate_count"))
+        return Effort(steps, rejected, rates, 0, int(table["guard_calls"]), self._seconds)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,203 @@
+"""The explicit method's loop: steps, samples and events until the stop time, in machine code."""
+
+from __future__ import annotations
+
+import functools
+
+from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.run.explicit import fields as of
+from bondgraph.run.explicit import location, steps
+from bondgraph.run.explicit.location import EPSILON
+from bondgraph.run.procedure import Local, Procedure, Record, Value, module
+
+_SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
+# Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
+# A change of method must be worth it: so many steps would be still ahead.
+_BOUNDARY, _STIFF_STEPS, _MILD, _WORTH = 6.1, 15, 6, 20_000.0
+
+
+def _begin(write: Procedure, record: Record) -> None:
+    k, g = record.get("k"), record.get("g")
+    with write.when(record.get("fresh").equals(1)):
+        record.set("fresh", 0)
+        write.call("derivative", [write["c"], record.get("t"), record.get("y"), k, write.value(1, "i64")])
+        with write.when(record.get("guard_count") > 0):
+            write.call("guard_values", [write["c"], record.get("t"), record.get("y"), g])
+        record.set("h", write.call("first_step", [write["c"]], "double"))
+
+
+def samples() -> Procedure:
+    """Rows for all sample times up to t_new."""
+    write = Procedure("samples", {"c": "ptr", "h": "double", "t_new": "double"}, internal=True)
+    record = steps.record_of(write)
+    width, y_new, h, t = record.get("width"), record.get("y_new"), write["h"], record.get("t")
+    prepared = write.local(0, "i64")
+    with write.repeat() as (again, done):
+        w = record.get("written")
+        with write.when(w >= record.get("samples")):
+            write.jump(done)
+        time = record.get("times")[w]
+        with write.when(time > write["t_new"]):
+            write.jump(done)
+        row = record.get("rows").at(w * width)
+        record.set("written", w + 1)
+        with write.when((time >= write["t_new"]) | (h <= 0.0)):
+            with write.loop(width) as i:
+                row[i] = y_new[i]
+            write.jump(again)
+        with write.when(prepared.get().equals(0)):
+            write.call("prepare_dense", [write["c"], h])
+            prepared.set(1)
+        write.call("dense", [write["c"], (time - t) / h, row])
+    write.give()
+    return write
+
+
+def stiffness() -> Procedure:
+    """1 if the step length has been held down by stability for long, and much of the run is still ahead."""
+    write = Procedure("stiffness", {"c": "ptr", "h": "double"}, "i64", internal=True)
+    record, h = steps.record_of(write), write["h"]
+    k, width = record.get("k"), record.get("width")
+    above, below = write.local(0.0), write.local(0.0)
+    with write.loop(record.get("n")) as i:
+        scale = record.get("atol")[i] + record.get("rtol") * write.intrinsic("fabs", record.get("y")[i])
+        rise = (k[width * of.STAGES + i] - k[width * (of.STAGES - 1) + i]) / scale
+        run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
+        above.set(above.get() + rise * rise)
+        below.set(below.get() + run * run)
+    ahead = record.get("stop") - record.get("t") > h * _WORTH
+    beyond = h * h * above.get() > below.get() * _BOUNDARY**2
+    with write.when(beyond & ahead):
+        record.set("mild", 0)
+        record.count("stiff")
+        write.give(write.select(record.get("stiff") >= _STIFF_STEPS, 1, 0, "i64"))
+    record.count("mild")
+    with write.when(record.get("mild") >= _MILD):
+        record.set("stiff", 0)
+    write.give(0)
+    return write
+
+
+def _accept(write: Procedure, record: Record, t_new: Value) -> None:
+    y, y_new, k, width = (record.get(name) for name in ("y", "y_new", "k", "width"))
+    with write.loop(width) as i:
+        y[i] = y_new[i]
+        k[i] = k[width * of.STAGES + i]
+    with write.loop(record.get("guard_count")) as i:
+        last = record.get("g")[record.get("guard_count") * (of.POINTS - 1) + i]
+        level = record.get("levels")[i]
+        # A guard that has been below zero needs no level any more.
+        below = last + level < 0.0
+        record.get("g")[i] = write.select(below, last + level, last)
+        record.get("levels")[i] = write.select(below, 0.0, level)
+    record.set("t", t_new)
+    record.count("steps")
+
+
+def advance() -> Procedure:
+    """Integrate from t to the stop time, the next event, the end of the budget of steps, or a failure."""
+    write = Procedure("dop853_advance", {"c": "ptr"}, "i64")
+    record = steps.record_of(write)
+    c = write["c"]
+    _begin(write, record)
+    grow, landing, tried = write.local(_GROW), write.local(0.0), write.local(0, "i64")
+    is_landing, landings = write.local(0, "i64"), write.local(0, "i64")
+    with write.repeat() as (again, _):
+        t, stop = record.get("t"), record.get("stop")
+        tiny = 16.0 * EPSILON * write.intrinsic("fabs", t)
+        with write.when(stop - t <= write.select(record.get("steps") > 0, tiny, 0.0)):
+            record.set("t", stop)
+            _flush(write, record)
+            write.give(of.STOP)
+        with write.when(tried.get() >= record.get("budget")):
+            write.give(of.PAUSE)
+        tried.set(tried.get() + 1)
+        h = write.intrinsic("minnum", record.get("h"), record.get("h_max"))
+        last = t + h * 1.01 >= stop
+        land = is_landing.get().equals(1)
+        h = write.select(land, landing.get(), write.select(last, stop - t, h))
+        t_new = write.select(land, t + h, write.select(last, stop, t + h))
+        error = write.call("attempt", [c, h, t_new], "double")
+        finite = (error * 0.0).equals(0.0)
+        with write.when(~(error <= 1.0) & (~land | ~finite)):
+            is_landing.set(0)
+            factor = write.intrinsic("maxnum", _SHRINK, _SAFE / steps.eighth_root(write, error))
+            record.set("h", h * write.select(finite, factor, _SHRINK))
+            record.count("rejected")
+            grow.set(1.0)
+            with write.when(~(record.get("h") > tiny + 1e-300)):
+                write.give(write.select(finite, of.SMALL, of.NOT_FINITE, "i64"))
+            write.jump(again)
+        with write.when(record.get("guard_count") > 0):
+            with write.when(land):
+                _land(write, record, h, t_new, landing, landings, again)
+            suspect = write.call("suspicion", [c, h, t_new], "i64")
+            with write.when(suspect.equals(1)):
+                found = write.call("locate", [c, h], "double")
+                with write.when(found <= 1.0):
+                    is_landing.set(1)
+                    landings.set(0)
+                    landing.set(found * h)
+                    write.jump(again)
+        write.call("samples", [c, h, t_new])
+        stiff = write.local(0, "i64")
+        with write.when(record.get("watch").equals(1)):
+            stiff.set(write.call("stiffness", [c, h], "i64"))
+        _accept(write, record, t_new)
+        wish = _SAFE / steps.eighth_root(write, write.intrinsic("maxnum", error, 1e-30))
+        factor = write.intrinsic("minnum", grow.get(), write.intrinsic("maxnum", _SHRINK, wish))
+        grow.set(_GROW)
+        record.set("h", write.select(last, write.intrinsic("maxnum", record.get("h"), h * factor), h * factor))
+        with write.when(stiff.get().equals(1)):
+            write.give(of.STIFF)
+    write.give(0)
+    return write
+
+
+def _flush(write: Procedure, record: Record) -> None:
+    """Samples at the stop time itself that rounding left over."""
+    with write.repeat() as (_, done):
+        w, width = record.get("written"), record.get("width")
+        with write.when(w >= record.get("samples")):
+            write.jump(done)
+        with write.when(record.get("times")[w] > record.get("stop")):
+            write.jump(done)
+        row = record.get("rows").at(w * width)
+        with write.loop(width) as i:
+            row[i] = record.get("y")[i]
+        record.set("written", w + 1)
+
+
+def _land(
+    write: Procedure, record: Record, h: Value, t_new: Value, landing: Local, landings: Local, again: str
+) -> None:
+    """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg."""
+    g = record.get("g").at(record.get("guard_count") * (of.POINTS - 1))
+    write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
+    value, slope = g[record.get("first")], record.get("slope")
+    shift = value / slope
+    size = write.intrinsic("fabs", shift)
+    worth = size > 2.0 * EPSILON * (write.intrinsic("fabs", t_new) + h)
+    trusted = (size < 0.05 * h) & (slope > 0.0)
+    with write.when(worth & trusted & (landings.get() < 3)):
+        landings.set(landings.get() + 1)
+        landing.set(h - shift)
+        write.jump(again)
+    write.call("samples", [write["c"], h, t_new])
+    _accept(write, record, t_new)
+    write.give(of.EVENT)
+
+
+def text() -> str:
+    """The whole module."""
+    parts = steps.combinations()
+    parts += [steps.derivative(), steps.attempt(), steps.first_step()]
+    parts += [steps.prepare_dense(), steps.dense(), steps.hermite()]
+    parts += [location.guards(), location.suspicion(), location.root(), location.locate()]
+    return module([*parts, samples(), stiffness(), advance()])
+
+
+@functools.cache
+def machine_code() -> Library:
+    """The method as machine code."""
+    return compile_ir(text())

@@ -1,0 +1,79 @@
+"""A run that could not go on: reason, time, state by name, the element to suspect, what to try."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bondgraph.run.bound import Bound
+from bondgraph.run.program import Program
+
+CURES: dict[str, tuple[str, ...]] = {
+    "not finite": (
+        "look at the suspect's law near this state: a division by zero, a root or a logarithm of a negative number",
+        "a start away from singular positions",
+    ),
+    "step too small": ("a looser rtol", 'method="bdf" if the model is stiff', "a look for discontinuities"),
+    "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
+    "Zeno": ("a resting state for this switch", "a compliant instead of an impulsive law"),
+    "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
+    "too many steps": (
+        "a look at the suspect for a law that jumps: a switch with a state for each side suits it",
+        "a looser rtol, or a larger max_steps",
+    ),
+    "solver": ("another method", "a looser rtol"),
+    "ended": ("a change of the model or of its start so that this does not happen, or a shorter t_end",),
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run ended before its time; results up to `time` are valid."""
+
+    reason: str
+    kind: str
+    time: float
+    state: Mapping[str, object] = field(repr=False, default_factory=dict)
+    suspect: str = ""
+    cures: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"the run ended at t = {self.time:.12g} s: {self.reason}"]
+        if self.suspect:
+            lines.append(f'  suspect: "{self.suspect}"')
+        return "\n".join(lines + [f"  try: {cure}" for cure in self.cures])
+
+
+def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "") -> Failure:
+    """A failure with its state by name and the usual cures of its kind."""
+    state: dict[str, object] = {}
+    for name, slot in program.layout.slots.items():
+        if slot.block == "x":
+            state[name] = np.array(x[slot.start : slot.stop]).reshape(slot.shape)
+    if not state:
+        state = {f"x[{i}]": float(value) for i, value in enumerate(x)}
+    return Failure(reason, kind, float(t), state, suspect, CURES.get(kind, ()))
+
+
+def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: float) -> str:
+    """Name of the first state whose rate stops being finite at or soon after (t, x); "" if none is found."""
+    with np.errstate(all="ignore"):
+        start = bound.rates(t, x, m)
+        if np.all(np.isfinite(start)):
+            for exponent in range(-16, 1):
+                step = span * 10.0**exponent
+                rates = bound.rates(t + step, x + step * start, m)
+                if not np.all(np.isfinite(rates)):
+                    start = rates
+                    break
+    bad = np.flatnonzero(~np.isfinite(start))
+    return bound.program.layout.label("x", int(bad[0])) if bad.size else ""
+
+
+def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
+    """Name of the state that changes fastest relative to its nominal size."""
+    with np.errstate(all="ignore"):
+        speed = np.abs(bound.rates(t, x, m)) / np.maximum(np.abs(bound.program.nominal), 1e-300)
+    return bound.program.layout.label("x", int(np.nanargmax(speed))) if np.any(np.isfinite(speed)) else ""

@@ -1,0 +1,99 @@
+"""The energy account of a run: stored, supplied, dissipated, injected, lost at switching -> residual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.run.events import Event
+from bondgraph.run.program import Program
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Energies in J at the times t (k,) of a run, counted from its start.
+
+    Parameters
+    ----------
+    stored : sum over all storages (not from the start: its value), (k,).
+    supplied, dissipated, injected : integrated powers, summed by role, (k,).
+    lost : what resets at events took away, (k,).
+    residual : stored - stored at start - supplied - injected + dissipated + lost, (k,).
+    in_play : the largest sum over the run of |energy| of all storages and |integrated power| of all others, J.
+    elements : the course of every storage, dissipator and source by name, (k,) each.
+    """
+
+    t: np.ndarray
+    stored: np.ndarray
+    supplied: np.ndarray
+    dissipated: np.ndarray
+    injected: np.ndarray
+    lost: np.ndarray
+    residual: np.ndarray
+    in_play: float
+    elements: Mapping[str, np.ndarray]
+
+    @property
+    def relative_residual(self) -> float:
+        """Largest |residual| over the run relative to the energy in play; 0 if there is no energy at all."""
+        largest = float(np.max(np.abs(self.residual), initial=0.0))
+        return largest / self.in_play if self.in_play > 0.0 else largest
+
+    def summary(self) -> dict[str, float]:
+        """The account at the end of the run, J."""
+        names = ("stored", "supplied", "dissipated", "injected", "lost")
+        last = {name: float(getattr(self, name)[-1]) for name in names}
+        return {
+            "stored at start": float(self.stored[0]),
+            **last,
+            "residual": float(self.residual[-1]),
+            "in play": self.in_play,
+            "relative residual": self.relative_residual,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:>18} {value: .9e}" for name, value in self.summary().items())
+
+
+def account(
+    program: Program,
+    t: np.ndarray,
+    energies: np.ndarray,
+    integrals: np.ndarray,
+    events: Sequence[Event],
+    start: np.ndarray,
+) -> Ledger:
+    """Draw up the account.
+
+    Parameters
+    ----------
+    t : sample times (k,), s.
+    energies : energy per storage (k, storages), J.
+    integrals : integrated powers (k, powers), J.
+    events : all events of the run.
+    start : energy per storage at the start, before any event, J.
+    """
+    by_role = {role: np.zeros(len(t)) for role in ("supplied", "dissipated", "injected")}
+    for column, role in enumerate(program.power_roles):
+        by_role[role] = by_role[role] + integrals[:, column]
+    lost = np.zeros(len(t))
+    for event in events:
+        lost[_after(t, event.time)] += event.lost
+    stored = energies.sum(axis=1)
+    residual = stored - start.sum() - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
+    play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
+    names = list(program.energy_names) or [f"storage {i}" for i in range(energies.shape[1])]
+    others = list(program.power_names) or [f"power {i}" for i in range(integrals.shape[1])]
+    courses = {name: energies[:, i] for i, name in enumerate(names)}
+    for i, name in enumerate(others):
+        courses[name if name not in courses else f"{name} ({program.power_roles[i]})"] = integrals[:, i]
+    in_play = float(max(np.max(play, initial=0.0), np.abs(start).sum()))
+    return Ledger(t, stored, lost=lost, residual=residual, in_play=in_play, elements=courses, **by_role)
+
+
+def _after(t: np.ndarray, time: float) -> np.ndarray:
+    """Samples that belong to what follows an event: a sample at the very time of one shows what was before it,
+    except at the start of the run."""
+    return (t > time) | ((t == time) & (t == t[0]))

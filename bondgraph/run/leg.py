@@ -1,0 +1,90 @@
+"""What the driver asks of an integrator: legs between events, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+STOP, EVENT, PAUSE, STIFF, FAILED = "stop", "event", "pause", "stiff", "failed"
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Local error per step that an integrator works with: relative, and absolute per state (n,) and per quadrature."""
+
+    relative: float
+    absolute: np.ndarray
+    max_step: float
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A stretch of a run without events.
+
+    Parameters
+    ----------
+    status : why it ended: "stop" (time reached), "event", "pause" (go on by another call), "stiff", "failed".
+    t, x, q : where it ended: time, states (n,), integrated powers (quadratures,).
+    written : count of sample times that were reached.
+    fired : transitions whose guards crossed zero upward at t.
+    reason : of a failure.
+    """
+
+    status: str
+    t: float
+    x: np.ndarray
+    q: np.ndarray
+    written: int
+    fired: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a run cost: counts since the start."""
+
+    steps: int = 0
+    rejected: int = 0
+    rates: int = 0
+    jacobians: int = 0
+    guards: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(
+            self.steps + other.steps,
+            self.rejected + other.rejected,
+            self.rates + other.rates,
+            self.jacobians + other.jacobians,
+            self.guards + other.guards,
+            self.seconds + other.seconds,
+        )
+
+
+class Integrator(Protocol):
+    """A method of integration bound to one program and one run."""
+
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
+        """Begin a leg; `levels` (guards,) are what each guard must exceed until it has been below zero once;
+        `energy` is the size of energies so far, J."""
+
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+        """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event; states
+        and integrated powers at the times that are reached go into rows (k, n + quadratures), contiguous."""
+
+    def effort(self) -> Effort:
+        """Counts since the start."""
+
+    def close(self) -> None:
+        """Free what was taken."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which integrator: solver and method; whether it is to say that the model is stiff."""
+
+    solver: str
+    method: str
+    watch_stiffness: bool = False

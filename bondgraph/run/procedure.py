@@ -1,0 +1,283 @@
+"""A small structured writer of LLVM text: procedures with loops, conditions and arrays -> text of one module.
+
+The solvers' own loops are written with it. Numbers are 64-bit floats ("double"), 64-bit integers ("i64") and pointers
+("ptr"); an index of a pointer counts 8-byte fields unless a kind says otherwise.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Union
+
+Operand = Union["Value", float, int]
+
+
+def number(value: float) -> str:
+    """A double as LLVM writes it: exact, in hexadecimal."""
+    return "0x" + struct.pack(">d", float(value)).hex().upper()
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A number or pointer inside a procedure; operators write instructions."""
+
+    procedure: Procedure
+    text: str
+    kind: str
+
+    def _binary(self, name: str, other: Operand, swap: bool = False) -> Value:
+        right = self.procedure.value(other, self.kind)
+        first, second = (right, self) if swap else (self, right)
+        operation = name if self.kind == "i64" else "f" + name
+        return self.procedure.write(f"{operation} {self.kind} {first.text}, {second.text}", self.kind)
+
+    def __add__(self, other: Operand) -> Value:
+        return self._binary("add", other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return self._binary("add", other, swap=True)
+
+    def __sub__(self, other: Operand) -> Value:
+        return self._binary("sub", other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self._binary("sub", other, swap=True)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self._binary("mul", other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return self._binary("mul", other, swap=True)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self._binary("div", other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self._binary("div", other, swap=True)
+
+    def _compare(self, whole: str, real: str, other: Operand) -> Value:
+        right = self.procedure.value(other, self.kind)
+        operation = f"icmp {whole}" if self.kind == "i64" else f"fcmp {real}"
+        return self.procedure.write(f"{operation} {self.kind} {self.text}, {right.text}", "i1")
+
+    def __lt__(self, other: Operand) -> Value:
+        return self._compare("slt", "olt", other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self._compare("sle", "ole", other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self._compare("sgt", "ogt", other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self._compare("sge", "oge", other)
+
+    def equals(self, other: Operand) -> Value:
+        """Truth of equality."""
+        return self._compare("eq", "oeq", other)
+
+    def __and__(self, other: Value) -> Value:
+        return self.procedure.write(f"and i1 {self.text}, {other.text}", "i1")
+
+    def __or__(self, other: Value) -> Value:
+        return self.procedure.write(f"or i1 {self.text}, {other.text}", "i1")
+
+    def __invert__(self) -> Value:
+        return self.procedure.write(f"xor i1 {self.text}, true", "i1")
+
+    def at(self, index: Operand, kind: str = "double") -> Value:
+        """Address of a field of a pointer."""
+        place = self.procedure.value(index, "i64")
+        return self.procedure.write(f"getelementptr {kind}, ptr {self.text}, i64 {place.text}", "ptr")
+
+    def load(self, index: Operand, kind: str) -> Value:
+        """A field of a pointer; i32 fields are widened."""
+        place = self.at(index, kind)
+        found = self.procedure.write(f"load {kind}, ptr {place.text}", kind)
+        return self.procedure.write(f"sext i32 {found.text} to i64", "i64") if kind == "i32" else found
+
+    def store(self, index: Operand, value: Operand, kind: str) -> None:
+        """Set a field of a pointer."""
+        held = self.procedure.value(value, "i64" if kind == "i32" else kind)
+        if kind == "i32":
+            held = self.procedure.write(f"trunc i64 {held.text} to i32", "i32")
+        self.procedure.line(f"store {kind} {held.text}, ptr {self.at(index, kind).text}")
+
+    def __getitem__(self, index: Operand) -> Value:
+        return self.load(index, "double")
+
+    def __setitem__(self, index: Operand, value: Operand) -> None:
+        self.store(index, value, "double")
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """A variable of a procedure."""
+
+    place: Value
+    kind: str
+
+    def get(self) -> Value:
+        """Its present value."""
+        return self.place.load(0, self.kind)
+
+    def set(self, value: Operand) -> None:
+        """Give it a value."""
+        self.place.store(0, value, self.kind)
+
+
+class Record:
+    """Names for the 8-byte fields behind a pointer."""
+
+    def __init__(self, pointer: Value, fields: Mapping[str, tuple[int, str]]):
+        self.pointer, self.fields = pointer, fields
+
+    def get(self, name: str) -> Value:
+        """A field's value."""
+        index, kind = self.fields[name]
+        return self.pointer.load(index, kind)
+
+    def set(self, name: str, value: Operand) -> None:
+        """Set a field."""
+        index, kind = self.fields[name]
+        self.pointer.store(index, value, kind)
+
+    def count(self, name: str, by: Operand = 1) -> None:
+        """Add to a field."""
+        self.set(name, self.get(name) + by)
+
+
+class Procedure:
+    """One function being written. Arguments are given as name -> LLVM type with attributes ("ptr noalias")."""
+
+    def __init__(self, name: str, arguments: Mapping[str, str], result: str = "void", internal: bool = False):
+        self.name, self.result, self.internal = name, result, internal
+        self.arguments = dict(arguments)
+        self._lines: list[str] = []
+        self._locals: list[str] = []
+        self._count = 0
+        self._ended = False
+
+    def __getitem__(self, argument: str) -> Value:
+        return Value(self, f"%{argument}", self.arguments[argument].split()[0])
+
+    def line(self, text: str) -> None:
+        """Append an instruction; what follows the end of a block is unreachable and is left out."""
+        if not self._ended:
+            self._lines.append("  " + text)
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return str(self._count)
+
+    def write(self, text: str, kind: str) -> Value:
+        """Append an instruction with a result."""
+        name = f"%v{self._fresh()}"
+        self.line(f"{name} = {text}")
+        return Value(self, name, kind)
+
+    def value(self, operand: Operand, kind: str) -> Value:
+        """An operand as a value."""
+        if isinstance(operand, Value):
+            return operand
+        return Value(self, number(operand) if kind == "double" else str(int(operand)), kind)
+
+    def local(self, start: Operand, kind: str = "double") -> Local:
+        """A new variable with its first value."""
+        name = f"%l{self._fresh()}"
+        self._locals.append(f"  {name} = alloca {kind}")
+        variable = Local(Value(self, name, "ptr"), kind)
+        variable.set(start)
+        return variable
+
+    def select(self, condition: Value, yes: Operand, no: Operand, kind: str = "double") -> Value:
+        """`yes` where the condition holds, else `no`."""
+        first, second = self.value(yes, kind), self.value(no, kind)
+        return self.write(f"select i1 {condition.text}, {kind} {first.text}, {kind} {second.text}", kind)
+
+    def real(self, whole: Value) -> Value:
+        """An integer as a double."""
+        return self.write(f"sitofp i64 {whole.text} to double", "double")
+
+    def intrinsic(self, name: str, *operands: Operand) -> Value:
+        """sqrt, fabs, minnum, maxnum of doubles."""
+        given = ", ".join(f"double {self.value(operand, 'double').text}" for operand in operands)
+        return self.write(f"call double @llvm.{name}.f64({given})", "double")
+
+    def call(self, function: str | Value, operands: Sequence[Value], result: str = "void") -> Value:
+        """Call a procedure of the module by its name, or a function by its address."""
+        target = f"@{function}" if isinstance(function, str) else function.text
+        text = f"call {result} {target}({', '.join(f'{o.kind} {o.text}' for o in operands)})"
+        if result == "void":
+            self.line(text)
+            return self.value(0, "i64")
+        return self.write(text, result)
+
+    def _label(self, name: str) -> None:
+        if not self._ended:
+            self.line(f"br label %{name}")
+        self._ended = False
+        self._lines.append(f"{name}:")
+
+    def jump(self, label: str) -> None:
+        """End the block here and go on at a label."""
+        self.line(f"br label %{label}")
+        self._ended = True
+
+    def give(self, value: Operand | None = None) -> None:
+        """Return."""
+        self.line("ret void" if value is None else f"ret {self.result} {self.value(value, self.result).text}")
+        self._ended = True
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """What happens only if the condition holds."""
+        mark = self._fresh()
+        self.line(f"br i1 {condition.text}, label %then{mark}, label %end{mark}")
+        self._ended = True
+        self._label(f"then{mark}")
+        yield
+        self._label(f"end{mark}")
+
+    @contextmanager
+    def loop(self, stop: Operand, start: Operand = 0) -> Iterator[Value]:
+        """Count from start up to and without stop."""
+        mark = self._fresh()
+        counter = self.local(start, "i64")
+        last = self.value(stop, "i64")
+        self._label(f"head{mark}")
+        index = counter.get()
+        self.line(f"br i1 {(index < last).text}, label %body{mark}, label %done{mark}")
+        self._ended = True
+        self._label(f"body{mark}")
+        yield index
+        counter.set(counter.get() + 1)
+        self.jump(f"head{mark}")
+        self._label(f"done{mark}")
+
+    @contextmanager
+    def repeat(self) -> Iterator[tuple[str, str]]:
+        """Repeat for ever; yields the labels to jump to for the next round and for the end."""
+        mark = self._fresh()
+        self._label(f"head{mark}")
+        yield f"head{mark}", f"done{mark}"
+        self.jump(f"head{mark}")
+        self._label(f"done{mark}")
+
+    def text(self) -> str:
+        """The function in LLVM's assembly language."""
+        given = ", ".join(f"{kind} %{name}" for name, kind in self.arguments.items())
+        # Inlined, the helpers would multiply the time to compile and gain nothing measurable.
+        scope, attributes = ("internal ", " noinline") if self.internal else ("", "")
+        head = f"define {scope}{self.result} @{self.name}({given}){attributes} {{\nentry:"
+        return "\n".join([head, *self._locals, "  br label %start", "start:", *self._lines, "}"])
+
+
+def module(procedures: Sequence[Procedure]) -> str:
+    """All procedures as one text."""
+    intrinsics = [f"declare double @llvm.{name}.f64(double)" for name in ("sqrt", "fabs")]
+    intrinsics += [f"declare double @llvm.{name}.f64(double, double)" for name in ("minnum", "maxnum")]
+    return "\n\n".join([*(procedure.text() for procedure in procedures), *intrinsics]) + "\n"

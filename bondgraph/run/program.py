@@ -1,0 +1,171 @@
+"""What a compiled model offers to a solver: kernels, transitions between modes, and names for every number.
+
+A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. The records are frozen
+and hold no state of a run, so that threads can share one program.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+    from bondgraph.errors import Problem
+
+BLOCKS = ("x", "out", "p", "m")
+ROLES = ("dissipated", "supplied", "injected")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a named quantity lies: a block ("x", "out", "p" or "m"), its first index, its shape and its unit."""
+
+    block: str
+    start: int
+    shape: tuple[int, ...] = ()
+    unit: str = ""
+
+    @property
+    def size(self) -> int:
+        """Count of numbers."""
+        return math.prod(self.shape)
+
+    @property
+    def stop(self) -> int:
+        """Index after the last number."""
+        return self.start + self.size
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names of all states, outputs, parameters and modes, in the user's words."""
+
+    slots: Mapping[str, Slot] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Slot:
+        """The slot of a name; an unknown name is a KeyError that lists similar ones."""
+        if name in self.slots:
+            return self.slots[name]
+        near = difflib.get_close_matches(name, self.slots, n=4, cutoff=0.5)
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {len(self.slots)} names"
+        raise KeyError(f"no quantity {name!r}; {hint}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.slots
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.slots)
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def names(self, block: str | None = None) -> tuple[str, ...]:
+        """All names, or those of one block."""
+        return tuple(name for name, slot in self.slots.items() if block in (None, slot.block))
+
+    def label(self, block: str, index: int) -> str:
+        """Name of one number: "body.pose[3]"; a plain index where no name covers it."""
+        for name, slot in self.slots.items():
+            if slot.block == block and slot.start <= index < slot.stop:
+                if not slot.shape:
+                    return name
+                place = np.unravel_index(index - slot.start, slot.shape)
+                return f"{name}[{', '.join(str(int(i)) for i in place)}]"
+        return f"{block}[{index}]"
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One edge of a switch's state machine: fires when its guard crosses zero upward while mode `source` is active.
+
+    Parameters
+    ----------
+    name : the switch in the user's words ("contact").
+    slot : index into the mode vector m.
+    source, target : value of m[slot] before and after.
+    kind : what happens ("contact on").
+    internal : a change of description (of chart), not of the physics.
+    error : terminal; the run ends here with this as its reason.
+    """
+
+    name: str
+    slot: int
+    source: float
+    target: float
+    kind: str
+    internal: bool = False
+    error: Problem | str | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled model: everything that a solver needs to run it and to name its results.
+
+    Parameters
+    ----------
+    name : the model's name.
+    rates : kernel for dx/dt, (n,).
+    guards : one value per transition, already -1 where its source mode is not active; None without transitions.
+    powers : one power per dissipator or source, W; None if there are none.
+    energies : energy per storage, J; None if there are none.
+    outputs : all named outputs; None if there are none.
+    resets : one per transition: x after it, (n,); None where x does not change.
+    transitions : the edges of all state machines.
+    layout : names.
+    nominal : (n,) typical size of each state, for absolute tolerances.
+    jacobian : nonzeros of d rates / d x in compressed column order.
+    jacobian_pattern : (indptr (n + 1,), indices (nonzeros,)) of that order.
+    power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
+    energy_names : a name per storage.
+    rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
+    """
+
+    name: str
+    rates: Kernel
+    nominal: np.ndarray
+    layout: Layout = field(default_factory=Layout)
+    guards: Kernel | None = None
+    powers: Kernel | None = None
+    energies: Kernel | None = None
+    outputs: Kernel | None = None
+    resets: tuple[Kernel | None, ...] = ()
+    transitions: tuple[Transition, ...] = ()
+    jacobian: Kernel | None = None
+    jacobian_pattern: tuple[np.ndarray, np.ndarray] | None = None
+    power_names: tuple[str, ...] = ()
+    power_roles: tuple[str, ...] = ()
+    energy_names: tuple[str, ...] = ()
+    rates_and_powers: Kernel | None = None
+
+    def __post_init__(self) -> None:
+        counts = (
+            ("transitions", len(self.transitions), self.guards.n_out if self.guards is not None else 0),
+            ("power roles", len(self.power_roles), self.powers.n_out if self.powers is not None else 0),
+            ("nominal sizes", len(self.nominal), self.states),
+        )
+        for what, given, needed in counts:
+            if given != needed:
+                raise ValueError(f'program "{self.name}" has {given} {what} for {needed} values of its kernel')
+        if unknown := set(self.power_roles) - set(ROLES):
+            raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
+
+    @property
+    def states(self) -> int:
+        """Length of x."""
+        return int(self.rates.sizes[1])
+
+    @property
+    def parameters(self) -> int:
+        """Length of p."""
+        return int(self.rates.sizes[2])
+
+    @property
+    def modes(self) -> int:
+        """Length of m."""
+        return int(self.rates.sizes[3])

@@ -1,0 +1,127 @@
+"""SciPy's `solve_ivp` on kernels: the fallback without machine code and the cross-check -> legs of a run."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from bondgraph.run import leg as legs
+from bondgraph.run.bound import Bound
+from bondgraph.run.leg import Effort, Leg, Tolerances
+
+NAMES = {"dop853": "DOP853", "radau": "Radau", "lsoda": "LSODA", "bdf": "BDF"}
+
+
+class ScipySolver:
+    """`solve_ivp` from event to event, with event functions from the guards."""
+
+    def __init__(self, bound: Bound, method: str, tolerances: Tolerances):
+        self._bound, self._method, self._tolerances = bound, method, tolerances
+        self._n, self._nq = bound.program.states, bound.quadratures
+        self._guards = 0
+        self._seconds = 0.0
+        self._total = Effort()
+
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
+        """Begin a leg (see `leg.Integrator`)."""
+        self._t, self._y = t, np.concatenate([x, q])
+        self._m, self._levels = m.copy(), levels.copy()
+        scale = self._tolerances.relative * energy if energy > 0.0 else 1e300
+        self._atol = np.concatenate([self._tolerances.absolute, np.full(self._nq, scale)])
+
+    def _rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        x = np.ascontiguousarray(y[: self._n])
+        with np.errstate(all="ignore"):
+            rates = np.concatenate([self._bound.rates(t, x, self._m), self._bound.powers(t, x, self._m)])
+        if not np.all(np.isfinite(rates)):
+            raise _NotFinite(t)
+        return rates
+
+    def _guard(self, index: int) -> Any:
+        def guard(t: float, y: np.ndarray) -> float:
+            self._guards += 1
+            value = float(self._bound.guards(t, np.ascontiguousarray(y[: self._n]), self._m)[index])
+            if value < 0.0:
+                self._levels[index] = 0.0
+            return value - float(self._levels[index])
+
+        guard.terminal = True  # type: ignore[attr-defined]
+        guard.direction = 1.0  # type: ignore[attr-defined]
+        return guard
+
+    def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
+        full = np.zeros((self._n + self._nq, self._n + self._nq))
+        full[: self._n, : self._n] = self._bound.jacobian(t, np.ascontiguousarray(y[: self._n]), self._m)
+        return full
+
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+        """Integrate (see `leg.Integrator`)."""
+        begin = time.perf_counter()
+        try:
+            found = self._solve(stop)
+        except _NotFinite as failure:
+            return self._close_to(failure.t, times, rows)
+        finally:
+            self._seconds += time.perf_counter() - begin
+        self._total += Effort(len(found.t) - 1, 0, int(found.nfev), int(found.njev))
+        reached = float(found.t[-1])
+        inside = times[times <= reached]
+        written = len(inside)
+        if written:
+            rows[:written] = found.sol(inside).T
+        self._t, self._y = reached, np.array(found.y[:, -1])
+        x, q = self._y[: self._n].copy(), self._y[self._n :].copy()
+        if found.status == 1:
+            fired = tuple(i for i, hits in enumerate(found.t_events) if len(hits))
+            return Leg(legs.EVENT, reached, x, q, written, fired)
+        if found.status == 0:
+            return Leg(legs.STOP, reached, x, q, written)
+        return Leg(legs.FAILED, reached, x, q, written, reason=f"step too small: {found.message}")
+
+    def _solve(self, stop: float) -> Any:
+        from scipy.integrate import solve_ivp
+
+        options: dict[str, Any] = {}
+        # With quadratures SciPy's own difference quotients are used: their rows of the Jacobian are not compiled.
+        if self._method != "dop853" and self._bound.program.jacobian is not None and not self._nq:
+            options["jac"] = self._jacobian
+        with np.errstate(all="ignore"):
+            return solve_ivp(
+                self._rates,
+                (self._t, stop),
+                self._y,
+                NAMES[self._method],
+                dense_output=True,
+                events=[self._guard(i) for i in range(len(self._levels))] or None,
+                rtol=max(self._tolerances.relative, 3e-14),
+                atol=self._atol,
+                max_step=self._tolerances.max_step,
+                **options,
+            )
+
+    def _close_to(self, bad: float, times: np.ndarray, rows: np.ndarray) -> Leg:
+        """Go on in ever shorter legs to where the rates stop being finite, and end there."""
+        if bad - self._t <= 1e-12 * max(abs(bad), self._tolerances.max_step):
+            x, q = self._y[: self._n].copy(), self._y[self._n :].copy()
+            return Leg(legs.FAILED, self._t, x, q, 0, reason="not finite: a rate is not finite")
+        part = self.advance(times, rows, self._t + 0.7 * (bad - self._t))
+        word = legs.PAUSE if part.status == legs.STOP else part.status
+        return Leg(word, part.t, part.x, part.q, part.written, part.fired, part.reason)
+
+    def effort(self) -> Effort:
+        """Counts since the start."""
+        total = self._total
+        return Effort(total.steps, total.rejected, total.rates, total.jacobians, self._guards, self._seconds)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _NotFinite(Exception):
+    """A rate that is not finite, at a time."""
+
+    def __init__(self, t: float):
+        self.t = t
+        super().__init__(t)

@@ -1,0 +1,163 @@
+"""Settings of a run, checked: what the user gives -> arrays and numbers that a run can rely on, or a RunError."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.errors import Problem, RunError
+from bondgraph.run.program import Program
+
+METHODS = ("auto", "dop853", "adams", "bdf", "radau", "lsoda")
+SOLVERS = ("auto", "machine code", "sundials", "scipy")
+OFFERS = {
+    "machine code": ("auto", "dop853"),
+    "sundials": ("auto", "adams", "bdf"),
+    "scipy": ("auto", "dop853", "bdf", "radau", "lsoda"),
+}
+RTOL_RANGE = (1e-13, 1e-1)
+DEFAULT_SAMPLES = 1001
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked settings; `times` are the sample times including the start, (k,)."""
+
+    x: np.ndarray
+    p: np.ndarray
+    m: np.ndarray
+    t_start: float
+    t_end: float
+    times: np.ndarray
+    method: str
+    solver: str
+    rtol: float
+    atol: np.ndarray
+    max_step: float
+    max_events: int
+    max_steps: int
+    iteration: str
+    linear: str
+
+    @property
+    def span(self) -> float:
+        """Length of the run, s."""
+        return self.t_end - self.t_start
+
+
+def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> RunError:
+    return RunError(Problem(code, title, tuple(details), cures=tuple(cures)))
+
+
+def numbers(given: object, code: str, what: str) -> np.ndarray:
+    """What was given as an array of floats; `code` where it is none."""
+    try:
+        return np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        shown = repr(given)
+        raise _refuse(code, f"{what} must be numbers, not {shown if len(shown) < 60 else shown[:57] + '...'}") from None
+
+
+def block(program: Program, name: str, given: object, length: int, code: str) -> np.ndarray:
+    """A start vector, parameter vector or mode vector as float64 (length,); E305 and `code` where it does not fit."""
+    meaning = {"x": "start values", "p": "parameters", "m": "modes"}[name]
+    values = numbers(given, code, meaning).ravel()
+    if values.size != length:
+        raise _refuse("E305", f"{length} {meaning} are needed, {values.size} were given")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        places = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in bad[:5]]
+        raise _refuse(code, f"{meaning} must be finite numbers", *places, cures=("a finite number for each",))
+    return values
+
+
+def span_of(t_start: float, t_end: float) -> tuple[float, float]:
+    """Start and end as floats; E301 where they are no interval."""
+    start, end = (float(time) for time in numbers([t_start, t_end], "E301", "times"))
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s")
+    if end <= start:
+        raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("a larger t_end",))
+    return start, end
+
+
+def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray]:
+    """Relative tolerance and absolute one per state; E302 where out of range."""
+    low, high = RTOL_RANGE
+    relative = float(numbers([rtol], "E302", "rtol")[0])
+    if not low <= relative <= high:
+        raise _refuse("E302", f"rtol = {relative:g} is out of range", f"allowed: {low:g} to {high:g}")
+    if atol is None:
+        absolute = relative * np.abs(np.asarray(program.nominal, dtype=float))
+    else:
+        given = numbers(atol, "E302", "atol")
+        if given.shape not in ((), (1,), (program.states,)):
+            raise _refuse("E302", f"atol has shape {given.shape}", cures=(f"one number, or {program.states}",))
+        absolute = np.array(np.broadcast_to(given, (program.states,)))
+    bad = np.flatnonzero(~(np.isfinite(absolute) & (absolute > 0.0)))
+    if bad.size:
+        name = program.layout.label("x", int(bad[0]))
+        cures = ("a positive number, in the state's unit", "a positive nominal size, where atol is not given")
+        raise _refuse("E302", f"atol of {name} is {absolute[bad[0]]:g}", cures=cures)
+    return relative, absolute
+
+
+def sample_times(samples: object, start: float, end: float) -> np.ndarray:
+    """Sample times with the start as first; E303 where they do not ascend within the run."""
+    if samples is None:
+        return np.linspace(start, end, DEFAULT_SAMPLES)
+    given = numbers(samples, "E303", "sample times")
+    if given.ndim == 0:
+        step = float(given)
+        if not (math.isfinite(step) and step > 0.0):
+            raise _refuse("E303", f"a sample step of {step} s is not positive and finite")
+        if (end - start) / step > 1e8:
+            count = f"{(end - start) / step:.3g}"
+            raise _refuse("E303", f"a sample step of {step:g} s makes {count} samples", cures=("a longer step",))
+        whole = math.floor((end - start) / step * (1.0 + 1e-12))
+        times = start + step * np.arange(whole + 1)
+        times[-1] = min(times[-1], end)
+        return times if end - times[-1] < 1e-9 * step else np.append(times, end)
+    if given.ndim != 1 or given.size == 0 or not np.all(np.isfinite(given)):
+        raise _refuse("E303", "sample times must be a list of finite numbers")
+    if np.any(np.diff(given) <= 0.0):
+        where = int(np.argmax(np.diff(given) <= 0.0))
+        raise _refuse("E303", f"sample times do not ascend: {given[where]:g} s is followed by {given[where + 1]:g} s")
+    slack = 1e-12 * (end - start)
+    if given[0] < start - slack or given[-1] > end + slack:
+        reach = f"samples from {given[0]:g} to {given[-1]:g} s"
+        raise _refuse("E303", f"{reach} lie outside the run, {start:g} to {end:g} s")
+    given = np.clip(given, start, end)
+    return given if given[0] == start else np.concatenate([[start], given])
+
+
+def method_of(method: str, solver: str) -> tuple[str, str]:
+    """Method and solver as plain names; E304 where unknown or at odds."""
+    name, by = str(method).lower().strip(), str(solver).lower().strip()
+    if name not in METHODS:
+        raise _refuse("E304", f"unknown method {method!r}", f"there are: {', '.join(METHODS)}")
+    if by not in SOLVERS:
+        raise _refuse("E304", f"unknown solver {solver!r}", f"there are: {', '.join(SOLVERS)}")
+    if by != "auto" and name not in OFFERS[by]:
+        others = [key for key, offered in OFFERS.items() if name in offered]
+        cures = [f"solver={other!r}" for other in others]
+        raise _refuse("E304", f"{by} has no method {name!r}", f"it has: {', '.join(OFFERS[by])}", cures=cures)
+    return name, by
+
+
+def one_of(what: str, given: str, allowed: Sequence[str]) -> str:
+    """A setting that must be one of a few words; E304 otherwise."""
+    if given not in allowed:
+        raise _refuse("E304", f"unknown {what} {given!r}", f"there are: {', '.join(allowed)}")
+    return given
+
+
+def positive(what: str, given: float) -> float:
+    """A positive number; E306 otherwise."""
+    value = numbers(given, "E306", what)
+    if value.shape != () or not value > 0.0:
+        raise _refuse("E306", f"{what} = {given} is not positive")
+    return float(value)

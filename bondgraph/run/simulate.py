@@ -1,0 +1,251 @@
+"""Hybrid simulation: legs of integration between events, transitions at events -> a Result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bondgraph.run import leg as legs
+from bondgraph.run import settings as checks
+from bondgraph.run.bound import Bound
+from bondgraph.run.choose import build, choose, sundials_reason, tolerances
+from bondgraph.run.events import Event, Settled, Watch, settle
+from bondgraph.run.failure import Failure, describe, fastest_rate, suspect_rate
+from bondgraph.run.leg import Choice, Effort, Integrator
+from bondgraph.run.program import Program
+from bondgraph.run.progress import Progress
+from bondgraph.run.result import Result, Statistics
+from bondgraph.run.settings import Settings
+
+_PIECES = 100
+
+
+def simulate(
+    program: Program,
+    x0: Sequence[float] | np.ndarray,
+    parameters: Sequence[float] | np.ndarray,
+    modes0: Sequence[float] | np.ndarray,
+    t_end: float,
+    *,
+    t_start: float = 0.0,
+    samples: float | Sequence[float] | np.ndarray | None = None,
+    method: str = "auto",
+    solver: str = "auto",
+    rtol: float = 1e-9,
+    atol: float | Sequence[float] | np.ndarray | None = None,
+    max_step: float | None = None,
+    max_events: int = 100_000,
+    max_steps: int = 10_000_000,
+    iteration: str = "auto",
+    linear: str = "auto",
+    progress: bool = True,
+) -> Result:
+    """Run a compiled model.
+
+    Parameters
+    ----------
+    program : what the compiler made.
+    x0, parameters, modes0 : start states (n,), parameters (parameters,), modes (modes,), in the program's units.
+    t_end, t_start : s.
+    samples : sample step in s, or ascending sample times; 1001 equidistant ones by default. The start is sampled too.
+    method : "auto" (dop853; bdf from where the model turns out stiff), "dop853" (explicit Runge-Kutta of order 8),
+        "adams", "bdf" (multistep), "radau", "lsoda" (SciPy only).
+    solver : "auto", "machine code", "sundials" or "scipy".
+    rtol : bound on the error of the run relative to the energy in play, 1e-13 to 1e-1; the integrators work with a
+        smaller tolerance per step (`choose.SAFETY`).
+    atol : per state or for all, in the states' units; rtol * program.nominal by default.
+    max_step : longest step, s; a hundredth of the run by default.
+    max_events, max_steps : the run ends with a failure after so many transitions, or steps of integration (checked
+        now and then).
+    iteration : "newton" or "fixed point", for adams and bdf.
+    linear : "dense" or "sparse" algebra in the Newton iteration; by size if "auto".
+    progress : show a bar on a terminal when a run takes longer than two seconds.
+
+    Returns
+    -------
+    Result; a run that could not reach its end has a `failure` and what was computed up to there.
+
+    Raises
+    ------
+    RunError
+        E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values,
+        E306 other settings, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite.
+    """
+    begin = time.perf_counter()
+    start, end = checks.span_of(t_start, t_end)
+    relative, absolute = checks.tolerances(program, rtol, atol)
+    name, by = checks.method_of(method, solver)
+    settings = Settings(
+        x=checks.block(program, "x", x0, program.states, "E308"),
+        p=checks.block(program, "p", parameters, program.parameters, "E309"),
+        m=checks.block(program, "m", modes0, program.modes, "E310"),
+        t_start=start,
+        t_end=end,
+        times=checks.sample_times(samples, start, end),
+        method=name,
+        solver=by,
+        rtol=relative,
+        atol=absolute,
+        max_step=checks.positive("max_step", (end - start) / _PIECES if max_step is None else max_step),
+        max_events=int(checks.positive("max_events", max_events)),
+        max_steps=int(checks.positive("max_steps", max_steps)),
+        iteration=checks.one_of("iteration", iteration, ("auto", "newton", "fixed point")),
+        linear=checks.one_of("linear", linear, ("auto", "dense", "sparse")),
+    )
+    bound = Bound(program, settings.p)
+    choice = choose(bound, settings)
+    bar = Progress(program.name, start, end, progress)
+    try:
+        run = _Run(bound, settings, choice, bar)
+        run.go()
+    finally:
+        bar.close()
+    return run.result(time.perf_counter() - begin)
+
+
+@dataclass
+class _Run:
+    """A run in progress: where it is, and the rows so far."""
+
+    bound: Bound
+    settings: Settings
+    choice: Choice
+    bar: Progress
+    modes: list[tuple[np.ndarray, int]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    failure: Failure | None = None
+    effort: Effort = field(default_factory=Effort)
+    methods: list[str] = field(default_factory=list)
+    energy: float = 0.0
+    written: int = 0
+
+    def go(self) -> None:
+        settings, bound = self.settings, self.bound
+        self.t, self.x, self.m = settings.t_start, settings.x.copy(), settings.m.copy()
+        self.q = np.zeros(bound.quadratures)
+        self.watch = Watch(settings.span, settings.rtol)
+        self.start_energies = bound.energies(self.t, self.x, self.m).copy()
+        choice: Choice | None = self.choice
+        settled = self._settle((), 1e-9 * settings.span)
+        self.rows = np.empty((len(settings.times), bound.program.states + bound.quadratures))
+        self.rows[0] = np.concatenate([self.x, self.q])
+        self._record(1)
+        while choice is not None and self.failure is None:
+            self.methods.append(choice.method)
+            integrator = build(bound, settings, choice)
+            try:
+                choice, settled = self._integrate(integrator, choice, settled)
+            finally:
+                self.effort = self.effort + integrator.effort()
+                integrator.close()
+
+    def _record(self, count: int) -> None:
+        if count:
+            self.written += count
+            self.modes.append((self.m.copy(), count))
+
+    def _settle(self, fired: tuple[int, ...], probe: float) -> Settled:
+        settled = settle(self.bound, self.t, self.x, self.m, fired, probe)
+        self.x, self.m = settled.x, settled.m
+        for event in settled.events:
+            self.events.append(event)
+            pattern = self.watch.add(event)
+            if pattern and self.failure is None:
+                self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
+        if settled.looping:
+            last = settled.events[-1]
+            pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
+            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
+            self._fail(pattern, text, last.name)
+        elif settled.ended is not None:
+            edge = settled.ended
+            self._fail("ended", str(edge.error), edge.name)
+        elif len(self.events) > self.settings.max_events:
+            self._fail("too many events", f"more than {self.settings.max_events} events", self.events[-1].name)
+        if not np.isfinite(self.x).all() and self.failure is None:
+            bad = np.flatnonzero(~np.isfinite(self.x))
+            label = self.bound.program.layout.label("x", int(bad[0]))
+            kind = settled.events[-1].kind if settled.events else "start"
+            self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
+        return settled
+
+    def _fail(self, kind: str, reason: str, suspect: str) -> None:
+        self.failure = describe(self.bound.program, kind, reason, self.t, self.x, suspect)
+
+    def _integrate(self, integrator: Integrator, choice: Choice, settled: Settled) -> tuple[Choice | None, Settled]:
+        """Legs until the end, a failure, or a change of method (returned)."""
+        settings, times = self.settings, self.settings.times
+        restart = True
+        while self.failure is None:
+            if restart:
+                held = settled.events[-1].energies_after if settled.events else self.start_energies
+                self.energy = max(self.energy, float(np.abs(held).sum()))
+                integrator.restart(self.t, self.x, self.q, self.m, settled.levels, self.energy)
+            before = self.t
+            leg = integrator.advance(times[self.written :], self.rows[self.written :], settings.t_end)
+            self.t, self.x, self.q = leg.t, leg.x, leg.q
+            self._record(leg.written)
+            self.bar.show(self.t, len(self.events))
+            restart = leg.status == legs.EVENT
+            if leg.status == legs.STOP:
+                return None, settled
+            if leg.status == legs.STIFF:
+                if sundials_reason():
+                    return replace(choice, watch_stiffness=False), settled
+                return Choice("sundials", "bdf"), settled
+            if leg.status == legs.FAILED:
+                self._failed(leg.reason)
+            elif leg.status == legs.PAUSE and integrator.effort().steps > settings.max_steps:
+                suspect = fastest_rate(self.bound, self.t, self.x, self.m)
+                self._fail("too many steps", f"more than {settings.max_steps} steps of integration", suspect)
+            elif restart:
+                probe = 1e-9 * settings.span
+                if self.t > before:
+                    probe = min(probe, 1e-3 * (self.t - before))
+                settled = self._settle(leg.fired, max(probe, 16.0 * np.spacing(abs(self.t))))
+        return None, settled
+
+    def _failed(self, reason: str) -> None:
+        kind, _, text = reason.partition(": ")
+        if kind == "not finite":
+            suspect = suspect_rate(self.bound, self.t, self.x, self.m, self.settings.span)
+        else:
+            suspect = suspect_rate(self.bound, self.t, self.x, self.m, 1e-6 * self.settings.span)
+            if suspect:
+                kind, text = "not finite", "a rate is not finite close to this state"
+            else:
+                suspect = fastest_rate(self.bound, self.t, self.x, self.m)
+        self._fail(kind, text, suspect)
+
+    def result(self, wall_time: float) -> Result:
+        n, rows = self.bound.program.states, self.rows[: self.written]
+        modes = np.concatenate([np.tile(m, (count, 1)) for m, count in self.modes])
+        effort, used = self.effort, list(dict.fromkeys(self.methods))
+        statistics = Statistics(
+            solver=self.choice.solver,
+            method=", ".join(used),
+            steps=effort.steps,
+            rejected=effort.rejected,
+            rates=effort.rates,
+            jacobians=effort.jacobians,
+            guards=effort.guards,
+            events=len(self.events),
+            wall_time=wall_time,
+            integration_time=effort.seconds,
+            local_rtol=tolerances(self.settings, used[-1]).relative,
+        )
+        return Result(
+            program=self.bound.program,
+            p=self.settings.p,
+            t=self.settings.times[: len(rows)],
+            x=np.ascontiguousarray(rows[:, :n]),
+            m=modes,
+            integrals=np.ascontiguousarray(rows[:, n:]),
+            start_energies=self.start_energies,
+            events=tuple(self.events),
+            failure=self.failure,
+            statistics=statistics,
+        )

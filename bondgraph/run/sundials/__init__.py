@@ -1,0 +1,1 @@
+"""SUNDIALS' shared libraries, called on compiled functions without Python in between."""

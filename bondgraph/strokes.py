@@ -1,0 +1,166 @@
+"""Strokes: causal constraints of the junction structure, propagated bond by bond with reasons, and undone on a conflict.
+
+Everything is counted per node, so that a stroke costs the same in a large graph and at a junction with many bonds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bondgraph.graph.laws import Gyrator, Junction, Transformer
+from bondgraph.graph.model import Bond, Model
+
+
+@dataclass
+class Node:
+    """A junction or two-port and what is known of its strokes.
+
+    The strong bond of a 0-junction brings the common effort in, that of a 1-junction takes the balance of efforts out.
+    """
+
+    path: str
+    bonds: list[tuple[int, bool]] = field(default_factory=list)
+    """(bond, whether the node is at its head)."""
+    special: bool | None = None
+    """Of a junction: the strong bond's effort goes into the node (0) or out of it (1). None: a two-port."""
+    turns: bool = False
+    """Of a two-port: whether it turns effort into flow (GY)."""
+    open: int = 0
+    strong: int = -1
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a stroke is as it is: an element that demands it, or a node that passes on the strokes of other bonds."""
+
+    by: str
+    node: Node | None = None
+    bonds: tuple[int, ...] = ()
+    """Bonds whose strokes the node passes on."""
+
+
+class Clash(Exception):
+    """Strokes that cannot all hold, at one node or on one bond.
+
+    `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element that demands.
+    """
+
+    def __init__(self, node: Node | None, bond: int, kind: str, groups: Sequence[tuple[int, ...] | str]):
+        self.node = node
+        self.bond = bond
+        self.kind = kind
+        self.groups = tuple(groups)
+
+
+class Strokes:
+    """Strokes of all bonds, decided so far; `assign` sets one with all that follows from it, or nothing."""
+
+    def __init__(self, model: Model, bonds_at: Callable[[str], Sequence[Bond]]):
+        self.bonds = model.bonds
+        self.index = {bond.name: i for i, bond in enumerate(model.bonds)}
+        self.into_head: list[bool | None] = [None] * len(model.bonds)
+        self.causes: list[Cause | None] = [None] * len(model.bonds)
+        self.trail: list[int] = []
+        self.nodes: dict[str, Node] = {}
+        self._at: list[list[tuple[Node, bool]]] = [[] for _ in model.bonds]
+        for path, element in model.elements.items():
+            law = element.law
+            if not isinstance(law, (Junction, Transformer, Gyrator)):
+                continue
+            node = Node(path, special=law.type == 0 if isinstance(law, Junction) else None, turns=isinstance(law, Gyrator))
+            for bond in bonds_at(path):
+                i, at_head = self.index[bond.name], bond.head.element == path
+                node.bonds.append((i, at_head))
+                self._at[i].append((node, at_head))
+            node.open = len(node.bonds)
+            self.nodes[path] = node
+
+    def assign(self, bond: int, into_head: bool, by: str) -> None:
+        """Set one stroke because the element `by` wants it, with all that follows; a `Clash` leaves all as it was."""
+        mark = len(self.trail)
+        try:
+            self._propagate(bond, into_head, Cause(by))
+        except Clash:
+            self.undo(mark)
+            raise
+
+    def _propagate(self, bond: int, into_head: bool, cause: Cause) -> None:
+        queue = [(bond, into_head, cause)]
+        while queue:
+            i, value, why = queue.pop()
+            known = self.into_head[i]
+            if known is not None:
+                if known != value:
+                    raise self._clash_on(i, why)
+                continue
+            self.into_head[i], self.causes[i] = value, why
+            self.trail.append(i)
+            for node, _ in self._at[i]:
+                node.open -= 1
+            for node, at_head in self._at[i]:
+                queue += self._consequences(node, i, value == at_head)
+
+    def _consequences(self, node: Node, i: int, into: bool) -> Iterator[tuple[int, bool, Cause]]:
+        """What a new stroke at a node asks of its other bonds."""
+        special = node.special
+        if special is None:
+            j, at_head = node.bonds[0] if node.bonds[1][0] == i else node.bonds[1]
+            wanted = into == node.turns
+            yield j, wanted == at_head, Cause(node.path, node, (i,))
+        elif into is special:
+            if node.strong >= 0:
+                raise Clash(node, i, "two", ((node.strong,), (i,)))
+            node.strong = i
+            if node.open:
+                cause = Cause(node.path, node, (i,))
+                for j, at_head in node.bonds:
+                    if self.into_head[j] is None:
+                        yield j, (not special) == at_head, cause
+        elif node.strong < 0 and node.open <= 1:
+            weak = tuple(j for j, _ in node.bonds if self.into_head[j] is not None)
+            if node.open == 0:
+                raise Clash(node, i, "none", [(j,) for j in weak])
+            for j, at_head in node.bonds:
+                if self.into_head[j] is None:
+                    yield j, special == at_head, Cause(node.path, node, weak)
+
+    def _clash_on(self, i: int, new: Cause) -> Clash:
+        """The clash of two causes on one bond, told at the node where they meet."""
+        old = self.causes[i]
+        assert old is not None
+        side: tuple[int, ...] | str = new.bonds if new.node is not None else new.by
+        node = old.node
+        if node is None:
+            return Clash(None, i, "bond", (old.by, side))
+        if node.special is None:
+            return Clash(node, i, "two-port", (old.bonds, side))
+        if node.strong == i:
+            return Clash(node, i, "none", [*((j,) for j in old.bonds), side])
+        return Clash(node, i, "two", (old.bonds, side))
+
+    def undo(self, mark: int) -> None:
+        """Take back all strokes that were set after the trail had length `mark`."""
+        while len(self.trail) > mark:
+            i = self.trail.pop()
+            self.into_head[i] = self.causes[i] = None
+            for node, _ in self._at[i]:
+                node.open += 1
+                if node.strong == i:
+                    node.strong = -1
+
+    def roots(self, bonds: Sequence[int]) -> tuple[str, ...]:
+        """Elements whose demands led to the strokes of these bonds, in the order of their finding."""
+        found: dict[str, None] = {}
+        seen, stack = set(bonds), list(reversed(bonds))
+        while stack:
+            cause = self.causes[stack.pop()]
+            if cause is None:
+                continue
+            if cause.node is None:
+                found[cause.by] = None
+            for j in cause.bonds:
+                if j not in seen:
+                    seen.add(j)
+                    stack.append(j)
+        return tuple(found)

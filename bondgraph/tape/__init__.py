@@ -1,0 +1,1 @@
+"""Scalar straight-line code: traced once, shared, differentiated and handed to an emitter."""

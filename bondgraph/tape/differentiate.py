@@ -1,0 +1,236 @@
+"""Outputs and inputs on a tape -> the structurally nonzero derivatives, on the same tape.
+
+Forward accumulation carries with every node its derivatives by the inputs that it depends on; it is safe in formulas
+that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes
+through the tape once per output; it is taken where it needs fewer operations and nothing is selected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Node, Nodes
+from bondgraph.tape.routine import reachable
+from bondgraph.tape.scalar import TapeScalar, TraceError
+
+_FLAT = frozenset((op.CONSTANT, op.INPUT, op.SIGN)) | op.CONDITIONS
+
+
+@dataclass(frozen=True)
+class SparseJacobian:
+    """Derivatives `values[k]` of output `rows[k]` by input `columns[k]`; by columns, rows ascending within each."""
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    values: tuple[TapeScalar, ...]
+    shape: tuple[int, int]
+
+    def dense(self) -> np.ndarray:
+        """Object array (outputs, inputs), with 0.0 where nothing is stored."""
+        out = np.zeros(self.shape, dtype=object)
+        out[:] = 0.0
+        for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
+            out[row, column] = value
+        return out
+
+
+def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> SparseJacobian:
+    """Derivatives of `outputs` by `inputs`, which may be any nodes of the tape, not only its inputs.
+
+    At a kink (`absolute`, `minimum`, `maximum`, `where`) the derivative is the one of the branch that is taken;
+    conditions and `sign` have derivative zero.
+
+    Raises
+    ------
+    TraceError
+        If outputs and inputs are of several tapes, or an input is listed twice.
+    """
+    shape = (len(outputs), len(inputs))
+    if not shape[0] or not shape[1]:
+        return SparseJacobian((), (), (), shape)
+    tape = inputs[0].tape
+    roots = [tape.scalar(output).index for output in outputs]
+    seeds = {tape.scalar(variable).index: column for column, variable in enumerate(inputs)}
+    if len(seeds) != len(inputs):
+        raise TraceError("the same scalar is listed twice among the variables of a Jacobian")
+    order = active_nodes(tape, roots, seeds)
+    if _reverse_is_shorter(tape, order, roots, seeds):
+        entries = _reverse(tape, order, roots, seeds)
+    else:
+        entries = _forward(tape, order, roots, seeds)
+    kept = sorted((c, r, v) for (r, c), v in entries.items() if tape.value(v) != 0.0)
+    values = tuple(TapeScalar(tape, v) for _, _, v in kept)
+    return SparseJacobian(tuple(r for _, r, _ in kept), tuple(c for c, _, _ in kept), values, shape)
+
+
+def active_nodes(tape: Nodes, roots: Sequence[int], seeds: dict[int, int]) -> list[int]:
+    """Nodes between `seeds` and `roots`: those that the roots need and that vary with a seed, ascending."""
+    active: set[int] = set()
+    order = []
+    for position in reachable(tape, roots):
+        node = tape.nodes[position]
+        if position in seeds or (node[0] not in _FLAT and any(a in active for a in node[1:])):
+            active.add(position)
+            order.append(position)
+    return order
+
+
+def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
+    """Arguments of a node with its partial derivatives by them."""
+    node = tape.nodes[position]
+    code, a = node[0], node[1]
+    b = node[2] if len(node) > 2 else a
+    one = tape.constant(1.0)
+    if code == op.ADD:
+        return (a, one), (b, one)
+    if code == op.SUBTRACT:
+        return (a, one), (b, tape.constant(-1.0))
+    if code == op.NEGATIVE:
+        return ((a, tape.constant(-1.0)),)
+    if code == op.MULTIPLY:
+        return ((a, tape.multiply(tape.constant(2.0), a)),) if a == b else ((a, b), (b, a))
+    if code == op.POWER:
+        log = tape.function("log", a)
+        by_exponent = tape.where(
+            tape.function("equal", a, tape.constant(0.0)), tape.constant(0.0), tape.multiply(position, log)
+        )
+        return (a, tape.multiply(b, tape.power(a, tape.subtract(b, one)))), (b, by_exponent)
+    if code == op.ATAN2:
+        scale = tape.reciprocal(tape.add(tape.multiply(a, a), tape.multiply(b, b)))
+        return (a, tape.multiply(b, scale)), (b, tape.negative(tape.multiply(a, scale)))
+    return ((a, _of_one_argument(tape, code, a, position, one)),)
+
+
+def _of_one_argument(tape: Nodes, code: int, a: int, y: int, one: int) -> int:
+    """Derivative of y = f(a)."""
+    if code == op.SIN:
+        return tape.function("cos", a)
+    if code == op.COS:
+        return tape.negative(tape.function("sin", a))
+    if code == op.EXP:
+        return y
+    if code == op.LOG:
+        return tape.reciprocal(a)
+    if code == op.SQRT:
+        return tape.multiply(tape.constant(0.5), tape.reciprocal(y))
+    square = tape.multiply(y, y) if code in (op.RECIPROCAL, op.TAN, op.TANH) else tape.multiply(a, a)
+    if code == op.RECIPROCAL:
+        return tape.negative(square)
+    if code == op.TAN:
+        return tape.add(one, square)
+    if code == op.TANH:
+        return tape.subtract(one, square)
+    if code == op.ATAN:
+        return tape.reciprocal(tape.add(one, square))
+    if code in (op.ASIN, op.ACOS):
+        slope = tape.reciprocal(tape.function("sqrt", tape.subtract(one, square)))
+        return slope if code == op.ASIN else tape.negative(slope)
+    raise TraceError(f'no derivative of "{op.NAMES[code]}"')
+
+
+def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
+    """Of a select other than `absolute`: condition, the argument taken if it holds, the other one, their sign."""
+    if node[0] == op.WHERE:
+        return node[1], node[2], node[3], 1
+    if node[0] == op.MINIMUM:
+        return tape.function("less_equal", node[1], node[2]), node[1], node[2], 1
+    if node[0] == op.MAXIMUM:
+        return tape.function("less_equal", node[2], node[1]), node[1], node[2], 1
+    return tape.function("less", node[1], tape.constant(0.0)), node[1], node[1], -1
+
+
+def _forward(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> dict[tuple[int, int], int]:
+    zero = tape.constant(0.0)
+    one = tape.constant(1.0)
+    none: dict[int, int] = {}
+    derivatives: dict[int, dict[int, int]] = {}
+    for position in order:
+        if position in seeds:
+            derivatives[position] = {seeds[position]: one}
+            continue
+        node = tape.nodes[position]
+        if node[0] in op.SELECTS:
+            condition, a, b, sign = _branches(tape, node)
+            if_true, if_false = derivatives.get(a, none), derivatives.get(b, none)
+            if sign < 0:
+                if_true = {column: tape.negative(value) for column, value in if_true.items()}
+            total = {
+                column: tape.where(condition, if_true.get(column, zero), if_false.get(column, zero))
+                for column in if_true.keys() | if_false.keys()
+            }
+        else:
+            total = {}
+            for argument, partial in _varying(tape, position, derivatives):
+                for column, value in derivatives[argument].items():
+                    term = tape.multiply(partial, value)
+                    total[column] = tape.add(total[column], term) if column in total else term
+        derivatives[position] = total
+    return {
+        (row, column): value for row, root in enumerate(roots) for column, value in derivatives.get(root, none).items()
+    }
+
+
+def _varying(tape: Nodes, position: int, active: Container[int]) -> list[tuple[int, int]]:
+    """Partial derivatives by the arguments that vary; those of the others are not even written down for `power`."""
+    node = tape.nodes[position]
+    if node[0] == op.POWER and node[2] not in active:
+        slope = tape.power(node[1], tape.subtract(node[2], tape.constant(1.0)))
+        return [(node[1], tape.multiply(node[2], slope))]
+    return [(argument, partial) for argument, partial in partials(tape, position) if argument in active]
+
+
+def _reverse(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> dict[tuple[int, int], int]:
+    active = set(order)
+    slopes = {p: _varying(tape, p, active) for p in order if p not in seeds}
+    entries: dict[tuple[int, int], int] = {}
+    for row, root in enumerate(roots):
+        if root not in active:
+            continue
+        adjoint = {root: tape.constant(1.0)}
+        for position in reversed(order):
+            weight = adjoint.pop(position, None)
+            if weight is None:
+                continue
+            if position in seeds:
+                entries[row, seeds[position]] = weight
+                continue
+            for argument, partial in slopes[position]:
+                term = tape.multiply(weight, partial)
+                adjoint[argument] = tape.add(adjoint[argument], term) if argument in adjoint else term
+    return entries
+
+
+def _reverse_is_shorter(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> bool:
+    """Compare the counts of multiplications, node by node: inputs it depends on against outputs that depend on it."""
+    nodes = tape.nodes
+    if len(roots) >= len(seeds) or any(nodes[p][0] in op.SELECTS and p not in seeds for p in order):
+        return False
+    below: dict[int, int] = {}
+    forward = 0
+    for position in order:
+        if position in seeds:
+            below[position] = 1 << seeds[position]
+            continue
+        mask = 0
+        for argument in nodes[position][1:]:
+            part = below.get(argument, 0)
+            mask |= part
+            forward += part.bit_count()
+        below[position] = mask
+    above: dict[int, int] = {}
+    for row, root in enumerate(roots):
+        above[root] = above.get(root, 0) | 1 << row
+    reverse = 0
+    for position in reversed(order):
+        if position in seeds:
+            continue
+        mask = above.get(position, 0)
+        for argument in nodes[position][1:]:
+            if argument in below:
+                above[argument] = above.get(argument, 0) | mask
+                reverse += mask.bit_count()
+    return reverse < forward

@@ -1,0 +1,272 @@
+"""Hash-consed straight-line program: every distinct operation on earlier numbers is stored once.
+
+Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`,
+`(INPUT, block, position)`, else the positions of its arguments. Rules keep one form of equal expressions:
+a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it, arguments of commutative operations are
+ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change results by rounding only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bondgraph.tape import opcodes as op
+from screws.scalars import FUNCTIONS
+
+Node = tuple[Any, ...]
+"""`(code, *arguments)`."""
+
+
+class Nodes:
+    """The list of nodes and the operations that append to it (or find what is there)."""
+
+    __slots__ = ("_positions", "blocks", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._positions: dict[Node, int] = {}
+        self.blocks: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def place(self, node: Node) -> int:
+        """Position of `node`, appended if it is new."""
+        position = self._positions.get(node)
+        if position is None:
+            position = self._positions[node] = len(self.nodes)
+            self.nodes.append(node)
+        return position
+
+    def constant(self, value: float) -> int:
+        """A number known now; -0.0 counts as 0.0."""
+        return self.place((op.CONSTANT, float(value) + 0.0))
+
+    def value(self, a: int) -> float | None:
+        """The number at `a` if it is a constant."""
+        node = self.nodes[a]
+        return node[1] if node[0] == op.CONSTANT else None
+
+    def negative(self, a: int) -> int:
+        """-a."""
+        node = self.nodes[a]
+        if node[0] == op.NEGATIVE:
+            return int(node[1])
+        if node[0] == op.CONSTANT:
+            return self.constant(-node[1])
+        return self.place((op.NEGATIVE, a))
+
+    def add(self, a: int, b: int) -> int:
+        """a + b."""
+        first, second = self.nodes[a], self.nodes[b]
+        f, s = first[0], second[0]
+        if f == op.CONSTANT or s == op.CONSTANT:
+            if f == op.CONSTANT and s == op.CONSTANT:
+                return self.constant(first[1] + second[1])
+            if s == op.CONSTANT:
+                a, b, first, f = b, a, second, second[0]
+                second, s = self.nodes[b], self.nodes[b][0]
+            # the constant is `a` now
+            if first[1] == 0.0:
+                return b
+            if s == op.NEGATIVE:
+                return self.subtract(a, second[1])
+            if first[1] < 0.0:
+                return self.subtract(b, self.constant(-first[1]))
+            return self.place((op.ADD, a, b))
+        if f == op.NEGATIVE:
+            if s == op.NEGATIVE:
+                return self.negative(self.add(first[1], second[1]))
+            return self.subtract(b, first[1])
+        if s == op.NEGATIVE:
+            return self.subtract(a, second[1])
+        if a == b:
+            return self.multiply(self.constant(2.0), a)
+        return self.place((op.ADD, a, b) if a < b else (op.ADD, b, a))
+
+    def subtract(self, a: int, b: int) -> int:
+        """a - b; where b - a exists already, its negative."""
+        if a == b:
+            return self.constant(0.0)
+        first, second = self.nodes[a], self.nodes[b]
+        f, s = first[0], second[0]
+        if s == op.CONSTANT:
+            if f == op.CONSTANT:
+                return self.constant(first[1] - second[1])
+            if second[1] == 0.0:
+                return a
+            if f == op.NEGATIVE:
+                return self.negative(self.add(first[1], b))
+            if second[1] < 0.0:
+                return self.add(a, self.constant(-second[1]))
+        elif s == op.NEGATIVE:
+            if f == op.NEGATIVE:
+                return self.subtract(second[1], first[1])
+            return self.add(a, second[1])
+        elif f == op.NEGATIVE:
+            return self.negative(self.add(first[1], b))
+        elif f == op.CONSTANT:
+            if first[1] == 0.0:
+                return self.negative(b)
+            if first[1] < 0.0:
+                return self.negative(self.add(b, self.constant(-first[1])))
+        opposite = self._positions.get((op.SUBTRACT, b, a))
+        if opposite is not None:
+            return self.negative(opposite)
+        return self.place((op.SUBTRACT, a, b))
+
+    def multiply(self, a: int, b: int) -> int:
+        """a b; a constant factor stands first."""
+        first, second = self.nodes[a], self.nodes[b]
+        f, s = first[0], second[0]
+        if f == op.CONSTANT or s == op.CONSTANT:
+            if f == op.CONSTANT and s == op.CONSTANT:
+                return self.constant(first[1] * second[1])
+            if s == op.CONSTANT:
+                a, b, first, second = b, a, second, first
+            factor = first[1]
+            if factor == 1.0:
+                return b
+            if factor == 0.0:
+                return self.constant(0.0)
+            if factor < 0.0:
+                return self.negative(self.multiply(self.constant(-factor), b))
+            s = second[0]
+            if s == op.NEGATIVE:
+                return self.negative(self.multiply(a, second[1]))
+            if s == op.MULTIPLY:
+                inner = self.nodes[second[1]]
+                if inner[0] == op.CONSTANT:
+                    return self.multiply(self.constant(factor * inner[1]), second[2])
+            return self.place((op.MULTIPLY, a, b))
+        if f == op.NEGATIVE:
+            if s == op.NEGATIVE:
+                return self.multiply(first[1], second[1])
+            return self.negative(self.multiply(first[1], b))
+        if s == op.NEGATIVE:
+            return self.negative(self.multiply(a, second[1]))
+        if a == b and f == op.SQRT:
+            return int(first[1])
+        return self.place((op.MULTIPLY, a, b) if a < b else (op.MULTIPLY, b, a))
+
+    def reciprocal(self, a: int) -> int:
+        """1 / a."""
+        node = self.nodes[a]
+        code = node[0]
+        if code == op.CONSTANT:
+            return self.constant(1.0 / node[1] if node[1] else math.inf)
+        if code == op.NEGATIVE:
+            return self.negative(self.reciprocal(node[1]))
+        if code == op.RECIPROCAL:
+            return int(node[1])
+        if code == op.MULTIPLY and self.nodes[node[1]][0] == op.CONSTANT:
+            return self.multiply(self.reciprocal(node[1]), self.reciprocal(node[2]))
+        return self.place((op.RECIPROCAL, a))
+
+    def divide(self, a: int, b: int) -> int:
+        """a / b, as a product with the reciprocal."""
+        first, second = self.value(a), self.value(b)
+        if first is not None and second:
+            return self.constant(first / second)
+        return self.multiply(a, self.reciprocal(b))
+
+    def power(self, a: int, b: int) -> int:
+        """a to the power of b: products where b is a constant multiple of one half, up to 64."""
+        exponent = self.value(b)
+        if exponent is None or (2.0 * exponent) % 1.0 or abs(exponent) > 64.0:
+            base = self.value(a)
+            if exponent is not None and base is not None:
+                return self.constant(_folded(np.power, base, exponent))
+            return self.place((op.POWER, a, b))
+        if exponent < 0.0:
+            return self.reciprocal(self.power(a, self.constant(-exponent)))
+        whole = int(exponent)
+        result = self.function("sqrt", a) if exponent % 1.0 else self.constant(1.0)
+        square = a
+        while whole:
+            if whole & 1:
+                result = self.multiply(result, square)
+            whole >>= 1
+            if whole:
+                square = self.multiply(square, square)
+        return result
+
+    def where(self, condition: int, a: int, b: int) -> int:
+        """A select: the branch that is not chosen may be anything, also not a number."""
+        if a == b:
+            return a
+        test = self.nodes[condition]
+        if test[0] == op.CONSTANT:
+            return a if test[1] else b
+        if test[0] == op.OPPOSITE:
+            return self.where(test[1], b, a)
+        if self.nodes[a][:2] == (op.WHERE, condition):
+            a = self.nodes[a][2]
+        if self.nodes[b][:2] == (op.WHERE, condition):
+            b = self.nodes[b][3]
+        return a if a == b else self.place((op.WHERE, condition, a, b))
+
+    def function(self, name: str, *arguments: int) -> int:
+        """An elementary function of `screws.scalars`, or `both`, `either`, `opposite` of conditions."""
+        if name == "where":
+            return self.where(*arguments)
+        code = op.CODES[name]
+        values = [self.value(a) for a in arguments]
+        if None not in values:
+            return self.constant(_folded(_FOLD[code], *values))
+        a = arguments[0]
+        first = self.nodes[a]
+        if len(arguments) == 1:
+            if first[0] == op.NEGATIVE:
+                if code in op.ODD:
+                    return self.negative(self.function(name, first[1]))
+                if code in op.EVEN:
+                    return self.function(name, first[1])
+            if code == op.SQRT and first[0] == op.MULTIPLY and first[1] == first[2]:
+                return self.function("absolute", first[1])
+            if code == op.ABSOLUTE and first[0] in (op.ABSOLUTE, op.SQRT, op.EXP):
+                return a
+            if code == op.ABSOLUTE and first[0] == op.MULTIPLY and first[1] == first[2]:
+                return a
+            if code == op.OPPOSITE and first[0] == op.OPPOSITE:
+                return int(first[1])
+            return self.place((code, a))
+        b = arguments[1]
+        if a == b and code in _SAME:
+            chosen = _SAME[code]
+            return a if chosen is None else self.constant(chosen)
+        if code in (op.BOTH, op.EITHER):
+            for known, other in ((values[0], b), (values[1], a)):
+                if known is not None:
+                    absorbs = bool(known) == (code == op.EITHER)
+                    return self.constant(float(bool(known))) if absorbs else other
+        if code in op.COMMUTATIVE and a > b:
+            a, b = b, a
+        return self.place((code, a, b))
+
+
+_SAME = {
+    op.MINIMUM: None,
+    op.MAXIMUM: None,
+    op.BOTH: None,
+    op.EITHER: None,
+    op.LESS: 0.0,
+    op.LESS_EQUAL: 1.0,
+    op.EQUAL: 1.0,
+}
+"""Result of an operation whose arguments are the same node: None stands for the argument itself."""
+
+_FOLD: dict[int, Callable[..., Any]] = {op.CODES[name]: function for name, (function, _) in FUNCTIONS.items()} | {
+    op.BOTH: np.logical_and,
+    op.EITHER: np.logical_or,
+    op.OPPOSITE: np.logical_not,
+}
+
+
+def _folded(function: Callable[..., Any], *values: float | None) -> float:
+    with np.errstate(all="ignore"):
+        return float(function(*values))

@@ -1,0 +1,202 @@
+"""Scalars that record what is done with them: a formula called with them leaves its operations on a tape.
+
+The functions of `screws.scalars`, `+ - * / **`, comparisons and NumPy's object arrays work on them. What is decided
+by `if` cannot be recorded: use `where`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import ScrewbondError
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Nodes
+
+_NUMBERS = (int, float, np.number, np.bool_)
+
+
+class TraceError(ScrewbondError, TypeError):
+    """A formula does with a traced value what cannot be recorded."""
+
+
+class Tape(Nodes):
+    """A straight-line program under construction, from blocks of inputs."""
+
+    __slots__ = ()
+
+    def inputs(self, block: str, n: int) -> np.ndarray:
+        """The `n` scalars (n,) of an input block; a block asked for again is the same block.
+
+        Raises
+        ------
+        TraceError
+            If the block exists with another length.
+        """
+        if self.blocks.setdefault(block, n) != n:
+            raise TraceError(f'input block "{block}" has {self.blocks[block]} scalars on this tape, not {n}')
+        number = list(self.blocks).index(block)
+        out = np.empty(n, dtype=object)
+        for i in range(n):
+            out[i] = TapeScalar(self, self.place((op.INPUT, number, i)))
+        return out
+
+    def scalar(self, value: float | TapeScalar) -> TapeScalar:
+        """`value` as a scalar of this tape.
+
+        Raises
+        ------
+        TraceError
+            If it belongs to another tape, or is no number.
+        """
+        if isinstance(value, TapeScalar):
+            if value.tape is not self:
+                raise TraceError("a scalar of one tape is used on another; trace both formulas on one tape")
+            return value
+        if not isinstance(value, _NUMBERS):
+            raise TraceError(f"{value!r} ({type(value).__name__}) is no number and no scalar of this tape")
+        return TapeScalar(self, self.constant(value))
+
+
+class TapeScalar:
+    """One value on a tape. Equal expressions have the same `index`."""
+
+    __slots__ = ("index", "tape")
+
+    def __init__(self, tape: Tape, index: int):
+        self.tape = tape
+        self.index = index
+
+    @property
+    def value(self) -> float | None:
+        """The number, if it is known already."""
+        return self.tape.value(self.index)
+
+    def __repr__(self) -> str:
+        value = self.value
+        name = op.NAMES[self.tape.nodes[self.index][0]]
+        return f"TapeScalar({value!r})" if value is not None else f"TapeScalar({self.index}: {name})"
+
+    def _other(self, other: Any) -> int:
+        """Position of the other operand; -1 if it is of a kind that this class does not know."""
+        if other.__class__ is TapeScalar:
+            if other.tape is self.tape:
+                return other.index
+            raise TraceError("scalars of two tapes meet in one operation; trace both formulas on one tape")
+        if isinstance(other, _NUMBERS):
+            return self.tape.constant(float(other))
+        return -1
+
+    def __add__(self, other: Any) -> TapeScalar:
+        b = self._other(other)
+        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.add(self.index, b))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> TapeScalar:
+        b = self._other(other)
+        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.subtract(self.index, b))
+
+    def __rsub__(self, other: Any) -> TapeScalar:
+        b = self._other(other)
+        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.subtract(b, self.index))
+
+    def __mul__(self, other: Any) -> TapeScalar:
+        b = self._other(other)
+        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.multiply(self.index, b))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> TapeScalar:
+        b = self._other(other)
+        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.divide(self.index, b))
+
+    def __rtruediv__(self, other: Any) -> TapeScalar:
+        b = self._other(other)
+        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.divide(b, self.index))
+
+    def __pow__(self, other: Any) -> TapeScalar:
+        b = self._other(other)
+        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.power(self.index, b))
+
+    def __rpow__(self, other: Any) -> TapeScalar:
+        b = self._other(other)
+        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.power(b, self.index))
+
+    def __neg__(self) -> TapeScalar:
+        return TapeScalar(self.tape, self.tape.negative(self.index))
+
+    def __pos__(self) -> TapeScalar:
+        return self
+
+    def __abs__(self) -> TapeScalar:
+        return self._function("absolute", self)
+
+    def __lt__(self, other: Any) -> TapeScalar:
+        return self._function("less", self, other)
+
+    def __le__(self, other: Any) -> TapeScalar:
+        return self._function("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> TapeScalar:
+        return self._function("less", other, self)
+
+    def __ge__(self, other: Any) -> TapeScalar:
+        return self._function("less_equal", other, self)
+
+    def __eq__(self, other: Any) -> TapeScalar:  # type: ignore[override]
+        return self._function("equal", self, other)
+
+    def __ne__(self, other: Any) -> TapeScalar:  # type: ignore[override]
+        same = self._function("equal", self, other)
+        return same if same is NotImplemented else same._function("opposite", same)
+
+    def __and__(self, other: Any) -> TapeScalar:
+        return self._function("both", self, other)
+
+    def __or__(self, other: Any) -> TapeScalar:
+        return self._function("either", self, other)
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __invert__(self) -> TapeScalar:
+        return self._function("opposite", self)
+
+    def __hash__(self) -> int:
+        return self.index
+
+    def __bool__(self) -> bool:
+        value = self.value
+        if value is None:
+            raise TraceError(
+                "a formula branches on a traced value (`if`, `and`, `or`, `min`, `max`, a NumPy comparison); "
+                "use where, minimum, maximum, less, or `&` and `|` of conditions"
+            )
+        return bool(value)
+
+    def __float__(self) -> float:
+        value = self.value
+        if value is None:
+            raise TraceError("a traced value has no number yet; keep it in an object array (screws.scalars.array)")
+        return value
+
+    def _function(self, name: str, *arguments: Any) -> TapeScalar:
+        positions = []
+        for argument in arguments:
+            position = self._other(argument)
+            if position < 0:
+                return NotImplemented  # type: ignore[no-any-return]
+            positions.append(position)
+        return TapeScalar(self.tape, self.tape.function(name, *positions))
+
+    def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        """An elementary function of `screws.scalars`, for scalars of this class and numbers."""
+        result = self._function(name, *arguments)
+        if result is NotImplemented:
+            for argument in arguments:
+                if argument.__class__ is not TapeScalar and hasattr(argument, "__scalar_function__"):
+                    return argument.__scalar_function__(name, arguments)
+            kinds = ", ".join(type(a).__name__ for a in arguments)
+            raise TraceError(f"{name}({kinds}): a traced value mixes with numbers only")
+        return result

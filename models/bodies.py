@@ -1,0 +1,210 @@
+"""Rigid bodies as graphs: free bodies with the Euler junction structure, ground, and prescribed motion.
+
+Every body is a graph with one power port `world` (the twist T_0_0_b of the body b in world coordinates, and its wrench) and the
+signals `pose` ([qw, qx, qy, qz, px, py, pz], object to world) and `twist` (T_b_0_b, the body twist).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
+from bondgraph.domains import SCREW
+from bondgraph.graph.elements import Element, Port
+from bondgraph.graph.laws import Parameter, Storage
+from bondgraph.ops import IDENTITY, zeros
+from screws.inertia import check_inertia, spatial_inertia
+from screws.poses import Ad, inverse, pose_from_state, pose_rate, rotation_of
+from screws.rotations import tilde
+from screws.scalars import array
+from screws.surfaces import Surface
+
+IDENTITY_QUATERNION = (1.0, 0.0, 0.0, 0.0)
+
+
+class Body(Graph):
+    """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch)."""
+
+    def __init__(self, name: str, surface: Surface | None = None):
+        super().__init__(name)
+        self.surface = surface
+
+
+def start_pose(position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:
+    """Flat pose state (7,) from position p_0_b (m) and quaternion (w, x, y, z), normalised."""
+    unit = np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)
+    return np.concatenate([unit, np.asarray(position, dtype=float)])
+
+
+def gyroscopic(momentum: Any) -> Any:
+    """J(P), (6, 6) skew-symmetric, with J(P) T = -ad(T)^T P: the efforts of the Euler junction structure."""
+    angular, linear = tilde(momentum[:3]), tilde(momentum[3:])
+    zero = np.zeros((3, 3))
+    return -array(np.block([[angular, linear], [linear, zero]]))
+
+
+def _gravity_wrench(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any:
+    """-W_b: minus the weight's wrench in body coordinates, the effort of the potential V = -m g . p."""
+    force = rotation_of(pose_from_state(pose)).T @ (mass * acceleration)
+    return -array([*_cross(centre, force), *force])
+
+
+def _cross(a: Any, b: Any) -> list[Any]:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def _gravity_energy(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any:
+    """V = -m g . p of the centre of mass, J; zero at the world's origin."""
+    H = pose_from_state(pose)
+    return -mass * (acceleration @ (H[:3, 3] + H[:3, :3] @ centre))
+
+
+GRAVITY = Op("gravity", _gravity_wrench, r"-\begin{bmatrix} \tilde c R^T m g \\ R^T m g \end{bmatrix}(#1)")
+POTENTIAL = Op("potential", _gravity_energy, r"-m\,g \cdot p(#1)")
+POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)")
+POSE = Op("pose", pose_from_state, "#1")
+AD_WORLD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}")
+GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)")
+
+
+def rigid_body(
+    name: str,
+    *,
+    mass: float,
+    inertia: Sequence[float] | np.ndarray,
+    surface: Surface | None = None,
+    centre_of_mass: Sequence[float] = (0.0, 0.0, 0.0),
+    position: Sequence[float] = (0.0, 0.0, 0.0),
+    quaternion: Sequence[float] = IDENTITY_QUATERNION,
+    velocity: Sequence[float] = (0.0, 0.0, 0.0),
+    angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+    gravity: Sequence[float] = (0.0, 0.0, 0.0),
+) -> Body:
+    """Free rigid body: 1-junction of the body twist with I (inertia), MGY (Euler junction structure), C (pose and
+    weight) and an MTF Ad to the world.
+
+    Parameters
+    ----------
+    mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
+    centre_of_mass : in object coordinates, m.
+    position, quaternion : start pose of the object frame (w, x, y, z; object to world).
+    velocity, angular_velocity : of the centre of mass at the start, world coordinates, m/s and rad/s.
+    gravity : uniform acceleration in world coordinates, m/s^2.
+
+    Raises
+    ------
+    screws.GeometryError
+        For a mass or an inertia that no body has.
+
+    Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
+    """
+    moment = np.asarray(inertia, dtype=float)
+    moment = np.diag(moment) if moment.ndim == 1 else moment
+    check_inertia(mass, moment)
+    centre = np.asarray(centre_of_mass, dtype=float)
+    M_b = np.asarray(spatial_inertia(mass, moment, centre), dtype=float)
+    diagonal = np.count_nonzero(M_b - np.diag(np.diagonal(M_b))) == 0
+    pose = start_pose(position, quaternion)
+    R = np.asarray(rotation_of(np.asarray(pose_from_state(pose), dtype=float)), dtype=float)
+    omega = R.T @ np.asarray(angular_velocity, dtype=float)
+    twist = np.concatenate([omega, R.T @ np.asarray(velocity, dtype=float) - np.cross(omega, centre)])
+
+    body = Body(name, surface)
+    one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{_tex(name)},0}}"})
+    to_world = MTF("Ad", AD_WORLD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"))
+    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+    inertia_element = I(
+        "inertia",
+        np.diagonal(M_b).copy() if diagonal else M_b,
+        initial=M_b @ twist,
+        nominal=np.diagonal(M_b),
+        symbols={"p": rf"P^{{{_tex(name)}}}"},
+    )
+    body.connect(one, inertia_element)
+    body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
+    body.connect(one, _pose_storage(pose, mass, centre, gravity, rf"H_{{{_tex(name)}}}^0"))
+    body.connect(one, to_world)
+    body.connect(to_world, world)
+    return _finish(body, world, "pose.H", "body twist.flow")
+
+
+def _pose_storage(
+    pose: np.ndarray, mass: float, centre: np.ndarray, gravity: Sequence[float], symbol: str
+) -> Element:
+    """C whose state is the pose itself: it integrates the body twist on SE(3) and holds the energy of the weight."""
+    law = Storage("H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
+    parameters = {
+        "mass": Parameter(mass, "kg"),
+        "centre of mass": Parameter(centre, "m"),
+        "gravity": Parameter(np.asarray(gravity, dtype=float), "m/s^2"),
+    }
+    return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters)
+
+
+def _finish(body: Body, world: Element, pose: str, twist: str) -> Body:
+    body.expose("world", world)
+    body.export("pose", pose)
+    body.export("twist", twist)
+    return body
+
+
+def _tex(name: str) -> str:
+    return rf"\mathrm{{{name}}}".replace(" ", r"\ ")
+
+
+def ground(
+    name: str,
+    *,
+    surface: Surface | None = None,
+    position: Sequence[float] = (0.0, 0.0, 0.0),
+    quaternion: Sequence[float] = IDENTITY_QUATERNION,
+) -> Body:
+    """A body that never moves: Sf of zero twist at its 1-junction."""
+    body = Body(name, surface)
+    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+    body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
+    body.add(
+        Block(
+            "pose",
+            [("H", IDENTITY, ["fixed"]), ("twist", zeros((6,)), [])],
+            parameters={"fixed": Parameter(start_pose(position, quaternion), "1, m")},
+            symbols={"H": rf"H_{{{_tex(name)}}}^0"},
+        )
+    )
+    return _finish(body, world, "pose.H", "pose.twist")
+
+
+def prescribed_body(
+    name: str,
+    *,
+    twist: Sequence[float] | Callable[[Any], Any],
+    surface: Surface | None = None,
+    position: Sequence[float] = (0.0, 0.0, 0.0),
+    quaternion: Sequence[float] = IDENTITY_QUATERNION,
+) -> Body:
+    """A body whose world twist T_0_0_b (6,) is given, constant or as a function of time: Sf at its 1-junction.
+
+    The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
+    axis through `c` has [omega, c x omega].
+    """
+    body = Body(name, surface)
+    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+    if callable(twist):
+        drive = Sf("drive", twist, signals=["time"], dimension=6, domain=SCREW, frame="0")
+    else:
+        drive = Sf("drive", np.asarray(twist, dtype=float), domain=SCREW, frame="0")
+    body.connect(drive, world)
+    to_body = Op("Ad", lambda pose, T: Ad(inverse(pose_from_state(pose))) @ T, r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
+    body.add(
+        Block(
+            "pose",
+            [("twist", to_body, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
+            inputs={"T": "world twist.flow"},
+            states={"H": StateSpec(start_pose(position, quaternion), 1.0, "1, m", rf"H_{{{_tex(name)}}}^0")},
+            rates={"H": "rate"},
+        )
+    )
+    return _finish(body, world, "pose.H", "pose.twist")

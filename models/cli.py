@@ -1,0 +1,109 @@
+"""The command `screwbond`: run scenario files, and say what this installation can do."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bondgraph.errors import ScrewbondError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status: 0 done, 1 the run ended early, 2 bad input."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except (ScrewbondError, ValueError) as error:
+        print(f"screwbond: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    contact = commands.add_parser(
+        "contact",
+        help="run two bodies in contact from a scenario file",
+        description="Writes trajectory.npz, events.json, summary.json, graph.svg, equations.tex and the pictures.",
+    )
+    contact.add_argument("scenario", type=Path, metavar="SCENARIO.json")
+    contact.add_argument("--out", type=Path, required=True, metavar="DIR")
+    contact.add_argument("--no-render", action="store_true", help="write no pictures of the scene and no plots")
+    contact.add_argument("--rtol", type=float, default=1e-10, help="relative tolerance (default %(default)g)")
+    contact.add_argument("--method", default="auto", help="integration method (default %(default)s)")
+    contact.set_defaults(command=_contact)
+    info = commands.add_parser("info", help="versions, and whether pictures can be rendered")
+    info.set_defaults(command=_info)
+    return parser
+
+
+def _contact(options: argparse.Namespace) -> int:
+    from models.contact_files import check_directory, save_run
+    from models.contact_run import run_scenario
+    from models.scenario import read_scenario
+
+    scenario = read_scenario(options.scenario)
+    check_directory(options.out)
+    run = run_scenario(scenario, rtol=options.rtol, method=options.method)
+    summary = save_run(run, options.out, render=not options.no_render)
+    print(overview(summary, options.out))
+    for note in scenario.notes:
+        print(f"note: {note}")
+    if run.result.failure is not None:
+        print(f"screwbond: {run.result.failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def overview(summary: dict[str, Any], out: Path) -> str:
+    """The main figures of a run, for reading."""
+    events, peak, wall = summary["events"], summary["peak_force"], summary["wall_time"]
+    return "\n".join(
+        [
+            f"{summary['name']}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.1f} ms"
+            f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
+            f"  contact on {events['contact on']} times, off {events['contact off']} times;"
+            f" largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
+            f"  energy {summary['energy']['stored at start']:.6g} J at the start,"
+            f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
+            f"  files in {out}",
+        ]
+    )
+
+
+def _info(options: argparse.Namespace) -> int:
+    print(info())
+    return 0
+
+
+def info() -> str:
+    """Versions of everything that takes part, solvers and rendering."""
+    import platform
+
+    from bondgraph.run.sundials import library
+    from models.pictures.probe import rendering
+
+    lines = [f"screwbond {_version('screwbond')}, Python {platform.python_version()}, {platform.platform()}"]
+    for package in ("numpy", "scipy", "sympy", "networkx", "llvmlite", "scikit-sundae", "pyvista", "matplotlib", "pandas"):
+        lines.append(f"  {package:14} {_version(package)}")
+    found, reason = library.available()
+    lines.append(f"solver: {'SUNDIALS and machine code' if found else f'machine code and SciPy ({reason})'}")
+    ok, message = rendering()
+    lines.append(f"rendering: {'works' if ok else message}")
+    return "\n".join(lines)
+
+
+def _version(package: str) -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

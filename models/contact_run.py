@@ -1,0 +1,175 @@
+"""Two bodies in contact, run: compilation, simulation, and what is worth writing down about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Compiled, Graph, compile_model
+from bondgraph.run.result import Result
+from models.bodies import Body
+from models.scenario import Scenario
+from models.trajectory import Arrays, contact_trajectory
+from models.two_bodies import CONTACT, body_names, two_body_graph
+from screws.surfaces import Surface
+
+FINE = 400
+"""Samples in every interval of contact when the peak force is looked for."""
+
+
+@dataclass(frozen=True)
+class ContactRun:
+    """A run of two bodies in contact: what was simulated, its result and its trajectory."""
+
+    name: str
+    bodies: tuple[str, str]
+    """Names of the bodies in the graph."""
+    surfaces: tuple[Surface, Surface]
+    contact: str
+    """Name of the contact in the graph."""
+    compiled: Compiled
+    result: Result
+    trajectory: Arrays
+    wall_times: Mapping[str, float]
+    """Build (graph to equations), compile (trace and machine code) and run, s."""
+    rtol: float
+    notes: tuple[str, ...] = ()
+
+    def events(self) -> list[dict[str, Any]]:
+        """Time (s), kind and whether it is internal, of every event."""
+        return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
+
+    def peak_force(self) -> tuple[float, float]:
+        """Time (s) and size (N) of the largest normal force; zeros without contact.
+
+        The run is repeated with close samples in every interval of contact, and the top is taken from the parabola
+        through the largest sample and its neighbours.
+        """
+        times = self._contact_samples()
+        if len(times) < 3:
+            return 0.0, 0.0
+        fine = self.compiled.simulate(float(times[-1]), samples=times, rtol=self.rtol, progress=False)
+        force = fine[f"{self.contact}.wrench"][:, 5]
+        top = int(np.argmax(force))
+        if not 0 < top < len(force) - 1:
+            return float(fine.t[top]), float(force[top])
+        t, f = fine.t[top - 1 : top + 2] - fine.t[top], force[top - 1 : top + 2]
+        second, first, _ = np.polyfit(t, f - f[1], 2)
+        if second >= 0.0:
+            return float(fine.t[top]), float(f[1])
+        shift = float(np.clip(-first / (2.0 * second), t[0], t[2]))
+        return float(fine.t[top] + shift), float(f[1] + first * shift + second * shift**2)
+
+    def _contact_samples(self) -> np.ndarray:
+        """Close sample times in all intervals of contact."""
+        pieces = [np.linspace(a, b, FINE) for a, b in self.contact_intervals() if b > a]
+        return np.unique(np.concatenate([[0.0], *pieces])) if pieces else np.zeros(0)
+
+    def contact_intervals(self) -> list[tuple[float, float]]:
+        """Start and end (s) of every contact."""
+        intervals: list[tuple[float, float]] = []
+        begin = 0.0 if self.trajectory["gap"][0] < 0.0 else None
+        for event in self.result.events:
+            if event.kind == "contact on":
+                begin = event.time
+            elif event.kind == "contact off" and begin is not None:
+                intervals.append((begin, event.time))
+                begin = None
+        if begin is not None:
+            intervals.append((begin, float(self.result.t[-1])))
+        return intervals
+
+    def summary(self) -> dict[str, Any]:
+        """Energies, ledger residual, peak force, events, cost: what `summary.json` holds."""
+        ledger, statistics = self.result.ledger, self.result.statistics
+        when, force = self.peak_force()
+        external = [e for e in self.result.events if not e.internal]
+        failure = self.result.failure
+        return {
+            "name": self.name,
+            "t_end": float(self.result.t[-1]),
+            "completed": failure is None,
+            "failure": None if failure is None else str(failure),
+            "notes": list(self.notes),
+            "energy": ledger.summary(),
+            "ledger_residual": ledger.relative_residual,
+            "peak_force": {"time": when, "value": force},
+            "events": {
+                "contact on": sum(e.kind == "contact on" for e in external),
+                "contact off": sum(e.kind == "contact off" for e in external),
+                "chart switches": len(self.result.events) - len(external),
+            },
+            "solver": {
+                "solver": statistics.solver,
+                "method": statistics.method,
+                "steps": statistics.steps,
+                "right_hand_sides": statistics.rates,
+                "seconds_per_right_hand_side": statistics.time_per_rate,
+            },
+            "wall_time": dict(self.wall_times),
+            "peak_memory_bytes": peak_memory(),
+        }
+
+
+def run_contact(
+    graph: Graph,
+    body1: Body,
+    body2: Body,
+    t_end: float,
+    samples: float | np.ndarray,
+    *,
+    contact: str = CONTACT,
+    rtol: float = 1e-10,
+    method: str = "auto",
+    progress: bool = True,
+    notes: tuple[str, ...] = (),
+) -> ContactRun:
+    """Compile and run a graph that holds two bodies and the contact between them.
+
+    Raises what checking, causality and compilation raise; a run that ends early is no exception but `result.failure`.
+    """
+    begin = time.perf_counter()
+    compiled = compile_model(graph)
+    ready = time.perf_counter()
+    result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
+    done = time.perf_counter()
+    assert body1.surface is not None and body2.surface is not None
+    bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
+    trajectory = contact_trajectory(result, bodies, surfaces, contact)
+    build = compiled.timings["build"]
+    wall = {"build": build, "compile": ready - begin - build, "run": done - ready}
+    return ContactRun(graph.name, bodies, surfaces, contact, compiled, result, trajectory, wall, rtol, notes)
+
+
+def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto", progress: bool = True) -> ContactRun:
+    """Build the graph of a scenario, compile and run it."""
+    graph = two_body_graph(scenario)
+    body1, body2 = (graph.parts[name] for name in body_names(scenario))
+    assert isinstance(body1, Body) and isinstance(body2, Body)
+    samples = sample_times(scenario.t_end, scenario.sample_dt)
+    return run_contact(
+        graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, notes=scenario.notes
+    )
+
+
+def sample_times(t_end: float, step: float) -> np.ndarray:
+    """0, step, 2 step ... and t_end."""
+    count = int(np.floor(t_end / step * (1.0 + 1e-12)))
+    times = step * np.arange(count + 1)
+    return np.minimum(times, t_end) if t_end - times[-1] <= 1e-9 * t_end else np.append(times, t_end)
+
+
+def peak_memory() -> int | None:
+    """Largest resident memory of this process so far, bytes; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -1,0 +1,116 @@
+"""Where to look from: bodies and contact normals in; a camera that sees the contact from the side, with everything in the frame, out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.pictures.motion import ContactMotion
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A perspective camera: eye, centre of view and up direction in the world (m), vertical view angle (degrees).
+
+    `shift` moves the picture on the window, in half windows: (0.2, 0) to the right by a tenth of its width.
+    """
+
+    eye: Array
+    centre: Array
+    up: Array
+    angle: float = 14.0
+    shift: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def axes(self) -> Array:
+        """Rows: right, up, towards the viewer."""
+        back = self.eye - self.centre
+        back = back / np.linalg.norm(back)
+        right = np.cross(self.up, back)
+        right = right / np.linalg.norm(right)
+        return np.stack([right, np.cross(back, right), back])
+
+    def pixels(self, points: ArrayLike, size: tuple[int, int]) -> Array:
+        """Pixels (k, 2), x to the right and y down, of points (k, 3) on a window of a size (width, height)."""
+        local = (np.atleast_2d(np.asarray(points, dtype=float)) - self.eye) @ self.axes.T
+        scale = 0.5 * size[1] / np.tan(np.radians(0.5 * self.angle)) / -local[:, 2]
+        x = 0.5 * size[0] * (1.0 + self.shift[0]) + scale * local[:, 0]
+        y = 0.5 * size[1] * (1.0 - self.shift[1]) - scale * local[:, 1]
+        return np.stack([x, y], axis=1)
+
+    def pixels_per_metre(self, point: ArrayLike, size: tuple[int, int]) -> float:
+        """Scale of the picture at the depth of a point."""
+        depth = float((self.eye - np.asarray(point, dtype=float)) @ self.axes[2])
+        return float(0.5 * size[1] / np.tan(np.radians(0.5 * self.angle)) / depth)
+
+
+def upward(motion: ContactMotion) -> Array:
+    """Up in the picture: the outward normal of a plane, else the world's z axis."""
+    for surface, frames in zip(motion.surfaces, (motion.frame1, motion.frame2), strict=True):
+        if surface.name == "plane":
+            return np.asarray(frames[0, :3, 2])
+    return np.array([0.0, 0.0, 1.0])
+
+
+def direction(motion: ContactMotion, focus: float | None = None) -> Array:
+    """Unit vector to the viewer that shows contacts from the side and the ground a little from above.
+
+    Parameters
+    ----------
+    motion : what is to be seen.
+    focus : a time (s) that matters more than the rest.
+    """
+    count = min(len(motion.t), 200)
+    pick = np.unique(np.linspace(0, len(motion.t) - 1, count).round().astype(int))
+    normals = motion.frame1[pick, :3, 2]
+    apart = motion.frame2[pick, :3, 3] - motion.frame1[pick, :3, 3]
+    weights = 1.0 / (1.0 + (np.linalg.norm(apart, axis=1) / (0.2 * motion.size)) ** 2) + 1e-3
+    if focus is not None:
+        weights = weights * 0.15
+        normals = np.vstack([normals, motion.at_times([focus]).frame1[:, :3, 2]])
+        weights = np.append(weights, weights.sum() / 0.15)
+    up = upward(motion)
+    grounded = any(s.name == "plane" for s in motion.surfaces)
+    # Points spread evenly over the sphere (Fibonacci).
+    index = np.arange(1200) + 0.5
+    z = 1.0 - index / 600.0
+    angle = np.pi * (1.0 + 5.0**0.5) * index
+    views = np.stack([np.sqrt(1 - z * z) * np.cos(angle), np.sqrt(1 - z * z) * np.sin(angle), z], axis=1)
+    slant = np.maximum(0.0, np.abs(views @ normals.T) - 0.3)
+    cost = (slant**2 @ weights) / weights.sum() * (0.2 if grounded else 1.0)
+    cost += (3.0 if grounded else 0.25) * np.maximum(0.0, np.abs(views @ up - 0.4) - 0.1) ** 2
+    cost += 0.01 * (1.0 - views @ np.array([0.55, -0.75, 0.36]))
+    # Looking straight down or up leaves no direction for the picture's vertical.
+    cost += np.where(np.abs(views @ up) > 0.95, 10.0, 0.0)
+    return np.asarray(views[np.argmin(cost)])
+
+
+def fit(points: Array, view: Array, up: Array, size: tuple[int, int], inset: tuple[int, int, int, int]) -> Camera:
+    """A camera from a direction with all points inside the window less its inset (left, top, right, bottom; pixels)."""
+    width, height = size
+    left, top, right, bottom = inset
+    free = (width - left - right, height - top - bottom)
+    shift = ((left - right) / width, (bottom - top) / height)
+    angle = 14.0
+    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    distance = 4.0 * float(np.linalg.norm(np.ptp(points, axis=0))) + 1e-9
+    for _ in range(12):
+        camera = Camera(centre + distance * view, centre, up, angle, shift)
+        at = camera.pixels(points, size)
+        low, high = at.min(axis=0), at.max(axis=0)
+        middle = 0.5 * (low + high) - np.array([left + 0.5 * free[0], top + 0.5 * free[1]])
+        scale = camera.pixels_per_metre(centre, size)
+        axes = camera.axes
+        centre = centre + (middle[0] * axes[0] - middle[1] * axes[1]) / scale
+        distance *= float(max((high - low) / np.array(free)))
+    return Camera(centre + distance * view, centre, up, angle, shift)
+
+
+def zoom(points: Array, view: Array, up: Array, reach: float) -> Camera:
+    """A camera that looks at the middle of some points and sees `reach` (m) on each side of it."""
+    centre = np.asarray(points).mean(axis=0)
+    return Camera(centre + reach / np.tan(np.radians(7.0)) * view, centre, up)

@@ -1,0 +1,131 @@
+"""Text on rendered pictures: labels that keep off each other, titles and legends, drawn with Pillow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.pictures.style import FORCE, INK, MUTED, font
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name with an index at a pixel, to be put on the side that `away` points to."""
+
+    text: str
+    index: str
+    at: tuple[float, float]
+    away: tuple[float, float]
+    colour: str = INK
+
+
+def _overlap(a: Box, b: Box) -> float:
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+
+
+def _beside(label: Label, size: tuple[float, float], distance: float, turn: float = 0.0) -> Box:
+    """The box of a label at a distance from its point, turned (rad) from the side it prefers."""
+    angle = float(np.arctan2(label.away[1], label.away[0])) + turn
+    x = label.at[0] + np.cos(angle) * (distance + 0.5 * size[0])
+    y = label.at[1] + np.sin(angle) * (distance + 0.5 * size[1])
+    return (x - 0.5 * size[0], y - 0.5 * size[1], x + 0.5 * size[0], y + 0.5 * size[1])
+
+
+def place(labels: Sequence[Label], boxes: Sequence[tuple[float, float]], avoid: NDArray[Any], taken: Sequence[Box], reach: float) -> list[Box]:
+    """Boxes for labels of given sizes, near their points, off each other, off `taken` boxes and off `avoid` points (k, 2)."""
+    placed: list[Box] = []
+    for label, (width, height) in zip(labels, boxes, strict=True):
+        best, best_cost = (0.0, 0.0, 0.0, 0.0), np.inf
+        for distance in (reach, 1.6 * reach, 2.4 * reach, 3.4 * reach):
+            for turn in (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6):
+                box = _beside(label, (width, height), distance, turn)
+                cost = 0.25 * abs(turn) + 0.5 * distance / reach
+                cost += sum(40.0 * _overlap(box, other) / (width * height) for other in (*placed, *taken))
+                if len(avoid):
+                    inside = (avoid[:, 0] > box[0] - 2) & (avoid[:, 0] < box[2] + 2)
+                    inside &= (avoid[:, 1] > box[1] - 2) & (avoid[:, 1] < box[3] + 2)
+                    cost += 0.7 * float(inside.sum())
+                if cost < best_cost:
+                    best, best_cost = box, cost
+        placed.append(best)
+    return placed
+
+
+def draw_labels(image: Any, labels: Sequence[Label], avoid: NDArray[Any], taken: Sequence[Box], scale: float, steady: bool = False) -> None:
+    """Draw labels such as C with index 1, with a white halo; steady: beside their points, for they must not hop in a movie."""
+    from PIL import ImageDraw
+
+    draw = ImageDraw.Draw(image)
+    large, small = font(round(25 * scale), "math"), font(round(16 * scale), "math")
+    sizes = [(large.getlength(k.text) + small.getlength(k.index) + 3 * scale, 24 * scale) for k in labels]
+    halo = max(2, round(2.5 * scale))
+    boxes = [_beside(k, s, 9 * scale) for k, s in zip(labels, sizes, strict=True)]
+    if not steady:
+        boxes = place(labels, sizes, avoid, taken, 9 * scale)
+    for label, box in zip(labels, boxes, strict=True):
+        at = (box[0], box[3] - 3 * scale)
+        style: dict[str, Any] = {"fill": label.colour, "stroke_width": halo, "stroke_fill": "#ffffff", "anchor": "ls"}
+        draw.text(at, label.text, font=large, **style)
+        draw.text((at[0] + large.getlength(label.text) + scale, at[1] + 5 * scale), label.index, font=small, **style)
+
+
+def draw_heading(image: Any, title: str, lines: Sequence[str], at: tuple[float, float], scale: float) -> Box:
+    """Draw a title and the lines below it; the box they take."""
+    from PIL import ImageDraw
+
+    draw = ImageDraw.Draw(image)
+    heading, text = font(round(23 * scale), "bold"), font(round(15 * scale))
+    x, y = at
+    draw.text((x, y), title, font=heading, fill=INK, anchor="lt")
+    width, y = heading.getlength(title), y + 36 * scale
+    for line in lines:
+        draw.text((x, y), line, font=text, fill=MUTED, anchor="lt")
+        width, y = max(width, text.getlength(line)), y + 23 * scale
+    return (at[0], at[1], x + width, y)
+
+
+def draw_legend(
+    image: Any,
+    entries: Sequence[tuple[str, str]],
+    force: tuple[str, float] | None,
+    at: tuple[float, float],
+    scale: float,
+) -> Box:
+    """Draw a legend upwards from its lower left corner; the box it takes.
+
+    Parameters
+    ----------
+    entries : (colour, text) of each line.
+    force : the text of the force scale and the length of its unit in pixels; None for no forces.
+    """
+    from PIL import ImageDraw
+
+    draw = ImageDraw.Draw(image)
+    text = font(round(15 * scale))
+    x, y = at
+    width, swatch = 0.0, 26 * scale
+    if force is not None:
+        words, unit = force
+        draw.line([(x, y), (x + unit, y)], fill=FORCE, width=round(4 * scale))
+        for end in (x, x + unit):
+            draw.line([(end, y - 5 * scale), (end, y + 5 * scale)], fill=FORCE, width=round(2 * scale))
+        draw.text((x + max(unit, swatch) + 12 * scale, y), words, font=text, fill=INK, anchor="lm")
+        width, y = max(unit, swatch) + 12 * scale + text.getlength(words), y - 26 * scale
+    for colour, words in reversed(list(entries)):
+        draw.line([(x, y), (x + swatch, y)], fill=colour, width=round(5 * scale))
+        draw.text((x + swatch + 12 * scale, y), words, font=text, fill=INK, anchor="lm")
+        width, y = max(width, swatch + 12 * scale + text.getlength(words)), y - 26 * scale
+    return (at[0], y + 12 * scale, at[0] + width, at[1] + 12 * scale)
+
+
+def draw_paragraph(image: Any, words: str, at: tuple[float, float], size: int) -> None:
+    """Draw one centred line of quiet text below a point."""
+    from PIL import ImageDraw
+
+    ImageDraw.Draw(image).text(at, words, font=font(size), fill=MUTED, anchor="mt")

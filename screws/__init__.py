@@ -1,0 +1,120 @@
+"""Geometry of rigid bodies in contact: rotations, poses, twists, wrenches, inertia, surfaces, contact kinematics.
+
+Every formula is written once and takes any scalar: floats, SymPy expressions, jets, a compiler's scalars.
+"""
+
+from screws import contact, inertia, jets, poses, rotations, scalars, surfaces, twists
+from screws.contact import (
+    ContactCoordinates,
+    closest_points,
+    contact_pose,
+    contact_rates,
+    relative_curvature,
+    relative_pose,
+)
+from screws.errors import GeometryError
+from screws.inertia import check_inertia, inertia_in, kinetic_energy, momentum, spatial_inertia
+from screws.poses import (
+    Ad,
+    ad,
+    hat,
+    inverse,
+    pose,
+    pose_from_state,
+    pose_rate,
+    pose_state,
+    position_of,
+    rotation_of,
+    unhat,
+)
+from screws.rotations import quaternion, quaternion_product, quaternion_rate, rotation, tilde, untilde
+from screws.surfaces import (
+    Geometry,
+    Surface,
+    closed_surface,
+    cylinder,
+    egg,
+    ellipsoid,
+    parametric,
+    plane,
+    revolution,
+    sphere,
+    torus,
+)
+from screws.twists import (
+    helical,
+    point_velocity,
+    power,
+    prismatic,
+    revolute,
+    transform_twist,
+    transform_wrench,
+    wrench_of_force,
+)
+
+__all__ = [
+    # modules
+    "contact",
+    "inertia",
+    "jets",
+    "poses",
+    "rotations",
+    "scalars",
+    "surfaces",
+    "twists",
+    # rotations (exp and log: screws.rotations)
+    "quaternion",
+    "quaternion_product",
+    "quaternion_rate",
+    "rotation",
+    "tilde",
+    "untilde",
+    # poses (exp and log: screws.poses)
+    "Ad",
+    "ad",
+    "hat",
+    "inverse",
+    "pose",
+    "pose_from_state",
+    "pose_rate",
+    "pose_state",
+    "position_of",
+    "rotation_of",
+    "unhat",
+    # twists and wrenches
+    "helical",
+    "point_velocity",
+    "power",
+    "prismatic",
+    "revolute",
+    "transform_twist",
+    "transform_wrench",
+    "wrench_of_force",
+    # inertia
+    "check_inertia",
+    "inertia_in",
+    "kinetic_energy",
+    "momentum",
+    "spatial_inertia",
+    # surfaces
+    "Geometry",
+    "Surface",
+    "closed_surface",
+    "cylinder",
+    "egg",
+    "ellipsoid",
+    "parametric",
+    "plane",
+    "revolution",
+    "sphere",
+    "torus",
+    # contact
+    "ContactCoordinates",
+    "closest_points",
+    "contact_pose",
+    "contact_rates",
+    "relative_curvature",
+    "relative_pose",
+    # errors
+    "GeometryError",
+]

@@ -1,0 +1,13 @@
+"""Contact of two surfaces: closest points, contact kinematics, relative pose."""
+
+from screws.contact.closest_points import ContactCoordinates, closest_points
+from screws.contact.kinematics import contact_pose, contact_rates, relative_curvature, relative_pose
+
+__all__ = [
+    "ContactCoordinates",
+    "closest_points",
+    "contact_pose",
+    "contact_rates",
+    "relative_curvature",
+    "relative_pose",
+]

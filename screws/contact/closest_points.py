@@ -1,0 +1,221 @@
+"""Closest points of two surfaces in any relative pose: separated, touching, or overlapping moderately."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from screws.contact.starts import Pair, common_samples, starting_pairs
+from screws.contact.stationary import Stationary, polished, seen
+from screws.errors import GeometryError
+from screws.surfaces.nearest import Samples
+from screws.surfaces.surface import Surface, normalised
+
+
+@dataclass(frozen=True)
+class ContactCoordinates:
+    """The six contact coordinates and the charts in which they are given.
+
+    Attributes
+    ----------
+    q1, q2
+        Surface coordinates (2,) on body 1 and 2.
+    chart1, chart2
+        Their charts, 0.0 or 1.0.
+    alpha
+        Montana's angle from x1 to x2 about z2, rad.
+    d
+        Gap z1 . (p2 - p1), m; negative in penetration.
+    """
+
+    q1: np.ndarray
+    chart1: float
+    q2: np.ndarray
+    chart2: float
+    alpha: float
+    d: float
+
+
+# Product of the relative curvatures below this part of the curvatures' scale squared: no isolated closest point.
+_FLAT = 1e-9
+
+
+def closest_points(
+    surface1: Surface, surface2: Surface, H_1_2: np.ndarray, guess: ContactCoordinates | None = None
+) -> ContactCoordinates:
+    """Contact coordinates of two bodies: the pair of points with opposite normals along their common line.
+
+    Separated bodies get their closest points; overlapping ones the pair that continues these into penetration, d < 0.
+
+    Parameters
+    ----------
+    surface1, surface2
+        Surfaces in the object frames O1, O2.
+    H_1_2
+        Pose (4, 4) of O2 in O1.
+    guess
+        Coordinates of a nearby pose, tried first.
+
+    Raises
+    ------
+    GeometryError
+        G121 no pair found, G122 no isolated pair (flat on flat, parallel cylinders, a focal distance), G123 overlap
+        beyond the curvature limit, G124 H_1_2 is not a pose.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from screws.surfaces import plane, sphere
+    >>> H = np.eye(4)
+    >>> H[2, 3] = 0.25
+    >>> round(closest_points(plane(), sphere(0.2), H).d, 12)
+    0.05
+    """
+    H = _pose(H_1_2)
+    if guess is not None:
+        start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
+        near = _continued(surface1, surface2, H, start)
+        if near is not None:
+            return _coordinates(surface1, surface2, H, near)
+    samples1, samples2 = common_samples(surface1, surface2, H)
+    found: list[Stationary] = []
+    for start in starting_pairs(surface1, surface2, H, samples1, samples2):
+        pair = polished(surface1, surface2, H, start)
+        if pair is not None and pair.facing < 0.0 and _in_range(surface1, surface2, pair):
+            found.append(pair)
+    verdicts = [_verdict(pair) for pair in found]
+    sound = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict == ""]
+    overlapping = [pair for pair in sound if pair.gap < 0.0 and _inside(pair, samples1, samples2, H)]
+    separated = [pair for pair in sound if pair.gap >= 0.0]
+    if overlapping:
+        return _coordinates(surface1, surface2, H, max(overlapping, key=lambda pair: pair.gap))
+    if separated:
+        return _coordinates(surface1, surface2, H, min(separated, key=lambda pair: pair.gap))
+    raise _refusal(surface1, surface2, found, verdicts)
+
+
+def _pose(H_1_2: np.ndarray) -> np.ndarray:
+    H = np.asarray(H_1_2, dtype=float)
+    sound = H.shape == (4, 4) and bool(np.all(np.isfinite(H))) and np.allclose(H[3], [0.0, 0.0, 0.0, 1.0])
+    if not (sound and np.allclose(H[:3, :3] @ H[:3, :3].T, np.eye(3), atol=1e-8) and np.linalg.det(H[:3, :3]) > 0.0):
+        raise GeometryError(
+            "G124", "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation",
+            "build it with screws.pose(R, p) or screws.pose_from_state(x)",
+        )  # fmt: skip
+    return H
+
+
+def _continued(surface1: Surface, surface2: Surface, H: np.ndarray, start: Pair) -> Stationary | None:
+    """The stationary pair reached from a guess, if it is sound and near the guess; else None."""
+    before = seen(surface1, surface2, H, start)
+    pair = polished(surface1, surface2, H, start, steps=12)
+    if pair is None or pair.facing > 0.0 or _verdict(pair) or not _in_range(surface1, surface2, pair):
+        return None
+    near1 = np.linalg.norm(pair.p1 - before.p1) < 0.3 * surface1.size
+    near2 = np.linalg.norm(pair.p2 - before.p2) < 0.3 * surface2.size
+    return pair if near1 and near2 else None
+
+
+def _in_range(surface1: Surface, surface2: Surface, pair: Stationary) -> bool:
+    for surface, q in ((surface1, pair.pair.q1), (surface2, pair.pair.q2)):
+        if not surface.closed:
+            for value, (start, stop, periodic) in zip(q, surface.shape.ranges(), strict=True):
+                if not periodic and not start <= value <= stop:
+                    return False
+    return True
+
+
+def _verdict(pair: Stationary) -> str:
+    """Empty for a genuine minimum of the gap (d >= 0) or its continuation (d < 0); else flat, overlap or saddle.
+
+    The second variation of the gap is [[A, 0], [0, K2]] + [[I, -I], [-I, I]] / d; it is positive where I + d A and
+    A + K2 + d K2 A are. In penetration the second is followed from d = 0 down: its zero is the curvature limit.
+    """
+    A, K = pair.curvatures()
+    scale = max(float(np.max(np.abs(A))), float(np.max(np.abs(K))))
+    floor = _FLAT * scale * scale
+    touching = A + K
+    det0, trace0 = float(np.linalg.det(touching)), float(np.trace(touching))
+    quadratic = float(np.linalg.det(A) * np.linalg.det(K))
+    end = det0 + (d := pair.gap) * (linear := _mixed(touching, K @ A)) + d * d * quadratic
+    if scale == 0.0:
+        return "flat"
+    if d < 0.0:
+        if abs(det0) <= floor:
+            return "flat"
+        if det0 < 0.0 or trace0 < 0.0:
+            return "saddle"
+        if end <= floor:
+            return "overlap"
+        turning = -linear / (2.0 * quadratic) if quadratic > 0.0 else -np.inf
+        lowest = det0 + turning * linear + turning**2 * quadratic if d < turning < 0.0 else end
+        return "overlap" if lowest <= floor else ""
+    B = np.eye(2) + d * A
+    focal = float(np.linalg.eigvalsh(B)[0])
+    bound = max(1.0, d * scale)
+    if abs(end) <= floor * bound or abs(focal) <= _FLAT * bound:
+        return "flat"
+    if focal < 0.0:
+        return "saddle"
+    reduced = K + A @ np.linalg.inv(B)
+    return "" if float(np.linalg.eigvalsh(0.5 * (reduced + reduced.T))[0]) > 0.0 else "saddle"
+
+
+def _mixed(X: np.ndarray, Y: np.ndarray) -> float:
+    """d/dt det(X + t Y) at t = 0."""
+    return float(X[0, 0] * Y[1, 1] + Y[0, 0] * X[1, 1] - X[0, 1] * Y[1, 0] - Y[0, 1] * X[1, 0])
+
+
+def _inside(pair: Stationary, samples1: Samples, samples2: Samples, H: np.ndarray) -> bool:
+    """Whether the point of each body lies within the other, judged at the nearest sample."""
+    R, p = H[:3, :3], H[:3, 3]
+    return _below(pair.p2, samples1.points, samples1.normals, abs(pair.gap)) and _below(
+        (pair.p1 - p) @ R, samples2.points, samples2.normals, abs(pair.gap)
+    )
+
+
+def _below(point: np.ndarray, points: np.ndarray, normals: np.ndarray, depth: float) -> bool:
+    line = point - points
+    square = np.einsum("ij,ij->i", line, line)
+    nearest = int(np.argmin(square))
+    # The partner point itself lies at the distance `depth`, straight above.
+    return bool(square[nearest] >= depth * depth or line[nearest] @ normals[nearest] < 0.0)
+
+
+def _coordinates(surface1: Surface, surface2: Surface, H: np.ndarray, pair: Stationary) -> ContactCoordinates:
+    q1, chart1 = normalised(surface1, pair.pair.q1, pair.pair.chart1)
+    q2, chart2 = normalised(surface2, pair.pair.q2, pair.pair.chart2)
+    final = seen(surface1, surface2, H, Pair(q1, chart1, q2, chart2))
+    c = final.across[0, 0] - final.across[1, 1]
+    s = -(final.across[0, 1] + final.across[1, 0])
+    return ContactCoordinates(q1, chart1, q2, chart2, float(np.arctan2(s, c)), final.gap)
+
+
+def _refusal(
+    surface1: Surface, surface2: Surface, found: list[Stationary], verdicts: list[str]
+) -> GeometryError:
+    names = f"{surface1.name} and {surface2.name}"
+    if "flat" in verdicts and not any(v in ("overlap", "") for v in verdicts):
+        gap = found[verdicts.index("flat")].gap
+        return GeometryError(
+            "G122",
+            f"{names} have no isolated closest points at a gap of {gap:g} m: the relative curvature K2 (d A + I) + A "
+            "is singular, as for flat on flat, a cylinder along a plane, or at a focal distance",
+            "a surface with some curvature in every direction, or another pose",
+        )
+    if "overlap" in verdicts or any(pair.gap < 0.0 for pair in found):
+        gap = max(pair.gap for pair in found if pair.gap < 0.0)
+        return GeometryError(
+            "G123",
+            f"{names} overlap beyond the curvature limit: no shallow pair of points with opposite normals is left "
+            f"(the shallowest has a gap of {gap:g} m)",
+            "start with the bodies apart or in light contact",
+        )
+    return GeometryError(
+        "G121",
+        f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
+        "within the surfaces",
+        "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a "
+        "guess",
+    )

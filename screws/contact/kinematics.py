@@ -1,0 +1,93 @@
+"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> rates of contact coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from screws.poses import inverse, product
+from screws.scalars import Scalar, array, cos, sin
+from screws.surfaces.frames import Geometry
+
+
+def contact_pose(alpha: Scalar, d: Scalar) -> np.ndarray:
+    """Pose H_C1_C2 (4, 4) of Gauss frame 2 in Gauss frame 1 (Visser 2002, eq. 12-14).
+
+    R = [[cos a, -sin a], [-sin a, -cos a]]; the printed sign of the last entry of (14) is wrong: z2 = -z1 needs a
+    reflection. alpha is Montana's angle, about z2.
+    """
+    c, s = cos(alpha), sin(alpha)
+    return array([[c, -s, 0.0, 0.0], [-s, -c, 0.0, 0.0], [0.0, 0.0, -1.0, d], [0.0, 0.0, 0.0, 1.0]])
+
+
+def relative_pose(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> np.ndarray:
+    """Pose H_O1_O2 (4, 4) of object 2 in object 1 from the six contact coordinates."""
+    return product(product(g1.H, contact_pose(alpha, d)), inverse(g2.H))
+
+
+def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> tuple[tuple[Scalar, ...], ...]:
+    """A = R K1 R, B = d A + I and S = K2 B + A, each as its entries (11, 12, 21, 22).
+
+    S is regular wherever the contact coordinates are; det S > 0 for a convex pair at every d >= 0.
+    """
+    c, s = cos(alpha), sin(alpha)
+    double_sine, double_cosine = 2.0 * c * s, 1.0 - 2.0 * s * s
+    mean, half = 0.5 * (g1.K[0, 0] + g1.K[1, 1]), 0.5 * (g1.K[0, 0] - g1.K[1, 1])
+    swing = half * double_cosine - g1.K[0, 1] * double_sine
+    a11, a22 = mean + swing, mean - swing
+    a12 = -(half * double_sine + g1.K[0, 1] * double_cosine)
+    b11, b12, b22 = d * a11 + 1.0, d * a12, d * a22 + 1.0
+    k11, k12, k22 = g2.K[0, 0], g2.K[0, 1], g2.K[1, 1]
+    return (
+        (a11, a12, a12, a22),
+        (b11, b12, b12, b22),
+        (
+            k11 * b11 + k12 * b12 + a11,
+            k11 * b12 + k12 * b22 + a12,
+            k12 * b11 + k22 * b12 + a12,
+            k12 * b12 + k22 * b22 + a22,
+        ),
+    )
+
+
+def contact_rates(
+    g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray, Scalar, Scalar]:
+    """Rates of the contact coordinates for a relative twist, gap of either sign.
+
+    Parameters
+    ----------
+    g1, g2
+        Geometry of both surfaces at the contact coordinates.
+    alpha
+        Montana's angle from x1 to x2 about z2 = -z1, rad.
+    d
+        Gap z1 . (p2 - p1), m; negative in penetration.
+    T
+        T_{O2}^{C2,O1} (6,): twist of object 2 relative to object 1, expressed in Gauss frame C2.
+
+    Returns
+    -------
+    (q1dot (2,), q2dot (2,), alphadot (rad/s), ddot (m/s)).
+
+    Notes
+    -----
+    Visser 2002, eq. (18)-(21), corrected: with A = R K1 R, B = d A + I, w = (-wy, wx), v = (vx, vy),
+    M1 q1' = R y with (K2 B + A) y = w + K2 v, and M2 q2' = B y - v, which equals (B K2 + A)^-1 (B w - A v) since A and
+    B commute; alpha' = wz + T1 M1 q1' + T2 M2 q2'; d' = -vz.
+    """
+    _, (b11, b12, _, b22), (s11, s12, s21, s22) = relative_curvature(g1, g2, alpha, d)
+    vx, vy = T[3], T[4]
+    r1 = g2.K[0, 0] * vx + g2.K[0, 1] * vy - T[1]
+    r2 = g2.K[0, 1] * vx + g2.K[1, 1] * vy + T[0]
+    over = 1.0 / (s11 * s22 - s12 * s21)
+    y1, y2 = (s22 * r1 - s12 * r2) * over, (s11 * r2 - s21 * r1) * over
+    c, s = cos(alpha), sin(alpha)
+    m1, n1 = c * y1 - s * y2, -(s * y1 + c * y2)
+    m2, n2 = b11 * y1 + b12 * y2 - vx, b12 * y1 + b22 * y2 - vy
+    v1, v2 = n1 / g1.M[1, 1], n2 / g2.M[1, 1]
+    u1 = (m1 - g1.M[0, 1] * v1) / g1.M[0, 0]
+    u2 = (m2 - g2.M[0, 1] * v2) / g2.M[0, 0]
+    alphadot = T[2] + (g1.T[0] * m1 + g1.T[1] * n1) + (g2.T[0] * m2 + g2.T[1] * n2)
+    return array([u1, v1]), array([u2, v2]), alphadot, -T[5]

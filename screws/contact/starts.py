@@ -1,0 +1,141 @@
+"""Starting pairs for the search of closest points: both surfaces sampled, pairs rated, a spread of the best kept."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from screws.errors import GeometryError
+from screws.surfaces.nearest import Samples, bounded_samples, nearest_coordinates, sampled
+from screws.surfaces.single_chart import Cylinder, Plane
+from screws.surfaces.surface import Surface
+
+
+class Pair(NamedTuple):
+    """Coordinates and chart on each of two surfaces."""
+
+    q1: np.ndarray
+    chart1: float
+    q2: np.ndarray
+    chart2: float
+
+
+def samples_of(surface: Surface, around: np.ndarray) -> Samples:
+    """Samples of a surface; of an unbounded one, its part near the points `around` (k, 3) in its object frame."""
+    if isinstance(surface.shape, Plane):
+        return sampled(surface, [(point[:2], 0.0) for point in around])
+    if isinstance(surface.shape, Cylinder):
+        low, high = float(np.min(around[:, 2])), float(np.max(around[:, 2]))
+        steps = np.linspace(low, high, 24)
+        turns = np.linspace(-np.pi, np.pi, 24, endpoint=False)
+        return sampled(surface, [(np.array([u, v]), 0.0) for u in turns for v in steps])
+    return bounded_samples(surface)
+
+
+def common_samples(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> tuple[Samples, Samples]:
+    """Samples of both surfaces, each in its own object frame."""
+    R, p = H_1_2[:3, :3], H_1_2[:3, 3]
+    bounded1, bounded2 = _bounded(surface1), _bounded(surface2)
+    if bounded1 or bounded2:
+        first = bounded_samples(surface1) if bounded1 else None
+        second = bounded_samples(surface2) if bounded2 else None
+        if first is None:
+            assert second is not None
+            first = samples_of(surface1, second.points @ R.T + p)
+        if second is None:
+            second = samples_of(surface2, (first.points - p) @ R)
+        return first, second
+    # Two unbounded surfaces: only skew cylinders have closest points, at the feet of their axes' common normal.
+    foot1, foot2 = _axis_feet(R[:, 2], p)
+    reach = 2.0 * (surface1.size + surface2.size)
+    line = np.linspace(-reach, reach, 9)[:, None] * np.array([0.0, 0.0, 1.0])
+    around1 = np.array([0.0, 0.0, foot1]) + line
+    around2 = np.array([0.0, 0.0, foot2]) + line
+    if isinstance(surface2.shape, Plane):
+        around2 = (around1 - p) @ R
+    return samples_of(surface1, around1), samples_of(surface2, around2)
+
+
+def _bounded(surface: Surface) -> bool:
+    return not isinstance(surface.shape, (Plane, Cylinder))
+
+
+def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]:
+    """Heights on the z axis and on the line origin + t direction where the two come closest; 0, 0 if parallel."""
+    cosine = float(direction[2])
+    sine_square = 1.0 - cosine * cosine
+    if sine_square < 1e-12:
+        return 0.0, 0.0
+    along, height = float(direction @ origin), float(origin[2])
+    t = (cosine * height - along) / sine_square
+    return height + t * cosine, t
+
+
+def starting_pairs(
+    surface1: Surface, surface2: Surface, H_1_2: np.ndarray, first: Samples, second: Samples, count: int = 20
+) -> list[Pair]:
+    """Pairs from which Newton is tried: the near sides first, then every region that is nearly stationary."""
+    R, p = H_1_2[:3, :3], H_1_2[:3, 3]
+    points2, normals2 = second.points @ R.T + p, second.normals @ R.T
+    offset = points2[None, :, :] - first.points[:, None, :]
+    square = np.einsum("ijk,ijk->ij", offset, offset)
+    height = np.einsum("ijk,ik->ij", offset, first.normals)
+    facing = first.normals @ normals2.T
+    length = min(surface1.size, surface2.size)
+    score = (square - height * height) / length**2 + 2.0 * (1.0 + facing)
+
+    def pair(i: int, j: int) -> Pair:
+        return Pair(first.q[i], float(first.chart[i]), second.q[j], float(second.chart[j]))
+
+    pairs = [pair(*(int(k) for k in np.unravel_index(np.argmin(square), square.shape)))]
+    # For convex bodies the gap is the largest separation over all directions.
+    separation = np.min(points2 @ first.normals.T, axis=0) - np.einsum("ij,ij->i", first.points, first.normals)
+    widest = int(np.argmax(separation))
+    pairs.append(pair(widest, int(np.argmin(points2 @ first.normals[widest]))))
+    pairs += _from_projections(surface1, surface2, H_1_2, first, second, points2, normals2)
+
+    taken: list[tuple[np.ndarray, np.ndarray]] = []
+    for flat in np.argsort(score, axis=None)[: 40 * count]:
+        i, j = (int(k) for k in np.unravel_index(flat, score.shape))
+        far = all(
+            np.linalg.norm(first.normals[i] - n) > 0.3 or np.linalg.norm(first.points[i] - c) > 0.3 * length
+            for n, c in taken
+        )
+        if far:
+            taken.append((first.normals[i], first.points[i]))
+            pairs.append(pair(i, j))
+        if len(taken) == count:
+            break
+    return pairs
+
+
+def _from_projections(
+    surface1: Surface,
+    surface2: Surface,
+    H_1_2: np.ndarray,
+    first: Samples,
+    second: Samples,
+    points2: np.ndarray,
+    normals2: np.ndarray,
+) -> list[Pair]:
+    """Starts for bodies of unlike size: the middle of each projected on the other, then alternating projections."""
+    R, p = H_1_2[:3, :3], H_1_2[:3, 3]
+    pairs: list[Pair] = []
+    try:
+        q1, chart1 = nearest_coordinates(surface1, points2.mean(axis=0))
+        z1 = surface1.geometry(q1, chart1).H[:3, 2]
+        j = int(np.argmin(normals2 @ z1))
+        pairs.append(Pair(q1, chart1, second.q[j], float(second.chart[j])))
+        q2, chart2 = nearest_coordinates(surface2, (first.points.mean(axis=0) - p) @ R)
+        z2 = R @ surface2.geometry(q2, chart2).H[:3, 2]
+        i = int(np.argmin(first.normals @ z2))
+        pairs.append(Pair(first.q[i], float(first.chart[i]), q2, chart2))
+        for _ in range(8):
+            q2, chart2 = nearest_coordinates(surface2, (surface1.point(q1, chart1) - p) @ R)
+            q1, chart1 = nearest_coordinates(surface1, R @ surface2.point(q2, chart2) + p)
+        pairs.append(Pair(q1, chart1, q2, chart2))
+    except GeometryError:
+        # A projection from a centre of curvature has no answer; the sampled pairs remain.
+        return pairs
+    return pairs

@@ -1,0 +1,26 @@
+"""The error of this package: what is wrong with a geometric input, and what to try."""
+
+from __future__ import annotations
+
+
+class GeometryError(ValueError):
+    """A geometric input that no equation can be built on.
+
+    Parameters
+    ----------
+    code
+        Stable code, "G101" and up; the table is in the documentation.
+    message
+        What is wrong, where, and why.
+    cure
+        What to try.
+    """
+
+    def __init__(self, code: str, message: str, cure: str) -> None:
+        super().__init__(code, message, cure)
+        self.code = code
+        self.message = message
+        self.cure = cure
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.message}\n  try: {self.cure}"

@@ -1,0 +1,102 @@
+"""Spatial inertia M (6, 6) of a rigid body: momentum P = M T = [angular; linear], change of frame, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from screws.errors import GeometryError
+from screws.poses import Ad
+from screws.rotations import tilde
+from screws.scalars import Scalar, array
+
+
+def spatial_inertia(
+    mass: Scalar, rotational: Sequence[Scalar] | np.ndarray, centre: Sequence[Scalar] | np.ndarray = (0.0, 0.0, 0.0)
+) -> np.ndarray:
+    """Spatial inertia (6, 6), in a frame at whose coordinates the centre of mass lies at `centre`.
+
+    Parameters
+    ----------
+    mass
+        kg.
+    rotational
+        Rotational inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) for principal axes.
+    centre
+        Centre of mass (3,), m.
+
+    Raises
+    ------
+    GeometryError
+        Where all numbers are known and no rigid body can have them (see `check_inertia`).
+    """
+    J = np.asarray(rotational)
+    if J.shape == (3,):
+        J = array([[J[0], 0.0, 0.0], [0.0, J[1], 0.0], [0.0, 0.0, J[2]]])
+    if J.dtype != object and isinstance(mass, (int, float, np.number)):
+        check_inertia(float(mass), J)
+    c = tilde(centre)
+    first = mass * c
+    upper = J - first @ c
+    return array(
+        [[*upper[i], *first[i]] for i in range(3)]
+        + [[*(-first[i]), *[mass if i == k else 0.0 for k in range(3)]] for i in range(3)]
+    )
+
+
+def check_inertia(mass: float, rotational: Sequence[float] | np.ndarray, name: str = "the body") -> None:
+    """Refuse a mass or rotational inertia (about the centre of mass) that no rigid body can have.
+
+    Raises
+    ------
+    GeometryError
+        G111 mass, G112 not symmetric positive definite, G113 triangle inequality, G114 not numbers of the right shape.
+    """
+    J = np.asarray(rotational, dtype=float)
+    J = np.diag(J) if J.shape == (3,) else J
+    if J.shape != (3, 3) or not np.all(np.isfinite(J)):
+        raise GeometryError(
+            "G114",
+            f"the rotational inertia of {name} has shape {np.shape(rotational)} or is not finite",
+            "three principal moments or a finite symmetric 3 x 3 matrix, in kg m^2",
+        )
+    if not (np.isfinite(mass) and mass > 0.0):
+        raise GeometryError("G111", f"the mass of {name} is {mass:g} kg", "a positive, finite mass in kg")
+    scale = float(np.max(np.abs(J)))
+    if not np.allclose(J, J.T, rtol=0.0, atol=1e-9 * scale):
+        raise GeometryError(
+            "G112",
+            f"the rotational inertia of {name} is not symmetric: J - J^T reaches {np.max(np.abs(J - J.T)):g} kg m^2",
+            "the symmetric matrix with products of inertia -int x y dm off the diagonal",
+        )
+    a, b, c = (float(value) for value in np.linalg.eigvalsh(0.5 * (J + J.T)))
+    if not a > 1e-14 * scale:
+        raise GeometryError(
+            "G112",
+            f"the rotational inertia of {name} is not positive definite: principal moments {a:g}, {b:g}, {c:g} kg m^2",
+            "moments about the centre of mass, all positive",
+        )
+    if c > (a + b) * (1.0 + 1e-9):
+        raise GeometryError(
+            "G113",
+            f"the principal moments of {name}, {a:g}, {b:g} and {c:g} kg m^2, violate the triangle inequality: "
+            "the largest exceeds the sum of the others",
+            "moments about the centre of mass of a real mass distribution; check units and the point of reference",
+        )
+
+
+def inertia_in(H_b_a: np.ndarray, M_b: np.ndarray) -> np.ndarray:
+    """Spatial inertia (6, 6) in a of an inertia in b: M_a = Ad(H_b_a).T @ M_b @ Ad(H_b_a)."""
+    adjoint = Ad(H_b_a)
+    return adjoint.T @ M_b @ adjoint
+
+
+def momentum(M: np.ndarray, T: Sequence[Scalar] | np.ndarray) -> np.ndarray:
+    """Momentum (6,) [angular; linear] of a body with inertia M and twist T in one frame, N m s and N s."""
+    return M @ array([*T])
+
+
+def kinetic_energy(M: np.ndarray, T: Sequence[Scalar] | np.ndarray) -> Scalar:
+    """Kinetic energy T . M T / 2, J."""
+    return 0.5 * (array([*T]) @ momentum(M, T))

@@ -1,0 +1,24 @@
+"""Parametrised surfaces of bodies: catalogue, users' formulas, charts, Gauss frames and their geometry."""
+
+from screws.surfaces.closed import closed_surface, ellipsoid, sphere
+from screws.surfaces.frames import Geometry, gauss_frame
+from screws.surfaces.parametric import parametric
+from screws.surfaces.revolution import egg, revolution
+from screws.surfaces.single_chart import cylinder, plane, torus
+from screws.surfaces.surface import Shape, Surface
+
+__all__ = [
+    "Geometry",
+    "Shape",
+    "Surface",
+    "closed_surface",
+    "cylinder",
+    "egg",
+    "ellipsoid",
+    "gauss_frame",
+    "parametric",
+    "plane",
+    "revolution",
+    "sphere",
+    "torus",
+]

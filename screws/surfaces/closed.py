@@ -1,0 +1,182 @@
+"""Closed surfaces c = F(n) on the unit sphere: sphere, ellipsoid, and a user's formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from screws.errors import GeometryError
+from screws.jets import Jet, jet
+from screws.scalars import Scalar, array, sqrt
+from screws.surfaces import charts, checks
+from screws.surfaces.frames import Geometry, frame, from_forms, gauss_frame
+from screws.surfaces.surface import Coordinates, Surface, Values
+from screws.vectors import Triple, cross, dot, scaled, times
+
+SPHERE_RANGES = ((0.0, float(np.pi), False), (0.0, 2.0 * float(np.pi), True))
+"""Ranges of u and v in chart 0 of a closed surface."""
+
+
+def in_better_chart(n: np.ndarray) -> tuple[np.ndarray, float]:
+    """Coordinates (2,) and chart of a direction (3,), not necessarily of unit length."""
+    chart = charts.better_chart(n)
+    return np.array(charts.coordinates(tuple(n), chart), dtype=float), chart
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """c = r n."""
+
+    name: str = "sphere"
+    closed: bool = True
+
+    def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
+        return scaled(charts.point(q, chart), p[0])
+
+    def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
+        n, e, g, sin_u, cos_u = charts.direction(q, chart)
+        r = p[0]
+        k = 1.0 / r
+        return Geometry(
+            frame(e, g, n, scaled(n, r)),
+            array([[r, 0.0], [0.0, r * sin_u]]),
+            array([[k, 0.0], [0.0, k]]),
+            array([0.0, k * cos_u / sin_u]),
+        )
+
+    def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
+        return in_better_chart(point)
+
+    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
+        return SPHERE_RANGES
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    """c = (a n_x, b n_y, c n_z)."""
+
+    name: str = "ellipsoid"
+    closed: bool = True
+
+    def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
+        return times(charts.point(q, chart), (p[0], p[1], p[2]))
+
+    def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
+        n, e, g, sin_u, cos_u = charts.direction(q, chart)
+        axes = (p[0], p[1], p[2])
+        cofactors = (p[1] * p[2], p[2] * p[0], p[0] * p[1])
+        c, c_s, c_t, normal = times(n, axes), times(e, axes), times(g, axes), times(n, cofactors)
+        m11, area = sqrt(dot(c_s, c_s)), sqrt(dot(normal, normal))
+        x, z = scaled(c_s, 1.0 / m11), scaled(normal, 1.0 / area)
+        y = cross(z, x)
+        # c_ss = c_tt = -c and c_st = 0 along the great circles of e and g.
+        bend = -(p[0] * cofactors[0] / area)
+        return from_forms(
+            frame(x, y, z, c),
+            (m11, dot(x, c_t), area / m11),
+            (bend, 0.0, bend),
+            (-dot(y, c), 0.0),
+            sin_u,
+            cos_u / sin_u,
+        )
+
+    def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
+        return in_better_chart(point / np.asarray(p, dtype=float))
+
+    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
+        return SPHERE_RANGES
+
+
+@dataclass(frozen=True)
+class ClosedFormula:
+    """c = formula(n, *parameters), differentiated by jets along two great circles through n."""
+
+    formula: Callable[..., Any]
+    name: str = "closed surface"
+    closed: bool = True
+
+    def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
+        return triple(self.formula(charts.point(q, chart), *p), self.name)
+
+    def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
+        n, e, g, sin_u, cos_u = charts.direction(q, chart)
+        seeds = tuple(Jet(n[i], e[i], g[i], -n[i], 0.0, -n[i]) for i in range(3))
+        return gauss_frame(*derivatives(self.formula(seeds, *p), self.name), sin_u, cos_u / sin_u)
+
+    def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
+        return None
+
+    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
+        return SPHERE_RANGES
+
+
+def triple(value: Any, name: str) -> Triple:
+    """The three coordinates that a user's formula returned, or an error (G107)."""
+    try:
+        x, y, z = value
+    except (TypeError, ValueError):
+        raise GeometryError(
+            "G107",
+            f"the formula of the {name} returns {type(value).__name__} instead of three coordinates",
+            "return (x, y, z) in m",
+        ) from None
+    return (x, y, z)
+
+
+def derivatives(value: Any, name: str) -> tuple[Triple, Triple, Triple, Triple, Triple, Triple]:
+    """(c, c_u, c_v, c_uu, c_uv, c_vv) of the jets that a formula returned."""
+    x, y, z = (jet(component).parts() for component in triple(value, name))
+    return tuple(zip(x, y, z, strict=True))  # type: ignore[return-value]
+
+
+def sphere(radius: float) -> Surface:
+    """Sphere about the object origin, radius in m."""
+    checks.positive("sphere", radius=radius)
+    return Surface(Sphere(), {"radius": float(radius)}, float(radius))
+
+
+def ellipsoid(semi_axes: Sequence[float]) -> Surface:
+    """Ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m."""
+    a, b, c = semi_axes
+    checks.positive("ellipsoid", a=a, b=b, c=c)
+    return Surface(Ellipsoid(), {"a": float(a), "b": float(b), "c": float(c)}, float(max(a, b, c)))
+
+
+def closed_surface(
+    formula: Callable[..., Any], parameters: Mapping[str, float] | None = None, name: str = "closed surface"
+) -> Surface:
+    """Closed surface c = formula(n, *parameters) with n = (nx, ny, nz) on the unit sphere.
+
+    Parameters
+    ----------
+    formula
+        Plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
+    parameters
+        Name -> number; passed to the formula in this order and kept as run-time inputs.
+
+    Raises
+    ------
+    GeometryError
+        G104 inward normal, G105 not regular, G107 not three coordinates.
+
+    Examples
+    --------
+    >>> pebble = closed_surface(lambda n, a: (a * n[0], a * n[1], 0.5 * a * n[2]), {"a": 0.02})
+    >>> pebble.point((1.5707963267948966, 0.0)).round(6).tolist()
+    [0.02, 0.0, 0.0]
+    """
+    return checked(ClosedFormula(formula, name), dict(parameters or {}))
+
+
+def checked(shape: Any, parameters: dict[str, float]) -> Surface:
+    """A closed surface with its size measured and its chart and orientation checked."""
+    numbers = {name: float(value) for name, value in parameters.items()}
+    unsized = Surface(shape, numbers, 1.0)
+    points = np.array([unsized.point(*in_better_chart(n)) for n in checks.sphere_points(60)], dtype=float)
+    size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
+    surface = Surface(shape, numbers, size)
+    checks.closed_surface_is_sound(surface)
+    return surface

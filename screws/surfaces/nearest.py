@@ -1,0 +1,89 @@
+"""Coordinates of the surface point nearest to a given point: an analytic or sampled start, then Newton."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from screws.errors import GeometryError
+from screws.surfaces import charts, checks
+from screws.surfaces.closed import in_better_chart
+from screws.surfaces.frames import Geometry
+from screws.surfaces.surface import Surface, normalised
+
+
+class Samples(NamedTuple):
+    """Points spread over a surface: q (k, 2), chart (k,), points (k, 3), outward normals (k, 3)."""
+
+    q: np.ndarray
+    chart: np.ndarray
+    points: np.ndarray
+    normals: np.ndarray
+
+
+def sampled(surface: Surface, spots: Sequence[tuple[np.ndarray, float]]) -> Samples:
+    """Samples of a surface at given coordinates and charts."""
+    frames = [surface.geometry(q, chart).H for q, chart in spots]
+    return Samples(
+        np.array([q for q, _ in spots], dtype=float),
+        np.array([chart for _, chart in spots], dtype=float),
+        np.array([H[:3, 3] for H in frames], dtype=float),
+        np.array([H[:3, 2] for H in frames], dtype=float),
+    )
+
+
+@lru_cache(maxsize=256)
+def bounded_samples(surface: Surface, count: int = 400) -> Samples:
+    """Samples spread over a bounded surface."""
+    if surface.closed:
+        return sampled(surface, [in_better_chart(n) for n in checks.sphere_points(count)])
+    (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
+    steps = (np.arange(int(np.sqrt(count))) + 0.5) / int(np.sqrt(count))
+    return sampled(
+        surface, [(np.array([u0 + a * (u1 - u0), v0 + b * (v1 - v0)]), 0.0) for a in steps for b in steps]
+    )
+
+
+def moved(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, float]:
+    """Coordinates and chart after a tangential step (2,) in m along the Gauss frame's x and y."""
+    dv = step[1] / M[1, 1]
+    new = np.array([q[0] + (step[0] - M[0, 1] * dv) / M[0, 0], q[1] + dv], dtype=float)
+    if surface.closed and np.sin(new[0]) < charts.MARGIN:
+        n = charts.point(new, chart)
+        return np.array(charts.coordinates(n, 1.0 - chart), dtype=float), 1.0 - chart
+    return new, chart
+
+
+def nearest_coordinates(
+    surface: Surface, point: np.ndarray, parameters: Sequence[float] | None = None
+) -> tuple[np.ndarray, float]:
+    """Coordinates (2,) and chart of the surface point nearest to `point` (3,) (see `Surface.coordinates`)."""
+    start = surface.shape.guess(point, surface.values() if parameters is None else parameters)
+    if start is None:
+        samples = bounded_samples(surface)
+        best = int(np.argmin(np.sum((samples.points - point) ** 2, axis=1)))
+        start = samples.q[best], float(samples.chart[best])
+    q, chart = start
+    reached = np.inf
+    for _ in range(60):
+        geometry: Geometry = surface.geometry(q, chart, parameters)
+        H = np.asarray(geometry.H, dtype=float)
+        offset = point - H[:3, 3]
+        tangential = H[:3, :2].T @ offset
+        miss = float(np.hypot(*tangential))
+        if miss <= 1e-15 * surface.size or (miss <= 1e-12 * surface.size and miss >= 0.5 * reached):
+            return normalised(surface, q, chart)
+        reached = miss
+        # Newton on the tangential offset: its derivative is -(I + h K), h the height over the surface.
+        slope = np.eye(2) + float(H[:3, 2] @ offset) * np.asarray(geometry.K, dtype=float)
+        step = np.linalg.solve(slope, tangential) if np.linalg.eigvalsh(slope)[0] > 0.1 else tangential
+        step *= min(1.0, 0.3 * surface.size / max(float(np.hypot(*step)), 1e-300))
+        q, chart = moved(surface, q, chart, np.asarray(geometry.M, dtype=float), step)
+    raise GeometryError(
+        "G109",
+        f"no nearest point of the {surface.name} was found for ({', '.join(f'{x:.6g}' for x in point)}) m",
+        "a point on or near the surface, away from its centres of curvature",
+    )

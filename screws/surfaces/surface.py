@@ -1,0 +1,154 @@
+"""The record Surface: a shape (formulas) with its numbers, seen through an atlas of charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from screws.errors import GeometryError
+from screws.scalars import Scalar, array
+from screws.surfaces import charts
+from screws.surfaces.frames import Geometry
+from screws.vectors import Triple
+
+Coordinates = Sequence[Scalar] | np.ndarray
+Values = Sequence[Scalar] | np.ndarray
+
+
+class Shape(Protocol):
+    """Formulas of a kind of surface; its numbers come as a sequence `p`, so one compiled shape serves all sizes."""
+
+    @property
+    def name(self) -> str:
+        """Name of the kind of surface."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the surface is c = F(n) on the unit sphere, with two charts."""
+
+    def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
+        """Point c of the surface."""
+
+    def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
+        """Gauss frame, metric, curvature and torsion."""
+
+    def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
+        """Coordinates and chart near a point (3,) of the surface; None where only a search can tell."""
+
+    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
+        """(from, to, periodic) of both coordinates in chart 0; infinite where unbounded."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The surface of a body, in the body's object frame, with its normal pointing out of the material.
+
+    Attributes
+    ----------
+    shape
+        The formulas. Surfaces of one kind share them and differ in their parameters.
+    parameters
+        Name -> number (m), run-time inputs of compiled code.
+    size
+        Characteristic length, m; also the extent of the picture of an unbounded surface.
+    """
+
+    shape: Shape
+    parameters: dict[str, float]
+    size: float
+
+    def __hash__(self) -> int:
+        return hash((self.shape, tuple(self.parameters.items()), self.size))
+
+    @property
+    def name(self) -> str:
+        """Name of the kind of surface."""
+        return self.shape.name
+
+    @property
+    def closed(self) -> bool:
+        """Whether the surface closes over two charts."""
+        return self.shape.closed
+
+    @property
+    def charts(self) -> int:
+        """Number of charts: 2 for closed surfaces, else 1."""
+        return 2 if self.shape.closed else 1
+
+    def values(self) -> tuple[float, ...]:
+        """The numbers of the parameters, in their order."""
+        return tuple(self.parameters.values())
+
+    def point(self, q: Coordinates, chart: Scalar = 0.0, parameters: Values | None = None) -> np.ndarray:
+        """Point (3,) of the surface at coordinates q = (u, v) of a chart, m; any scalar."""
+        return array(list(self.shape.position(q, chart, self.values() if parameters is None else parameters)))
+
+    def geometry(self, q: Coordinates, chart: Scalar = 0.0, parameters: Values | None = None) -> Geometry:
+        """Gauss frame, metric, curvature and torsion at coordinates q = (u, v) of a chart; any scalar."""
+        return self.shape.geometry(q, chart, self.values() if parameters is None else parameters)
+
+    def chart_margin(self, q: Coordinates, chart: Scalar = 0.0) -> Scalar:
+        """Positive inside the chart, zero where the other chart must take over; 1 where there is one chart only."""
+        return charts.margin(q) if self.shape.closed else 1.0
+
+    def change_chart(
+        self, q: Coordinates, chart: Scalar, parameters: Values | None = None
+    ) -> tuple[np.ndarray, Scalar]:
+        """Coordinates (2,) in the other chart, and the turn of the Gauss frame about its z, rad; any scalar.
+
+        x_new = cos(turn) x_old + sin(turn) y_old. The contact angle alpha becomes alpha + turn on either body.
+        """
+        self._need_two_charts()
+        return charts.change(q, chart, self.geometry(q, chart, parameters).M)
+
+    def polar(self, q: Coordinates, chart: Scalar = 0.0) -> np.ndarray:
+        """Coordinates (2,) in chart 0 whatever the chart, for output; any scalar."""
+        if not self.shape.closed:
+            return array([q[0], q[1]])
+        u, v = charts.coordinates(charts.point(q, chart), 0.0)
+        return array([charts.choose(chart, q[0], u), charts.choose(chart, q[1], v)])
+
+    def coordinates(
+        self, point: Sequence[float] | np.ndarray, parameters: Sequence[float] | None = None
+    ) -> tuple[np.ndarray, float]:
+        """Coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart far from its pole.
+
+        Raises
+        ------
+        GeometryError
+            G109 where the search does not end on the surface, e.g. at the centre of curvature.
+        """
+        from screws.surfaces.nearest import nearest_coordinates
+
+        return nearest_coordinates(self, np.asarray(point, dtype=float), parameters)
+
+    def grid(self, n_u: int, n_v: int) -> np.ndarray:
+        """Points (n_u, n_v, 3) of the surface for pictures, m; unbounded surfaces are cut at their `size`."""
+        (u0, u1, _), (v0, v1, _) = (
+            (a if np.isfinite(a) else -self.size, b if np.isfinite(b) else self.size, periodic)
+            for a, b, periodic in self.shape.ranges()
+        )
+        us, vs = np.linspace(u0, u1, n_u), np.linspace(v0, v1, n_v)
+        return np.array([[self.point((u, v)) for v in vs] for u in us], dtype=float)
+
+    def _need_two_charts(self) -> None:
+        if not self.shape.closed:
+            raise GeometryError(
+                "G108", f"the {self.name} has one chart only", "change charts only where `surface.charts` is 2"
+            )
+
+
+def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
+    """The same point with periodic coordinates brought into their ranges and, if closed, in the better chart."""
+    if surface.closed:
+        n = charts.point(q, chart)
+        new_chart = charts.better_chart(np.array(n))
+        return np.array(charts.coordinates(n, new_chart), dtype=float), new_chart
+    q = np.array(q, dtype=float)
+    for k, (start, stop, periodic) in enumerate(surface.shape.ranges()):
+        if periodic:
+            q[k] = start + (q[k] - start) % (stop - start)
+    return q, chart

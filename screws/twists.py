@@ -1,0 +1,61 @@
+"""Twists T = [omega; v] and wrenches W = [tau; f]: transforms, power, unit screws of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from screws.rotations import tilde
+from screws.scalars import Scalar, array
+
+Vector = Sequence[Scalar] | np.ndarray
+
+
+def _cross(a: Vector, b: Vector) -> np.ndarray:
+    return tilde(a) @ array([b[0], b[1], b[2]])
+
+
+def transform_twist(H_a_b: np.ndarray, T_b: Vector) -> np.ndarray:
+    """Twist (6,) in a of a twist in b: Ad(H_a_b) @ T_b without forming the matrix."""
+    R, p = H_a_b[:3, :3], H_a_b[:3, 3]
+    omega = R @ array([T_b[0], T_b[1], T_b[2]])
+    return array([*omega, *(R @ array([T_b[3], T_b[4], T_b[5]]) + _cross(p, omega))])
+
+
+def transform_wrench(H_a_b: np.ndarray, W_b: Vector) -> np.ndarray:
+    """Wrench (6,) in a of a wrench in b: Ad(H_b_a).T @ W_b without forming the matrix; the power stays the same."""
+    R, p = H_a_b[:3, :3], H_a_b[:3, 3]
+    force = R @ array([W_b[3], W_b[4], W_b[5]])
+    return array([*(R @ array([W_b[0], W_b[1], W_b[2]]) + _cross(p, force)), *force])
+
+
+def power(W: Vector, T: Vector) -> Scalar:
+    """Power W . T (W) of a wrench and a twist that are expressed in the same frame."""
+    return sum(W[k] * T[k] for k in range(1, 6)) + W[0] * T[0]
+
+
+def point_velocity(T: Vector, point: Vector) -> np.ndarray:
+    """Velocity (3,) of the body-fixed point that is now at `point`: v + omega x point."""
+    return array([T[3], T[4], T[5]]) + _cross(T[:3], point)
+
+
+def wrench_of_force(force: Vector, point: Vector) -> np.ndarray:
+    """Wrench (6,) of a force (N) whose line of action passes through `point` (m)."""
+    return array([*_cross(point, force), force[0], force[1], force[2]])
+
+
+def revolute(axis: Vector, point: Vector = (0.0, 0.0, 0.0)) -> np.ndarray:
+    """Unit screw (6,) of a rotation about a line with unit direction `axis` through `point` (m)."""
+    return array([axis[0], axis[1], axis[2], *_cross(point, axis)])
+
+
+def prismatic(axis: Vector) -> np.ndarray:
+    """Unit screw (6,) of a translation along the unit direction `axis`."""
+    return array([0.0, 0.0, 0.0, axis[0], axis[1], axis[2]])
+
+
+def helical(axis: Vector, point: Vector = (0.0, 0.0, 0.0), pitch: Scalar = 0.0) -> np.ndarray:
+    """Unit screw (6,) about a line with unit direction `axis` through `point` (m), pitch in m/rad."""
+    moment = _cross(point, axis)
+    return array([axis[0], axis[1], axis[2], *[moment[k] + pitch * axis[k] for k in range(3)]])

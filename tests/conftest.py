@@ -1,0 +1,10 @@
+"""Settings shared by all tests: how Hypothesis samples."""
+
+import os
+
+from hypothesis import settings
+
+# Deadlines measure the machine, not the code; derandomised runs fail for a change of the code only.
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

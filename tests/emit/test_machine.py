@@ -1,0 +1,140 @@
+"""Compiling hand-written text, the cache, and what is said when something is missing."""
+
+import ctypes
+import gc
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondgraph.emit import cache, machine
+from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
+
+ROOT = Path(__file__).parents[2]
+
+CALLER = """
+declare void @given(ptr, i32)
+define void @twice(ptr %x) {
+  call void @given(ptr %x, i32 1)
+  call void @given(ptr %x, i32 2)
+  ret void
+}
+define internal void @hidden() {
+  ret void
+}
+"""
+
+
+def squares(name="squares", factor=1.0):
+    tape = Tape()
+    x = tape.inputs("x", 2)
+    return Routine(name, tape, (("x", 2),), (factor * x[0] ** 2, x[1] ** 2))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCREWBOND_CACHE", str(tmp_path / "objects"))
+    return tmp_path / "objects"
+
+
+def test_hand_written_text_calls_given_addresses():
+    seen = []
+    given = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(lambda _, number: seen.append(number))
+    library = compile_ir(CALLER, {"given": ctypes.cast(given, ctypes.c_void_p).value}, keep=(given,))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address("twice"))(None)
+    assert seen == [1, 2] and set(library.addresses) == {"twice"}
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [(CALLER, "E393.*\n.*no address is given for given"), ("define wrong", "E392"), ("define void @f() {", "E392")],
+)
+def test_wrong_text(text, message):
+    with pytest.raises(CompileError, match=message):
+        compile_ir(text)
+
+
+def test_unknown_names():
+    library = compile_routines([squares()])
+    with pytest.raises(CompileError, match='E394 no compiled routine "cubes"\n  there are: squares'):
+        library.kernel("cubes")
+    with pytest.raises(CompileError, match="E394"):
+        library.address("cubes")
+    with pytest.raises(CompileError, match="E396"):
+        compile_routines([squares(), squares()])
+
+
+def test_a_kernel_keeps_its_code():
+    kernel = compile_routines([squares()]).kernel("squares")
+    gc.collect()
+    assert kernel(np.array([2.0, 3.0])).tolist() == [4.0, 9.0]
+
+
+def test_object_code_is_cached(folder, monkeypatch):
+    compile_routines([squares()])
+    (stored,) = folder.iterdir()
+    monkeypatch.setattr(machine, "optimised", lambda *_: pytest.fail("compiled again"))
+    assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
+    monkeypatch.undo()
+    assert stored.suffix == ".o"
+
+
+def test_other_text_is_compiled_anew(folder):
+    compile_routines([squares()])
+    assert compile_routines([squares(factor=2.0)]).kernel("squares")([2.0, 3.0]).tolist() == [8.0, 9.0]
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_damaged_object_is_compiled_anew(folder):
+    compile_routines([squares()])
+    (stored,) = folder.iterdir()
+    whole = stored.read_bytes()
+    stored.write_bytes(whole[:-10])
+    assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
+    assert stored.read_bytes() == whole
+
+
+def test_cache_off(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("SCREWBOND_CACHE", "off")
+    compile_routines([squares()])
+    assert not list(tmp_path.iterdir()) and cache.directory() is None
+    monkeypatch.delenv("SCREWBOND_CACHE")
+    assert cache.directory() == tmp_path / "screwbond"
+
+
+def test_unwritable_cache_is_passed_over(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a directory")
+    monkeypatch.setenv("SCREWBOND_CACHE", str(tmp_path / "file"))
+    assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
+
+
+def test_without_llvmlite():
+    """The error names the command that helps; the interpreter works."""
+    script = """
+import sys
+from pathlib import Path
+sys.modules["llvmlite"] = None
+from bondgraph.emit.llvm import CompileError, compile_ir, have_llvm
+from bondgraph.emit.numpy import evaluate
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
+tape = Tape()
+print(have_llvm(), evaluate(Routine("f", tape, (("x", 1),), (tape.inputs("x", 1)[0] ** 2,)), [3.0]))
+try:
+    compile_ir("")
+except CompileError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("False [9.]") and "-m pip install 'llvmlite" in done.stdout
+
+
+def test_import_is_light():
+    script = "import sys, bondgraph.emit.llvm; print([m for m in ('llvmlite', 'sympy', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,99 @@
+"""Scenarios for tests, as records of `models.scenario` made through its own reader."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.scenario import Scenario, read_scenario
+
+EGG = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.010425531914893621}
+EGG_MASS = 0.06
+EGG_INERTIA = [1.5332794929832505e-05, 1.5332794929832505e-05, 1.2530893617021274e-05]
+PLANE = {"type": "plane"}
+IDENTITY = [1.0, 0.0, 0.0, 0.0]
+DATA = Path(__file__).parent / "data"
+
+
+def scenario(t_end: float, sample_dt: float, body1: Any, body2: Any, contact: Any, gravity: Any = None) -> Scenario:
+    """A scenario from the dictionaries of its file format."""
+    content = {
+        "t_end": t_end,
+        "sample_dt": sample_dt,
+        "body1": body1,
+        "body2": body2,
+        "contact": contact,
+        "gravity": gravity or {"type": "none"},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "case.json"
+        path.write_text(json.dumps(content, default=lambda a: np.asarray(a).tolist()), encoding="utf-8")
+        return read_scenario(path)
+
+
+def ellipsoid(*semi_axes: float) -> dict[str, Any]:
+    """Surface of an ellipsoid."""
+    return {"type": "ellipsoid", "semi_axes": list(semi_axes)}
+
+
+def sphere(radius: float) -> dict[str, Any]:
+    """Surface of a sphere."""
+    return {"type": "sphere", "radius": radius}
+
+
+def solid(surface: dict[str, Any], mass: float) -> dict[str, Any]:
+    """Surface, mass and inertia of a homogeneous ellipsoid or sphere, or of the egg."""
+    if surface["type"] == "egg":
+        return {"surface": surface, "mass": mass, "inertia": [i * mass / EGG_MASS for i in EGG_INERTIA]}
+    a, b, c = surface.get("semi_axes", [surface.get("radius")] * 3)
+    return {
+        "surface": surface,
+        "mass": mass,
+        "inertia": [mass / 5 * (b * b + c * c), mass / 5 * (a * a + c * c), mass / 5 * (a * a + b * b)],
+    }
+
+
+def fixed(surface: dict[str, Any], p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
+    """A body that does not move."""
+    return {"surface": surface, "motion": "fixed", "p0": list(p0), "quat0_wxyz": list(quat)}
+
+
+def turning(surface: dict[str, Any], omega: Any, p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
+    """A body that turns at a constant rate about its fixed origin."""
+    return {**fixed(surface, p0, quat), "motion": "prescribed", "omega0_world": list(omega)}
+
+
+def free(
+    surface: dict[str, Any], mass: float, p0: Any, quat: Any = IDENTITY, v: Any = (0, 0, 0), omega: Any = (0, 0, 0)
+) -> dict[str, Any]:
+    """A free homogeneous body."""
+    return {
+        **solid(surface, mass),
+        "motion": "free",
+        "p0": list(p0),
+        "quat0_wxyz": (np.asarray(quat, float) / np.linalg.norm(quat)).tolist(),
+        "v0_com_world": list(v),
+        "omega0_world": list(omega),
+    }
+
+
+def uniform(*vector: float) -> dict[str, Any]:
+    """Uniform gravity."""
+    return {"type": "uniform", "vector": list(vector)}
+
+
+def frictionless(k_n: float, c_n: float = 0.0) -> dict[str, Any]:
+    """Contact that constrains v_z only."""
+    return {"constrained": ["v_z"], "k_n": k_n, "c_n": c_n}
+
+
+def rolling(k_n: float, c_n: float, k_t: float, r_t: float, k_w: float, r_w: float) -> dict[str, Any]:
+    """The paper's rolling contact: omega_x and omega_y free."""
+    return {
+        "constrained": ["v_x", "v_y", "v_z", "omega_z"],
+        "k_n": k_n, "c_n": c_n, "k_t": k_t, "r_t": r_t, "k_w": k_w, "r_w": r_w,
+    }  # fmt: skip

@@ -1,0 +1,82 @@
+"""Graphs to draw: a circuit, a chain, and two bodies in contact with nested graphs, a switch and signals."""
+
+import numpy as np
+
+from bondgraph import (
+    GY,
+    J0,
+    J1,
+    MTF,
+    TF,
+    X0,
+    Automaton,
+    Block,
+    C,
+    EulerJunction,
+    Graph,
+    I,
+    R,
+    Se,
+    Sf,
+    StateSpec,
+    Transition,
+)
+from bondgraph.ops import Op
+
+
+def hoist():
+    armature, motor, shaft, drum = J1("armature"), GY("motor", 0.1), J1("shaft"), TF("drum", 0.05)
+    tension, load = J0("rope tension"), J1("load")
+    graph = Graph("hoist").connect(Se("supply", 12.0), armature).connect(armature, R("winding", 1.0))
+    graph.connect(armature, I("coil", 0.1)).connect(armature, motor.port("1")).connect(motor.port("2"), shaft)
+    graph.connect(shaft, I("rotor", 1e-3)).connect(shaft, R("bearing", 1e-3)).connect(shaft, drum.port("1"))
+    graph.connect(drum.port("2"), tension).connect(tension, C("rope", 1e-4)).connect(tension, load)
+    return graph.connect(load, I("mass", 2.0)).connect(load, Se("weight", -9.81))
+
+
+def chain(sections):
+    graph = Graph(f"chain of {sections}")
+    before = Se("push", 1.0)
+    for i in range(1, sections + 1):
+        mass, force, rate = J1(f"v{i}"), J0(f"f{i}"), J1(f"s{i}")
+        graph.connect(before, mass).connect(mass, I(f"mass {i}", 1.0)).connect(mass, force).connect(force, rate)
+        graph.connect(rate, C(f"spring {i}", 1.0)).connect(rate, R(f"damper {i}", 1.0))
+        before = force
+    return graph.connect(before, Sf("wall"))
+
+
+def body(name):
+    screw = {"dimension": 6, "domain": "screw"}
+    graph, twist, world = Graph(name), J1("twist", **screw), J1("world twist", **screw)
+    adjoint = MTF("to world", lambda x: np.eye(6), signals=["pose.x"], dimensions=(6, 6), domains=("screw", "screw"))
+    graph.connect(twist, I("inertia", np.eye(6), initial=np.zeros(6)))
+    graph.connect(twist, EulerJunction("Euler", lambda p: np.zeros((6, 6)), signals=["inertia.p"], **screw))
+    graph.connect(Se("gravity", lambda x: x, signals=["pose.x"], **screw), twist)
+    rates = [("dx", lambda twist: twist, ("twist",))]
+    graph.add(
+        Block("pose", rates, inputs={"twist": "twist.flow"}, states={"x": StateSpec(np.zeros(6))}, rates={"x": "dx"})
+    )
+    graph.connect(twist, adjoint.port("1")).connect(adjoint.port("2"), world)
+    return graph.expose("port", world)
+
+
+def touching_bodies():
+    graph, contact = Graph("touching bodies"), Graph("contact")
+    screw = {"dimension": 6, "domain": "screw"}
+    relative, components, rate = J0("relative twist", **screw), J1("contact twist", **screw), J1("deformation rate")
+    switch = X0("XO", automaton="touch", active=("contact",), **screw)
+    constrained = TF("constrained", np.eye(6)[5:], structural=True)
+    gap = Block("gap", [("dd", lambda twist: -twist[5], ("twist",))], inputs={"twist": "contact twist.flow"},
+                states={"d": StateSpec(1.0)}, rates={"d": "dd"})  # fmt: skip
+    closing, opening = Op("closing", lambda d: -d), Op("opening", lambda d: d)
+    touch = Transition("apart", "contact", closing, ("gap.d",))
+    leave = Transition("contact", "apart", opening, ("gap.d",))
+    contact.add_automaton(Automaton("touch", ("apart", "contact"), "apart", (touch, leave)))
+    contact.add(gap)
+    contact.connect(relative, switch).connect(switch, components).connect(components, constrained.port("1"))
+    contact.connect(constrained.port("2"), rate).connect(rate, C("spring", stiffness=1.0)).connect(
+        rate, R("damper", 1.0)
+    )
+    contact.expose("1", relative)
+    graph.connect(body("body 1").port("port"), contact.port("1"))
+    return graph.connect(contact.port("1"), body("body 2").port("port"))

@@ -1,0 +1,239 @@
+"""The drawn bond graph: everything is there, nothing lies on anything else, signs are on the right side."""
+
+import itertools
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bondgraph import J1, C, Graph, Model, ModelError, R, assign_causality
+from bondgraph.render.diagram import diagram
+from bondgraph.render.glyphs import flow_side
+from bondgraph.render.layout import automatic
+from bondgraph.render.sketch import sketch, text_width
+from bondgraph.render.spacing import frame
+from tests.render.graphs import chain, hoist, touching_bodies
+
+GRAPHS = {"hoist": hoist, "chain": lambda: chain(5), "sixty nodes": lambda: chain(9), "bodies": touching_bodies}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module", params=GRAPHS)
+def drawn(request):
+    """(model, causality, diagram, parsed SVG) of one graph."""
+    model = GRAPHS[request.param]().freeze()
+    causality = assign_causality(model)
+    drawing = diagram(model, causality)
+    return model, causality, drawing, ElementTree.fromstring(drawing.svg)
+
+
+def groups(root, *kinds):
+    """Name -> SVG group of everything drawn of these kinds."""
+    found = [node for node in root.iter(f"{SVG}g") if node.get("class") in kinds]
+    named = {node.get("data-name"): node for node in found}
+    assert len(named) == len(found)
+    return named
+
+
+def lines_of(group):
+    """Points of the lines of a bond, barb last, without its stroke."""
+    return [points(path) for path in group.iter(f"{SVG}path") if path.get("class") is None]
+
+
+def points(path):
+    numbers = path.get("d").translate(str.maketrans("MLQ", "   ")).split()
+    return np.array([[float(value) for value in pair.split(",")] for pair in numbers])
+
+
+def rectangles(root):
+    """(text, left, top, right, bottom) of every text in the drawing itself."""
+    for text in root.find(f"{SVG}g").iter(f"{SVG}text"):
+        size = float(text.get("font-size"))
+        x, y, width = float(text.get("x")), float(text.get("y")), 0.9 * text_width(text.text, size)
+        left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor")] * width
+        yield text.text, left, y - 0.7 * size, left + width, y
+
+
+def test_every_element_bond_and_box_is_drawn_once(drawn):
+    model, _, drawing, root = drawn
+    names = groups(root, "element", "junction", "switch", "block")
+    assert set(names) == set(model.elements) == set(drawing.positions)
+    assert set(groups(root, "bond")) == {bond.name for bond in model.bonds}
+    assert set(groups(root, "box")) == set(model.groups)
+
+
+def test_vector_bonds_are_double_and_say_their_dimension(drawn):
+    model, _, _, root = drawn
+    drawn_bonds = groups(root, "bond")
+    for bond in model.bonds:
+        texts = [text.text for text in drawn_bonds[bond.name].iter(f"{SVG}text")]
+        assert len(lines_of(drawn_bonds[bond.name])) == (3 if bond.dimension > 1 else 2), "line or lines, and the barb"
+        assert texts == ([str(bond.dimension)] if bond.dimension > 1 else [])
+
+
+def test_strokes_stand_where_the_effort_is_imposed(drawn):
+    model, causality, _, root = drawn
+    drawn_bonds = groups(root, "bond")
+    for bond in model.bonds:
+        group = drawn_bonds[bond.name]
+        (stroke,) = [points(path) for path in group.iter(f"{SVG}path") if path.get("class") == "stroke"]
+        tail, *_, head = lines_of(group)[0]
+        middle = stroke.mean(axis=0)
+        at_head = bool(np.linalg.norm(middle - head) < np.linalg.norm(middle - tail))
+        assert at_head == causality.effort_into_head[bond.name]
+
+
+def test_barbs_end_at_the_head_on_the_flow_side(drawn):
+    model, _, drawing, root = drawn
+    drawn_bonds = groups(root, "bond")
+    for bond in model.bonds:
+        line, *_, (tip, out) = lines_of(drawn_bonds[bond.name])
+        tail, *_, head = line
+        assert np.allclose(tip, head, atol=0.11)
+        along = np.subtract(*(drawing.positions[end.element] for end in reversed(bond.ends)))
+        assert (head - tail) @ along > 0
+        assert (out - tip) @ flow_side(head - tail) > 0
+
+
+@given(st.floats(0.0, 2 * np.pi))
+def test_flow_side_does_not_depend_on_the_direction_of_power(angle):
+    along = np.array([np.cos(angle), np.sin(angle)])
+    assert flow_side(along) @ along == pytest.approx(0.0, abs=1e-12)
+    if abs(along @ np.array([1.0, -0.45])) > 1e-6:
+        assert np.allclose(flow_side(along), flow_side(-along))
+
+
+def test_flow_is_beneath_level_bonds_and_right_of_plumb_ones():
+    assert np.allclose(flow_side(np.array([1.0, 0.0])), [0.0, 1.0])
+    assert np.allclose(flow_side(np.array([0.0, 1.0])), [1.0, 0.0])
+
+
+def test_no_text_lies_on_another(drawn):
+    *_, root = drawn
+    for a, b in itertools.combinations(rectangles(root), 2):
+        overlap = min(a[3], b[3]) - max(a[1], b[1]) > 0.5 and min(a[4], b[4]) - max(a[2], b[2]) > 0.5
+        assert not overlap, f"{a[0]!r} and {b[0]!r}"
+
+
+def test_texts_are_inside_the_picture(drawn):
+    _, _, drawing, root = drawn
+    shift = [float(v) for v in root.find(f"{SVG}g").get("transform").removeprefix("translate(")[:-1].split()]
+    for text, left, top, right, bottom in rectangles(root):
+        assert left + shift[0] > 0 and top + shift[1] > 0, text
+        assert right + shift[0] < drawing.width and bottom + shift[1] < drawing.height, text
+
+
+def test_bonds_pass_no_other_element(drawn):
+    model, _, drawing, root = drawn
+    shapes = {node.name: node for node in sketch(model).nodes}
+    drawn_bonds = groups(root, "bond")
+    for bond in model.bonds:
+        first, *_, last = lines_of(drawn_bonds[bond.name])[0]
+        along = first + np.linspace(0, 1, 50)[:, None] * (last - first)
+        for name, centre in drawing.positions.items():
+            if name not in [end.element for end in bond.ends]:
+                half = np.array([shapes[name].half_width, shapes[name].half_height])
+                assert not np.any(np.all(np.abs(along - centre) < half, axis=1)), f"{bond.name} passes {name}"
+
+
+def test_boxes_hold_their_own_elements_only():
+    drawn = sketch(touching_bodies().freeze())
+    where = automatic(drawn)
+    frames = [frame(drawn, box, where) for box in drawn.boxes]
+    for box, (left, top, right, bottom) in zip(drawn.boxes, frames, strict=True):
+        for i, (x, y) in enumerate(where):
+            assert (left < x < right and top < y < bottom) == (i in box.members)
+    for a, b in itertools.combinations(frames, 2):
+        assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1]
+
+
+def test_trees_are_drawn_without_crossings():
+    model = chain(9).freeze()
+    where = diagram(model).positions
+    lines = [[np.array(where[end.element]) for end in bond.ends] for bond in model.bonds]
+    for (p, q), (r, s) in itertools.combinations(lines, 2):
+        sides = np.linalg.det([q - p, r - p]) * np.linalg.det([q - p, s - p])
+        others = np.linalg.det([s - r, p - r]) * np.linalg.det([s - r, q - r])
+        assert not (sides < -1e-6 and others < -1e-6)
+
+
+def test_switch_and_signals():
+    root = ElementTree.fromstring(diagram(touching_bodies().freeze()).svg)
+    switch = groups(root, "switch")["contact.XO"]
+    assert switch.find(f"{SVG}rect").get("stroke-dasharray")
+    assert [text.text for text in switch.iter(f"{SVG}text") if text.get("class") == "automaton"] == ["touch"]
+    inside = {("inertia", "Euler"), ("twist", "pose"), ("pose", "gravity"), ("pose", "to world")}
+    expected = {f"body {i}.{a} -> body {i}.{b}" for i in (1, 2) for a, b in inside}
+    expected |= {"contact.contact twist -> contact.gap", "contact.gap -> contact.XO"}
+    assert set(groups(root, "signal")) == expected
+
+
+def test_without_causality_there_are_no_strokes():
+    drawing = diagram(hoist().freeze())
+    assert 'class="stroke"' not in drawing.svg
+    assert "causal stroke" not in drawing.svg
+
+
+def test_same_model_same_picture_in_another_process():
+    script = (
+        "import sys; from bondgraph.render.diagram import diagram; from tests.render.graphs import touching_bodies\n"
+        "sys.stdout.write(diagram(touching_bodies().freeze()).svg)"
+    )
+    settings = {
+        "cwd": Path(__file__).parents[2], "env": os.environ | {"PYTHONHASHSEED": "7"}, "capture_output": True,
+        "text": True, "encoding": "utf-8", "check": True,
+    }  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", script], **settings)
+    assert done.stdout == diagram(touching_bodies().freeze()).svg
+
+
+def test_positions_are_kept():
+    model = hoist().freeze()
+    first = diagram(model)
+    assert diagram(model, positions=first.positions).positions == first.positions
+    moved = {**first.positions, "mass": (400.0, -300.0)}
+    assert diagram(model, positions=moved).positions == moved
+
+
+def test_some_positions_are_kept_and_the_rest_gives_way():
+    model = hoist().freeze()
+    drawing = diagram(model, positions={"shaft": (0.0, 0.0), "bearing": (90.0, 0.0)})
+    assert drawing.positions["shaft"] == (0.0, 0.0)
+    assert drawing.positions["bearing"] == (90.0, 0.0)
+    assert set(drawing.positions) == set(model.elements)
+    apart = [np.linalg.norm(np.subtract(a, b)) for a, b in itertools.combinations(drawing.positions.values(), 2)]
+    assert min(apart) > 25.0
+
+
+@pytest.mark.parametrize(
+    "positions, code",
+    [({"shafd": (0, 0)}, "E131"), ({"shaft": (0, np.nan)}, "E132"), ({"shaft": 3}, "E132"), ({"shaft": "ab"}, "E132")],
+)
+def test_wrong_positions_are_refused(positions, code):
+    with pytest.raises(ModelError) as error:
+        diagram(hoist().freeze(), positions=positions)
+    assert [problem.code for problem in error.value.problems] == [code]
+
+
+def test_names_are_text_and_never_markup():
+    loop = J1("a < b & c")
+    graph = Graph('<script>"x"').connect(loop, C('"q"', 1.0)).connect(loop, R("r'", 1.0))
+    root = ElementTree.fromstring(diagram(graph.freeze()).svg)
+    assert root.find(f"{SVG}title").text == '<script>"x"'
+    assert set(groups(root, "junction", "element")) == {"a < b & c", '"q"', "r'"}
+
+
+def test_empty_model():
+    root = ElementTree.fromstring(diagram(Model("nothing", {}, (), {}, (), {})).svg)
+    assert root.find(f"{SVG}title").text == "nothing"
+
+
+def test_write_and_notebook(tmp_path):
+    drawing = diagram(hoist().freeze())
+    assert drawing.write(tmp_path / "hoist.svg").read_text(encoding="utf-8") == drawing.svg == drawing._repr_svg_()

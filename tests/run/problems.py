@@ -1,0 +1,152 @@
+"""Small programs for the tests of the run: formulas of (t, x, p, m) -> a Program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.emit.llvm import compile_routines
+from bondgraph.emit.numpy import numpy_kernel
+from bondgraph.run.program import Layout, Program, Slot, Transition
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
+from screws import scalars as s
+
+Formula = Callable[[Any, Any, Any, Any], Sequence[Any]]
+
+
+def program(
+    rates: Formula,
+    sizes: tuple[int, int, int],
+    guards: Formula | None = None,
+    powers: Formula | None = None,
+    energies: Formula | None = None,
+    outputs: Formula | None = None,
+    resets: Sequence[Formula | None] = (),
+    transitions: Sequence[Transition] = (),
+    roles: Sequence[str] = (),
+    slots: dict[str, Slot] | None = None,
+    nominal: Any = None,
+    machine: bool = True,
+    with_jacobian: bool = True,
+    fused: bool = False,
+) -> Program:
+    tape = Tape()
+    n, np_, nm = sizes
+    blocks = (("t", 1), ("x", n), ("p", np_), ("m", nm))
+    t, x, p, m = (tape.inputs(name, length) for name, length in blocks)
+    routines = {}
+
+    def add(name: str, formula: Formula | None) -> None:
+        if formula is not None:
+            routines[name] = Routine(name, tape, blocks, tuple(formula(t[0], x, p, m)))
+
+    for name, formula in (
+        ("rates", rates), ("guards", guards), ("powers", powers), ("energies", energies), ("outputs", outputs)
+    ):  # fmt: skip
+        add(name, formula)
+    for i, reset in enumerate(resets):
+        add(f"reset{i}", reset)
+    pattern = None
+    if with_jacobian:
+        found = jacobian(routines["rates"].outputs, x)
+        order = np.lexsort((found.rows, found.columns))
+        rows, columns = np.asarray(found.rows)[order], np.asarray(found.columns)[order]
+        pattern = (np.searchsorted(columns, np.arange(n + 1)), rows)
+        routines["jacobian"] = Routine("jacobian", tape, blocks, tuple(found.values[i] for i in order))
+    if fused and powers is not None:
+        both = (*routines["rates"].outputs, *routines["powers"].outputs)
+        routines["rates_and_powers"] = Routine("rates_and_powers", tape, blocks, both)
+    if machine:
+        library = compile_routines(list(routines.values()))
+        kernels = {name: library.kernel(name) for name in routines}
+    else:
+        kernels = {name: numpy_kernel(routine) for name, routine in routines.items()}
+    return Program(
+        name="test",
+        nominal=np.ones(n) if nominal is None else np.asarray(nominal, dtype=float),
+        layout=Layout(slots or {}),
+        resets=tuple(kernels.get(f"reset{i}") for i in range(len(resets))),
+        transitions=tuple(transitions),
+        jacobian_pattern=pattern,
+        power_roles=tuple(roles),
+        rates=kernels["rates"],
+        **{k: kernels.get(k) for k in ("guards", "powers", "energies", "outputs", "jacobian", "rates_and_powers")},
+    )
+
+
+def decay(**options: Any) -> Program:
+    """x' = -p x."""
+    return program(lambda t, x, p, m: [-p[0] * x[0]], (1, 1, 0), slots={"x": Slot("x", 0)}, **options)
+
+
+def oscillator(**options: Any) -> Program:
+    """Mass 1, p = (stiffness, damping): states position and velocity."""
+    slots = {"spring.q": Slot("x", 0, (), "m"), "mass.v": Slot("x", 1, (), "m/s"), "force": Slot("out", 0, (), "N")}
+    return program(
+        lambda t, x, p, m: [x[1], -p[0] * x[0] - p[1] * x[1]],
+        (2, 2, 0),
+        powers=lambda t, x, p, m: [p[1] * x[1] * x[1]],
+        energies=lambda t, x, p, m: [0.5 * p[0] * x[0] * x[0], 0.5 * x[1] * x[1]],
+        outputs=lambda t, x, p, m: [-p[0] * x[0] - p[1] * x[1]],
+        roles=("dissipated",),
+        slots=slots,
+        **options,
+    )
+
+
+def top(**options: Any) -> Program:
+    """Free rigid body: body angular velocity and attitude quaternion; p = three inertias."""
+
+    def rates(t: Any, x: Any, p: Any, m: Any) -> list[Any]:
+        w, q = x[:3], x[3:]
+        return [
+            (p[1] - p[2]) * w[1] * w[2] / p[0],
+            (p[2] - p[0]) * w[2] * w[0] / p[1],
+            (p[0] - p[1]) * w[0] * w[1] / p[2],
+            0.5 * (-q[1] * w[0] - q[2] * w[1] - q[3] * w[2]),
+            0.5 * (q[0] * w[0] + q[2] * w[2] - q[3] * w[1]),
+            0.5 * (q[0] * w[1] + q[3] * w[0] - q[1] * w[2]),
+            0.5 * (q[0] * w[2] + q[1] * w[1] - q[2] * w[0]),
+        ]
+
+    return program(
+        rates, (7, 3, 0), energies=lambda t, x, p, m: [0.5 * (p[0] * x[0] ** 2 + p[1] * x[1] ** 2 + p[2] * x[2] ** 2)],
+        **options,
+    )  # fmt: skip
+
+
+def ball(**options: Any) -> Program:
+    """Ball under gravity with impacts: p = (g, restitution); state height and velocity; each impact is an event."""
+    return program(
+        lambda t, x, p, m: [x[1], -p[0]],
+        (2, 2, 1),
+        guards=lambda t, x, p, m: [-x[0]],
+        energies=lambda t, x, p, m: [p[0] * x[0], 0.5 * x[1] * x[1]],
+        resets=[lambda t, x, p, m: [x[0], -p[1] * x[1]]],
+        transitions=[Transition("floor", 0, 0.0, 0.0, "impact")],
+        slots={"height": Slot("x", 0, (), "m"), "velocity": Slot("x", 1, (), "m/s")},
+        **options,
+    )
+
+
+def bumper(**options: Any) -> Program:
+    """Mass 1 that flies to a wall with a spring: p = (stiffness, damping); mode 1 is contact."""
+
+    def force(x: Any, p: Any, m: Any) -> Any:
+        return m[0] * (p[0] * x[0] + p[1] * x[1])
+
+    return program(
+        lambda t, x, p, m: [x[1], -force(x, p, m)],
+        (2, 2, 1),
+        guards=lambda t, x, p, m: [s.where(s.less(m[0], 0.5), x[0], -1.0), s.where(s.less(m[0], 0.5), -1.0, -x[0])],
+        powers=lambda t, x, p, m: [m[0] * p[1] * x[1] * x[1]],
+        energies=lambda t, x, p, m: [0.5 * m[0] * p[0] * x[0] * x[0], 0.5 * x[1] * x[1]],
+        transitions=[Transition("wall", 0, 0.0, 1.0, "contact on"), Transition("wall", 0, 1.0, 0.0, "contact off")],
+        roles=("dissipated",),
+        slots={"mass.x": Slot("x", 0), "mass.v": Slot("x", 1), "wall.mode": Slot("m", 0)},
+        **options,
+    )  # fmt: skip

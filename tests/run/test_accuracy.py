@@ -1,0 +1,193 @@
+"""Smooth runs against closed forms and against SciPy; the energy ledger against the tolerance."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from bondgraph.run import simulate as run
+from bondgraph.run.simulate import simulate
+from bondgraph.run.sundials.library import available
+from screws import scalars as s
+from tests.run.problems import decay, oscillator, program, top
+
+METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+OMEGA = 577.0
+
+
+def sized(made, nominal):
+    return dataclasses.replace(made, nominal=np.array(nominal))
+
+
+@pytest.mark.parametrize("method", [*METHODS, "radau", "lsoda"])
+def test_exponential(method):
+    result = simulate(decay(), [1.0], [2.0], [], 3.0, method=method, rtol=1e-8)
+    assert result.ok
+    assert np.max(np.abs(result["x"] / np.exp(-2.0 * result.t) - 1.0)) < 1e-6
+    assert result.t[0] == 0.0 and result.t[-1] == 3.0 and len(result.t) == 1001
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.02, 0.28])
+def test_ledger_of_a_contact_spring_keeps_the_promise_at_rtol_1e_9(damping):
+    """Contact stiffness of the two eggs, 2 s: 184 turns."""
+    made = sized(oscillator(), [1e-3, 1e-3 * OMEGA])
+    result = simulate(made, [1e-3, 0.0], [OMEGA**2, damping * OMEGA], [], 2.0, rtol=1e-9)
+    assert result.statistics.method == "dop853"
+    assert result.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ledger_falls_with_the_tolerance(method):
+    made = sized(oscillator(), [1e-3, 1e-3 * OMEGA])
+    residuals = []
+    for rtol in (1e-4, 1e-6, 1e-8):
+        result = simulate(made, [1e-3, 0.0], [OMEGA**2, 0.02 * OMEGA], [], 0.5, rtol=rtol, method=method)
+        residuals.append(result.ledger.relative_residual)
+    assert residuals[0] > 3.0 * residuals[1] > 9.0 * residuals[2]
+
+
+def test_free_top_keeps_energy_and_momentum():
+    inertia = np.array([1.0, 2.0, 3.0])
+    made = sized(top(), [100.0] * 3 + [1.0] * 4)
+    result = simulate(made, [0.1, 100.0, 0.1, 1, 0, 0, 0], inertia, [], 2.0, rtol=1e-9)
+    assert result.ledger.relative_residual < 1e-9
+    momentum = np.linalg.norm(result.x[:, :3] * inertia, axis=1)
+    assert np.max(np.abs(momentum / momentum[0] - 1.0)) < 1e-9
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_samples_between_steps_are_as_good_as_steps(fused):
+    made = sized(oscillator(fused=fused), [1.0, 1.0])
+    result = simulate(made, [1.0, 0.0], [1.0, 0.0], [], 20.0, rtol=1e-9, samples=0.001)
+    assert len(result.t) == 20001
+    assert np.max(np.abs(result["spring.q"] - np.cos(result.t))) < 1e-9
+    assert np.max(np.abs(result["mass.v"] + np.sin(result.t))) < 1e-9
+
+
+def test_fused_powers_change_nothing():
+    runs = [simulate(oscillator(fused=fused), [1.0, 0.0], [9.0, 0.1], [], 5.0) for fused in (False, True)]
+    assert np.array_equal(runs[0].integrals, runs[1].integrals)
+
+
+@pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
+@pytest.mark.parametrize("linear", ["dense", "sparse"])
+def test_robertson_against_radau(linear):
+    def rates(t, x, p, m):
+        fast, slow = 1e4 * x[1] * x[2], 0.04 * x[0]
+        return [fast - slow, slow - fast - 3e7 * x[1] * x[1], 3e7 * x[1] * x[1]]
+
+    made = program(rates, (3, 0, 0), nominal=[1.0, 1e-5, 1.0])
+    arguments = ([1.0, 0.0, 0.0], [], [], 400.0)
+    result = simulate(made, *arguments, method="bdf", linear=linear, rtol=1e-8)
+    reference = simulate(made, *arguments, method="radau", rtol=1e-9)
+    assert np.max(np.abs(result.x - reference.x) / made.nominal) < 1e-7
+    assert result.statistics.jacobians > 0
+
+
+def vanderpol():
+    return program(lambda t, x, p, m: [x[1], p[0] * (1.0 - x[0] * x[0]) * x[1] - x[0]], (2, 1, 0))
+
+
+@pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
+def test_stiff_model_changes_to_bdf_by_itself():
+    result = simulate(vanderpol(), [2.0, 0.0], [1000.0], [], 2000.0, rtol=1e-6, samples=[2000.0])
+    assert result.statistics.method == "dop853, bdf"
+    assert result.x[-1, 0] == pytest.approx(1.70616773, abs=1e-5)
+    assert result.statistics.rates < 20_000
+
+
+def test_stiff_model_without_sundials_goes_on(monkeypatch):
+    made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t))], (1, 1, 0))
+    monkeypatch.setattr(run, "sundials_reason", lambda: "not here")
+    result = simulate(made, [2.0], [1e5], [], 2.0, rtol=1e-5)
+    assert result.ok and result.statistics.method == "dop853"
+    assert result.x[-1, 0] == pytest.approx(np.cos(2.0), abs=2e-5)
+
+
+@pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
+def test_dense_and_sparse_agree():
+    n = 12
+
+    def chain(t, x, p, m):
+        at = [0.0, *x[:n], 0.0]
+        return [*x[n:], *(p[0] * (at[i] - 2.0 * at[i + 1] + at[i + 2]) - p[1] * x[n + i] for i in range(n))]
+
+    made = program(
+        chain, (2 * n, 2, 0), powers=lambda t, x, p, m: [p[1] * sum((v * v for v in x[n:]), 0.0)], roles=["dissipated"]
+    )
+    start = np.zeros(2 * n)
+    start[2] = 1.0
+    dense, sparse = (
+        simulate(made, start, [100.0, 0.5], [], 1.0, method="bdf", linear=kind, rtol=1e-6)
+        for kind in ("dense", "sparse")
+    )
+    assert np.max(np.abs(dense.x - sparse.x)) < 1e-9
+    assert np.max(np.abs(dense.integrals - sparse.integrals)) < 1e-9
+
+
+@pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
+def test_difference_quotients_where_there_is_no_jacobian():
+    made = oscillator(with_jacobian=False)
+    result = simulate(made, [1.0, 0.0], [1.0, 0.1], [], 5.0, method="bdf", rtol=1e-7)
+    other = simulate(made, [1.0, 0.0], [1.0, 0.1], [], 5.0, rtol=1e-9)
+    assert np.max(np.abs(result.x - other.x)) < 1e-6
+
+
+@pytest.mark.parametrize("iteration", ["newton", "fixed point"])
+@pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
+def test_iterations_of_adams(iteration):
+    result = simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 10.0, method="adams", iteration=iteration)
+    assert np.max(np.abs(result["spring.q"] - np.cos(result.t))) < 1e-8
+    assert (result.statistics.jacobians > 0) == (iteration == "newton")
+
+
+@pytest.mark.parametrize("machine", [True, False])
+def test_scipy_agrees(machine):
+    arguments = ([1.0, 0.0], [9.0, 0.1], [], 2.0)
+    by_scipy = simulate(oscillator(machine=machine), *arguments, solver="scipy", rtol=1e-8)
+    other = simulate(oscillator(), *arguments, rtol=1e-9)
+    assert by_scipy.statistics.solver == "scipy"
+    assert np.max(np.abs(by_scipy.x - other.x)) < 1e-8
+    assert np.max(np.abs(by_scipy.integrals - other.integrals)) < 1e-8
+
+
+def test_interpreted_kernels_run_by_scipy():
+    result = simulate(decay(machine=False), [1.0], [1.0], [], 1.0, samples=[1.0])
+    assert result.statistics.solver == "scipy"
+    assert result.x[-1, 0] == pytest.approx(np.exp(-1.0), abs=1e-10)
+
+
+def test_time_dependent_rates_and_another_start():
+    made = program(lambda t, x, p, m: [t * t], (1, 0, 0))
+    for method in METHODS:
+        result = simulate(made, [0.0], [], [], 5.0, t_start=2.0, method=method, samples=[3.0, 5.0])
+        assert result.t.tolist() == [2.0, 3.0, 5.0]
+        assert result.x[:, 0] == pytest.approx([0.0, 19.0 / 3.0, 39.0], abs=1e-7)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_equilibrium_and_no_energy(method):
+    result = simulate(oscillator(), [0.0, 0.0], [1.0, 0.1], [], 1.0, method=method)
+    assert result.ok and np.all(result.x == 0.0)
+    assert result.ledger.relative_residual == 0.0
+
+
+def test_coefficients_are_those_of_scipy():
+    from scipy.integrate._ivp import dop853_coefficients as theirs
+
+    from bondgraph.run.explicit import coefficients as ours
+
+    def full(rows, shape):
+        table = np.zeros(shape)
+        for i, row in enumerate(rows):
+            for j, value in row.items():
+                table[i, j] = value
+        return table
+
+    assert np.array_equal(full(ours.A, (16, 16)), theirs.A)
+    assert np.array_equal(full(ours.D, (4, 16)), theirs.D)
+    assert np.array_equal(full([ours.B], (1, 12))[0], theirs.B)
+    assert np.array_equal(full([ours.E3, ours.E5], (2, 13)), [theirs.E3, theirs.E5])
+    assert np.array_equal(ours.C, theirs.C)

@@ -1,0 +1,203 @@
+"""Events: their times, the order of transitions, loops without end, and what is recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph.run.program import Slot, Transition
+from bondgraph.run.simulate import simulate
+from bondgraph.run.sundials.library import available
+from screws import scalars as s
+from tests.run.problems import ball, bumper, program
+
+METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+G = 9.81
+
+
+def impacts(height, restitution, count):
+    first = np.sqrt(2.0 * height / G)
+    flights = 2.0 * first * restitution ** np.arange(1, count)
+    return first + np.concatenate([[0.0], np.cumsum(flights)])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_impacts_of_a_ball(method):
+    result = simulate(ball(), [1.0, 0.0], [G, 0.7], [0.0], 2.0, method=method, rtol=1e-9)
+    times = np.array([event.time for event in result.events])
+    expected = impacts(1.0, 0.7, len(times))
+    assert result.ok and len(times) == 4
+    assert np.max(np.abs(times - expected)) < 1e-8
+    if method == "dop853":
+        assert np.max(np.abs(times / expected - 1.0)) < 1e-12
+    event = result.events[0]
+    assert (event.kind, event.name, event.internal) == ("impact", "floor", False)
+    assert event.x_after[1] == pytest.approx(-0.7 * event.x_before[1])
+    assert event.lost == pytest.approx((1.0 - 0.49) * G, rel=1e-7)
+    assert result.ledger.relative_residual < 1e-8
+    before, after = result.at_events("velocity")
+    assert after == pytest.approx(-0.7 * before)
+
+
+def test_impacts_with_scipy():
+    result = simulate(ball(), [1.0, 0.0], [G, 0.7], [0.0], 1.2, solver="scipy", samples=0.1)
+    times = [event.time for event in result.events]
+    assert times == pytest.approx(impacts(1.0, 0.7, 2), abs=1e-10)
+
+
+@pytest.mark.parametrize("restitution", [0.3, 0.7, 0.9])
+def test_zeno_is_reported_and_the_run_ends_with_what_it_has(restitution):
+    result = simulate(ball(), [1.0, 0.0], [G, restitution], [0.0], 20.0)
+    assert result.failure is not None and result.failure.kind == "Zeno"
+    assert result.failure.suspect == "floor"
+    first = np.sqrt(2.0 / G)
+    end = first * (1.0 + 2.0 * restitution / (1.0 - restitution))
+    assert result.failure.time == pytest.approx(end, abs=1e-6)
+    assert result.t[-1] <= result.failure.time < result.t[-1] + 0.021
+    assert "Zeno" in str(result.failure) and "try:" in str(result.failure)
+
+
+@pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
+@pytest.mark.parametrize("method", ["adams", "bdf"])
+def test_zeno_with_multistep_methods(method):
+    result = simulate(ball(), [1.0, 0.0], [G, 0.5], [0.0], 20.0, method=method)
+    assert result.failure is not None and result.failure.kind == "Zeno"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_contact_with_a_spring(method):
+    omega = 5000.0
+    result = simulate(bumper(), [-0.01, 1.0], [omega**2, 0.0], [0.0], 0.02, method=method)
+    on, off = result.events
+    assert on.time == pytest.approx(0.01, abs=1e-13)
+    assert off.time - on.time == pytest.approx(np.pi / omega, rel=1e-8)
+    assert [event.kind for event in result.events] == ["contact on", "contact off"]
+    assert result["wall.mode"][0] == 0.0 and result["wall.mode"][-1] == 0.0
+    assert result.ledger.relative_residual < 3e-9
+
+
+def test_promise_of_the_ledger_for_an_impact():
+    for damping in (0.0, 500.0):
+        made = bumper(nominal=[2e-4, 1.0])
+        result = simulate(made, [-0.01, 1.0], [5000.0**2, damping], [0.0], 0.02, rtol=1e-9)
+        assert result.ledger.relative_residual < 1e-9
+
+
+def test_an_active_guard_at_the_start_fires_at_once():
+    result = simulate(bumper(), [0.001, 0.0], [1.0, 0.0], [0.0], 1.0)
+    assert result.events[0].time == 0.0 and result["wall.mode"][0] == 1.0
+
+
+def test_a_guard_at_zero_that_falls_does_not_fire():
+    result = simulate(ball(), [0.0, 1.0], [G, 0.5], [0.0], 0.1)
+    assert result.events == ()
+    result = simulate(ball(), [0.0, 1.0], [G, 0.5], [0.0], 0.25)
+    assert result.events[0].time == pytest.approx(2.0 / G, rel=1e-12)
+
+
+def flyby(radius, **options):
+    """A point on a straight line past a disc: two crossings within a short part of the run."""
+    gap = lambda t, x, p, m: [  # noqa: E731
+        s.where(s.less(m[0], 0.5), p[0] * p[0] - x[0] * x[0] - 1.0, -1.0),
+        s.where(s.less(m[0], 0.5), -1.0, x[0] * x[0] + 1.0 - p[0] * p[0]),
+    ]
+    edges = [Transition("disc", 0, 0.0, 1.0, "in"), Transition("disc", 0, 1.0, 0.0, "out")]
+    return program(lambda t, x, p, m: [1.0], (1, 1, 1), guards=gap, transitions=edges, **options)
+
+
+@pytest.mark.parametrize("half", [1e-3, 1e-2, 0.3])
+def test_short_crossings_within_a_step_are_seen(half):
+    """The steps of a straight flight would jump over them."""
+    radius = np.sqrt(1.0 + half**2)
+    result = simulate(flyby(radius), [-50.0], [radius], [0.0], 100.0)
+    assert [event.kind for event in result.events] == ["in", "out"]
+    assert [event.time for event in result.events] == pytest.approx([50.0 - half, 50.0 + half], abs=1e-7)
+
+
+def test_transitions_at_one_time_are_iterated_to_a_fixed_point():
+    """Two switches fire together, and the second one's target mode lets a third edge follow at once."""
+    guards = lambda t, x, p, m: [  # noqa: E731
+        s.where(s.less(m[0], 0.5), x[0], -1.0),
+        s.where(s.less(m[1], 0.5), x[0], -1.0),
+        s.where(s.equal(m[1], 1.0), 1.0, -1.0),
+    ]
+    edges = [Transition("a", 0, 0, 1, "a on"), Transition("b", 1, 0, 1, "b on"), Transition("b", 1, 1, 2, "b through")]
+    made = program(lambda t, x, p, m: [1.0], (1, 0, 2), guards=guards, transitions=edges)
+    for method in METHODS:
+        result = simulate(made, [-0.3], [], [0.0, 0.0], 1.0, method=method)
+        assert sorted(event.kind for event in result.events) == ["a on", "b on", "b through"]
+        assert [event.time for event in result.events] == pytest.approx([0.3] * 3, abs=1e-12)
+        assert result.m[-1].tolist() == [1.0, 2.0]
+
+
+def test_transitions_without_end_are_chattering():
+    guards = lambda t, x, p, m: [  # noqa: E731
+        s.where(s.less(m[0], 0.5), x[0], -1.0),
+        s.where(s.less(m[0], 0.5), -1.0, x[0]),
+    ]
+    edges = [Transition("relay", 0, 0, 1, "on"), Transition("relay", 0, 1, 0, "off")]
+    made = program(lambda t, x, p, m: [1.0], (1, 0, 1), guards=guards, transitions=edges)
+    result = simulate(made, [-0.5], [], [0.0], 1.0)
+    assert result.failure is not None and result.failure.kind == "chattering"
+    assert result.failure.time == pytest.approx(0.5) and result.failure.suspect == "relay"
+    assert result.t[-1] <= 0.5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sliding_between_two_modes_is_chattering(method):
+    """A relay without hysteresis that drives its own input back through zero."""
+    guards = lambda t, x, p, m: [  # noqa: E731
+        s.where(s.less(m[0], 0.5), x[0], -1.0),
+        s.where(s.less(m[0], 0.5), -1.0, -x[0]),
+    ]
+    edges = [Transition("relay", 0, 0, 1, "on"), Transition("relay", 0, 1, 0, "off")]
+    made = program(lambda t, x, p, m: [1.0 - 2.0 * m[0]], (1, 0, 1), guards=guards, transitions=edges)
+    result = simulate(made, [-0.5], [], [0.0], 1.0, method=method)
+    assert result.failure is not None and result.failure.kind == "chattering"
+    assert result.failure.time == pytest.approx(0.5, abs=1e-6)
+
+
+def test_a_terminal_transition_ends_the_run_with_its_reason():
+    edges = [Transition("limit", 0, 0, 1, "limit", error="the body passed its limit")]
+    made = program(lambda t, x, p, m: [1.0], (1, 0, 1), guards=lambda t, x, p, m: [x[0] - 1.0], transitions=edges)
+    result = simulate(made, [0.0], [], [0.0], 5.0, samples=0.1)
+    assert result.failure is not None and "passed its limit" in result.failure.reason
+    assert 0.9 <= result.t[-1] <= 1.0 and len(result.events) == 1
+
+
+def test_too_many_events():
+    result = simulate(ball(), [1.0, 0.0], [G, 1.0], [0.0], 100.0, max_events=5)
+    assert result.failure is not None and result.failure.kind == "too many events"
+    assert len(result.events) == 6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_law_that_jumps_to_and_fro_ends_after_max_steps(method):
+    made = program(lambda t, x, p, m: [-s.sign(x[0])], (1, 0, 0))
+    result = simulate(made, [0.5], [], [], 100.0, method=method, max_steps=5000)
+    assert result.failure is not None and result.failure.kind in ("too many steps", "step too small")
+    assert result.failure.time == pytest.approx(0.5, abs=1e-3)
+
+
+def test_a_reset_that_is_not_finite():
+    made = program(
+        lambda t, x, p, m: [1.0],
+        (1, 0, 1),
+        guards=lambda t, x, p, m: [x[0]],
+        resets=[lambda t, x, p, m: [s.log(-1.0 - x[0])]],
+        transitions=[Transition("jump", 0, 0, 1, "jump")],
+        slots={"x": Slot("x", 0)},
+    )
+    result = simulate(made, [-0.5], [], [0.0], 1.0)
+    assert result.failure is not None and result.failure.kind == "not finite" and result.failure.suspect == "x"
+
+
+def test_an_event_costs_little():
+    result = min(
+        (simulate(ball(), [1.0, 0.0], [G, 1.0], [0.0], 200.0, samples=[200.0]) for _ in range(3)),
+        key=lambda run: run.statistics.wall_time,
+    )
+    events = len(result.events)
+    assert events == 221
+    assert result.statistics.rates / events < 100
+    assert result.statistics.wall_time / events < 2e-3

@@ -1,0 +1,233 @@
+"""Results by name, ledgers, failures as values, settings that are refused."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from bondgraph.errors import RunError
+from bondgraph.run import choose, progress
+from bondgraph.run.program import Layout, Slot, Transition
+from bondgraph.run.simulate import simulate
+from bondgraph.run.sundials import library
+from bondgraph.run.sundials.library import available
+from screws import scalars as s
+from tests.run.problems import ball, bumper, decay, oscillator, program
+
+METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+
+
+def test_names_shapes_and_unknown_names():
+    slots = {"body.pose": Slot("x", 0, (2, 2), "m"), "stiffness": Slot("p", 0), "force": Slot("out", 1, (2,), "N")}
+    made = program(
+        lambda t, x, p, m: list(x), (4, 1, 0), outputs=lambda t, x, p, m: [t, x[0] + p[0], x[1]], slots=slots
+    )
+    result = simulate(made, [1.0, 2.0, 3.0, 4.0], [7.0], [], 1.0, samples=0.25)
+    assert result["body.pose"].shape == (5, 2, 2)
+    assert result["body.pose"][0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert result["stiffness"] == 7.0
+    assert result["force"][0].tolist() == [8.0, 2.0]
+    with pytest.raises(KeyError, match=r"body\.pose"):
+        result["body.pos"]
+    assert "force" in result and "farce" not in result
+    frame = result.to_dataframe()
+    assert list(frame.columns)[:2] == ["body.pose[0, 0]", "body.pose[0, 1]"] and frame.index.name == "t"
+    assert list(result.to_dataframe(["force"]).columns) == ["force[0]", "force[1]"]
+    assert made.layout.label("x", 2) == "body.pose[1, 0]"
+
+
+def test_peak_between_samples():
+    result = simulate(oscillator(), [0.0, 1.0], [1.0, 0.0], [], 3.0, samples=0.05)
+    time, value = result.peak("spring.q")
+    assert time == pytest.approx(np.pi / 2.0, abs=1e-3) and value == pytest.approx(1.0, abs=1e-6)
+
+
+def test_ledger_by_role_and_element():
+    made = program(
+        lambda t, x, p, m: [p[0] - p[1] * x[0]],
+        (1, 2, 0),
+        powers=lambda t, x, p, m: [p[0] * x[0], p[1] * x[0] * x[0]],
+        energies=lambda t, x, p, m: [0.5 * x[0] * x[0]],
+        roles=("supplied", "dissipated"),
+    )
+    result = simulate(made, [0.0], [2.0, 1.0], [], 3.0)
+    ledger = result.ledger
+    assert ledger.stored[-1] == pytest.approx(ledger.supplied[-1] - ledger.dissipated[-1], abs=1e-9)
+    assert ledger.supplied[-1] == pytest.approx(4.0 * (3.0 - 1.0 + np.exp(-3.0)), rel=1e-9)
+    assert ledger.relative_residual < 1e-9
+    assert set(ledger.elements) == {"storage 0", "power 0", "power 1"}
+    assert "relative residual" in str(ledger)
+
+
+@pytest.mark.parametrize("options", [{"method": name} for name in METHODS] + [{"solver": "scipy"}])
+def test_rates_that_stop_being_finite_are_a_failure(options):
+    slots = {"clock": Slot("x", 0), "valve.q": Slot("x", 1)}
+    made = program(lambda t, x, p, m: [1.0, -s.sqrt(1.0 - x[0])], (2, 0, 0), slots=slots)
+    result = simulate(made, [0.0, 0.0], [], [], 2.0, **options)
+    failure = result.failure
+    assert failure is not None and failure.kind == "not finite"
+    assert failure.time == pytest.approx(1.0, abs=1e-3)
+    assert failure.suspect == "valve.q"
+    assert failure.state["clock"] == pytest.approx(1.0, abs=1e-3)
+    assert result.t[-1] <= failure.time + 1e-9 and np.all(np.isfinite(result.x))
+
+
+@pytest.mark.parametrize("options", [{"method": name} for name in METHODS] + [{"solver": "scipy"}])
+def test_rates_that_are_not_finite_at_the_start(options):
+    made = program(lambda t, x, p, m: [s.log(x[0])], (1, 0, 0))
+    result = simulate(made, [-1.0], [], [], 1.0, **options)
+    assert result.failure is not None and result.failure.kind == "not finite"
+    assert result.failure.time == 0.0 and len(result.t) == 1
+
+
+def test_a_solution_that_runs_away():
+    made = program(lambda t, x, p, m: [x[0] * x[0]], (1, 0, 0))
+    result = simulate(made, [1.0], [], [], 2.0)
+    assert result.failure is not None and result.failure.time == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        ("E301", {"t_end": 0.0}),
+        ("E301", {"t_end": -1.0}),
+        ("E301", {"t_end": np.inf}),
+        ("E301", {"t_end": "soon"}),
+        ("E302", {"rtol": 0.0}),
+        ("E302", {"rtol": 0.5}),
+        ("E302", {"rtol": np.nan}),
+        ("E302", {"rtol": "small"}),
+        ("E302", {"atol": -1.0}),
+        ("E302", {"atol": [1.0, 0.0]}),
+        ("E302", {"atol": [1.0, 1.0, 1.0]}),
+        ("E302", {"atol": "small"}),
+        ("E303", {"samples": -0.1}),
+        ("E303", {"samples": [0.1, 0.1]}),
+        ("E303", {"samples": [0.1, 2.0]}),
+        ("E303", {"samples": [0.1, np.nan]}),
+        ("E303", {"samples": []}),
+        ("E303", {"samples": 1e-12}),
+        ("E303", {"samples": "often"}),
+        ("E304", {"method": "euler"}),
+        ("E304", {"solver": "matlab"}),
+        ("E304", {"solver": "scipy", "method": "adams"}),
+        ("E304", {"iteration": "secant"}),
+        ("E304", {"linear": "banded"}),
+        ("E305", {"x0": [1.0]}),
+        ("E305", {"parameters": [1.0]}),
+        ("E305", {"modes0": [1.0]}),
+        ("E306", {"max_step": 0.0}),
+        ("E306", {"max_events": -1}),
+        ("E306", {"max_step": "long"}),
+        ("E308", {"x0": [1.0, np.nan]}),
+        ("E308", {"x0": ["a", "b"]}),
+        ("E309", {"parameters": [np.inf, 0.0]}),
+    ],
+)
+def test_settings_that_are_refused(code, change):
+    arguments = {"x0": [1.0, 0.0], "parameters": [1.0, 0.0], "modes0": [], "t_end": 1.0, **change}
+    with pytest.raises(RunError) as caught:
+        simulate(oscillator(), **arguments)
+    assert caught.value.problem.code == code
+
+
+def test_modes_that_are_not_finite():
+    with pytest.raises(RunError, match="E310"):
+        simulate(ball(), [1.0, 0.0], [9.81, 0.5], [np.nan], 1.0)
+
+
+def test_solvers_that_cannot_run(monkeypatch):
+    with pytest.raises(RunError, match="E307"):
+        simulate(decay(machine=False), [1.0], [1.0], [], 1.0, solver="machine code")
+    monkeypatch.setattr(choose, "sundials_reason", lambda: "not here")
+    with pytest.raises(RunError, match="not here"):
+        simulate(decay(), [1.0], [1.0], [], 1.0, solver="sundials")
+    result = simulate(decay(), [1.0], [1.0], [], 1.0, method="bdf", rtol=1e-6)
+    assert result.statistics.solver == "scipy"
+
+
+def test_statistics():
+    result = simulate(oscillator(), [1.0, 0.0], [1e4, 0.0], [], 1.0)
+    statistics = result.statistics
+    assert statistics.solver == "machine code" and statistics.rates > statistics.steps > 0
+    assert 0.0 < statistics.integration_time < statistics.wall_time
+    assert statistics.time_per_rate < 1e-5
+
+
+def test_runs_share_a_program_in_threads():
+    made = bumper()
+    found: list[tuple[str, tuple[float, ...]]] = []
+
+    def work():
+        for method in METHODS * 3:
+            result = simulate(made, [-0.01, 1.0], [2.5e7, 500.0], [0.0], 0.02, method=method)
+            found.append((method, tuple(map(float, result.x[-1]))))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 12 * len(METHODS)
+    assert len(set(found)) == len(METHODS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_long_runs_are_cut_into_calls(method, monkeypatch):
+    class Terminal:
+        text = ""
+
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            self.text += text
+
+        def flush(self):
+            pass
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress, "_DELAY", -1.0)
+    monkeypatch.setattr(progress, "_EVERY", -1.0)
+    times = np.linspace(0.0, 100.0, 60_001)
+    result = simulate(oscillator(), [1.0, 0.0], [1e4, 0.0], [], 100.0, method=method, rtol=1e-6, samples=times)
+    assert len(result.t) == 60_001 and result.ok
+    assert "%" in terminal.text and terminal.text.endswith("\x1b[K")
+    silent = Terminal()
+    monkeypatch.setattr("sys.stderr", silent)
+    simulate(oscillator(), [1.0, 0.0], [1e4, 0.0], [], 1.0, method=method, progress=False)
+    assert silent.text == ""
+
+
+def test_reasons_why_sundials_is_missing(monkeypatch):
+    def refuse():
+        raise library.SundialsMissing("not installed")
+
+    monkeypatch.setattr(library, "_files", refuse)
+    library._load.cache_clear()
+    assert library.available() == (False, "not installed")
+    with pytest.raises(library.SundialsMissing, match="not installed"):
+        library.load()
+    monkeypatch.undo()
+    library._load.cache_clear()
+
+
+def test_programs_that_do_not_fit_together():
+    with pytest.raises(ValueError, match="1 transitions for 2"):
+        program(
+            lambda t, x, p, m: [1.0],
+            (1, 0, 1),
+            guards=lambda t, x, p, m: [x[0], x[0]],
+            transitions=[Transition("a", 0, 0, 1, "a")],
+        )
+    with pytest.raises(ValueError, match="unknown power roles"):
+        program(lambda t, x, p, m: [1.0], (1, 0, 0), powers=lambda t, x, p, m: [1.0], roles=["given"])
+
+
+def test_layout_is_a_mapping():
+    layout = Layout({"a": Slot("x", 0), "b": Slot("out", 0, (3,))})
+    assert list(layout) == ["a", "b"] and len(layout) == 2 and layout.names("out") == ("b",)
+    assert layout["b"].stop == 3 and layout.label("m", 1) == "m[1]"
