@@ -1,0 +1,27 @@
+"""Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
+
+from models.bodies import Body, ground, prescribed_body, rigid_body
+from models.contact import attach_contact, contact
+from models.contact_run import ContactRun, run_contact, run_scenario
+from models.gravity import attach_central_gravity, central_gravity
+from models.scenario import Scenario, read_scenario
+from models.trajectory import contact_trajectory
+from models.two_bodies import two_body_graph
+
+__all__ = [
+    "Body",
+    "ContactRun",
+    "Scenario",
+    "attach_central_gravity",
+    "attach_contact",
+    "central_gravity",
+    "contact",
+    "contact_trajectory",
+    "ground",
+    "prescribed_body",
+    "read_scenario",
+    "rigid_body",
+    "run_contact",
+    "run_scenario",
+    "two_body_graph",
+]

@@ -235,7 +235,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface) -> Element:
         symbols={
             "H_O1_C1": "H_{C_1}^{O_1}", "H_O2_C2": "H_{C_2}^{O_2}", "H_0_C2": "H_{C_2}^0",
             "M1": "M_1", "K1": "K_1", "T1": "T_1", "M2": "M_2", "K2": "K_2", "T2": "T_2",
-            "q1'": r"\dot q_1", "q2'": r"\dot q_2", "alpha'": r"\dot\alpha", "d'": r"\dot d",
+            "relative curvature": r"\Delta", "q1'": r"\dot q_1", "q2'": r"\dot q_2", "alpha'": r"\dot\alpha", "d'": r"\dot d",
         },
         units={"d'": "m/s", "alpha'": "rad/s"},
     )  # fmt: skip

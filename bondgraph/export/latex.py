@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from bondgraph.equations.system import Statement, System
-from bondgraph.export.symbols import text, value_latex
+from bondgraph.export.symbols import escaped, text, value_latex
+from bondgraph.ops import NEGATE
 
 
 def latex(system: System, *, powers: bool = False) -> str:
@@ -14,11 +15,12 @@ def latex(system: System, *, powers: bool = False) -> str:
     With `powers` the energies and powers that serve the ledger are printed too.
     """
     hidden = _of_switches(system) | (set() if powers else _ledger_only(system))
+    hidden |= {out for s in system.statements for out in s.outs if s.op is NEGATE and out == f"-{s.args[0]}"}
     lines: list[str] = []
     for element, statements in _grouped(system):
         shown = [s for s in statements if not set(s.outs) <= hidden]
         if shown:
-            lines.append(rf"\intertext{{\textbf{{{_escaped(element)}}}}}")
+            lines.append(rf"\intertext{{\textbf{{{escaped(element)}}}}}")
             lines += [line for s in shown for line in statement_lines(system, s)]
     lines += _switches(system)
     lines.append(r"\intertext{\textbf{states}}")
@@ -32,8 +34,8 @@ def latex(system: System, *, powers: bool = False) -> str:
 def document(system: System) -> str:
     """A complete LaTeX document with the equations of `system`."""
     return (
-        "\\documentclass{article}\n\\usepackage{amsmath}\n\\allowdisplaybreaks\n\\begin{document}\n"
-        f"\\section*{{{_escaped(system.name)}}}\n{latex(system)}\\end{{document}}\n"
+        "\\documentclass{article}\n\\usepackage{amsmath}\n\\usepackage[margin=2cm]{geometry}\n\\allowdisplaybreaks\n\\begin{document}\n"
+        f"\\section*{{{escaped(system.name)}}}\n{latex(system)}\\end{{document}}\n"
     )
 
 
@@ -57,8 +59,10 @@ def right_side(system: System, statement: Statement) -> str:
 
         def written(found: re.Match[str]) -> str:
             argument = arguments[int(found[1]) - 1]
-            raised = found.string[found.end() :].startswith("^") and "^" in argument
-            return rf"({argument})" if raised else argument
+            before, after = found.string[: found.start()], found.string[found.end() :]
+            raised = after.startswith("^") and ("^" in argument or argument.startswith("-"))
+            factor = argument.startswith("-") and before != "" and before[-1] not in "+-(,{["
+            return rf"({argument})" if raised or factor else argument
 
         return _signs(re.sub(r"#(\d+)", written, statement.op.latex))
     return rf"{text(statement.op.name)}({', '.join(arguments)})"
@@ -72,7 +76,7 @@ def _switches(system: System) -> list[str]:
         if event.internal:
             continue
         states = next(names for mode, (names, _) in system.modes.items() if mode == f"{event.automaton}.mode")
-        title = rf"\intertext{{\textbf{{{_escaped(event.automaton)}}}}}"
+        title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}}}"
         if title not in lines:
             lines.append(title)
         guard = right_side(system, producer[event.guard]) if event.guard in producer else value_latex(system, event.guard)
@@ -97,11 +101,11 @@ def _signs(formula: str) -> str:
 
 
 def _ledger_only(system: System) -> set[str]:
-    """Values that nothing but the energy ledger reads."""
-    read = {arg for s in system.statements for arg in s.args} | {s.rate for s in system.states}
+    """Energies and powers that nothing but the energy ledger reads."""
     ledger = {value for _, value in system.energies} | {p.value for p in system.powers}
     ledger |= {out for s in system.statements for out in s.outs if out.endswith((".power", " along the arrow"))}
-    return ledger - {name for name in read if name not in ledger}
+    read = {arg for s in system.statements if not ledger.issuperset(s.outs) for arg in s.args}
+    return ledger - read - {s.rate for s in system.states}
 
 
 def _grouped(system: System) -> list[tuple[str, list[Statement]]]:
@@ -109,7 +113,3 @@ def _grouped(system: System) -> list[tuple[str, list[Statement]]]:
     for statement in system.statements:
         groups.setdefault(statement.element, []).append(statement)
     return list(groups.items())
-
-
-def _escaped(words: str) -> str:
-    return words.replace("_", r"\_").replace("&", r"\&").replace("#", r"\#").replace("%", r"\%")

@@ -39,5 +39,15 @@ def _with_owner(symbol: str, value: Value) -> str:
 
 def text(words: str) -> str:
     """Plain words inside LaTeX mathematics."""
-    arrow = words.replace("->", r"}\to\text{")
-    return r"\text{" + arrow.replace("_", r"\_").replace("&", r"\&").replace("#", r"\#").replace("%", r"\%") + "}"
+    return r"\text{" + r"}\to\text{".join(escaped(piece) for piece in words.split("->")) + "}"
+
+
+_SPECIAL = str.maketrans({
+    "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    **{sign: "\\" + sign for sign in "_&#%${}"},
+})  # fmt: skip
+
+
+def escaped(words: str) -> str:
+    """Plain words with every sign that LaTeX would read as a command written out."""
+    return words.translate(_SPECIAL)

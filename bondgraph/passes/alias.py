@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from bondgraph.equations.system import Statement, System
-from bondgraph.ops import IDENTITY
+from bondgraph.ops import IDENTITY, NEGATE
 
 
 def remove_aliases(system: System) -> System:
@@ -36,22 +37,41 @@ def remove_aliases(system: System) -> System:
             if a != b:
                 keep, drop = (a, b) if rank(a) < rank(b) else (b, a)
                 parent[drop] = keep
-    statements = tuple(
-        Statement(tuple(map(find, s.outs)), s.op, tuple(map(find, s.args)), s.element)
-        for s in system.statements
-        if s.op is not IDENTITY
-    )
-    aliases = {name: find(name) for name in list(parent)}
-    aliases |= {name: find(target) for name, target in system.aliases.items()}
+    negatives = _negatives(system, find)
+
+    def final(name: str) -> str:
+        root = find(name)
+        return negatives.get(root, root)
+
+    statements: dict[tuple[str, ...], Statement] = {}
+    for s in system.statements:
+        if s.op is not IDENTITY:
+            outs = tuple(map(final, s.outs))
+            statements.setdefault(outs, Statement(outs, s.op, tuple(map(final, s.args)), s.element))
+    aliases = {name: final(name) for name in list(parent)}
+    aliases |= {name: final(target) for name, target in system.aliases.items()}
+    values = {name: value for name, value in system.values.items() if name not in parent and name not in negatives}
+    values |= {new: replace(system.values[old], name=new) for old, new in negatives.items()}
     return replace(
         system,
-        statements=statements,
-        values={name: value for name, value in system.values.items() if name not in parent},
-        states=tuple(replace(s, rate=find(s.rate)) for s in system.states),
+        statements=tuple(statements.values()),
+        values=values,
+        states=tuple(replace(s, rate=final(s.rate)) for s in system.states),
         events=tuple(
-            replace(e, guard=find(e.guard), resets=tuple((find(s), find(v)) for s, v in e.resets)) for e in system.events
+            replace(e, guard=final(e.guard), resets=tuple((final(s), final(v)) for s, v in e.resets)) for e in system.events
         ),
-        energies=tuple((path, find(value)) for path, value in system.energies),
-        powers=tuple(replace(p, value=find(p.value)) for p in system.powers),
+        energies=tuple((path, final(value)) for path, value in system.energies),
+        powers=tuple(replace(p, value=final(p.value)) for p in system.powers),
         aliases=aliases,
     )
+
+
+def _negatives(system: System, find: Callable[[str], str]) -> dict[str, str]:
+    """Minus a bond's variable, by the name that is left of that variable, so that equal ones become one."""
+    return {
+        root: f"-{find(s.args[0])}"
+        for s in system.statements
+        if s.op is NEGATE and s.outs[0].startswith("-")
+        for root in (find(s.outs[0]),)
+        if root.startswith("-")
+    }

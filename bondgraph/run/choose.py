@@ -38,7 +38,7 @@ def choose(bound: Bound, settings: Settings) -> Choice:
     Raises
     ------
     RunError
-        E307, where what was asked for is not installed.
+        E307, where what was asked for is not installed; E304 for sparse algebra without a Jacobian.
     """
     method, solver = settings.method, settings.solver
     if solver == "auto":
@@ -60,6 +60,10 @@ def choose(bound: Bound, settings: Settings) -> Choice:
     if solver == "sundials" and (reason := sundials_reason()):
         cures = ("pip install scikit-sundae", 'solver="scipy"', 'method="dop853"')
         raise RunError(Problem("E307", "SUNDIALS cannot be used here", (reason,), cures=cures))
+    if settings.linear == "sparse" and bound.program.jacobian is None:
+        raise RunError(
+            Problem("E304", "sparse algebra needs a Jacobian, and the program has none", cures=('linear="dense"',))
+        )
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"
     return Choice(solver, method, watch_stiffness=settings.method == "auto")

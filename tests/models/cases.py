@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import tempfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from models.scenario import Scenario, read_scenario
+from tests.models.independent import Simulator, rotation
 
 EGG = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.010425531914893621}
 EGG_MASS = 0.06
@@ -59,7 +61,7 @@ def solid(surface: dict[str, Any], mass: float) -> dict[str, Any]:
 
 def fixed(surface: dict[str, Any], p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
     """A body that does not move."""
-    return {"surface": surface, "motion": "fixed", "p0": list(p0), "quat0_wxyz": list(quat)}
+    return {"surface": surface, "motion": "fixed", "p0": list(p0), "quat0_wxyz": unit(quat)}
 
 
 def turning(surface: dict[str, Any], omega: Any, p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def free(
         **solid(surface, mass),
         "motion": "free",
         "p0": list(p0),
-        "quat0_wxyz": (np.asarray(quat, float) / np.linalg.norm(quat)).tolist(),
+        "quat0_wxyz": unit(quat),
         "v0_com_world": list(v),
         "omega0_world": list(omega),
     }
@@ -97,3 +99,21 @@ def rolling(k_n: float, c_n: float, k_t: float, r_t: float, k_w: float, r_w: flo
         "constrained": ["v_x", "v_y", "v_z", "omega_z"],
         "k_n": k_n, "c_n": c_n, "k_t": k_t, "r_t": r_t, "k_w": k_w, "r_w": r_w,
     }  # fmt: skip
+
+
+def unit(quaternion: Any) -> list[float]:
+    """A quaternion of length 1."""
+    return (np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)).tolist()
+
+
+def rolling_start(given: Scenario, load: float) -> Scenario:
+    """Body 2 moved along the contact normal until the spring carries `load` (N), with a velocity that does not slip."""
+    simulator = Simulator(given)
+    now = simulator.contact(simulator.start())
+    normal, two = -now.frame[:, 2], given.body2
+    p0 = np.array(two.p0) - (now.near.d + load / given.contact.k_n) * normal
+    place = np.array(given.body1.p0) + rotation(np.array(given.body1.quat0_wxyz)) @ now.near.x1
+    below = np.cross(given.body1.omega0_world, place - np.array(given.body1.p0)) + np.array(given.body1.v0_com_world)
+    v0 = below - np.cross(two.omega0_world, place - p0)
+    body2 = dataclasses.replace(two, p0=tuple(map(float, p0)), v0_com_world=tuple(map(float, v0)))
+    return dataclasses.replace(given, body2=body2)

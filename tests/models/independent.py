@@ -205,12 +205,13 @@ class Contact:
 
 @dataclass(frozen=True)
 class Course:
-    """A run: sample times, states (k, 32) of `Simulator`, gap (k,), wrench on body 2 in C2 (k, 6), contact events."""
+    """A run: sample times, states (k, 32) of `Simulator`, gap (k,), wrench on body 2 in C2 (k, 6), C2 (k, 3, 3), events."""
 
     t: np.ndarray
     y: np.ndarray
     gap: np.ndarray
     wrench: np.ndarray
+    frame: np.ndarray
     events: tuple[tuple[float, str], ...]
 
     def body(self, index: int) -> dict[str, np.ndarray]:
@@ -324,13 +325,13 @@ class Simulator:
                 dy[o + 10 : o + 13] = 0.0
         return dy
 
-    def run(self, times: np.ndarray, rtol: float = 1e-11, max_step: float = 5e-3) -> Course:
+    def run(self, times: np.ndarray, rtol: float = 1e-10, max_step: float = 5e-3) -> Course:
         """Integrate over the sample times, with events located on the integrator's own steps."""
         y, t = self.start(), float(times[0])
         if self.touching:
             y[31] = -self.near.d
         scale = np.concatenate([np.tile([0.01] * 3 + [1.0] * 4 + [0.1] * 3 + [10.0] * 3, 2), np.full(6, 1e-4)])
-        rows, gaps, wrenches, events = [y], [self.near.d], [self.contact(y).wrench], []
+        rows, seen, events = [y], [self.contact(y)], []
         solver = self._solver(t, y, times, rtol, scale, max_step)
         levels = self._guards(y)
         guarded = [1e-300 if level >= 0.0 else 0.0 for level in levels]
@@ -349,9 +350,7 @@ class Simulator:
             while len(rows) < len(times) and times[len(rows)] <= stop:
                 row = inside(times[len(rows)])
                 rows.append(row)
-                seen = self.contact(row)
-                gaps.append(seen.near.d)
-                wrenches.append(seen.wrench)
+                seen.append(self.contact(row))
             if fired:
                 after = self._switch(which, after, stop, events)
                 solver = self._solver(stop, after, times, rtol, scale, max_step, min(solver.step_size, end - begin))
@@ -361,7 +360,8 @@ class Simulator:
             else:
                 guarded = [0.0 if level < 0.0 else g for level, g in zip(now, guarded, strict=True)]
             levels = now
-        return Course(np.asarray(times), np.array(rows), np.array(gaps), np.array(wrenches), tuple(events))
+        gaps, wrenches, frames = (np.array(v) for v in zip(*((s.near.d, s.wrench, s.frame) for s in seen), strict=True))
+        return Course(np.asarray(times), np.array(rows), gaps, wrenches, frames, tuple(events))
 
     def _solver(self, t: float, y: np.ndarray, times: Any, rtol: float, scale: Any, longest: float, first: Any = None) -> Any:
         end = float(times[-1]) * (1.0 + 1e-12)

@@ -148,6 +148,11 @@ def test_solvers_that_cannot_run(monkeypatch):
     assert result.statistics.solver == "scipy"
 
 
+def test_sparse_algebra_needs_a_jacobian():
+    with pytest.raises(RunError, match="E304"):
+        simulate(oscillator(with_jacobian=False), [1.0, 0.0], [1.0, 0.0], [], 1.0, linear="sparse")
+
+
 def test_statistics():
     result = simulate(oscillator(), [1.0, 0.0], [1e4, 0.0], [], 1.0)
     statistics = result.statistics
