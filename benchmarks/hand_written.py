@@ -93,7 +93,8 @@ def packed(name: str, compiled: Compiled) -> np.ndarray:
 def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: int = 200) -> float:
     """Largest difference of the two right-hand sides at random states in all modes and charts.
 
-    Relative to the largest component of the quantity (momentum, quaternion, spring ...) that it is part of.
+    Relative to the largest component of the quantity (momentum, quaternion, spring ...) that it is part of, or to that
+    quantity's root mean square over the states, where it passes through zero.
     """
     rates, layout = compiled.program.rates, compiled.program.layout
     x = random_states(name, rates.n_out, samples)
@@ -108,7 +109,8 @@ def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: i
         for start, stop in groups:
             size = np.max(np.abs(reference[:, start:stop]), axis=1)
             error = np.max(np.abs(found[:, start:stop] - reference[:, start:stop]), axis=1)
-            worst = max(worst, float(np.max(error / np.maximum(size, 1e-300))))
+            usual = float(np.sqrt(np.mean(size * size)))
+            worst = max(worst, float(np.max(error / np.maximum(size, max(usual, 1e-300)))))
     return worst
 
 

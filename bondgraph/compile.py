@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from bondgraph.run.result import Result
 
 
+Numbers = Sequence[Any] | np.ndarray
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A model ready to run: equations, machine code (or its NumPy reference) and the names of everything."""
@@ -150,7 +153,7 @@ def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> 
 # --- tracing ---------------------------------------------------------------------------------------------------------
 
 
-def _environment(system: System, t: Any, x: Sequence[Any], p: Sequence[Any], m: Sequence[Any]) -> dict[str, Any]:
+def _environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> dict[str, Any]:
     """Values that are given from outside, by name, cut out of the flat blocks."""
     env: dict[str, Any] = {"time": t}
     for block, items in ((x, [(s.name, np.shape(s.initial)) for s in system.states]),

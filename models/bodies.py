@@ -13,6 +13,7 @@ import numpy as np
 
 from bondgraph import J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.domains import SCREW
+from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.graph.elements import Element, Port
 from bondgraph.graph.laws import Parameter, Storage
 from bondgraph.ops import IDENTITY, zeros
@@ -24,6 +25,9 @@ from screws.surfaces import Surface
 
 IDENTITY_QUATERNION = (1.0, 0.0, 0.0, 0.0)
 
+UNIT_TOLERANCE = 1e-3
+"""A quaternion whose norm is off by less is normalised; by more, it is refused."""
+
 
 class Body(Graph):
     """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch)."""
@@ -33,10 +37,32 @@ class Body(Graph):
         self.surface = surface
 
 
-def start_pose(position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:
-    """Flat pose state (7,) from position p_0_b (m) and quaternion (w, x, y, z), normalised."""
-    unit = np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)
-    return np.concatenate([unit, np.asarray(position, dtype=float)])
+def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:
+    """Flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
+
+    Raises
+    ------
+    ModelError
+        E421 for what is not 3 or 4 finite numbers, E422 for a quaternion whose norm is off by more than `UNIT_TOLERANCE`.
+    """
+    q = _numbers(name, "quaternion", quaternion, 4)
+    norm = float(np.linalg.norm(q))
+    if abs(norm - 1.0) > UNIT_TOLERANCE:
+        title = f'the quaternion of "{name}" has the norm {norm:.6g}, which is far from 1'
+        cure = "a unit quaternion, real part first: (w, x, y, z)"
+        raise ModelError(name, [Problem("E422", title, places=(caller_place(),), cures=(cure,))])
+    return np.concatenate([q / norm, _numbers(name, "position", position, 3)])
+
+
+def _numbers(name: str, what: str, given: Any, size: int) -> np.ndarray:
+    try:
+        values = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        values = np.zeros(0)
+    if values.shape != (size,) or not np.all(np.isfinite(values)):
+        title = f'{what} of "{name}" is {given!r}'
+        raise ModelError(name, [Problem("E421", title, (f"it needs {size} finite numbers",), (caller_place(),))])
+    return values
 
 
 def gyroscopic(momentum: Any) -> Any:
@@ -98,19 +124,24 @@ def rigid_body(
     ------
     screws.GeometryError
         For a mass or an inertia that no body has.
+    ModelError
+        E421 for vectors that are not finite numbers of the right count, E422 for a quaternion far from unit.
 
     Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
     """
     moment = np.asarray(inertia, dtype=float)
     moment = np.diag(moment) if moment.ndim == 1 else moment
     check_inertia(mass, moment)
-    centre = np.asarray(centre_of_mass, dtype=float)
+    centre = _numbers(name, "centre_of_mass", centre_of_mass, 3)
+    spin = _numbers(name, "angular_velocity", angular_velocity, 3)
+    speed = _numbers(name, "velocity", velocity, 3)
+    weight = _numbers(name, "gravity", gravity, 3)
     M_b = np.asarray(spatial_inertia(mass, moment, centre), dtype=float)
     diagonal = np.count_nonzero(M_b - np.diag(np.diagonal(M_b))) == 0
-    pose = start_pose(position, quaternion)
+    pose = start_pose(name, position, quaternion)
     R = np.asarray(rotation_of(np.asarray(pose_from_state(pose), dtype=float)), dtype=float)
-    omega = R.T @ np.asarray(angular_velocity, dtype=float)
-    twist = np.concatenate([omega, R.T @ np.asarray(velocity, dtype=float) - np.cross(omega, centre)])
+    omega = R.T @ spin
+    twist = np.concatenate([omega, R.T @ speed - np.cross(omega, centre)])
 
     body = Body(name, surface)
     one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{_tex(name)},0}}"})
@@ -125,21 +156,21 @@ def rigid_body(
     )
     body.connect(one, inertia_element)
     body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
-    body.connect(one, _pose_storage(pose, mass, centre, gravity, rf"H_{{{_tex(name)}}}^0"))
+    body.connect(one, _pose_storage(pose, mass, centre, weight, rf"H_{{{_tex(name)}}}^0"))
     body.connect(one, to_world)
     body.connect(to_world, world)
     return _finish(body, world, "pose.H", "body twist.flow")
 
 
 def _pose_storage(
-    pose: np.ndarray, mass: float, centre: np.ndarray, gravity: Sequence[float], symbol: str
+    pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str
 ) -> Element:
     """C whose state is the pose itself: it integrates the body twist on SE(3) and holds the energy of the weight."""
     law = Storage("H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
     parameters = {
         "mass": Parameter(mass, "kg"),
         "centre of mass": Parameter(centre, "m"),
-        "gravity": Parameter(np.asarray(gravity, dtype=float), "m/s^2"),
+        "gravity": Parameter(gravity, "m/s^2"),
     }
     return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters)
 
@@ -170,7 +201,7 @@ def ground(
         Block(
             "pose",
             [("H", IDENTITY, ["fixed"]), ("twist", zeros((6,)), [])],
-            parameters={"fixed": Parameter(start_pose(position, quaternion), "1, m")},
+            parameters={"fixed": Parameter(start_pose(name, position, quaternion), "1, m")},
             symbols={"H": rf"H_{{{_tex(name)}}}^0"},
         )
     )
@@ -180,7 +211,7 @@ def ground(
 def prescribed_body(
     name: str,
     *,
-    twist: Sequence[float] | Callable[[Any], Any],
+    twist: Sequence[float] | np.ndarray | Callable[[Any], Any],
     surface: Surface | None = None,
     position: Sequence[float] = (0.0, 0.0, 0.0),
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
@@ -195,7 +226,7 @@ def prescribed_body(
     if callable(twist):
         drive = Sf("drive", twist, signals=["time"], dimension=6, domain=SCREW, frame="0")
     else:
-        drive = Sf("drive", np.asarray(twist, dtype=float), domain=SCREW, frame="0")
+        drive = Sf("drive", _numbers(name, "twist", twist, 6), domain=SCREW, frame="0")
     body.connect(drive, world)
     to_body = Op("Ad", lambda pose, T: Ad(inverse(pose_from_state(pose))) @ T, r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
     body.add(
@@ -203,7 +234,7 @@ def prescribed_body(
             "pose",
             [("twist", to_body, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
             inputs={"T": "world twist.flow"},
-            states={"H": StateSpec(start_pose(position, quaternion), 1.0, "1, m", rf"H_{{{_tex(name)}}}^0")},
+            states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{_tex(name)}}}^0")},
             rates={"H": "rate"},
         )
     )

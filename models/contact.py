@@ -252,8 +252,16 @@ def _geometry_op(surface: Surface, index: int) -> Op:
     return Op(f"Gauss {surface.name}", formula, rf"\mathrm{{Gauss}}_{{{index}}}(#1)")
 
 
+_UNUSED = np.zeros(0)
+
+
+def _geometry(M: Any = _UNUSED, K: Any = _UNUSED, T: Any = _UNUSED) -> Geometry:
+    """What the contact kinematics read of a surface's geometry; they do not read the frame."""
+    return Geometry(_UNUSED, M, K, T)
+
+
 def _rates(M1: Any, K1: Any, T1: Any, M2: Any, K2: Any, T2: Any, alpha: Any, d: Any, T: Any) -> tuple[Any, ...]:
-    return contact_rates(Geometry(None, M1, K1, T1), Geometry(None, M2, K2, T2), alpha, d, T)
+    return contact_rates(_geometry(M1, K1, T1), _geometry(M2, K2, T2), alpha, d, T)
 
 
 RATES = Op(
@@ -276,7 +284,7 @@ RATES = Op(
 
 def _relative_curvature(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
     """det(K2 B + A), 1/m^2: positive as long as the nearest points are unique."""
-    s11, s12, s21, s22 = relative_curvature(Geometry(None, None, K1, None), Geometry(None, None, K2, None), alpha, d)[2]
+    s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
     return s11 * s22 - s12 * s21
 
 

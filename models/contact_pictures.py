@@ -1,26 +1,68 @@
-"""Pictures of a contact run: poster, stills, movie, plots and an interactive page."""
+"""Pictures of a contact run: poster, movie, plots and an interactive page."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+
 from models.contact_run import ContactRun
-from models.pictures.motion import ContactMotion, Event
+from models.pictures import ContactMotion, Event, Scene, movie, page, plots, rendering
 
 
-def contact_motion(run: ContactRun, title: str = "") -> ContactMotion:
+def write_pictures(run: ContactRun, folder: Path) -> str:
+    """Write page.html, plots.png, poster.png and movie.mp4; returns one line that says what is missing and why, or ""."""
+    motion = contact_motion(run)
+    page(motion, folder / "page.html")
+    if find_spec("matplotlib") is not None:
+        plots(motion, folder / "plots.png")
+    works, reason = rendering()
+    if not works:
+        return f"no pictures of the scene: {reason}"
+    with Scene(motion) as scene:
+        scene.poster(folder / "poster.png")
+    movie(motion, folder / "movie.mp4")
+    return ""
+
+
+def contact_motion(run: ContactRun) -> ContactMotion:
     """The neutral record that the pictures are made from."""
     arrays = run.trajectory
-    names = ("t", "p1", "q1_wxyz", "p2", "q2_wxyz", "cp1_O1", "cp2_O2", "frame1", "frame2", "gap", "fn",
-             "force_on_2_world", "uv1", "uv2", "alpha", "residual")  # fmt: skip
-    energies = {name: run.result.ledger.elements[name] for name in run.result.program.energy_names}
     return ContactMotion(
         name=run.name,
-        title=title or f"{run.bodies[1]} on {run.bodies[0]}",
+        title=run.name[:1].upper() + run.name[1:],
         surface1=run.surfaces[0],
         surface2=run.surfaces[1],
-        energies=energies,
+        t=arrays["t"],
+        p1=arrays["p1"],
+        q1_wxyz=arrays["q1_wxyz"],
+        p2=arrays["p2"],
+        q2_wxyz=arrays["q2_wxyz"],
+        cp1_O1=arrays["cp1_O1"],
+        cp2_O2=arrays["cp2_O2"],
+        frame1=arrays["frame1"],
+        frame2=arrays["frame2"],
+        gap=arrays["gap"],
+        fn=arrays["fn"],
+        force_on_2_world=arrays["force_on_2_world"],
+        uv1=arrays["uv1"],
+        uv2=arrays["uv2"],
+        alpha=arrays["alpha"],
+        energies=_energies(run),
+        residual=arrays["residual"],
         events=tuple(Event(e.time, e.kind, e.internal) for e in run.result.events),
         names=run.bodies,
-        **{name: arrays[name] for name in names},
     )
+
+
+def _energies(run: ContactRun) -> dict[str, np.ndarray]:
+    """Energies by kind, J: kinetic, potential, and that of the contact's springs; kinds that stay zero are left out."""
+    kinds = {"kinetic": np.zeros(len(run.result.t)), "potential": np.zeros(len(run.result.t))}
+    for name in run.result.program.energy_names:
+        if name.startswith(f"{run.contact}."):
+            kind = "contact"
+        else:
+            kind = "kinetic" if name.endswith(".inertia") else "potential"
+        kinds[kind] = kinds.get(kind, 0.0) + run.result.ledger.elements[name]
+    return {kind: values for kind, values in kinds.items() if np.any(values != 0.0)}

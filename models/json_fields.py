@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from bondgraph.errors import Place, Problem
@@ -78,6 +78,7 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
 
     try:
         value = json.loads(text, object_pairs_hook=pairs)
+        document.lines = key_lines(text)
     except json.JSONDecodeError as error:
         problem = Problem(
             "E402",
@@ -94,7 +95,6 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         document.report("E402", "", f"it holds {kind(value)} where an object {{...}} is needed")
         return None
-    document.lines = key_lines(text)
     for name in repeated:
         path = next((known for known in document.lines if known.rpartition(".")[2] == name), name)
         document.report("E404", path, "the key stands twice in one object", "keep one of them")
@@ -153,7 +153,13 @@ class Fields:
         return value
 
     def number(
-        self, key: str, unit: str = "", default: float | None = None, *, above: float | None = None, least: float | None = None
+        self,
+        key: str,
+        unit: str = "",
+        default: float | None = None,
+        *,
+        above: float | None = None,
+        least: float | None = None,
     ) -> float:
         """A finite number, required unless it has a default; nan where it is missing or wrong."""
         wanted = f"a number ({unit})" if unit else "a number"
@@ -167,7 +173,9 @@ class Fields:
             self.report("E407", key, f"{number:g} where {least:g} or more is needed")
         return number
 
-    def vector(self, key: str, size: int, unit: str = "", default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+    def vector(
+        self, key: str, size: int, unit: str = "", default: tuple[float, ...] | None = None
+    ) -> tuple[float, ...]:
         """A list of finite numbers, required unless it has a default; nan where it is missing or wrong."""
         wanted = f"a list of {size} numbers" + (f" ({unit})" if unit else "")
         value = self._value(key, wanted, lambda v: isinstance(v, list), default is None)
@@ -219,7 +227,9 @@ class Fields:
                 continue
             missing = [known for known in self.known if known not in self.values]
             near = _near(key, missing) or _near(key, [*self.known, *comments])
-            cure = f'did you mean "{near}"?' if near else f"known here: {', '.join(self.known)}; a comment begins with _"
+            cure = (
+                f'did you mean "{near}"?' if near else f"known here: {', '.join(self.known)}; a comment begins with _"
+            )
             self.report("E404", key, "unknown key", cure)
 
     def _option(self, path: str, word: str, options: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Scenario files: JSON text of two bodies and their contact in, a checked frozen `Scenario` out, or all problems at once.
+"""Scenario files: JSON text of two bodies and their contact in; a checked `Scenario`, or all problems at once, out.
 
 What a body must say depends on its `motion`:
 
@@ -33,8 +33,8 @@ SURFACES = ("egg", "sphere", "ellipsoid", "plane")
 """Types of surface."""
 
 COMMENTS = frozenset(
-    "name description units note notes R0 twist0_world_WW contact_seed initial_contact_coordinates "
-    "initial_construction conventions mode paper_name".split()
+    ("name", "description", "units", "note", "notes", "R0", "twist0_world_WW", "contact_seed", "mode", "paper_name")
+    + ("initial_contact_coordinates", "initial_construction", "conventions")
 )
 """Keys that are only read by people."""
 
@@ -71,7 +71,7 @@ class BodySpec:
 
 @dataclass(frozen=True)
 class ContactSpec:
-    """The contact law: constrained components of T_{O2}^{C2,O1}, stiffnesses and dampings (SI units; 0 where not given)."""
+    """The contact law: constrained components of T_{O2}^{C2,O1}, stiffnesses and dampings (SI; 0 where not given)."""
 
     constrained: tuple[str, ...]
     k_n: float
@@ -170,7 +170,9 @@ def _check_together(scenario: Scenario, fields: Fields) -> None:
     one, two = scenario.body1, scenario.body2
     motions = (one.motion, two.motion)
     if "" not in motions and "free" not in motions:
-        fields.report("E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"')
+        fields.report(
+            "E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"'
+        )
     if one.surface_type == two.surface_type == "plane":
         what = "both bodies are planes: flat on flat has no contact point"
         fields.report("E412", "body2.surface.type", what, "curve one of them: a sphere or an ellipsoid")
@@ -228,7 +230,7 @@ def _check_inertia(inertia: tuple[float, ...], fields: Fields) -> None:
     small, middle, large = sorted(inertia)
     # Rounding in the file must not refuse a flat disc, whose moments meet the limit exactly.
     if large > (small + middle) * (1.0 + 1e-9):
-        what = f"{large:g} is more than {small:g} + {middle:g}: no mass distribution has these moments (triangle inequality)"
+        what = f"{large:g} is more than {small:g} + {middle:g}: no body has these moments (triangle inequality)"
         fields.report("E410", "inertia", what, "moments are about the centre of mass, in object axes")
 
 

@@ -22,7 +22,7 @@ def spatial_inertia(
     mass
         kg.
     rotational
-        Rotational inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) for principal axes.
+        Rotational inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre
         Centre of mass (3,), m.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screws.scalars import Scalar, array, atan2, cos, less, sin, sqrt, where
+from screws.scalars import Scalar, array, atan2, less, sin, sqrt, where
 
 # Below this square of an angle the coefficients come from their series; both branches hold full precision there.
 _SMALL = 0.5

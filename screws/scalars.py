@@ -48,7 +48,7 @@ def _apply(name: str, *arguments: Scalar) -> Scalar:
     if any(isinstance(a, np.ndarray) and a.dtype == object for a in arguments):
         broadcast = np.broadcast(*[np.asarray(a) for a in arguments])
         out = np.empty(broadcast.shape, dtype=object)
-        out.flat = [_apply(name, *scalars) for scalars in broadcast]
+        out.flat = [_apply(name, *scalars) for scalars in broadcast]  # type: ignore[misc, assignment]
         return out
     for argument in arguments:
         foreign = getattr(argument, "__scalar_function__", None)
@@ -160,7 +160,7 @@ def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
     if any(isinstance(a, np.ndarray) and a.dtype == object for a in branches):
         broadcast = np.broadcast(*[np.asarray(a) for a in branches])
         out = np.empty(broadcast.shape, dtype=object)
-        out.flat = [where(*scalars) for scalars in broadcast]
+        out.flat = [where(*scalars) for scalars in broadcast]  # type: ignore[misc, assignment]
         return out
     for branch in branches:
         foreign = getattr(branch, "__scalar_function__", None)
@@ -168,7 +168,7 @@ def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
             return foreign("where", branches)
     if any(_is_symbolic(b) for b in branches):
         return sys.modules["sympy"].Piecewise((if_true, condition), (if_false, True))
-    return np.where(condition, if_true, if_false)[()]
+    return np.where(condition, if_true, if_false)[()]  # type: ignore[call-overload]
 
 
 def array(entries: Any) -> np.ndarray:

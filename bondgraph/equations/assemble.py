@@ -36,6 +36,7 @@ from bondgraph.ops import (
     NEGATE,
     POWER,
     Op,
+    as_op,
     combine,
     gate,
 )
@@ -335,11 +336,11 @@ def _events(draft: _Draft) -> tuple[Event, ...]:
         for index, transition in enumerate(automaton.transitions):
             prefix = f"{automaton.name}:{index}"
             guard = draft.declare(f"{prefix} guard", (), "")
-            draft.state(automaton.name, transition.guard, guard, *transition.signals)
+            draft.state(automaton.name, as_op(transition.guard, "guard"), guard, *transition.signals)
             resets = []
             for state, op, args in transition.resets:
                 value = draft.declare(f"{prefix} {state}", None, "")
-                draft.state(automaton.name, op, value, *args)
+                draft.state(automaton.name, as_op(op, "reset"), value, *args)
                 resets.append((state, value))
             events.append(
                 Event(

@@ -61,7 +61,7 @@ def right_side(system: System, statement: Statement) -> str:
             argument = arguments[int(found[1]) - 1]
             before, after = found.string[: found.start()], found.string[found.end() :]
             raised = after.startswith("^") and ("^" in argument or argument.startswith("-"))
-            factor = argument.startswith("-") and before != "" and before[-1] not in "+-(,{["
+            factor = argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
             return rf"({argument})" if raised or factor else argument
 
         return _signs(re.sub(r"#(\d+)", written, statement.op.latex))

@@ -8,6 +8,7 @@ import numpy as np
 
 from bondgraph.render.routes import Route
 from bondgraph.render.sketch import LABEL_SIZE, Node, Sketch, text_width
+from bondgraph.render.spacing import BESIDE
 
 HEIGHT = LABEL_SIZE + 2.0
 Rectangle = tuple[float, float, float, float]
@@ -18,7 +19,8 @@ def captions(
     sketch: Sketch, where: np.ndarray, lines: Sequence[Route], frames: Sequence[Rectangle] = ()
 ) -> dict[int, tuple[float, float]]:
     """Node -> centre (x, y) of its name; beneath it unless something is in the way. `frames` are those of the boxes."""
-    points = np.concatenate([line.at(np.linspace(0, 1, 41)) for line in lines] or [np.zeros((0, 2))])
+    bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond], 41)
+    signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond], 41)
     blocked = [_body(node, where[i]) for i, node in enumerate(sketch.nodes)]
     blocked += [title_place(box.title, frame, lines) for box, frame in zip(sketch.boxes, frames, strict=True)]
     home = {box.path: frame for box, frame in zip(sketch.boxes, frames, strict=True)}
@@ -30,7 +32,7 @@ def captions(
         for choice, (x, y) in enumerate(_places(node, where[i])):
             rectangle = (x - node.below / 2, y - HEIGHT / 2, x + node.below / 2, y + HEIGHT / 2)
             price = 0.5 * choice + 6.0 * sum(_overlap(rectangle, other) for other in blocked)
-            price += 1.5 * _inside(points, rectangle, 2.5)
+            price += 1.5 * _inside(bonds, rectangle, 2.5) + 0.5 * _inside(signals, rectangle, 1.0)
             if node.group in home and not _within(rectangle, home[node.group]):
                 price += 5.0
             if price < best_price - 1e-9:
@@ -38,6 +40,11 @@ def captions(
         found[i] = best
         blocked.append(chosen)
     return found
+
+
+def _along(lines: Sequence[Route], count: int) -> np.ndarray:
+    """Points (k, 2) on all lines."""
+    return np.concatenate([line.at(np.linspace(0, 1, count)) for line in lines] or [np.zeros((0, 2))])
 
 
 def _body(node: Node, centre: np.ndarray) -> Rectangle:
@@ -54,7 +61,7 @@ def _places(node: Node, centre: np.ndarray) -> list[tuple[float, float]]:
     x, y = float(centre[0]), float(centre[1])
     half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0
     up = down + 1.0
-    side, beside = half + 13.0, node.half_width + half + 6.0
+    side, beside = half + BESIDE, node.half_width + half + 6.0
     return [
         (x, y + down), (x + side, y + down), (x - side, y + down), (x + side, y - up), (x - side, y - up),
         (x, y - up), (x + beside, y), (x - beside, y), (x + side, y + down + 9), (x - side, y + down + 9),
@@ -82,7 +89,7 @@ def title_place(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rectang
     """Room of a box's title: at the top left, or at the top right or middle where a line passes on the left."""
     left, top, right, _ = frame
     width = text_width(title, LABEL_SIZE) + 12.0
-    points = np.concatenate([line.at(np.linspace(0, 1, 61)) for line in lines] or [np.zeros((0, 2))])
+    points = _along(lines, 61)
     starts = (left + 4.0, right - width - 4.0, (left + right - width) / 2)
     rooms = [(start, top + 3.0, start + width, top + 21.0) for start in starts]
     return min(rooms, key=lambda room: _inside(points, room, 2.0))

@@ -61,7 +61,7 @@ def prices(sketch: Sketch) -> Prices:
         tails,
         heads,
         np.where(bond, 1.0, 0.35),
-        np.where(bond, 1.1, 0.15),
+        np.where(bond, 1.8, 0.15),
         np.where(bond, 2.2, 0.8),
         np.where(bond, 4.0, 1.6),
         np.where(bond, 0.03, 0.06),

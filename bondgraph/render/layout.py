@@ -30,7 +30,7 @@ def automatic(sketch: Sketch) -> np.ndarray:
     boxes = nesting(sketch)
     cells = first_cells(sketch, 1.5 * flat)
     # The search costs about 1 ms per node and sweep; beyond some 150 nodes no picture is legible anyway.
-    sweeps = 18 if count <= 30 else 12 if count <= 60 else 6 if count <= 150 else 0
+    sweeps = 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
     return centres(sketch, improve(cells, prices(sketch), boxes, sweeps))
 
 

@@ -20,23 +20,22 @@ def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int) -> np
     """Better cells for the same graph; equal input gives equal output. Small graphs are tried repeatedly."""
     if len(cells) < 2 or sweeps < 1:
         return cells
-    tries = [_anneal(cells, price, boxes, sweeps, seed) for seed in range(max(1, min(3, 40 // len(cells))))]
-    return min(tries, key=lambda found: round(total_cost(found, price, boxes), 9))
+
+    def cost(found: np.ndarray) -> float:
+        return round(total_cost(found, price, boxes), 9)
+
+    tries = [_anneal(cells, price, boxes, sweeps, seed) for seed in range(3 if len(cells) <= 16 else 2 if len(cells) <= 26 else 1)]
+    return min((_finish(start, price, boxes) for start in sorted(tries, key=cost)[:2]), key=cost)
 
 
 def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, seed: int) -> np.ndarray:
+    """Single nodes moved at falling heat."""
     random = np.random.default_rng(seed)
     cells = cells.copy()
-    best, best_cost = cells.copy(), total_cost(cells, price, boxes)
     for heat in np.geomspace(2.0, 0.12, sweeps):
         for node in random.permutation(len(cells)):
             _move(int(node), cells, price, boxes, heat, random)
-        cost = total_cost(cells, price, boxes)
-        if cost < best_cost:
-            best, best_cost = cells.copy(), cost
-    starts = (best,) if np.array_equal(cells, best) else (cells, best)
-    finished = [_finish(start, price, boxes) for start in starts]
-    return min(finished, key=lambda found: round(total_cost(found, price, boxes), 9))
+    return cells
 
 
 def branches(price: Prices) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -169,7 +168,7 @@ def _move(
     near = [cells[node] + WINDOW]
     if len(others):
         near.append(np.round(cells[others].mean(axis=0)).astype(int) + WINDOW[np.abs(WINDOW).sum(axis=1) <= 2])
-    candidates = np.unique(np.concatenate(near), axis=0)
+    candidates = np.concatenate(near)
     candidates = candidates[_allowed(node, candidates, cells, boxes)]
     if len(candidates) == 0:
         return

@@ -10,8 +10,29 @@ from bondgraph.render.sketch import Box, Sketch
 
 BOND_LENGTH = 58.0
 """Shortest visible bond, px."""
+BESIDE = 13.0
+"""From a plumb bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0
 """Room between a box's edge and what is inside, px; and for its title at the top."""
+
+
+Sides = np.ndarray
+"""(n, 2): room in px that every node needs to the left and right of its centre, its name included."""
+
+
+def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
+    """Names stand beneath junctions, but beside a bond that leaves downwards: right of it, or left if that is freer."""
+    room = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
+    for i, node in enumerate(sketch.nodes):
+        if not node.below:
+            continue
+        ends = [(edge.tail, edge.head) for edge in sketch.edges if i in (edge.tail, edge.head)]
+        steps = [cells[b if a == i else a] - cells[i] for a, b in ends]
+        if any(x == 0 and y > 0 for x, y in steps):
+            right = any(x > 0 and y > 0 for x, y in steps)
+            left = any(x < 0 and y > 0 for x, y in steps)
+            room[i, 0 if right and not left else 1] = node.below + BESIDE
+    return room
 
 
 def centres(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
@@ -22,14 +43,12 @@ def centres(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
     spans = {
         box.path: (cells[list(box.members)].min(axis=0), cells[list(box.members)].max(axis=0)) for box in sketch.boxes
     }
+    room = sides(sketch, cells)
     needs: tuple[list[tuple[int, int, float]], list[tuple[int, int, float]]] = ([], [])
     for i in range(count):
         for j in range(count):
-            common = next(
-                (k for k, pair in enumerate(zip(chains[i], chains[j], strict=False)) if pair[0] != pair[1]), None
-            )
-            depth = min(len(chains[i]), len(chains[j])) if common is None else common
-            walls_i, walls_j = chains[i][depth:], chains[j][depth:]
+            shared = sum(a == b for a, b in zip(chains[i], chains[j], strict=False))
+            walls_i, walls_j = chains[i][shared:], chains[j][shared:]
             low_i, high_i = spans[walls_i[0]] if walls_i else (cells[i], cells[i])
             low_j, high_j = spans[walls_j[0]] if walls_j else (cells[j], cells[j])
             bonded = frozenset((i, j)) in joined
@@ -37,19 +56,19 @@ def centres(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
             level = bool(low_i[1] <= high_j[1] and low_j[1] <= high_i[1])
             plumb = bool(low_i[0] <= high_j[0] and low_j[0] <= high_i[0])
             if level and high_i[0] < low_j[0]:
-                needs[0].append((cells[i, 0], cells[j, 0], _across(sketch, i, j, bonded, walls)))
+                needs[0].append((cells[i, 0], cells[j, 0], _across(sketch, i, j, bonded, walls, room)))
             elif high_i[1] < low_j[1] and (plumb or (walls and not level)):
                 needs[1].append((cells[i, 1], cells[j, 1], _down(sketch, i, j, bonded, len(walls_i), len(walls_j))))
     return np.stack([_columns(cells[:, 0], needs[0], 62.0), _columns(cells[:, 1], needs[1], 64.0)], axis=1)
 
 
-def _across(sketch: Sketch, i: int, j: int, bonded: bool, walls: int) -> float:
+def _across(sketch: Sketch, i: int, j: int, bonded: bool, walls: int, room: Sides) -> float:
     a, b = sketch.nodes[i], sketch.nodes[j]
     bodies = (
         a.half_width + b.half_width + max(BOND_LENGTH if bonded else 26.0, PAD * walls + (34.0 if bonded else 18.0))
     )
-    names = max(a.half_width, a.below / 2) + max(b.half_width, b.below / 2) + PAD * walls + 12.0
-    return max(bodies, names)
+    beneath = not walls and min(a.below, b.below) == 0.0 and max(a.half_height, b.half_height) < 14.0
+    return bodies if beneath else max(bodies, room[i, 1] + room[j, 0] + PAD * walls + 10.0)
 
 
 def _down(sketch: Sketch, i: int, j: int, bonded: bool, walls_above: int, walls_below: int) -> float:
@@ -75,18 +94,18 @@ def _columns(cells: np.ndarray, needs: Sequence[tuple[int, int, float]], least: 
 def frame(sketch: Sketch, box: Box, where: np.ndarray) -> tuple[float, float, float, float]:
     """Left, top, right and bottom of a box in px."""
     depth = box.path.count(".")
-    sides = []
+    room = sides(sketch, where.round(1))
+    edges = []
     for i in box.members:
         node, walls = sketch.nodes[i], sketch.nodes[i].group.count(".") - depth + 1
-        half = max(node.half_width, node.below / 2)
-        sides.append(
+        edges.append(
             (
-                where[i, 0] - half - PAD * walls,
+                where[i, 0] - room[i, 0] - PAD * walls,
                 where[i, 1] - node.half_height - (PAD + TITLE) * walls + 6.0,
-                where[i, 0] + half + PAD * walls,
+                where[i, 0] + room[i, 1] + PAD * walls,
                 where[i, 1] + node.half_height + (17.0 if node.below else 0.0) + PAD * walls - 2.0,
             )
         )
-    left, top, right, bottom = np.array(sides).T
+    left, top, right, bottom = np.array(edges).T
     title = 7.0 * len(box.title) + 20.0
     return float(left.min()), float(top.min()), float(max(right.max(), left.min() + title)), float(bottom.max())

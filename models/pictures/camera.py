@@ -1,4 +1,4 @@
-"""Where to look from: bodies and contact normals in; a camera that sees the contact from the side, with everything in the frame, out."""
+"""Where to look from: contact normals and outlines in, a camera that sees the contact from the side out."""
 
 from __future__ import annotations
 

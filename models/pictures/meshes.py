@@ -33,7 +33,9 @@ def body_mesh(points: Array, surface: Any) -> Any:
     """Smooth mesh, normals outward, of a grid of surface points (n_u, n_v, 3)."""
     import pyvista as pv
 
-    mesh = pv.StructuredGrid(points[..., 0], points[..., 1], points[..., 2]).extract_surface(algorithm="dataset_surface")
+    mesh = pv.StructuredGrid(points[..., 0], points[..., 1], points[..., 2]).extract_surface(
+        algorithm="dataset_surface"
+    )
     size = float(np.ptp(points.reshape(-1, 3), axis=0).max())
     mesh = mesh.clean(tolerance=1e-9 * size, absolute=True).triangulate()
     mesh = mesh.compute_normals(cell_normals=False, split_vertices=False, consistent_normals=True)
@@ -43,7 +45,9 @@ def body_mesh(points: Array, surface: Any) -> Any:
     q, chart = surface.coordinates(here)
     outward = np.asarray(surface.geometry(q, chart).H, dtype=float)[:3, 2]
     if mesh.point_data["Normals"][mesh.find_closest_point(here)] @ outward < 0.0:
-        mesh = mesh.compute_normals(cell_normals=False, split_vertices=False, consistent_normals=True, flip_normals=True)
+        mesh = mesh.compute_normals(
+            cell_normals=False, split_vertices=False, consistent_normals=True, flip_normals=True
+        )
         mesh = mesh if mesh.point_data["Normals"][mesh.find_closest_point(here)] @ outward > 0.0 else mesh.flip_faces()
     return mesh
 
@@ -83,14 +87,15 @@ def triad(length: float, radius: float) -> Any:
     import pyvista as pv
 
     one = arrow(length, radius, 0.26 * length).extract_surface(algorithm="dataset_surface")
-    turns = (np.eye(3), [[0, 0, 1], [1, 0, 0], [0, 1, 0]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    turn = np.eye(3)
     parts = [pv.Sphere(radius=1.6 * radius, theta_resolution=18, phi_resolution=18)]
     colours = [(60, 66, 80)]
-    for turn, colour in zip(turns, AXES, strict=True):
+    for axis in AXES:
         H = np.eye(4)
         H[:3, :3] = turn
+        turn = np.roll(turn, 1, axis=0)
         parts.append(one.transform(H, inplace=False))
-        colours.append(rgb(colour))
+        colours.append(rgb(axis))
     for part, colour in zip(parts, colours, strict=True):
         part.point_data.clear()
         part.point_data["rgb"] = np.tile(np.array(colour, dtype=np.uint8), (part.n_points, 1))

@@ -1,4 +1,4 @@
-"""The neutral record that every picture is made from: poses, contact points, Gauss frames, forces and energies over time."""
+"""The neutral record that every picture is made from: poses, contacts, Gauss frames, forces, energies over time."""
 
 from __future__ import annotations
 
@@ -87,6 +87,11 @@ class ContactMotion:
         """Largest extent of the smaller body (m)."""
         return min(self.sizes)
 
+    @property
+    def largest_force(self) -> float:
+        """Largest contact force (N)."""
+        return float(np.linalg.norm(self.force_on_2_world, axis=1).max())
+
     def moving(self, body: int) -> bool:
         """Whether body 0 or 1 leaves its first pose."""
         pose = self.poses[body]
@@ -128,7 +133,7 @@ class ContactMotion:
             w = part.reshape((-1,) + (1,) * (values.ndim - 1))
             return (1.0 - w) * values[low] + w * values[high]
 
-        linear = "p1 p2 cp1_O1 cp2_O2 gap fn force_on_2_world uv1 uv2 alpha".split()
+        linear = ("p1", "p2", "cp1_O1", "cp2_O2", "gap", "fn", "force_on_2_world", "uv1", "uv2", "alpha")
         changed: dict[str, Any] = {name: between(getattr(self, name)) for name in linear}
         changed["q1_wxyz"], changed["q2_wxyz"] = (_slerp(q, low, high, part) for q in (self.q1_wxyz, self.q2_wxyz))
         changed["frame1"], changed["frame2"] = (_frames(f, low, high, part) for f in (self.frame1, self.frame2))
@@ -168,7 +173,9 @@ def from_archive(archive: Mapping[str, Any], surfaces: tuple[Any, Any], name: st
     extra : further attributes of `ContactMotion` (title, names, events, energies, residual, frame1, frame2).
     """
     wanted = {f.name for f in fields(ContactMotion)}
-    values = {key: np.asarray(archive[key], dtype=float) for key in archive if key in wanted and key not in extra}
+    values: dict[str, Any] = {
+        key: np.asarray(archive[key], dtype=float) for key in archive if key in wanted and key not in extra
+    }
     for body in (1, 2):
         if f"frame{body}" not in values and f"frame{body}" not in extra:
             pose = poses(values[f"p{body}"], values[f"q{body}_wxyz"])

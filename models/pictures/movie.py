@@ -1,4 +1,4 @@
-"""A contact motion as a movie: MP4 where imageio-ffmpeg can write one, else GIF. Short contacts are shown slower, and it says so."""
+"""A contact motion as a movie: MP4, or GIF without ffmpeg. Short contacts are shown slower, and it says so."""
 
 from __future__ import annotations
 
@@ -144,12 +144,21 @@ def _has_ffmpeg() -> bool:
     return True
 
 
-def _write_mp4(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None) -> None:
+def _write_mp4(
+    path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None
+) -> None:
     import imageio_ffmpeg
 
     options = ["-preset", "veryfast", "-crf", "19", "-movflags", "+faststart"]
     writer = imageio_ffmpeg.write_frames(
-        str(path), size, fps=fps, codec="libx264", pix_fmt_out="yuv420p", macro_block_size=2, quality=None, output_params=options
+        str(path),
+        size,
+        fps=fps,
+        codec="libx264",
+        pix_fmt_out="yuv420p",
+        macro_block_size=2,
+        quality=None,
+        output_params=options,
     )
     with closing(writer):
         writer.send(None)
@@ -159,7 +168,9 @@ def _write_mp4(path: Path, images: Iterator[Any], size: tuple[int, int], fps: in
                 report(count)
 
 
-def _write_gif(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None) -> None:
+def _write_gif(
+    path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None
+) -> None:
     from PIL import Image
 
     palette = None

@@ -37,8 +37,14 @@ def _beside(label: Label, size: tuple[float, float], distance: float, turn: floa
     return (x - 0.5 * size[0], y - 0.5 * size[1], x + 0.5 * size[0], y + 0.5 * size[1])
 
 
-def place(labels: Sequence[Label], boxes: Sequence[tuple[float, float]], avoid: NDArray[Any], taken: Sequence[Box], reach: float) -> list[Box]:
-    """Boxes for labels of given sizes, near their points, off each other, off `taken` boxes and off `avoid` points (k, 2)."""
+def place(
+    labels: Sequence[Label],
+    boxes: Sequence[tuple[float, float]],
+    avoid: NDArray[Any],
+    taken: Sequence[Box],
+    reach: float,
+) -> list[Box]:
+    """Boxes for labels of given sizes, near their points, off each other, `taken` boxes and `avoid` points (k, 2)."""
     placed: list[Box] = []
     for label, (width, height) in zip(labels, boxes, strict=True):
         best, best_cost = (0.0, 0.0, 0.0, 0.0), np.inf
@@ -57,8 +63,10 @@ def place(labels: Sequence[Label], boxes: Sequence[tuple[float, float]], avoid: 
     return placed
 
 
-def draw_labels(image: Any, labels: Sequence[Label], avoid: NDArray[Any], taken: Sequence[Box], scale: float, steady: bool = False) -> None:
-    """Draw labels such as C with index 1, with a white halo; steady: beside their points, for they must not hop in a movie."""
+def draw_labels(
+    image: Any, labels: Sequence[Label], avoid: NDArray[Any], taken: Sequence[Box], scale: float, steady: bool = False
+) -> None:
+    """Draw labels such as C with index 1, with a white halo; steady ones (for movies) never hop to a freer place."""
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)

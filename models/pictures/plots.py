@@ -1,4 +1,4 @@
-"""Plots of a contact motion over time: gap, normal force, contact coordinates, energy and the ledger's residual. Needs matplotlib."""
+"""Plots of a contact motion over time: gap, normal force, contact coordinates, energy, residual. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plots(motion: ContactMotion, path: str | os.PathLike[str], dpi: int = 160) -
     from matplotlib.figure import Figure
 
     panels = [_gap, _force, _coordinates, _energy] + ([_residual] if motion.residual is not None else [])
-    spans = [(float(motion.t[0]), float(motion.t[-1]))] + close_up(motion)
+    spans = [(float(motion.t[0]), float(motion.t[-1])), *close_up(motion)]
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(8.4 + 4.2 * (len(spans) - 1), 1.2 + 1.75 * len(panels)))
         FigureCanvasAgg(figure)
@@ -69,7 +69,9 @@ def plots(motion: ContactMotion, path: str | os.PathLike[str], dpi: int = 160) -
         figure.align_ylabels(axes[:, 0])
         top = 1.0 - 0.62 / figure.get_figheight()
         x = 0.95 / figure.get_figwidth()
-        figure.subplots_adjust(left=x, right=0.985 - 0.5 / figure.get_figwidth(), top=top, bottom=0.055, hspace=0.3, wspace=0.22)
+        figure.subplots_adjust(
+            left=x, right=0.985 - 0.5 / figure.get_figwidth(), top=top, bottom=0.055, hspace=0.3, wspace=0.22
+        )
         figure.text(x, 1.0 - 0.2 / figure.get_figheight(), motion.title, fontsize=13, fontweight="bold", va="top")
         figure.savefig(path, dpi=dpi)
 
@@ -86,7 +88,9 @@ def close_up(motion: ContactMotion) -> list[tuple[float, float]]:
     return [(max(start - 0.4 * width, float(motion.t[0])), min(end + 0.4 * width, float(motion.t[-1])))]
 
 
-def _panel(axes: Any, motion: ContactMotion, span: tuple[float, float], draw: Callable[..., str], legend: bool, unit: float) -> str:
+def _panel(
+    axes: Any, motion: ContactMotion, span: tuple[float, float], draw: Callable[..., str], legend: bool, unit: float
+) -> str:
     for start, end in motion.contact_intervals():
         axes.axvspan(start * unit, end * unit, color=SHADE, linewidth=0, zorder=0)
     for event in motion.events:
@@ -146,7 +150,11 @@ def _residual(axes: Any, motion: ContactMotion, unit: float) -> str:
 
 
 def strip(
-    motion: ContactMotion, size: tuple[int, int], quantity: str = "force", dpi: int = 100, span: tuple[float, float] | None = None
+    motion: ContactMotion,
+    size: tuple[int, int],
+    quantity: str = "force",
+    dpi: int = 100,
+    span: tuple[float, float] | None = None,
 ) -> tuple[NDArray[np.uint8], Callable[[float], float], tuple[float, float]]:
     """One slim plot for the foot of a picture.
 
@@ -166,7 +174,9 @@ def strip(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    draw = {"force": _force, "gap": _gap, "coordinates": _coordinates, "energy": _energy, "residual": _residual}[quantity]
+    draw = {"force": _force, "gap": _gap, "coordinates": _coordinates, "energy": _energy, "residual": _residual}[
+        quantity
+    ]
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
         canvas = FigureCanvasAgg(figure)

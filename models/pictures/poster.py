@@ -60,7 +60,9 @@ def compose(motion: ContactMotion, path: str | os.PathLike[str], t: float | None
     page.save(path)
 
 
-def _scene(motion: ContactMotion, t: float, size: tuple[int, int]) -> tuple[Any, Camera, ContactMotion, tuple[str, float]]:
+def _scene(
+    motion: ContactMotion, t: float, size: tuple[int, int]
+) -> tuple[Any, Camera, ContactMotion, tuple[str, float]]:
     with Stage(motion, size, background=(PAPER, PAPER), around=True) as stage:
         camera = fit(extent_at(stage, t), direction(motion, t), upward(motion), size, (130, 100, 250, 90))
         now = stage.show(t, camera)
@@ -98,7 +100,7 @@ def _close_up(motion: ContactMotion, t: float, side: int) -> tuple[Any, float]:
 
 
 def _magnifier(page: Any, small: tuple[float, float, float], large: tuple[float, float, float]) -> None:
-    """A circle (x, y, radius) round the contact and the two lines from it that touch the circle which shows it from near."""
+    """A circle (x, y, radius) round the contact, and the two lines to the circle that shows it larger."""
     from PIL import Image, ImageDraw
 
     # Drawn at twice the size and averaged: thin slanted lines would be jagged.

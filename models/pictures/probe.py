@@ -1,4 +1,4 @@
-"""Whether pictures can be rendered here: found out in a subprocess, because VTK kills the interpreter without a GL library."""
+"""Whether pictures can be rendered here: tried in a subprocess, because VTK without a GL library kills Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of a contact motion: bodies, frames, contact paths, force and ghosts, with title, time, legend and labels."""
+"""Pictures of a contact motion: bodies, frames, paths, force and ghosts, with title, time, legend and labels."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def dress(image: Any, stage: Stage, now: ContactMotion, camera: Camera, scale: f
 
 
 def frame_labels(stage: Stage, now: ContactMotion, camera: Camera, size: tuple[int, int]) -> tuple[list[Label], Array]:
-    """Labels C1, C2 beside the z axes of the Gauss frames, O1, O2 at the bodies' origins; and the pixels of the axes."""
+    """Labels C1, C2 beside the z axes of the Gauss frames, O1, O2 at the origins; and the pixels of the axes."""
     labels, segments = [], []
     frames = [("C", str(b + 1), f[0], stage.triad_length) for b, f in enumerate((now.frame1, now.frame2))]
     for body, pose in enumerate(now.poses):

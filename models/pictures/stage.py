@@ -1,4 +1,4 @@
-"""The three-dimensional part of a picture: bodies, triads, paths, force arrow and ghosts as VTK actors. Needs pyvista."""
+"""The three-dimensional part of a picture: bodies, triads, paths, force, ghosts as VTK actors. Needs pyvista."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Stage:
         import pyvista as pv
 
         self.motion, self.size, self.around = motion, size, around
-        self.newtons_per_metre, self.unit_length, self.scale_text = force_scale(float(np.abs(motion.fn).max()), motion.size)
+        self.newtons_per_metre, self.unit_length, self.scale_text = force_scale(motion.largest_force, motion.size)
         self.plotter = pv.Plotter(off_screen=True, window_size=list(size), lighting="none")
         # Pictures are rendered larger and averaged, which is cheaper in software than multisampling.
         self.plotter.render_window.SetMultiSamples(0)
@@ -71,7 +71,9 @@ class Stage:
         self._poses = motion.poses
         self.tube = 0.8 * self.radius
         self._cp = (motion.cp1_O1, motion.cp2_O2)
-        self.points = tuple(meshes.body_points(s, cp, self.reach, *mesh) for s, cp in zip(motion.surfaces, self._cp, strict=True))
+        self.points = tuple(
+            meshes.body_points(s, cp, self.reach, *mesh) for s, cp in zip(motion.surfaces, self._cp, strict=True)
+        )
         self._moving = tuple(motion.moving(body) for body in (0, 1))
         self._ghosts: list[list[Any]] = [[], []]
         self._bodies: list[Any] = []
@@ -150,7 +152,9 @@ class Stage:
         add, r = self.plotter.add_mesh, 0.62 * self.radius
         self.head = 9.0 * r
         shaft = pv.Cylinder(center=(0.5, 0, 0), direction=(1, 0, 0), radius=r, height=1.0, resolution=24)
-        head = pv.Cone(center=(-0.5 * self.head, 0, 0), direction=(1, 0, 0), height=self.head, radius=3.2 * r, resolution=32)
+        head = pv.Cone(
+            center=(-0.5 * self.head, 0, 0), direction=(1, 0, 0), height=self.head, radius=3.2 * r, resolution=32
+        )
         look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
         self._force = (add(shaft, **look), add(head, **look))
         self._string = add(_dot(), color=INK, line_width=1.5, lighting=False, reset_camera=False)
@@ -269,8 +273,9 @@ def ghost_samples(poses: Array, t: Array, now: float, count: int, spacing: float
         marks = marks[(marks >= 0.0) & (marks <= travel[-1])]
     else:
         marks = marks[marks <= here]
-    marks = sorted(marks[np.abs(here - marks) > 0.45 * spacing], key=lambda mark: abs(here - mark))[:count]
-    return [int(np.searchsorted(travel, mark)) for mark in marks]
+    apart = marks[np.abs(here - marks) > 0.45 * spacing]
+    nearest = sorted(apart, key=lambda mark: abs(here - mark))[:count]
+    return [int(np.searchsorted(travel, mark)) for mark in nearest]
 
 
 def _dot() -> Any:

@@ -56,7 +56,7 @@ def round_number(value: float) -> float:
 
 
 def force_scale(largest: float, size: float) -> tuple[float, float, str]:
-    """How forces are drawn beside bodies of a size (m): newtons per metre, the unit length (m), and the text that says so.
+    """How forces are drawn beside bodies of a size (m): newtons per metre, unit length (m), and the text that says so.
 
     >>> force_scale(0.285, 0.056)[2]
     '1 cm = 0.05 N'

@@ -39,6 +39,8 @@ class ContactCoordinates:
 
 # Product of the relative curvatures below this part of the curvatures' scale squared: no isolated closest point.
 _FLAT = 1e-9
+# Overlap that leaves less than this part of it counts as beyond the limit: for spheres, 90 % of the sum of the radii.
+_LIMIT = 1e-2
 
 
 def closest_points(
@@ -146,11 +148,12 @@ def _verdict(pair: Stationary) -> str:
             return "flat"
         if det0 < 0.0 or trace0 < 0.0:
             return "saddle"
-        if end <= floor:
+        limit = max(floor, _LIMIT * det0)
+        if end <= limit:
             return "overlap"
         turning = -linear / (2.0 * quadratic) if quadratic > 0.0 else -np.inf
         lowest = det0 + turning * linear + turning**2 * quadratic if d < turning < 0.0 else end
-        return "overlap" if lowest <= floor else ""
+        return "overlap" if lowest <= limit else ""
     B = np.eye(2) + d * A
     focal = float(np.linalg.eigvalsh(B)[0])
     bound = max(1.0, d * scale)
@@ -192,9 +195,7 @@ def _coordinates(surface1: Surface, surface2: Surface, H: np.ndarray, pair: Stat
     return ContactCoordinates(q1, chart1, q2, chart2, float(np.arctan2(s, c)), final.gap)
 
 
-def _refusal(
-    surface1: Surface, surface2: Surface, found: list[Stationary], verdicts: list[str]
-) -> GeometryError:
+def _refusal(surface1: Surface, surface2: Surface, found: list[Stationary], verdicts: list[str]) -> GeometryError:
     names = f"{surface1.name} and {surface2.name}"
     if "flat" in verdicts and not any(v in ("overlap", "") for v in verdicts):
         gap = found[verdicts.index("flat")].gap

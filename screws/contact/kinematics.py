@@ -1,4 +1,4 @@
-"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> rates of contact coordinates."""
+"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> contact coordinate rates."""
 
 from __future__ import annotations
 

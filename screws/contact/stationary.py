@@ -51,7 +51,10 @@ def seen(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, pair: Pair) ->
     delta = F2[:3, 3] - F1[:3, 3]
     return Stationary(
         pair,
-        *(np.asarray(part, dtype=float) for part in (g1.M, g2.M, g1.K, g2.K)),
+        np.asarray(g1.M, dtype=float),
+        np.asarray(g2.M, dtype=float),
+        np.asarray(g1.K, dtype=float),
+        np.asarray(g2.K, dtype=float),
         F1[:3, 3],
         F2[:3, 3],
         tangents @ F2[:3, :2],
@@ -65,7 +68,7 @@ def seen(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, pair: Pair) ->
 def polished(
     surface1: Surface, surface2: Surface, H_1_2: np.ndarray, start: Pair, steps: int = 60
 ) -> Stationary | None:
-    """Stationary pair reached from a start by Newton with a line search, to rounding; None where it does not converge."""
+    """Stationary pair reached from a start by Newton with a line search, to rounding; None without convergence."""
     length = min(surface1.size, surface2.size)
     now = seen(surface1, surface2, H_1_2, start)
     for _ in range(steps):

@@ -65,7 +65,9 @@ def closed_surface_is_sound(surface: Surface, count: int = 120) -> None:
                 volume += float(geometry.H[:3, 3] @ geometry.H[:3, 2]) * area_element(geometry) / np.sin(q[0])
     if abs(volume) < 1e-9 * count * surface.size**3:
         raise GeometryError(
-            "G105", f"the {surface.name} encloses no volume", "a formula c(n) that maps the sphere one to one on a solid"
+            "G105",
+            f"the {surface.name} encloses no volume",
+            "a formula c(n) that maps the sphere one to one on a solid",
         )
     _refuse_inward(surface, volume)
 

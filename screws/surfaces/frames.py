@@ -1,4 +1,4 @@
-"""Derivatives of a surface point -> normalised Gauss frame H, metric M, curvature K and torsion T (Visser 2002, 2.2)."""
+"""Derivatives of a surface point -> Gauss frame H, metric M, curvature K and torsion T (Visser 2002, 2.2)."""
 
 from __future__ import annotations
 

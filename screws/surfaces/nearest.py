@@ -42,9 +42,7 @@ def bounded_samples(surface: Surface, count: int = 400) -> Samples:
         return sampled(surface, [in_better_chart(n) for n in checks.sphere_points(count)])
     (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
     steps = (np.arange(int(np.sqrt(count))) + 0.5) / int(np.sqrt(count))
-    return sampled(
-        surface, [(np.array([u0 + a * (u1 - u0), v0 + b * (v1 - v0)]), 0.0) for a in steps for b in steps]
-    )
+    return sampled(surface, [(np.array([u0 + a * (u1 - u0), v0 + b * (v1 - v0)]), 0.0) for a in steps for b in steps])
 
 
 def moved(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, float]:

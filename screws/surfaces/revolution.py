@@ -195,7 +195,7 @@ def egg(f: float, S: float, zB: float = 0.0) -> Surface:
     checks.positive("egg", f=f, S=S)
     if not np.isfinite(zB):
         raise GeometryError("G101", f"zB of the egg is {zB}", "a finite height of the focus B in m")
-    if S <= f * (1.0 + 1e-9):
+    if f * (1.0 + 1e-9) >= S:
         raise GeometryError(
             "G103",
             f"no egg has S = {S:g} m and focal distance f = {f:g} m: r_A + 2 r_B = S has no closed curve for S <= f",

@@ -70,7 +70,12 @@ def expressions(entries: Any, symbols: tuple[Any, ...], name: str) -> Expression
 
 def _supported(part: Any) -> bool:
     return (
-        part.is_Symbol or part.is_Add or part.is_Mul or part.is_Pow or part.is_number or type(part).__name__ in _FUNCTIONS
+        part.is_Symbol
+        or part.is_Add
+        or part.is_Mul
+        or part.is_Pow
+        or part.is_number
+        or type(part).__name__ in _FUNCTIONS
     )
 
 

@@ -363,9 +363,20 @@ class Simulator:
         gaps, wrenches, frames = (np.array(v) for v in zip(*((s.near.d, s.wrench, s.frame) for s in seen), strict=True))
         return Course(np.asarray(times), np.array(rows), gaps, wrenches, frames, tuple(events))
 
-    def _solver(self, t: float, y: np.ndarray, times: Any, rtol: float, scale: Any, longest: float, first: Any = None) -> Any:
+    def _solver(
+        self, t: float, y: np.ndarray, times: Any, rtol: float, scale: Any, longest: float, first: Any = None
+    ) -> Any:
         end = float(times[-1]) * (1.0 + 1e-12)
-        return DOP853(self.rates, t, y, end, rtol=rtol, atol=rtol * scale, max_step=longest, first_step=first and min(first, end - t))
+        return DOP853(
+            self.rates,
+            t,
+            y,
+            end,
+            rtol=rtol,
+            atol=rtol * scale,
+            max_step=longest,
+            first_step=first and min(first, end - t),
+        )
 
     def _guards(self, y: np.ndarray) -> list[float]:
         near = self.contact(y).near
@@ -378,7 +389,9 @@ class Simulator:
         for index in fired:
             ends = [self._guards(inside(t))[index] for t in (solver.t_old, solver.t)]
             if ends[0] < 0.0 < ends[1]:
-                at = brentq(lambda t, i=index: self._guards(inside(t))[i], solver.t_old, solver.t, xtol=1e-16, rtol=1e-15)
+                at = brentq(
+                    lambda t, i=index: self._guards(inside(t))[i], solver.t_old, solver.t, xtol=1e-16, rtol=1e-15
+                )
             else:
                 at = solver.t
             found.append((at, index))

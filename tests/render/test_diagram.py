@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondgraph import J1, C, Graph, Model, ModelError, R, assign_causality
+from bondgraph import J1, C, Model, ModelError, R, assign_causality
 from bondgraph.render.diagram import diagram
 from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout import automatic
@@ -222,11 +222,10 @@ def test_wrong_positions_are_refused(positions, code):
 
 
 def test_names_are_text_and_never_markup():
-    loop = J1("a < b & c")
-    graph = Graph('<script>"x"').connect(loop, C('"q"', 1.0)).connect(loop, R("r'", 1.0))
-    root = ElementTree.fromstring(diagram(graph.freeze()).svg)
+    elements = {"a < b & c": J1("loop"), '<"q">': C("store", 1.0), "r'>": R("leak", 2.0)}
+    root = ElementTree.fromstring(diagram(Model('<script>"x"', elements, (), {}, (), {})).svg)
     assert root.find(f"{SVG}title").text == '<script>"x"'
-    assert set(groups(root, "junction", "element")) == {"a < b & c", '"q"', "r'"}
+    assert set(groups(root, "junction", "element")) == set(elements)
 
 
 def test_empty_model():

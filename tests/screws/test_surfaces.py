@@ -20,6 +20,11 @@ def formula_of_egg(n, f, s, z):
     return (r * n[0], r * n[1], r * n[2] + z)
 
 
+def formula_of_pear(n, a):
+    r = a * (1.0 + 0.2 * n[2])
+    return (r * n[0], r * n[1], a * (n[2] + 0.3 * n[2] * n[2]))
+
+
 def tilted(n, k):
     """An ellipsoid sheared by k: closed, in no catalogue."""
     return (0.03 * n[0] + k * n[2], 0.02 * n[1] - 0.5 * k * n[0], 0.025 * n[2])
@@ -72,7 +77,11 @@ def test_geometry_follows_its_definition(surface):
     rng = np.random.default_rng(5)
     for chart in (0.0, 1.0)[: surface.charts]:
         for _ in range(4):
-            q = np.array([rng.uniform(0.4, 2.7), rng.uniform(-3.0, 3.0)]) if surface.closed else rng.uniform(-0.9, 0.9, 2)
+            q = (
+                np.array([rng.uniform(0.4, 2.7), rng.uniform(-3.0, 3.0)])
+                if surface.closed
+                else rng.uniform(-0.9, 0.9, 2)
+            )
             g = surface.geometry(q, chart)
             axes, M, K, T = by_differences(surface, q, chart)
             scale = 1.0 / surface.size
@@ -96,7 +105,9 @@ def test_egg_against_the_closed_form():
         dr, dz = r1 * np.sin(u) + rho * np.cos(u), r1 * np.cos(u) - rho * np.sin(u)
         g = EGG.geometry((u, 0.7))
         assert np.allclose(g.M, np.diag([h, r]), rtol=1e-13, atol=1e-16)
-        assert np.allclose(g.K, np.diag([(rho**2 + 2 * r1**2 - rho * r2) / h**3, -dz / (h * r)]), rtol=1e-12, atol=1e-11)
+        assert np.allclose(
+            g.K, np.diag([(rho**2 + 2 * r1**2 - rho * r2) / h**3, -dz / (h * r)]), rtol=1e-12, atol=1e-11
+        )
         assert np.allclose(g.T, [0.0, dr / (h * r)], rtol=1e-12, atol=1e-12)
 
 
@@ -123,8 +134,8 @@ def test_catalogue_equals_jets(chart):
         (EGG, Revolution(lambda w, f, s, z: oval_radius(w, f, s), lambda w, f, s, z: w * oval_radius(w, f, s) + z)),
         (CLOSED[0], ClosedFormula(lambda n, a: (a * n[0], a * n[1], a * n[2]))),
         (CLOSED[1], ClosedFormula(lambda n, a, b, c: (a * n[0], b * n[1], c * n[2]))),
-        (PEAR, ClosedFormula(lambda n, a: tuple(a * (1 + 0.2 * n[2]) * n[i] for i in (0, 1)) + (a * (n[2] + 0.3 * n[2] ** 2),))),
-    ]  # fmt: skip
+        (PEAR, ClosedFormula(formula_of_pear)),
+    ]
     for surface, shape in shaped:
         for q in ((0.5, 0.2), (1.4, -2.0), (2.5, 3.0)):
             a, b = surface.geometry(q, chart), shape.geometry(q, chart, surface.values())
@@ -193,13 +204,17 @@ def test_run_time_parameters_and_records():
     other = surfaces.egg(0.03, 0.09, 0.0)
     assert np.array_equal(EGG.geometry(q, 1.0, other.values()).K, other.geometry(q, 1.0).K)
     assert EGG.parameters == {"f": F, "S": S, "zB": ZB} and EGG.shape == other.shape
-    assert EGG == surfaces.egg(F, S, ZB) and hash(EGG) == hash(surfaces.egg(F, S, ZB)) and other != EGG
+    assert surfaces.egg(F, S, ZB) == EGG and hash(EGG) == hash(surfaces.egg(F, S, ZB)) and other != EGG
     assert EGG.grid(5, 7).shape == (5, 7, 3) and np.all(np.isfinite(surfaces.plane(0.2).grid(3, 3)))
 
 
 def test_sympy_expressions_walked_and_passed_through():
     u, v, a = sympy.symbols("u v a")
-    expressions = (a * sympy.sin(u) * sympy.cos(v), a * sympy.sin(u) * sympy.sin(v), a * sympy.sqrt(1 - sympy.sin(u) ** 2))
+    expressions = (
+        a * sympy.sin(u) * sympy.cos(v),
+        a * sympy.sin(u) * sympy.sin(v),
+        a * sympy.sqrt(1 - sympy.sin(u) ** 2),
+    )
     cap = surfaces.parametric(expressions, (0.3, 1.2), (-1.0, 1.0), {a: 0.05}, (u, v), inside=(0.0, 0.0, 0.0))
     ball = surfaces.sphere(0.05)
     g, expected = cap.geometry((0.8, 0.3)), ball.geometry((0.8, 0.3))
@@ -232,7 +247,9 @@ REFUSED = {
     "G103 longer": lambda: surfaces.egg(0.03, 0.02),
     "G104 closed": lambda: surfaces.closed_surface(lambda n: (n[0], n[1], -n[2])),
     "G104 revolution": lambda: surfaces.revolution(lambda w: 1.0, lambda w: -w),
-    "G104 patch": lambda: surfaces.parametric(lambda u, v: (v, u, 0.0), (0.0, 1.0), (0.0, 1.0), inside=(0.0, 0.0, -1.0)),
+    "G104 patch": lambda: surfaces.parametric(
+        lambda u, v: (v, u, 0.0), (0.0, 1.0), (0.0, 1.0), inside=(0.0, 0.0, -1.0)
+    ),
     "G104 periodic": lambda: surfaces.parametric(
         lambda v, u: surfaces.torus(2.0, 1.0).shape.position((u, v), 0.0, (2.0, 1.0)),
         (0.0, 2 * np.pi),

@@ -1,0 +1,58 @@
+"""Times on a machine that others use too: calls in turn, medians, and ratios between neighbours in time."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int = 1) -> dict[str, np.ndarray]:
+    """Seconds per call, (rounds,) each: A B A B ..., so that a disturbance meets all of them."""
+    seconds = {name: np.empty(rounds) for name in calls}
+    for call in calls.values():
+        call()
+    for k in range(rounds):
+        for name, call in calls.items():
+            begin = time.perf_counter()
+            for _ in range(inner):
+                call()
+            seconds[name][k] = (time.perf_counter() - begin) / inner
+    return seconds
+
+
+def ratio(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
+    """Median and quartiles of a / b, round by round."""
+    low, middle, high = np.percentile(a / b, [25, 50, 75])
+    return {"median": float(middle), "quartile 1": float(low), "quartile 3": float(high)}
+
+
+def median(values: Sequence[float] | np.ndarray) -> float:
+    """Median as a plain number."""
+    return float(np.median(values))
+
+
+def processor() -> str:
+    """Name of the processor, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in columns for the terminal."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  " + "  ".join(cells).rstrip()
+
+    return "\n".join([title, line(head), *(line(row) for row in rows)])

@@ -1,0 +1,298 @@
+"""Causality: strokes of textbook graphs, and what is said of derivative causality, loops and conflicts."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import time
+
+import pytest
+
+from bondgraph import GY, J0, J1, TF, C, Graph, I, Model, ModelError, Problem, R, Se, Sf, assign_causality, equations
+
+
+def join(name: str, *bonds) -> Graph:
+    graph = Graph(name)
+    for tail, head in bonds:
+        graph.connect(tail, head)
+    return graph
+
+
+def strokes(graph: Graph) -> dict[str, bool]:
+    """Bond -> whether its stroke is at the head (the tail sets the effort)."""
+    return dict(assign_causality(graph.freeze()).effort_into_head)
+
+
+def problems(graph: Graph) -> tuple[Problem, ...]:
+    with pytest.raises(ModelError) as caught:
+        equations(graph.freeze())
+    return caught.value.problems
+
+
+def here() -> int:
+    """The line of the caller."""
+    frame = inspect.currentframe()
+    assert frame is not None and frame.f_back is not None
+    return frame.f_back.f_lineno
+
+
+# --- strokes ---------------------------------------------------------------------------------------------------------
+
+
+def test_series_circuit() -> None:
+    loop = J1("loop")
+    graph = join("rlc", (Se("u", 1.0), loop), (loop, C("c", 1.0)), (loop, I("l", 1.0)), (loop, R("r", 1.0)))
+    assert strokes(graph) == {"u -> loop": True, "loop -> c": False, "loop -> l": True, "loop -> r": False}
+
+
+def test_parallel_circuit() -> None:
+    node = J0("node")
+    graph = join("rlc", (Sf("i", 1.0), node), (node, C("c", 1.0)), (node, I("l", 1.0)), (node, R("r", 1.0)))
+    assert strokes(graph) == {"i -> node": False, "node -> c": False, "node -> l": True, "node -> r": True}
+
+
+def test_dc_motor() -> None:
+    coil, shaft, k = J1("coil"), J1("shaft"), GY("k", 1.0)
+    graph = join("motor", (Se("u", 1.0), coil), (coil, I("l", 1.0)), (coil, R("r", 1.0)), (coil, k), (k, shaft), (shaft, I("j", 1.0)))
+    found = strokes(graph)
+    assert found["coil -> k"] is False and found["k -> shaft"] is True  # flow in at both ports
+    assert found["coil -> l"] is True and found["shaft -> j"] is True
+
+
+def test_strokes_do_not_depend_on_half_arrows() -> None:
+    for flips in range(8):
+        loop, c, i, r = J1("loop"), C("c", 1.0), I("l", 1.0), R("r", 1.0)
+        ends = [(loop, part) if flips >> k & 1 else (part, loop) for k, part in enumerate((c, i, r))]
+        causality = assign_causality(join("g", *ends).freeze())
+        model = join("g", *ends).freeze()
+        into = {path: causality.effort_into(model.bonds_at(path)[0], path) for path in "clr"}
+        assert into == {"c": False, "l": True, "r": False}
+        assert causality.derivative == () and causality.chosen == ()
+
+
+def test_the_report_says_it_in_words() -> None:
+    v, lever = J1("v"), TF("lever", 2.0)
+    graph = join("pair", (v, I("a", 1.0)), (v, lever), (lever, I("b", 1.0)))
+    report = assign_causality(graph.freeze()).report()
+    assert "v -> a: effort into head" in report
+    assert "derivative causality: b" in report
+    assert "b follows a" in report
+
+
+def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
+    """Rings of junctions between resistors and storages: a first choice may lead nowhere; another one is found."""
+    for kinds in range(16):
+        ring = [(J0 if kinds >> k & 1 else J1)(f"j{k}") for k in range(4)]
+        parts = [R("r0", 1.0), C("c1", 1.0), R("r2", 1.0), I("i3", 1.0)]
+        bonds = [(ring[k], ring[(k + 1) % 4]) for k in range(4)] + [(ring[k], parts[k]) for k in range(4)]
+        check_strokes(join("ring", *bonds).freeze())
+
+
+def check_strokes(model: Model) -> None:
+    """Every junction has exactly one strong bond, every two-port the right pair."""
+    causality = assign_causality(model)
+    for path, element in model.elements.items():
+        into = [causality.effort_into(bond, path) for bond in model.bonds_at(path)]
+        if element.kind == "0":
+            assert into.count(True) == 1, path
+        elif element.kind == "1":
+            assert into.count(False) == 1, path
+        elif element.kind == "TF":
+            assert into.count(True) == 1, path
+        elif element.kind == "GY":
+            assert into.count(True) in (0, 2), path
+
+
+# --- derivative causality --------------------------------------------------------------------------------------------
+
+
+def test_a_source_on_a_storage_is_named_with_it() -> None:
+    graph = Graph("stiff")
+    graph.connect(Se("battery", 12.0), node := J0("node"))
+    graph.connect(node, C("tank", 1.0))
+    line = here() - 1
+    (problem,) = problems(graph)
+    assert problem.code == "E204"
+    assert 'C "tank"' in problem.title and 'Se "battery"' in problem.details[0]
+    assert [place.line for place in problem.places] == [line, line - 1]
+    assert 'an I or R between it and Se "battery"' in problem.cures
+
+
+def test_a_chain_of_capacitors_across_a_source_names_each() -> None:
+    graph, before = Graph("ladder"), J0("n0")
+    graph.connect(Se("u", 1.0), before)
+    for k in range(3):
+        node = J0(f"n{k + 1}")
+        graph.connect(before, C(f"c{k}", 1.0)).connect(before, node)
+        before = node
+    graph.connect(before, R("load", 1.0))
+    found = problems(graph)
+    assert [p.code for p in found] == ["E204"] * 3
+    assert all(f'C "c{k}"' in found[k].title and 'Se "u"' in found[k].details[0] for k in range(3))
+
+
+def test_rigidly_coupled_masses_are_named_together() -> None:
+    v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
+    (problem,) = problems(join("gears", (v, I("motor", 2.0)), (v, gear), (gear, w), (w, I("load", 5.0)), (w, R("b", 7.0))))
+    assert problem.code == "E204"
+    assert 'I "load"' in problem.title and 'I "motor"' in problem.details[0]
+    assert any("rigidly coupled" in cure for cure in problem.cures)
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_algebraic_loop_names_its_elements_and_lines() -> None:
+    """Se - 1 (R2) - 0 (R3) - 1 (R5, I7): R2 and R3 determine each other."""
+    graph = Graph("loop")
+    graph.connect(Se("u", 1.0), a := J1("a"))
+    graph.connect(a, R("r2", 2.0))
+    graph.connect(a, node := J0("node"))
+    graph.connect(node, R("r3", 3.0))
+    line = here() - 1
+    graph.connect(node, b := J1("b"))
+    graph.connect(b, R("r5", 5.0))
+    graph.connect(b, I("i7", 7.0))
+    (problem,) = problems(graph)
+    assert problem.code == "E205"
+    assert 'R "r2"' in problem.details[0] and 'R "r3"' in problem.details[0]
+    assert "r5" not in str(problem) and "i7" not in str(problem)
+    assert {place.line for place in problem.places} == {line, line - 2}
+    assert "C or I" in problem.cures[0]
+
+
+def test_two_loops_are_two_problems() -> None:
+    graph = Graph("two")
+    for name in "xy":
+        graph.connect(Se(f"u{name}", 1.0), a := J1(f"a{name}"))
+        graph.connect(a, R(f"r{name}", 2.0)).connect(a, node := J0(f"n{name}"))
+        graph.connect(node, R(f"s{name}", 3.0)).connect(node, R(f"t{name}", 3.0))
+    assert [p.code for p in problems(graph)] == ["E205", "E205"]
+
+
+# --- conflicts -------------------------------------------------------------------------------------------------------
+
+
+def test_two_flow_sources_on_a_1_junction() -> None:
+    """The message has the two culprits, their own lines and the cure, and no innocent bystander."""
+    graph = Graph("gripper")
+    elbow = J1("elbow")
+    graph.connect(elbow, R("friction", 1.0))
+    graph.connect(Sf("drive", 1.0), elbow)
+    first = here() - 1
+    graph.connect(elbow, I("forearm", 1.0))
+    graph.connect(Sf("motor", 1.0), elbow)
+    second = here() - 1
+    (problem,) = problems(graph)
+    assert str(problem).splitlines() == [
+        'E203 causality conflict at 1-junction "elbow"',
+        '  two bonds set its flow: Sf "drive" and Sf "motor"',
+        "  bonds: elbow -> friction, drive -> elbow, elbow -> forearm, motor -> elbow",
+        f"  created at test_causality.py:{first} and test_causality.py:{second}",
+        '  try: a C or R between them, or drive the junction with Se in place of Sf "motor"',
+    ]
+
+
+def test_two_effort_sources_on_a_0_junction() -> None:
+    node = J0("node")
+    (problem,) = problems(join("shorted", (Se("a", 1.0), node), (Se("b", 1.0), node), (node, R("r", 1.0))))
+    assert problem.details[0] == 'two bonds set its effort: Se "a" and Se "b"'
+    assert "an I or R between them" in problem.cures[0] and "Sf" in problem.cures[0]
+
+
+def test_culprits_far_from_the_conflict_are_found() -> None:
+    """The sources meet at a junction between them; neither is on it."""
+    graph, before = Graph("far"), J0("n0")
+    graph.connect(Se("left", 1.0), before)
+    for k in range(5):
+        one, zero, lever = J1(f"v{k}"), J0(f"n{k + 1}"), TF(f"t{k}", 2.0)
+        graph.connect(before, one).connect(one, lever).connect(lever, zero)
+        before = zero
+    graph.connect(Se("right", 1.0), before).connect(before, R("load", 1.0))
+    (problem,) = problems(graph)
+    assert problem.code == "E203"
+    assert 'Se "left"' in problem.details[0] and 'Se "right"' in problem.details[0]
+    assert "load" not in problem.details[0]
+
+
+@pytest.mark.parametrize(("junction", "source", "variable"), [(J1, Se, "flow"), (J0, Sf, "effort")])
+def test_nobody_sets_the_common_variable(junction, source, variable: str) -> None:
+    j = junction("j")
+    (problem,) = problems(join("ideal", *((source(name, 1.0), j) for name in "abc")))
+    assert problem.code == "E203"
+    assert f"no bond sets its {variable}" in problem.details[0]
+    assert all(f'"{name}"' in problem.details[0] for name in "abc")
+
+
+@pytest.mark.parametrize("source", [Se, Sf])
+def test_two_sources_on_one_bond(source) -> None:
+    (problem,) = problems(join("bond", (source("a", 1.0), source("b", 1.0))))
+    assert "conflict at bond" in problem.title and "both set" in problem.details[0]
+    assert '"a"' in problem.details[0] and '"b"' in problem.details[0]
+
+
+def test_sources_at_both_ports_of_a_transformer_and_of_a_gyrator() -> None:
+    lever, gyrator = TF("lever", 2.0), GY("gyrator", 2.0)
+    (problem,) = problems(join("tf", (Se("a", 1.0), lever), (lever, Se("b", 1.0))))
+    assert 'at TF "lever"' in problem.title and 'Se "a" and Se "b"' in problem.details[0]
+    (problem,) = problems(join("gy", (Se("a", 1.0), gyrator), (gyrator, Sf("b", 1.0))))
+    assert 'at GY "gyrator"' in problem.title and 'Se "a" and Sf "b"' in problem.details[0]
+
+
+def test_a_matrix_that_would_have_to_be_inverted() -> None:
+    wrist = TF("wrist", [[1.0, 2.0], [0.0, 1.0]])
+    (problem,) = problems(join("arm", (Se("push", [1.0, 2.0]), wrist), (wrist, Sf("hold", [0.0, 0.0]))))
+    assert 'at bond "push -> wrist"' in problem.title or 'at TF "wrist"' in problem.title
+    assert 'TF "wrist"' in str(problem) and 'Se "push"' in str(problem)
+
+
+def test_all_conflicts_at_once() -> None:
+    a, b = J0("a"), J1("b")
+    found = problems(
+        join("both", (Se("s", 1.0), a), (Se("t", 1.0), a), (a, R("r", 1.0)), (Sf("f", 1.0), b), (Sf("g", 1.0), b), (b, R("q", 1.0)))
+    )
+    assert [p.title for p in found] == ['causality conflict at 0-junction "a"', 'causality conflict at 1-junction "b"']
+
+
+def test_every_message_has_a_place_and_a_cure() -> None:
+    node = J0("node")
+    (problem,) = problems(join("shorted", (Se("a", 1.0), node), (Se("b", 1.0), node)))
+    assert problem.cures and re.search(r"created at test_causality\.py:\d+", str(problem))
+
+
+# --- size ------------------------------------------------------------------------------------------------------------
+
+
+def chain(n: int) -> Graph:
+    """Masses with springs and dampers in parallel between them."""
+    graph, before = Graph("chain"), J1("m0 v")
+    graph.connect(Se("pull", 1.0), before).connect(before, I("m0", 1.0))
+    for k in range(1, n):
+        velocity, force, stretch = J1(f"m{k} v"), J0(f"f{k}"), J1(f"s{k}")
+        graph.connect(before, force).connect(force, velocity).connect(force, stretch)
+        graph.connect(velocity, I(f"m{k}", 1.0)).connect(stretch, C(f"c{k}", 1.0)).connect(stretch, R(f"r{k}", 0.1))
+        before = velocity
+    return graph
+
+
+def test_a_long_chain_takes_time_in_proportion() -> None:
+    """2,000 sections; a quadratic step would make the larger one 16 times slower than the smaller."""
+    seconds = []
+    for n in (500, 2000):
+        begin = time.process_time()
+        model = chain(n).freeze()
+        causality = assign_causality(model)
+        seconds.append(time.process_time() - begin)
+        assert causality.derivative == () and causality.chosen == ()
+        assert len(equations(model, causality).states) == 2 * n - 1
+    assert seconds[1] < 10 * seconds[0] + 0.5
+
+
+def test_a_junction_with_many_bonds_takes_time_in_proportion() -> None:
+    node, graph = J0("node"), Graph("star")
+    graph.connect(C("c", 1.0), node)
+    for k in range(3000):
+        graph.connect(node, R(f"r{k}", 1.0))
+    begin = time.process_time()
+    assert assign_causality(graph.freeze()).chosen == ()
+    assert time.process_time() - begin < 2.0

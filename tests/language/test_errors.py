@@ -1,0 +1,293 @@
+"""Every code of the language: the smallest graph that shows it, and the words its message must have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bondgraph
+from bondgraph import (
+    GY,
+    J0,
+    J1,
+    MGY,
+    MTF,
+    TF,
+    X0,
+    Automaton,
+    Block,
+    C,
+    EulerJunction,
+    Graph,
+    I,
+    ModelError,
+    R,
+    Se,
+    Sf,
+    StateSpec,
+    Transition,
+    compile_model,
+)
+from screws.scalars import sqrt
+
+
+def loop(*parts, **more) -> Graph:
+    """A series loop of the parts."""
+    graph, junction = Graph("model"), J1("loop")
+    for part in parts:
+        graph.connect(junction, part)
+    return graph
+
+
+def rc(*more) -> Graph:
+    return loop(C("c", 1.0, initial=2.0), R("r", 3.0), *more)
+
+
+def with_automaton(*transitions: Transition, states=("a", "b"), initial: str = "a") -> Graph:
+    return rc().add_automaton(Automaton("relay", states, initial, transitions))
+
+
+def wired(name: str) -> Graph:
+    part = Graph("part").declare_input("u")
+    return rc().wire("c.q", part, name)
+
+
+def unfed() -> Graph:
+    part = Graph("part").declare_input("u")
+    part.connect(Se("push", lambda u: u, signals=["u"]), v := J1("v")).connect(v, R("drag", 1.0))
+    graph = Graph("model")
+    graph.add(part)
+    return graph
+
+
+def ports(*names: str) -> Graph:
+    part = Graph("part")
+    part.connect(v := J1("v"), R("drag", 1.0))
+    for name in names:
+        part.expose(name, v)
+    return Graph("model").connect(part.port("exit"), C("c", 1.0))
+
+
+def itself() -> Graph:
+    graph = rc()
+    graph.add(graph)
+    return graph
+
+
+def block(equations, **more) -> Graph:
+    graph = rc()
+    graph.add(Block("b", equations, **more))
+    return graph
+
+
+def algebraic() -> Graph:
+    graph = Graph("model")
+    graph.connect(Se("u", 1.0), one := J1("one")).connect(one, R("a", 1.0)).connect(one, zero := J0("zero"))
+    graph.connect(zero, R("b", 1.0)).connect(zero, R("c", 1.0))
+    return graph
+
+
+def switched(active, automaton: str = "relay") -> Graph:
+    graph = Graph("model").add_automaton(Automaton("relay", ("open", "closed"), "open", ()))
+    switch = X0("switch", automaton=automaton, active=active)
+    return graph.connect(C("c", 1.0), switch).connect(switch, R("r", 1.0))
+
+
+Case = tuple[str, Callable[[], object], tuple[str, ...]]
+CASES: list[Case] = [
+    # what is no graph
+    ("E100", lambda: Graph("model").connect("wall", J1("v")), ("'wall'", "str", "J1(...)")),
+    ("E101", lambda: loop(C("c", 1.0), R("c", 1.0)), ('two parts of "model"', '"c"', "another name")),
+    ("E101", lambda: with_automaton().add_automaton(Automaton("relay", ("a",), "a", ())), ("two automata", '"relay"')),
+    ("E101", lambda: rc().export("x", "c.q").export("x", "c.effort"), ("two exported signals", '"x"')),
+    ("E101", lambda: rc().expose("x", J1("loop")).expose("x", J1("loop")), ("two ports", '"x"')),
+    ("E101", lambda: loop(C("c", output=lambda x, q: q * x, energy=lambda x, q: q * x * x / 2, parameters={"q": 1.0}), R("r", 1.0)),
+     ('"c.q"', "another name")),
+    ("E101", lambda: loop(I("m", 1.0), MTF("n", lambda N: N, parameters={"N": 1.0}, signals=[]).port("1")), ('"n.N"',)),
+    ("E101", lambda: rc().export("time", "c.q") and rc().export("c.energy", "c.q"), ('"c.energy"',)),
+    ("E102", lambda: loop(C("a.b", 1.0), R("r", 1.0)), ('"a.b"', "a dot separates")),
+    ("E102", lambda: loop(C("", 1.0), R("r", 1.0)), ('""', "a name of letters")),
+    ("E102", lambda: loop(C("-c", 1.0), R("r", 1.0)), ('"-c"',)),
+    # ends of bonds
+    ("E103", lambda: loop(C("c", 1.0, dimension=2), R("r", 1.0, dimension=3)), ('C "c" asks for dimension 2', 'R "r" asks for dimension 3', "TF")),
+    ("E103", lambda: loop(C("c", 1.0, dimension=2), R("r", 1.0, domain="screw")), ("dimension 2", "dimension 6")),
+    ("E103", lambda: loop(C("c", 1.0), R("r", 1.0, domain="screw", dimension=3)), ('R "r" asks for dimension 3', "screw have dimension 6")),
+    ("E103", lambda: loop(C("c", 1.0, dimension=-1), R("r", 1.0)), ('C "c" asks for dimension -1',)),
+    ("E103", lambda: loop(C("c", 1.0), R("r", 1.0, dimension=1.5)), ('R "r" asks for dimension 1.5',)),
+    ("E104", lambda: loop(C("c", 1.0), R("r", 1.0), TF("t", 2.0)), ('port "2" of TF "t"', "connect it")),
+    ("E104", lambda: rc().add(R("alone", 1.0)) and _with(rc(), R("alone", 1.0)), ('R "alone"', "not connected")),
+    ("E105", lambda: loop(C("c", 1.0, domain="electrical"), R("r", 1.0, domain="hydraulic")), ("domain electrical", "domain hydraulic", "loop -> r")),
+    ("E106", lambda: loop(Se("u", lambda x: x, signals=["c.x"]), C("c", 1.0), R("r", 1.0)), ('"u" reads the signal "c.x"', "c.q")),
+    ("E106", lambda: rc().export("x", "c.charge"), ("c.charge", "x")),
+    ("E107", lambda: wired("v"), ('"part" has no signal input "v"', "declared inputs: u", "declare_input")),
+    ("E108", unfed, ('signal input "u" of "part"', '"part.push" reads it', "graph.wire")),
+    ("E108", lambda: Graph("top").declare_input("u").connect(Se("s", lambda u: u, signals=["u"]), R("r", 1.0)), ('of "top"', '"s" reads it')),
+    ("E109", lambda: loop(C("c", 1.0, frame="tool"), R("r", 1.0, frame="world")), ("frame tool", "frame world")),
+    ("E110", lambda: C("c"), ('C "c" needs exactly one of capacitance, stiffness, output', "given: none")),
+    ("E110", lambda: R("r", 1.0, conductance=2.0), ("given: resistance, conductance",)),
+    ("E110", lambda: R("r", 1.0, effort=lambda f: f), ("given: resistance, effort",)),
+    ("E110", lambda: I("i", output=lambda p: p), ("needs exactly one of energy",)),
+    ("E110", lambda: I("i", 2.0, signals=["time"]), ("no use for signals",)),
+    ("E111", lambda: ports("entry"), ('graph "part" has no port "exit"', "it exposes: entry", "expose")),
+    ("E111", lambda: Graph("g").connect(Graph("part"), C("c", 1.0)), ("it exposes: nothing",)),
+    ("E112", lambda: _twice_on(R("r", 1.0)), ('R "r" has no free port', "0- or 1-junction")),
+    ("E112", lambda: loop(C("c", 1.0), TF("t", 1.0).port("3")), ('TF "t" has no port "3"',)),
+    ("E112", lambda: loop(C("c", 1.0), Block("b", [("x", lambda: 1.0, [])])), ('"b" is a signal block', "no power port")),
+    ("E114", itself, ('graph "model" contains itself',)),
+    ("E126", lambda: Graph("g").connect(j := J1("j"), j), ('joins 1 "j" to itself', "bond: j -> j")),
+    ("E126", lambda: Graph("g").connect((t := TF("t", 2.0)).port("2"), t.port("1")), ('joins TF "t" to itself',)),
+    ("E127", lambda: R("r", 1.0, domain="elektrical"), ("'elektrical'", "electrical, translation")),
+    # numbers
+    ("E113", lambda: loop(C("c", float("nan")), R("r", 1.0)), ('C "c": capacitance is nan', "finite")),
+    ("E113", lambda: loop(C("c", 1.0), R("r", float("inf"))), ('R "r": resistance is inf',)),
+    ("E113", lambda: loop(C("c", 1.0, initial="full"), R("r", 1.0)), ("start value of q is 'full'",)),
+    ("E113", lambda: loop(C("c", 1.0, nominal=0.0), R("r", 1.0)), ("nominal size of q is 0.0", "positive")),
+    ("E113", lambda: loop(C("c", "large"), R("r", 1.0)), ("capacitance is 'large'",)),
+    ("E113", lambda: loop(C("c", 1.0), Se("u", [1.0, [2.0, 3.0]])), ('Se "u"',)),
+    ("E113", lambda: loop(I("m", 1.0, dimension=2), TF("t", [float("nan"), 1.0], structural=True).port("1")), ('TF "t": ratio',)),
+    ("E119", lambda: loop(I("m", -1.0), R("r", 1.0)), ('I "m": inertia must be positive', "given: -1.0")),
+    ("E119", lambda: loop(I("m", 0.0), R("r", 1.0)), ('I "m": inertia must be positive',)),
+    ("E119", lambda: loop(I("m", [1.0, 0.0]), R("r", 1.0)), ("inertia must be positive",)),
+    ("E119", lambda: loop(I("m", [[1.0, 2.0], [2.0, 1.0]]), R("r", 1.0)), ("symmetric and positive definite",)),
+    ("E119", lambda: loop(C("c", stiffness=[[1.0, 2.0], [0.0, 1.0]]), R("r", 1.0)), ("stiffness must be symmetric",)),
+    ("E119", lambda: loop(C("c", stiffness=-1.0), R("r", 1.0)), ("stiffness must be positive or zero",)),
+    ("E119", lambda: loop(C("c", 1.0), R("r", -1.0)), ('R "r": resistance must be positive or zero', "effort=")),
+    ("E119", lambda: loop(C("c", 1.0, dimension=2), R("r", [[1.0, 0.5], [0.0, 1.0]])), ("resistance must be symmetric",)),
+    # switches
+    ("E106", lambda: switched(["closed"], automaton="relais"), ("relais.mode", "relay.mode")),
+    ("E115", lambda: loop(C("c", 1.0)), ('junction 1 "loop" has 1 bond', "fewer than two")),
+    ("E116", lambda: switched(["shut"]), ('X0 "switch"', "active: shut", "states: open, closed")),
+    ("E116", lambda: switched([]), ("active: none",)),
+    ("E117", lambda: with_automaton(initial="c"), ('automaton "relay" speaks of unknown states: c', "its states: a, b")),
+    ("E117", lambda: with_automaton(Transition("a", "z", lambda t: t, ("time",))), ("unknown states: z",)),
+    ("E117", lambda: with_automaton(states=("a", "a")), ("two states of one name: a",)),
+    ("E120", lambda: with_automaton(Transition("a", "b", lambda t: t, ("time",), (("c.effort", lambda: 0.0, ()),))),
+     ('resets "c.effort", which is no state', "from a to b")),
+    ("E106", lambda: with_automaton(Transition("a", "b", lambda t: t, ("tim",))), ('"relay" reads the signal "tim"', "time")),
+    # blocks
+    ("E118", lambda: block([("x", lambda: 1.0, []), ("x", lambda: 2.0, [])]), ('block "b" defines twice x',)),
+    ("E118", lambda: block([("x", lambda y: y, ["y"])]), ("uses but does not define y",)),
+    ("E118", lambda: block([("x", lambda: 1.0, [])], states={"s": StateSpec(0.0)}), ("no rate for its state s",)),
+    ("E118", lambda: block([("x", lambda: 1.0, [])], rates={"s": "x"}), ("a rate but no state s",)),
+    # formulas
+    ("E128", lambda: loop(I("m", 1.0, dimension=3), Se("u", 1.0)), ("effort of bond", "shape ()", "needs (3,)")),
+    ("E128", lambda: loop(C("c", 1.0, initial=[1.0, 2.0], dimension=3), R("r", 1.0)), ("start value of q has shape (2,)", "dimension 3")),
+    ("E128", lambda: loop(C("c", 1.0, dimension=3), R("r", np.eye(2), dimension=3)), ('R "r": resistance has shape (2, 2)',)),
+    ("E128", lambda: TF("t", np.zeros((2, 2, 2))), ("ratio has shape (2, 2, 2)",)),
+    ("E128", lambda: GY("g", [1.0, 2.0]), ("ratio has shape (2,)", "(n1, n2)")),
+    ("E128", lambda: loop(I("m", 1.0, dimension=2), R("r", effort=lambda f: f[0])), ('R "r"', "shape ()", "(2,)")),
+    ("E128", lambda: block([("x", lambda: np.ones(2), [])], states={"s": StateSpec(0.0)}, rates={"s": "x"}), ('the rate of "b.s"', "(2,)")),
+    ("E128", lambda: with_automaton(Transition("a", "b", lambda: np.ones(2), ())), ('automaton "relay"', "guard")),
+    ("E128", lambda: with_automaton(Transition("a", "b", lambda t: t, ("time",), (("c.q", lambda: np.ones(2), ()),))), ('resets "c.q"',)),
+    ("E128", lambda: block([(("x", "y"), lambda: (1.0, 2.0, 3.0), [])]), ("3 results for 2 names",)),
+    ("E129", lambda: loop(I("m", 1.0), R("r", effort=lambda f, g: f * g)), ('R "r"', "fails", "TypeError", "'g'")),
+    ("E129", lambda: _turned(), ('MTF "turn"', "fails", "matmul")),
+    ("E129", lambda: loop(I("m", 1.0), Se("u", lambda: {}["speed"])), ('Se "u"', "KeyError")),
+    ("E133", lambda: loop(I("m", 1.0, dimension=2), EulerJunction("e", lambda: np.eye(2), signals=[], dimension=2)), ('"e" is not skew-symmetric',)),
+    # causality and equations
+    ("E203", lambda: loop(Sf("a", 1.0), Sf("b", 1.0), R("r", 1.0)), ('1-junction "loop"', 'Sf "a" and Sf "b"', "Se")),
+    ("E204", lambda: loop(Sf("a", 1.0), I("m", 1.0)), ('I "m" has derivative causality', 'Sf "a"')),
+    ("E205", algebraic, ('R "a"', 'R "b"', 'R "c"', "C or I")),
+    # use of the compiled model
+    ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is no parameter', "c.capacitance")),
+    ("E122", lambda: compiled().initial({"r.resistance": 1.0}), ("no state and no automaton", "c.q")),
+    ("E123", lambda: compile_model(rc(), backend="fortran"), ('"fortran"', "llvm")),
+    ("E124", lambda: compiled().parameters({"r.resistance": [1.0, 2.0]}), ('"r.resistance"', "(2,)")),
+    ("E125", lambda: loop(I("m", 1.0), R("r", effort=lambda f: sqrt(f - 1.0))), ("not finite at the start", "effort of m.flow = 0")),
+]  # fmt: skip
+
+
+def _with(graph: Graph, part) -> Graph:
+    graph.add(part)
+    return graph
+
+
+def _twice_on(part) -> Graph:
+    return Graph("g").connect(C("c", 1.0), part).connect(C("d", 1.0), part)
+
+
+def _turned() -> Graph:
+    turn = MTF("turn", lambda: np.eye(2), signals=[], dimensions=(3, 3))
+    return loop(I("m", 1.0), turn).connect(turn, R("r", 1.0))
+
+
+def compiled():
+    return compile_model(rc(), backend="numpy")
+
+
+def provoke(make: Callable[[], object]) -> ModelError:
+    """The error of making, freezing or compiling."""
+    with pytest.raises(ModelError) as caught:
+        made = make()
+        if isinstance(made, Graph):
+            compile_model(made, backend="numpy")
+    return caught.value
+
+
+@pytest.mark.parametrize(("code", "make", "words"), CASES, ids=[f"{code}-{i}" for i, (code, _, _) in enumerate(CASES)])
+def test_message(code: str, make: Callable[[], object], words: tuple[str, ...]) -> None:
+    error = provoke(make)
+    of_code = [problem for problem in error.problems if problem.code == code]
+    assert of_code, str(error)
+    said = "\n".join(map(str, of_code))
+    for word in words:
+        assert word in said, said
+
+
+RUN_TIME = {"E121", "E122", "E123", "E124"}
+"""Codes of calls on a compiled model, which have no line in the graph."""
+
+
+@pytest.mark.parametrize(("code", "make"), [(code, make) for code, make, _ in CASES if code not in RUN_TIME])
+def test_message_has_the_line_and_a_cure(code: str, make: Callable[[], object]) -> None:
+    problem = next(p for p in provoke(make).problems if p.code == code)
+    assert problem.cures, str(problem)
+    if not (code in ("E101", "E106") and "export" in str(problem) or problem.title.startswith('"x"')):
+        assert re.search(r"created at test_errors\.py:\d+", str(problem)), str(problem)
+
+
+def test_every_code_of_the_language_is_in_the_table() -> None:
+    root = Path(bondgraph.__file__).parent
+    folders = [*root.glob("*.py"), *(p for name in ("graph", "equations", "passes", "export") for p in (root / name).glob("*.py"))]
+    written = {code for path in folders for code in re.findall(r'"(E[12]\d\d)"', path.read_text(encoding="utf-8"))}
+    assert written == {code for code, _, _ in CASES}
+
+
+def test_all_problems_at_once() -> None:
+    graph = Graph("wrong")
+    graph.connect(loop_ := J1("loop"), C("c", float("nan"))).connect(loop_, R("r", -1.0))
+    graph.connect(loop_, Se("u", lambda x: x, signals=["nothing"])).connect(loop_, C("c", 1.0))
+    graph.connect(loop_, TF("t", 1.0)).connect(J0("lonely"), I("i", 0.0))
+    graph.add(Block("b", [("x", lambda y: y, ["y"])]))
+    graph.add_automaton(Automaton("a", ("on",), "off", ()))
+    error = provoke(lambda: graph)
+    assert {p.code for p in error.problems} == {"E101", "E104", "E106", "E112", "E113", "E117", "E118", "E119"}
+    assert str(error).startswith(f'{len(error.problems)} problems in "wrong"')
+
+
+def test_one_cause_is_told_once() -> None:
+    """A wrong end leaves a junction short of bonds, a name given twice leaves a port open: only the cause is told."""
+    error = provoke(lambda: Graph("g").connect(J1("v"), Graph("part")).connect(J1("w"), R("r", 1.0)))
+    assert [p.code for p in error.problems].count("E111") == 1
+    assert "E115" not in {p.code for p in error.problems}
+
+
+def test_nothing_is_left_behind_by_an_error() -> None:
+    """A graph that was refused can be mended and compiled."""
+    graph = loop(C("c", 1.0, initial=2.0))
+    with pytest.raises(ModelError):
+        graph.freeze()
+    graph.connect(graph.parts["loop"], R("r", 1.0))
+    assert len(compile_model(graph, backend="numpy").system.states) == 1
+
+
+def test_modulated_gyrator_names_are_its_own() -> None:
+    """Parameters may have any name but that of a value the element has itself."""
+    graph = loop(I("m", 1.0, initial=1.0))
+    graph.connect(graph.parts["loop"], g := MGY("g", lambda a: a, parameters={"a": 2.0}, signals=[]))
+    graph.connect(g, I("n", 1.0))
+    assert compile_model(graph, backend="numpy").program.layout["g.a"].block == "p"

@@ -1,0 +1,161 @@
+"""Nested graphs: ports, signals in and out, parts made twice, and the same numbers as the flat graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, MTF, Automaton, C, Graph, I, ModelError, R, Se, Transition, compile_model
+from bondgraph.graph.builder import nested
+
+
+def section(name: str, mass: float, stiffness: float, damping: float) -> Graph:
+    """Mass behind a spring and a damper in parallel; ports `in` and `out`, the stretch as an exported signal."""
+    part = Graph(name)
+    entry, velocity, stretch = J0("entry"), J1("velocity"), J1("stretch rate")
+    part.connect(entry, velocity).connect(velocity, I("mass", mass, initial=0.1 * mass))
+    part.connect(entry, stretch).connect(stretch, C("spring", stiffness=stiffness, initial=0.2))
+    part.connect(stretch, R("damper", damping))
+    return part.expose("in", entry).expose("out", velocity).export("stretch", "spring.q")
+
+
+def flat(sections: list[tuple[str, float, float, float]]) -> Graph:
+    graph, before = Graph("flat"), None
+    for name, mass, stiffness, damping in sections:
+        entry, velocity, stretch = J0(f"{name} entry"), J1(f"{name} velocity"), J1(f"{name} stretch rate")
+        if before is None:
+            before = J1("grip")
+            graph.connect(Se("pull", 3.0), before).connect(before, I("hand", 0.5))
+        graph.connect(before, entry)
+        graph.connect(entry, velocity).connect(velocity, I(f"{name} mass", mass, initial=0.1 * mass))
+        graph.connect(entry, stretch).connect(stretch, C(f"{name} spring", stiffness=stiffness, initial=0.2))
+        graph.connect(stretch, R(f"{name} damper", damping))
+        before = velocity
+    return graph
+
+
+SECTIONS = [("a", 1.0, 10.0, 0.1), ("b", 2.0, 20.0, 0.2), ("c", 3.0, 30.0, 0.3)]
+
+
+def chain() -> Graph:
+    """Sections two levels deep: `train` holds a and b, the outermost graph holds the train and c."""
+    train = Graph("train")
+    a, b, c = (section(*numbers) for numbers in SECTIONS)
+    train.connect(a.port("out"), b.port("in"))
+    train.expose("front", a.port("in")).expose("back", b.port("out")).export("first stretch", "a.stretch")
+    graph, grip = Graph("nested"), J1("grip")
+    graph.connect(Se("pull", 3.0), grip).connect(grip, I("hand", 0.5))
+    graph.connect(grip, train.port("front")).connect(train.port("back"), c.port("in"))
+    return graph
+
+
+def test_nested_equals_flat() -> None:
+    inner, outer = compile_model(chain(), backend="numpy"), compile_model(flat(SECTIONS), backend="numpy")
+    numbers = []
+    for model in (inner, outer):
+        x, m = model.initial()
+        dx = model.program.rates(0.0, x, model.parameters(), m)
+        names = [s.name.replace("train.", "").replace(".", " ", s.name.replace("train.", "").count(".") - 1) for s in model.system.states]
+        numbers.append(dict(zip(names, dx, strict=True)))
+    assert numbers[0].keys() == numbers[1].keys()
+    for name, rate in numbers[0].items():
+        assert rate == pytest.approx(numbers[1][name], abs=1e-14), name
+
+
+def test_names_are_paths_in_the_users_words() -> None:
+    model = chain().freeze()
+    assert "train.a.spring" in model.elements
+    assert model.elements["train.a.spring"].name == "train.a.spring"
+    assert model.groups == ("train", "train.a", "train.b", "c")
+    assert model.aliases["train.a.stretch"] == "train.a.spring.q"
+    assert model.aliases["train.first stretch"] == "train.a.spring.q"  # an export of an export
+    compiled = compile_model(model, backend="numpy")
+    assert compiled.program.layout["train.first stretch"].block == "x"
+    assert compiled.parameters({"train.b.spring.stiffness": 99.0}).sum() != compiled.parameters().sum()
+    assert compiled.initial({"train.first stretch": 0.7})[0].max() == 0.7
+
+
+def test_the_nested_graphs_of_a_graph() -> None:
+    graph = chain()
+    assert list(nested(graph)) == ["train", "c"]
+    assert list(nested(nested(graph)["train"])) == ["a", "b"]
+
+
+def test_one_part_in_two_graphs_is_two_parts() -> None:
+    """The very same graph object nested in two others: two sets of states, each fed by its own signal."""
+    shared = Graph("part").declare_input("ratio")
+    lever = MTF("lever", lambda n: n, signals=["ratio"])
+    shared.connect(lever.port("2"), C("spring", stiffness=1.0, initial=0.5))
+    shared.expose("p", lever.port("1"))
+    whole = Graph("whole")
+    for name, ratio in (("left", 2.0), ("right", 5.0)):
+        half, v = Graph(name), J1("v")
+        half.connect(v, I("mass", ratio, initial=1.0)).connect(v, shared.port("p"))
+        half.wire("mass.inertia", shared, "ratio")
+        whole.add(half)
+    compiled = compile_model(whole, backend="numpy")
+    x, m = compiled.initial()
+    dx = dict(zip([s.name for s in compiled.system.states], compiled.program.rates(0.0, x, compiled.parameters(), m), strict=True))
+    assert dx["left.part.spring.q"] == pytest.approx(2.0 * 1.0 / 2.0)
+    assert dx["left.mass.p"] == pytest.approx(-2.0 * 0.5)
+    assert dx["right.mass.p"] == pytest.approx(-5.0 * 0.5)
+
+
+def test_inputs_pass_through_two_levels() -> None:
+    inner = Graph("inner").declare_input("u")
+    inner.connect(Se("push", lambda u: 2 * u, signals=["u"]), v := J1("v")).connect(v, R("drag", 4.0)).expose("v", v)
+    middle = Graph("middle").declare_input("command")
+    middle.wire("command", inner, "u")
+    middle.expose("v", inner.port("v"))
+    outer = Graph("outer")
+    outer.connect(middle.port("v"), I("mass", 2.0, initial=3.0))
+    outer.wire("mass.flow", middle, "command")
+    compiled = compile_model(outer, backend="numpy")
+    x, m = compiled.initial()
+    np.testing.assert_allclose(compiled.program.rates(0.0, x, compiled.parameters(), m), [2 * 1.5 - 4.0 * 1.5])
+
+
+def test_the_only_port_needs_no_name() -> None:
+    tank = Graph("tank")
+    tank.connect(node := J0("node"), C("volume", 2.0, initial=3.0)).expose("outlet", node)
+    (rate,) = _rates(Graph("g").connect(tank, R("pipe", 4.0)))
+    assert rate == pytest.approx(-1.5 / 4.0)
+
+
+def _rates(graph: Graph) -> np.ndarray:
+    compiled = compile_model(graph, backend="numpy")
+    x, m = compiled.initial()
+    return compiled.program.rates(0.0, x, compiled.parameters(), m)
+
+
+def test_automata_and_starts_inside_a_part_use_its_names() -> None:
+    part = Graph("part")
+    part.connect(v := J1("v"), C("spring", stiffness=2.0)).connect(v, I("mass", 1.0, initial=0.5)).expose("v", v)
+    part.add_automaton(Automaton("gate", ("on", "off"), "on", (Transition("on", "off", lambda q: q - 1.0, ("spring.q",)),)))
+    part.start(lambda p: (3 * p, "off"), ["mass.p"], ["spring.q", "gate"])
+    compiled = compile_model(Graph("whole").connect(part, R("drag", 0.1)), backend="numpy")
+    x, m = compiled.initial()
+    assert sorted(x) == [0.5, 1.5]
+    assert m.tolist() == [1.0]
+    assert compiled.initial({"part.gate": "on"})[1].tolist() == [0.0]
+    assert compiled.program.guards(0.0, x, compiled.parameters(), np.zeros(1)).tolist() == [0.5]
+
+
+def test_replacing_a_part_by_another_with_the_same_ports() -> None:
+    """A stiff and a soft section behind the same port give the same model but for the numbers."""
+
+    def whole(part: Graph) -> Graph:
+        return Graph("whole").connect(part.port("in"), I("hand", 2.0, initial=1.0))
+
+    soft, stiff = (compile_model(whole(section("part", 1.0, k, 0.1)), backend="numpy") for k in (10.0, 20.0))
+    x, m = soft.initial()
+    changed = soft.program.rates(0.0, x, soft.parameters({"part.spring.stiffness": 20.0}), m)
+    np.testing.assert_allclose(changed, stiff.program.rates(0.0, x, stiff.parameters(), m))
+
+
+def test_a_graph_that_contains_itself_is_refused() -> None:
+    a, b = Graph("a"), Graph("b")
+    a.add(b)
+    b.add(a)
+    with pytest.raises(ModelError, match="E114"):
+        a.freeze()

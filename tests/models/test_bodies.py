@@ -1,0 +1,211 @@
+"""Single bodies and central gravity against closed forms, and what no body can be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ellipj, ellipk
+
+from bondgraph import Graph, ModelError, Se, compile_model
+from models.bodies import ground, prescribed_body, rigid_body
+from models.gravity import attach_central_gravity, central_gravity
+from screws import GeometryError, pose_from_state, quaternion_product, rotation
+from tests.models.independent import rotation as plain_rotation
+
+INERTIA = (2e-3, 3e-3, 4.5e-3)
+
+
+def simulated(*parts, t_end=2.0, samples=0.02, rtol=1e-10, graph=None):
+    graph = graph or Graph("bodies")
+    for part in parts:
+        graph.connect(Se(f"no wrench on {part.name}", dimension=6), part)
+    result = compile_model(graph).simulate(t_end, samples=samples, rtol=rtol, progress=False)
+    assert result.ok and result.ledger.relative_residual < 1e-9
+    return result
+
+
+def rotations(result, name):
+    return np.array([plain_rotation(row[:4]) for row in result[f"{name}.pose"]])
+
+
+def test_euler_top_against_jacobi():
+    """Body rates are elliptic functions (Landau and Lifshitz, Mechanics, section 37) to 1e-9; the angular momentum
+    stays where it is in the world, the energy what it is, the quaternion of unit length."""
+    J = np.array(INERTIA)
+    # Start in the plane of the axes 1 and 3, with L^2 > 2 E J2: the motion circles axis 3.
+    w = np.array([2.0, 0.0, 6.0])
+    q = np.array([0.5, -0.5, 0.1, 0.7]) / 1.0
+    q /= np.linalg.norm(q)
+    result = simulated(rigid_body("top", mass=1.0, inertia=INERTIA, quaternion=q, angular_velocity=plain_rotation(q) @ w))
+    E2, L2 = float(J @ w**2), float(J**2 @ w**2)
+    assert L2 > E2 * J[1]
+    scale = np.sqrt((J[2] - J[1]) * (L2 - E2 * J[0]) / np.prod(J))
+    m = (J[1] - J[0]) * (E2 * J[2] - L2) / ((J[2] - J[1]) * (L2 - E2 * J[0]))
+    sn, cn, dn, _ = ellipj(scale * result.t, m)
+    a1 = np.sqrt((E2 * J[2] - L2) / (J[0] * (J[2] - J[0])))
+    a2 = np.sqrt((E2 * J[2] - L2) / (J[1] * (J[2] - J[1])))
+    a3 = np.sqrt((L2 - E2 * J[0]) / (J[2] * (J[2] - J[0])))
+    expected = np.stack([a1 * cn, a2 * sn, a3 * dn], axis=1)
+    found = result["top.twist"][:, :3]
+    assert 4.0 * ellipk(m) / scale < result.t[-1], "a whole period and more"
+    assert np.abs(found - expected).max() < 1e-8
+    momentum = np.einsum("kij,kj->ki", rotations(result, "top"), J * found)
+    assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.linalg.norm(momentum[0])
+    assert np.abs(result.ledger.stored / result.ledger.stored[0] - 1.0).max() < 1e-10
+    assert np.abs(np.linalg.norm(result["top.pose"][:, :4], axis=1) - 1.0).max() < 1e-9
+
+
+def test_spin_about_the_middle_axis_turns_over():
+    """Dzhanibekov: the unstable axis flips, and the energy does not notice."""
+    result = simulated(rigid_body("top", mass=1.0, inertia=INERTIA, angular_velocity=(1e-3, 8.0, 1e-3)), t_end=8.0)
+    assert result["top.twist"][:, 1].min() < -7.9
+    assert np.abs(np.linalg.norm(result["top.pose"][:, :4], axis=1) - 1.0).max() < 1e-9
+
+
+def test_free_flight_is_a_parabola():
+    """The centre of mass does not see the rotation, wherever the object frame lies."""
+    g, v, p = np.array([0.4, -0.3, -9.81]), np.array([1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.3])
+    centre, q = np.array([0.02, -0.05, 0.03]), np.array([0.5, 0.5, -0.5, 0.5])
+    body = rigid_body(
+        "stone", mass=0.7, inertia=INERTIA, centre_of_mass=centre, position=p, quaternion=q, velocity=v,
+        angular_velocity=(3.0, -7.0, 5.0), gravity=g,
+    )  # fmt: skip
+    result = simulated(body)
+    found = result["stone.pose"][:, 4:] + rotations(result, "stone") @ centre
+    t = result.t[:, None]
+    assert np.abs(found - (found[0] + v * t + 0.5 * g * t * t)).max() < 1e-10
+    assert np.allclose(found[0], p + plain_rotation(q) @ centre)
+
+
+def test_object_frame_is_a_matter_of_description():
+    """The same stone in object axes turned and shifted: the same motion to 1e-9."""
+    turn, shift = np.array([0.8, 0.1, -0.5, 0.3]), np.array([0.03, 0.01, -0.02])
+    turn /= np.linalg.norm(turn)
+    R = plain_rotation(turn)
+    q = np.array([0.9, 0.1, 0.2, -0.3]) / np.linalg.norm([0.9, 0.1, 0.2, -0.3])
+    motion = {"velocity": (1.0, 0.5, 2.0), "angular_velocity": (3.0, -7.0, 5.0), "gravity": (0.0, 0.0, -9.81)}
+    plain = rigid_body("plain", mass=0.7, inertia=INERTIA, quaternion=q, **motion)
+    # New frame N: p_plain = R p_N + shift, so that the centre of mass lies at -R^T shift in N.
+    turned = rigid_body(
+        "turned", mass=0.7, inertia=R.T @ np.diag(INERTIA) @ R, centre_of_mass=-R.T @ shift,
+        quaternion=quaternion_product(q, turn), position=plain_rotation(q) @ shift, **motion,
+    )  # fmt: skip
+    result = simulated(plain, turned)
+    R1, R2 = rotations(result, "plain"), rotations(result, "turned")
+    assert np.abs(R1 @ R - R2).max() < 1e-9
+    p2 = result["plain.pose"][:, 4:] + R1 @ shift
+    assert np.abs(p2 - result["turned.pose"][:, 4:]).max() < 1e-9
+
+
+@pytest.mark.parametrize("pitch", [0.0, 0.05])
+def test_prescribed_constant_twist_is_a_screw_motion(pitch):
+    """A body on a screw about a fixed axis through c, from any start pose."""
+    axis, c, rate = np.array([0.48, -0.6, 0.64]), np.array([0.3, 0.1, -0.2]), 3.0
+    q0, p0 = np.array([0.5, 0.1, -0.7, 0.5]), np.array([0.2, 0.3, 0.1])
+    twist = rate * np.concatenate([axis, np.cross(c, axis) + pitch * axis])
+    result = simulated(prescribed_body("table", twist=twist, position=p0, quaternion=q0))
+    for t, row in zip(result.t[::10], result["table.pose"][::10], strict=True):
+        half = 0.5 * rate * t
+        R = plain_rotation(np.array([np.cos(half), *(np.sin(half) * axis)]))
+        assert np.abs(row[4:] - (c + R @ (p0 - c) + pitch * rate * t * axis)).max() < 1e-9
+        assert np.abs(plain_rotation(row[:4]) - R @ plain_rotation(q0)).max() < 1e-9
+
+
+def test_prescribed_twist_of_time():
+    """An oscillating turntable: its angle is the integral of its rate."""
+    from screws.scalars import array, sin
+
+    table = prescribed_body("table", twist=lambda t: array([0.0, 0.0, 2.0 * sin(5.0 * t), 0.0, 0.0, 0.0]))
+    result = simulated(table)
+    angle = 2.0 * np.arctan2(result["table.pose"][:, 3], result["table.pose"][:, 0])
+    assert np.abs(angle - 0.4 * (1.0 - np.cos(5.0 * result.t))).max() < 1e-9
+
+
+def test_ground_stays():
+    result = simulated(ground("floor", position=(1, 2, 3), quaternion=(0, 1, 0, 0)), rigid_body("b", mass=1, inertia=(1, 1, 1)))
+    assert np.allclose(result["floor.pose"], [0, 1, 0, 0, 1, 2, 3])
+
+
+def test_central_gravity_circles_of_two_free_bodies():
+    """A force F of constant size keeps two bodies on circles about their centre of mass: F = m2 w^2 r2 = m1 w^2 r1."""
+    m1, m2, distance, force = 0.5, 0.2, 0.7, 1.4
+    r1, r2 = distance * m2 / (m1 + m2), distance * m1 / (m1 + m2)
+    rate = np.sqrt(force / (m2 * r2))
+    one = rigid_body("sun", mass=m1, inertia=(1e-3,) * 3, position=(-r1, 0, 0), velocity=(0, -rate * r1, 0))
+    two = rigid_body("moon", mass=m2, inertia=(1e-3,) * 3, position=(r2, 0, 0), velocity=(0, rate * r2, 0))
+    graph = Graph("circles")
+    attach_central_gravity(graph, central_gravity("gravity", two, one, force), two, one)
+    result = simulated(graph=graph)
+    angle = rate * result.t
+    circle = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    assert np.abs(result["moon.pose"][:, 4:] - r2 * circle).max() < 1e-9
+    assert np.abs(result["sun.pose"][:, 4:] + r1 * circle).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        ({"mass": 0.0}, "G111", "mass"),
+        ({"mass": -2.0}, "G111", "mass"),
+        ({"mass": float("nan")}, "G111", "mass"),
+        ({"inertia": (1.0, 1.0, 0.0)}, "G112", "positive definite"),
+        ({"inertia": (1.0, -1.0, 1.0)}, "G112", "positive definite"),
+        ({"inertia": [[1.0, 0.5, 0], [0, 1.0, 0], [0, 0, 1.0]]}, "G112", "symmetric"),
+        ({"inertia": (1.0, 1.0, 2.5)}, "G113", "triangle inequality"),
+        ({"inertia": (1.0, 1.0)}, "G114", "shape"),
+        ({"inertia": (1.0, float("inf"), 1.0)}, "G114", "finite"),
+    ],
+)
+def test_no_such_body(change, code, words):
+    with pytest.raises(GeometryError) as caught:
+        rigid_body("stone", **{"mass": 1.0, "inertia": (1.0, 1.0, 1.0), **change})
+    assert caught.value.code == code and words in str(caught.value) and "try:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"quaternion": (0.0, 0.0, 0.0, 0.0)}, "E422"),
+        ({"quaternion": (1.0, 0.0, 0.1, 0.0)}, "E422"),
+        ({"quaternion": (1.0, 0.0, float("nan"), 0.0)}, "E421"),
+        ({"quaternion": (1.0, 0.0, 0.0)}, "E421"),
+        ({"position": (0.0, float("inf"), 0.0)}, "E421"),
+        ({"position": (0.0, 0.0)}, "E421"),
+        ({"velocity": (0.0, float("nan"), 0.0)}, "E421"),
+        ({"velocity": "fast"}, "E421"),
+        ({"angular_velocity": (float("inf"), 0.0, 0.0)}, "E421"),
+        ({"gravity": (0.0, 0.0, float("nan"))}, "E421"),
+        ({"gravity": 9.81}, "E421"),
+        ({"centre_of_mass": (0.0, 0.0)}, "E421"),
+    ],
+)
+def test_start_values_that_are_no_numbers(change, code):
+    """Refused where they are given, with the name of the argument and of the body."""
+    with pytest.raises(ModelError) as caught:
+        rigid_body("stone", **{"mass": 1.0, "inertia": (1.0, 1.0, 1.0), **change})
+    (problem,) = caught.value.problems
+    assert problem.code == code and next(iter(change)) in problem.title and '"stone"' in problem.title
+    assert problem.places[0].file == __file__
+
+
+def test_twist_of_a_prescribed_body_is_checked():
+    for twist in ((0.0, 0.0, 1.0), (0.0,) * 5 + (float("nan"),)):
+        with pytest.raises(ModelError, match="E421 twist of"):
+            prescribed_body("table", twist=twist)
+
+
+def test_quaternion_near_unit_is_normalised():
+    body = rigid_body("stone", mass=1.0, inertia=(1.0, 1.0, 1.0), quaternion=(1.0005, 0.0, 0.0, 0.0))
+    graph = Graph("near")
+    graph.connect(Se("no wrench", dimension=6), body)
+    x0, _ = compile_model(graph).initial()
+    assert 1.0 in x0 and 1.0005 not in x0
+
+
+def test_pose_of_any_quaternion_length_is_a_rotation():
+    """Between corrections the state leaves the unit sphere by rounding; the pose does not see it."""
+    state = np.array([0.6, 0.1, -0.3, 0.2, 1, 2, 3])
+    long = state.copy()
+    long[:4] *= 1.001
+    assert np.allclose(np.asarray(pose_from_state(long), float), np.asarray(pose_from_state(state), float), atol=1e-15)
+    assert np.allclose(rotation(state[:4] / np.linalg.norm(state[:4])), plain_rotation(state[:4]))

@@ -1,0 +1,303 @@
+"""Pictures: the record they are made from, what must be seen in them, and what must be in their files."""
+
+import base64
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from models.pictures import ContactMotion, Event, Scene, movie, page, plots, rendering
+from models.pictures.camera import Camera, direction, fit, upward
+from models.pictures.meshes import SIDES, path_tube
+from models.pictures.motion import gauss_frames, poses
+from models.pictures.movie import pace, show_times
+from models.pictures.page import contents, grid_normals, quaternions
+from models.pictures.stage import Stage, ghost_samples
+from models.pictures.style import BODIES, FORCE, PATHS, force_scale, rgb
+from screws.surfaces import egg, ellipsoid, plane, sphere, torus
+
+can_render, why = rendering()
+renders = pytest.mark.skipif(not can_render, reason=why)
+RADIUS = 0.02
+
+
+def rolling_ball(samples=41, hop=False):
+    """A ball that rolls 0.12 m along x on a plane in 1 s, pressed on by 2 N; with a hop, it is in the air from 0.4 to 0.8 s."""
+    t = np.linspace(0.0, 1.0, samples)
+    x, angle = 0.12 * t, 0.12 * t / RADIUS
+    height = np.where(hop & (t > 0.4) & (t < 0.8), 0.3 * (t - 0.4) * (0.8 - t), 0.0)
+    zero = np.zeros_like(t)
+    p1, q1 = np.zeros((samples, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (samples, 1))
+    p2 = np.stack([x, zero, RADIUS + height], axis=1)
+    q2 = np.stack([np.cos(angle / 2), zero, np.sin(angle / 2), zero], axis=1)
+    fn = np.where(height > 0.0, 0.0, 2.0)
+    cp2 = np.stack([RADIUS * np.sin(angle), zero, -RADIUS * np.cos(angle)], axis=1)
+    frame1 = gauss_frames(plane(), np.stack([x, zero], axis=1), poses(p1, q1))
+    frame2 = np.tile(np.diag([1.0, -1.0, -1.0, 1.0]), (samples, 1, 1))
+    frame2[:, :3, 3] = p2 - [0.0, 0.0, RADIUS]
+    return ContactMotion(
+        name="ball",
+        title="A ball rolls",
+        surface1=plane(),
+        surface2=sphere(RADIUS),
+        t=t,
+        p1=p1,
+        q1_wxyz=q1,
+        p2=p2,
+        q2_wxyz=q2,
+        cp1_O1=np.stack([x, zero, zero], axis=1),
+        cp2_O2=cp2,
+        frame1=frame1,
+        frame2=frame2,
+        gap=np.where(height > 0.0, height, -1e-6),
+        fn=fn,
+        force_on_2_world=np.stack([zero, zero, fn], axis=1),
+        uv1=np.stack([x, zero], axis=1),
+        uv2=np.stack([np.pi - angle, zero], axis=1),
+        alpha=zero,
+        energies={"kinetic": np.full(samples, 1e-3), "dissipated": 1e-5 * t},
+        residual=1e-12 * t,
+        events=(Event(0.4, "contact off"), Event(0.5, "chart 2", True), Event(0.8, "contact on")) if hop else (),
+        names=("table", "ball"),
+    )
+
+
+def test_interpolation_keeps_rolling():
+    motion = rolling_ball().at_times([0.0, 0.3137, 1.0])
+    assert motion.p2[1, 0] == pytest.approx(0.12 * 0.3137, abs=1e-12)
+    assert np.linalg.norm(motion.q2_wxyz, axis=1) == pytest.approx(1.0, abs=1e-12)
+    angle = 2.0 * np.arctan2(motion.q2_wxyz[1, 2], motion.q2_wxyz[1, 0])
+    assert angle == pytest.approx(0.12 * 0.3137 / RADIUS, abs=1e-12)
+    R = motion.frame1[:, :3, :3]
+    assert np.einsum("kij,kil->kjl", R, R) == pytest.approx(np.tile(np.eye(3), (3, 1, 1)), abs=1e-12)
+
+
+def test_frames_do_not_swing_through_a_change_of_chart():
+    motion = rolling_ball(3)
+    motion.frame1[1:, :3, :3] = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    before, after = motion.at_times([0.2, 0.3]).frame1[:, :3, 0]
+    assert before == pytest.approx([1.0, 0.0, 0.0]) and after == pytest.approx([0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("events", [True, False])
+def test_contact_intervals_from_events_or_gap(events):
+    motion = rolling_ball(401, hop=True)
+    if not events:
+        object.__setattr__(motion, "events", ())
+    (a, b), (c, d) = motion.contact_intervals()
+    assert (a, d) == (0.0, 1.0)
+    assert (b, c) == pytest.approx((0.4, 0.8), abs=0.003)
+
+
+def test_ghosts_lie_a_spacing_apart_and_in_the_past():
+    motion = rolling_ball(1201)
+    past = ghost_samples(motion.poses[1], motion.t, 0.7, 3, 0.02)
+    assert motion.p2[past, 0] == pytest.approx([0.06, 0.04, 0.02], abs=2e-4)
+    around = ghost_samples(motion.poses[1], motion.t, 0.5, 4, 0.03, around=True)
+    assert sorted(motion.p2[around, 0]) == pytest.approx([0.0, 0.03, 0.09, 0.12], abs=2e-4)
+
+
+@pytest.mark.parametrize("largest", [1e-6, 0.285, 22.0, 3e4])
+@pytest.mark.parametrize("size", [0.004, 0.056, 3.0])
+def test_force_scale_text_says_what_is_drawn(largest, size):
+    newtons_per_metre, unit, text = force_scale(largest, size)
+    length, name, newtons = re.fullmatch(r"(1) (mm|cm|m) = (\S+) N", text).groups()
+    metres = float(length) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0}[name]
+    assert unit == metres
+    assert float(newtons) / metres == pytest.approx(newtons_per_metre)
+    assert 0.5 * size < largest / newtons_per_metre < 1.6 * size
+
+
+def test_show_times_stretch_short_contacts_only():
+    motion = rolling_ball(101)
+    assert np.diff(show_times(motion, 50)) == pytest.approx(1.0 / 49)
+    object.__setattr__(motion, "events", (Event(0.50, "contact on"), Event(0.51, "contact off")))
+    times = show_times(motion, 200)
+    assert np.all(np.diff(times) > 0.0) and times[0] == 0.0 and times[-1] == 1.0
+    assert 25 < np.sum((times > 0.50) & (times < 0.51)) < 40
+    assert pace(1.0) == "real time" and pace(0.2) == "slow motion 5×"
+
+
+def test_camera_fits_and_sees_the_contact_from_the_side():
+    motion = rolling_ball()
+    view, up = direction(motion), upward(motion)
+    assert up == pytest.approx([0.0, 0.0, 1.0])
+    assert 0.1 < view[2] < 0.6
+    points = np.random.default_rng(1).normal(size=(50, 3))
+    camera = fit(points, view, up, (800, 600), (100, 50, 20, 80))
+    at = camera.pixels(points, (800, 600))
+    assert at.min(axis=0) >= [99.0, 49.0] and at.max() and np.all(at.max(axis=0) <= [781.0, 521.0])
+    assert np.min([at[:, 0].min() - 100, 780 - at[:, 0].max(), at[:, 1].min() - 50, 520 - at[:, 1].max()]) < 2.0
+
+
+@pytest.mark.parametrize(
+    "surface", [sphere(0.02), ellipsoid((0.03, 0.02, 0.01)), egg(0.035, 0.084, 0.0104), torus(0.05, 0.01)]
+)
+def test_page_normals_are_the_surfaces_own(surface):
+    grid = np.asarray(surface.grid(41, 61))
+    normals = grid_normals(grid, surface)
+    for i, j in ((0, 0), (3, 0), (20, 60), (37, 31), (40, 5)):
+        q, chart = surface.coordinates(grid[i, j])
+        assert normals[i, j] @ surface.geometry(q, chart).H[:3, 2] > 0.99
+
+
+def test_tube_lies_round_its_path_and_grows_with_it():
+    motion = rolling_ball()
+    vertices, normals, triangles = path_tube(motion.cp2_O2, motion.cp2_O2 / RADIUS, np.full(41, 1e-3))
+    rings = vertices.reshape(41, SIDES, 3)
+    assert np.linalg.norm(rings - motion.cp2_O2[:, None], axis=2) == pytest.approx(1e-3)
+    assert np.linalg.norm(normals, axis=1) == pytest.approx(1.0)
+    for done in (1, 17, 40):
+        assert triangles[: 2 * SIDES * done].max() == SIDES * (done + 1) - 1
+    resting, _, _ = path_tube(np.zeros((3, 3)), np.tile([0.0, 0.0, 1.0], (3, 1)), np.full(3, 1e-3))
+    assert np.all(np.isfinite(resting))
+
+
+def test_quaternions_are_the_rotations():
+    motion = rolling_ball()
+    assert poses(motion.p2, quaternions(motion.poses[1])) == pytest.approx(motion.poses[1], abs=1e-12)
+
+
+def test_page_is_one_file_that_opens_offline(tmp_path):
+    motion = rolling_ball(hop=True)
+    object.__setattr__(motion, "title", "ball </script> & co")
+    page(motion, tmp_path / "ball.html")
+    text = (tmp_path / "ball.html").read_text(encoding="utf-8")
+    assert len(text) < 3e6 and [p.name for p in tmp_path.iterdir()] == ["ball.html"]
+    assert not re.search(r"https?://|<link|src=", text)
+    assert text.count("</script>") == 2 and "ball &lt;/script&gt; &amp; co" in text
+    data = json.loads(re.search(r'id="motion">(.*?)</script>', text, re.DOTALL).group(1))
+    p2 = np.frombuffer(base64.b64decode(data["arrays"]["p2"]), dtype=np.float32).reshape(-1, 3)
+    assert p2 == pytest.approx(motion.p2, abs=1e-7)
+    assert data["scale_text"] == force_scale(2.0, 0.04)[2]
+    needed = set(re.findall(r'A\[?["`.]([a-z]\w*)', text)) & {"t", "p1", "p2", "force", "gap"}
+    assert needed <= set(data["arrays"])
+    assert all(curve["array"] in data["arrays"] for plot in data["plots"] for curve in plot["curves"])
+
+
+def test_long_motions_are_thinned_for_the_page():
+    assert len(base64.b64decode(contents(rolling_ball(9001), 10.0, None)["arrays"]["t"])) <= 4 * 2000
+
+
+def test_plots_have_all_panels_and_units(tmp_path):
+    pytest.importorskip("matplotlib")
+    plots(rolling_ball(hop=True), tmp_path / "plots.svg")
+    plots(rolling_ball(hop=True), tmp_path / "plots.png")
+    assert (tmp_path / "plots.png").stat().st_size > 20_000
+    text = (tmp_path / "plots.svg").read_text()
+    for words in ("gap", "normal force", "coordinates (rad, m)", "energy (mJ)", "residual (J)", "time (s)", "kinetic"):
+        assert words in text, words
+    assert "chart 2" not in text
+
+
+def near(image, colour, tolerance=60):
+    """Number of pixels of about a colour's hue: the same ratios of red, green and blue, in any light."""
+    pixels = np.asarray(image)[..., :3].reshape(-1, 3).astype(float)
+    wanted = np.array(rgb(colour), dtype=float)
+    saturated = np.ptp(pixels, axis=1) > 0.5 * np.ptp(wanted)
+    along = pixels / np.maximum(np.linalg.norm(pixels, axis=1, keepdims=True), 1.0)
+    return int(np.sum(saturated & (along @ (wanted / np.linalg.norm(wanted)) > 0.985)))
+
+
+@renders
+def test_still_shows_path_force_bodies_and_ghosts(tmp_path):
+    from PIL import Image
+
+    motion = rolling_ball()
+    with Scene(motion, (640, 360)) as scene:
+        scene.still(tmp_path / "late.png", 0.9)
+        scene.still(tmp_path / "start.png", 0.0)
+    late, start = (np.asarray(Image.open(tmp_path / name)) for name in ("late.png", "start.png"))
+    assert late.shape == (360, 640, 3)
+    # The legend shows each colour too, and is the same in both.
+    assert near(late, PATHS[0]) > near(start, PATHS[0]) + 100
+    assert near(late, FORCE) > 60
+    assert np.ptp(late.reshape(-1, 3), axis=0).min() > 150
+
+
+@renders
+def test_labels_stand_where_the_window_shows_their_points():
+    motion = rolling_ball()
+    size = (400, 300)
+    camera = fit(
+        np.array([[0.0, -0.02, 0.0], [0.12, 0.02, 0.04]]), direction(motion), upward(motion), size, (80, 10, 10, 40)
+    )
+    with Stage(motion, size, ghosts=0) as stage:
+        empty = stage.show(0.5, camera) and stage.image().astype(int)
+        stage._beads[1].prop.color = "#00ff00"
+        stage._beads[1].prop.lighting = False
+        changed = np.abs(stage.image().astype(int) - empty).sum(axis=2) > 30
+    rows, columns = np.nonzero(changed)
+    assert len(rows) > 4
+    expected = camera.pixels(motion.at_times([0.5]).frame2[0, :3, 3], size)[0]
+    assert [columns.mean(), rows.mean()] == pytest.approx(expected, abs=4.0)
+
+
+@renders
+def test_nothing_pushes_through_the_air():
+    motion = rolling_ball(hop=True)
+    camera = Camera(np.array([0.06, -1.0, 0.2]), np.array([0.06, 0.0, 0.02]), np.array([0.0, 0.0, 1.0]))
+    with Stage(motion, (320, 240)) as stage:
+        stage.show(0.2, camera)
+        pressed = near(stage.image(), FORCE)
+        stage.show(0.6, camera)
+        assert pressed > 40 and near(stage.image(), FORCE) == 0
+
+
+@renders
+def test_poster_is_large_and_leaves_no_part(tmp_path):
+    from PIL import Image
+
+    Scene(rolling_ball()).poster(tmp_path / "poster.png")
+    image = Image.open(tmp_path / "poster.png")
+    assert image.size == (3600, 2400)
+    assert near(image.resize((900, 600)), BODIES[1]) > 300 and near(image.resize((900, 600)), FORCE) > 100
+
+
+@renders
+def test_movie_has_its_frames(tmp_path):
+    imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    made = movie(rolling_ball(), tmp_path / "ball.mp4", seconds=0.4, size=(320, 180), progress=False)
+    assert made == tmp_path / "ball.mp4" and [p.name for p in tmp_path.iterdir()] == ["ball.mp4"]
+    frames, seconds = imageio_ffmpeg.count_frames_and_secs(str(made))
+    assert frames == 12 and seconds == pytest.approx(0.4, abs=0.05)
+
+
+@renders
+def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch, capsys):
+    from PIL import Image
+
+    monkeypatch.setattr("models.pictures.movie._has_ffmpeg", lambda: False)
+    made = movie(rolling_ball(), tmp_path / "ball.mp4", seconds=0.4, size=(320, 180), progress=True)
+    assert made == tmp_path / "ball.gif"
+    assert Image.open(made).n_frames >= 4
+    assert "frames" in capsys.readouterr().err
+
+
+def test_probe_says_what_to_install(monkeypatch):
+    from models.pictures import probe
+
+    def trial(returncode, stdout="", stderr=""):
+        rendering.cache_clear()
+        result = subprocess.CompletedProcess([], returncode, stdout, stderr)
+        monkeypatch.setattr(probe.subprocess, "run", lambda *a, **k: result)
+        return probe.rendering()
+
+    monkeypatch.setattr(probe, "find_spec", lambda name: object())
+    assert trial(0, "rendered\n")[0]
+    crashed, message = trial(-11)
+    assert not crashed and "libegl1 libgl1-mesa-dri" in message and "libosmesa6" in message and "\n" not in message
+    assert not trial(0, "blank\n")[0]
+    monkeypatch.setattr(probe, "find_spec", lambda name: None)
+    missing, message = trial(0, "rendered")
+    assert not missing and 'pip install "screwbond[viz]"' in message
+    rendering.cache_clear()
+
+
+def test_importing_pictures_is_light():
+    code = "import sys, models.pictures; print([m for m in ('vtkmodules', 'pyvista', 'matplotlib', 'PIL') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
