@@ -1,0 +1,1 @@
+"""Benchmarks: two eggs against hand-written C, ellipsoids against MuJoCo."""

@@ -20,7 +20,8 @@ IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_count
 
 
 def _python(arguments: list[str], cache: str, given: str = "") -> str:
-    environment = {**os.environ, "SCREWBOND_CACHE": cache, "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "SCREWBOND_CACHE": cache, "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env=environment, input=given, capture_output=True, text=True, check=True
     )

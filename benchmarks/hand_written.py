@@ -53,12 +53,17 @@ class HandWritten:
         return out
 
 
+def _compiler() -> str:
+    found = shutil.which("gcc") or shutil.which("cc")
+    if found is None:
+        raise FileNotFoundError("the comparison with C needs gcc, which is not installed")
+    return found
+
+
 @contextmanager
 def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
     """The library made of the C file with these flags."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        raise FileNotFoundError("the comparison with C needs gcc, which is not installed")
+    compiler = _compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "two_eggs.so"
         command = [compiler, *flags, "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"]
@@ -68,7 +73,7 @@ def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
 
 def compiler_version() -> str:
     """First line of what the compiler says of itself."""
-    compiler = shutil.which("gcc") or shutil.which("cc") or "gcc"
+    compiler = _compiler()
     return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
 
 

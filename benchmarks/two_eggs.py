@@ -14,7 +14,15 @@ import numpy as np
 
 from benchmarks import cold_start, timing
 from benchmarks.graphs import END, GRAPHS
-from benchmarks.hand_written import FLAGS, HandWritten, compiler_version, ensure_same, hand_written, packed
+from benchmarks.hand_written import (
+    FLAGS,
+    Disagreement,
+    HandWritten,
+    compiler_version,
+    ensure_same,
+    hand_written,
+    packed,
+)
 from bondgraph import Compiled, compile_model
 
 RTOL = 1e-8
@@ -89,9 +97,13 @@ def inside_the_run(name: str, compiled: Compiled, runs: int = 15) -> dict[str, f
 def measure(repeats: int = 5, rounds: int = 200) -> dict[str, Any]:
     """All figures of this benchmark."""
     found: dict[str, Any] = {"processor": timing.processor(), "compiler": compiler_version()}
+    models = {name: compile_model(graph()) for name, graph in GRAPHS.items()}
+    for flags in FLAGS.values():
+        with hand_written(flags) as library:
+            for name, compiled in models.items():
+                ensure_same(name, compiled, library)
     found["import"] = cold_start.imports(repeats)
-    for name, graph in GRAPHS.items():
-        compiled = compile_model(graph())
+    for name, compiled in models.items():
         found[name] = {
             "right-hand side": right_hand_sides(name, compiled, rounds),
             "run": inside_the_run(name, compiled),
@@ -103,29 +115,38 @@ def measure(repeats: int = 5, rounds: int = 200) -> dict[str, Any]:
 def report(found: Mapping[str, Any]) -> str:
     """The figures as tables."""
     starts, sides, runs = [], [], []
+    stages = ("graph", "build", "trace", "compile", "ready", "first run", "second run")
     for name in GRAPHS:
         begin, run = found[name]["start"], found[name]["run"]
         for kind in ("cold", "warm"):
-            times = begin[kind]
-            starts.append([f"{name}, {kind}", *(f"{1e3 * times[key]:.0f}" for key in
-                           ("graph", "build", "trace", "compile", "ready", "first run", "second run"))])  # fmt: skip
+            starts.append([f"{name}, {kind}", *(f"{1e3 * begin[kind][key]:.0f}" for key in stages)])
         for label, figures in found[name]["right-hand side"]["modes"].items():
             ns, ratios = figures["nanoseconds"], figures["ratio"]
             row = [f"{name}, {label}", f"{ns['compiled']:.0f}"]
-            for flags in FLAGS:
-                r = ratios[flags]
-                row += [f"{ns[flags]:.0f}", f"{r['median']:.2f} ({r['quartile 1']:.2f}-{r['quartile 3']:.2f})"]
+            for key in FLAGS:
+                r = ratios[key]
+                row += [f"{ns[key]:.0f}", f"{r['median']:.2f} ({r['quartile 1']:.2f}-{r['quartile 3']:.2f})"]
             sides.append(row)
-        runs.append([name, f"{run['right-hand sides']:.0f}", f"{run['bare nanoseconds']:.0f}",
-                     f"{run['inside nanoseconds']:.0f}", f"{run['inside to bare']:.2f}",
-                     f"{1e3 * run['wall seconds']:.1f}", f"{run['times faster than real time']:.0f}",
-                     f"{1e3 * run['start values seconds']:.1f}", f"{run['times faster with start values']:.0f}"])  # fmt: skip
+        runs.append(
+            [
+                name,
+                f"{run['right-hand sides']:.0f}",
+                f"{run['bare nanoseconds']:.0f}",
+                f"{run['inside nanoseconds']:.0f}",
+                f"{run['inside to bare']:.2f}",
+                f"{1e3 * run['wall seconds']:.1f}",
+                f"{run['times faster than real time']:.0f}",
+                f"{1e3 * run['start values seconds']:.1f}",
+                f"{run['times faster with start values']:.0f}",
+            ]
+        )
     extra = 1e3 * (found["import"]["bondgraph"] - found["import"]["numpy"])
     worst = max(found[name]["right-hand side"]["agreement"] for name in GRAPHS)
     flags = list(FLAGS)
     return "\n\n".join(
         [
-            f"{found['processor']}; {found['compiler']}\n`import bondgraph` takes {extra:.0f} ms more than `import numpy`",
+            f"{found['processor']}; {found['compiler']}\n"
+            f"`import bondgraph` takes {extra:.0f} ms more than `import numpy`",
             timing.table(
                 "Fresh process, imports excluded, ms (cold: no cached code; warm: code from the cache on disk)",
                 ["", "graph", "equations", "trace", "machine code", "ready", "first run", "second run"],
@@ -162,7 +183,10 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
     given = parser.parse_args(arguments)
-    found = measure(2, 20) if given.quick else measure()
+    try:
+        found = measure(2, 20) if given.quick else measure()
+    except (Disagreement, FileNotFoundError) as reason:
+        raise SystemExit(f"benchmarks: {reason}") from reason
     print(report(found))
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -61,7 +61,10 @@ def assign_causality(model: Model) -> Causality:
             problems[path] = describe(model, strokes, clash)
     raise_if_any(model.name, list(problems.values()))
     wishes = [
-        *((strokes.index[bond.name], into == (bond.head.element == path), path) for path, bond, into in _storages(model)),
+        *(
+            (strokes.index[bond.name], into == (bond.head.element == path), path)
+            for path, bond, into in _storages(model)
+        ),
         *((strokes.index[bond.name], True, FREE) for bond in _resistors_then_rest(model)),
     ]
     forced_by, chosen = _search(model, strokes, wishes)

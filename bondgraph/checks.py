@@ -147,7 +147,11 @@ def check_blocks(model: Model) -> Iterator[Problem]:
             (twice, "defines twice", "one equation, parameter, input or state for each name"),
             (unknown, "uses but does not define", "an equation, parameter, input or state of this name"),
             (sorted(set(law.states) - set(law.rates)), "has no rate for its state", "rates={<state>: <local name>}"),
-            (sorted(set(law.rates) - set(law.states)), "has a rate but no state", "states={<state>: StateSpec(<start>)}"),
+            (
+                sorted(set(law.rates) - set(law.states)),
+                "has a rate but no state",
+                "states={<state>: StateSpec(<start>)}",
+            ),
         ):
             if names:
                 yield Problem("E118", f'block "{path}" {says} {", ".join(names)}', (), (element.place,), (cure,))
@@ -192,7 +196,9 @@ def is_positive(value: np.ndarray, strict: bool) -> bool:
     """Whether a number, a diagonal or a symmetric matrix is positive (or, not strict, zero as well)."""
     if value.ndim < 2:
         return bool(np.all(value > 0) if strict else np.all(value >= 0))
-    if value.shape[0] != value.shape[1] or not np.allclose(value, value.T, rtol=1e-12, atol=1e-12 * np.abs(value).max()):
+    if value.shape[0] != value.shape[1] or not np.allclose(
+        value, value.T, rtol=1e-12, atol=1e-12 * np.abs(value).max()
+    ):
         return False
     lowest = float(np.linalg.eigvalsh(value)[0])
     return lowest > 0 if strict else lowest >= -1e-12 * float(np.abs(value).max())
@@ -220,7 +226,10 @@ def check_sizes(model: Model) -> Iterator[Problem]:
                 yield Problem(
                     "E128",
                     f'{element.kind} "{path}": {name} has shape {array.shape}',
-                    (f'its bond "{bonds[0].name}" has dimension {n}', f"shapes that fit: {', '.join(map(str, shapes))}"),
+                    (
+                        f'its bond "{bonds[0].name}" has dimension {n}',
+                        f"shapes that fit: {', '.join(map(str, shapes))}",
+                    ),
                     (element.place,),
                     ("a value of a fitting shape, or another `dimension`",),
                 )

@@ -7,32 +7,26 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondgraph.causality import Causality, assign_causality
+from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.system import System
+from bondgraph.equations.trace import output_names, trace
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.model import Model
 from bondgraph.passes.pipeline import equations
 from bondgraph.run.program import Layout, Program, Slot, Transition
-from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.hoist import hoist
 from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
-from bondgraph.tape.sparsity import compressed_columns
-from screws.scalars import equal, where
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.run.result import Result
-
-
-Numbers = Sequence[Any] | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -76,7 +70,9 @@ class Compiled:
             elif name in modes:
                 modes[name] = value
             else:
-                raise ModelError(self.model.name, [_no("E122", f'"{name}" is no state and no automaton', {**states, **modes})])
+                raise ModelError(
+                    self.model.name, [_no("E122", f'"{name}" is no state and no automaton', {**states, **modes})]
+                )
         for start in self.system.starts:
             values = [{**self.system.parameters, **states}[self.system.resolve(a)] for a in start.arguments]
             for name, value in zip(start.results, start.function(*values), strict=True):
@@ -150,94 +146,6 @@ def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> 
     return compiled.simulate(t_end, **settings)
 
 
-# --- tracing ---------------------------------------------------------------------------------------------------------
-
-
-def _environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> dict[str, Any]:
-    """Values that are given from outside, by name, cut out of the flat blocks."""
-    env: dict[str, Any] = {"time": t}
-    for block, items in ((x, [(s.name, np.shape(s.initial)) for s in system.states]),
-                         (p, [(name, np.shape(value)) for name, value in system.parameters.items()])):  # fmt: skip
-        start = 0
-        for name, shape in items:
-            size = int(np.prod(shape))
-            env[name] = np.asarray(block[start : start + size]).reshape(shape) if shape else block[start]
-            start += size
-    env |= {name: m[index] for index, name in enumerate(system.modes)}
-    return env
-
-
-def _run(system: System, env: dict[str, Any]) -> dict[str, Any]:
-    for statement in system.statements:
-        results = statement.op(*[env[arg] for arg in statement.args])
-        if len(statement.outs) == 1:
-            env[statement.outs[0]] = results
-        else:
-            env.update(zip(statement.outs, results, strict=True))
-    return env
-
-
-def evaluate_statements(
-    system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray
-) -> dict[str, Any]:
-    """Every value by name, by running the plain formulas with floats."""
-    with np.errstate(all="ignore"):
-        return _run(system, _environment(system, float(t), x, p, m))
-
-
-def _scalars(value: Any) -> list[Any]:
-    return list(np.asarray(value).flat) if np.ndim(value) else [value]
-
-
-def trace(system: System) -> tuple[dict[str, Routine], System, tuple[np.ndarray, np.ndarray]]:
-    """Run all statements on tape scalars.
-
-    Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and the
-    sparsity of the Jacobian (indptr, indices).
-    """
-    n_x = sum(int(np.size(s.initial)) for s in system.states)
-    n_p = sum(int(np.size(v)) for v in system.parameters.values())
-    tape = Tape()
-    t, x, p, m = (tape.inputs(*block) for block in (("t", 1), ("x", n_x), ("p", n_p), ("m", len(system.modes))))
-    env = _run(system, _environment(system, t[0], x, p, m))
-    shapes = {name: np.shape(env[name]) for name in system.values}
-    system = replace(system, values={n: replace(v, shape=shapes[n]) for n, v in system.values.items()})
-
-    rates = [scalar for s in system.states for scalar in _scalars(env[s.rate])]
-    derivatives = jacobian(rates, list(x))
-    pattern = compressed_columns(derivatives)
-    outputs: dict[str, list[Any]] = {
-        "rates": rates,
-        "jacobian": list(derivatives.values),
-        "guards": [where(equal(m[e.slot], float(e.source)), env[e.guard], -1.0) for e in system.events],
-        "powers": [env[power.value] for power in system.powers],
-        "energies": [env[value] for _, value in system.energies],
-        "outputs": [scalar for name in _output_names(system) for scalar in _scalars(env[name])],
-    }
-    outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
-    for index, event in enumerate(system.events):
-        if event.resets:
-            after = dict(event.resets)
-            outputs[f"reset_{index}"] = [
-                scalar for s in system.states for scalar in _scalars(env[after.get(s.name, s.name)])
-            ]
-    everything = [scalar for group in outputs.values() for scalar in group]
-    hoisted = hoist(tape, everything)
-    blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-    routines = {"prepare": Routine("prepare", tape, (("p", n_p),), hoisted.prepared)}
-    start = 0
-    for name, group in outputs.items():
-        routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
-        start += len(group)
-    return routines, system, pattern
-
-
-def _output_names(system: System) -> list[str]:
-    """Values that are worth a place in the results: all but states, parameters and modes."""
-    given = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
-    return [name for name in system.values if name not in given and not name.startswith("-")]
-
-
 # --- kernels and program ---------------------------------------------------------------------------------------------
 
 
@@ -245,7 +153,9 @@ def _kernels(routines: Mapping[str, Routine], backend: str) -> dict[str, Kernel]
     from bondgraph.emit.machine import have_llvm
 
     if backend not in ("auto", "llvm", "numpy"):
-        raise ModelError("compile", [_no("E123", f'backend "{backend}" is unknown', {"auto": 0, "llvm": 0, "numpy": 0})])
+        raise ModelError(
+            "compile", [_no("E123", f'backend "{backend}" is unknown', {"auto": 0, "llvm": 0, "numpy": 0})]
+        )
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if backend == "llvm" or (backend == "auto" and have_llvm()):
         from bondgraph.emit.kernel import DeferredKernel
@@ -312,7 +222,7 @@ def _layout(system: System) -> Layout:
         ("x", [s.name for s in system.states]),
         ("p", list(system.parameters)),
         ("m", list(system.modes)),
-        ("out", _output_names(system)),
+        ("out", output_names(system)),
     )
     for block, names in groups:
         start = 0
@@ -356,7 +266,9 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
         bad = [out for out in statement.outs if not np.all(np.isfinite(np.asarray(env[out], dtype=float)))]
         if bad:
             element = compiled.model.elements.get(statement.element)
-            arguments = ", ".join(f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args)
+            arguments = ", ".join(
+                f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args
+            )
             return [
                 Problem(
                     "E125",

@@ -28,7 +28,9 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
         says, cure = _too_many(model, clash.node, sides, culprits)
     else:
         says, cure = _nobody(model, clash.node, culprits)
-    return Problem("E203", f"causality conflict at {where}", (says, _bonds(model, clash)), _places(model, clash, culprits), (cure,))
+    return Problem(
+        "E203", f"causality conflict at {where}", (says, _bonds(model, clash)), _places(model, clash, culprits), (cure,)
+    )
 
 
 def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
@@ -55,13 +57,16 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
     sources = [path for path in culprits if model.elements[path].kind == ("Se" if zero else "Sf")]
     cure = f"{between} between them"
     if sources:
-        cure += f', or drive the junction with {drive} in place of {_name(model, sources[-1])}'
+        cure += f", or drive the junction with {drive} in place of {_name(model, sources[-1])}"
     return f"two bonds set its {variable}: {names}", cure
 
 
 def _nobody(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str]:
     if node.special is True:
-        return f"no bond sets its effort: {_all(model, culprits)} set the flow of every bond", "a C or R at this junction"
+        return (
+            f"no bond sets its effort: {_all(model, culprits)} set the flow of every bond",
+            "a C or R at this junction",
+        )
     return f"no bond sets its flow: {_all(model, culprits)} set the effort of every bond", "an I or R at this junction"
 
 
@@ -70,13 +75,18 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
     others = [path for path in culprits if path != node.path]
     if node.path in culprits:
         law = element.law
-        one_way = "takes flow in at both ports" if isinstance(law, Gyrator) else "takes flow in at port 1, effort at port 2"
+        one_way = (
+            "takes flow in at both ports" if isinstance(law, Gyrator) else "takes flow in at port 1, effort at port 2"
+        )
         return (
             f"it is a matrix and so {one_way}; {_all(model, others or culprits)} would need its inverse",
             f"turn {_name(model, node.path)} round, or a C, I or R between it and what is demanded of it",
         )
     what = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
-    return f"{_all(model, others)} set {what} of it, which it makes of each other", "a C, I or R between it and one of them"
+    return (
+        f"{_all(model, others)} set {what} of it, which it makes of each other",
+        "a C, I or R between it and one of them",
+    )
 
 
 def _name(model: Model, path: str) -> str:
@@ -103,5 +113,3 @@ def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place 
         found = [model.elements[clash.node.path].place]
     bond = model.bonds[clash.bond].place if clash.node is None else None
     return (*found, bond)
-
-

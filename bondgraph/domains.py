@@ -30,7 +30,6 @@ CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", dimension=6)
 
 DOMAINS = {
-    domain.name: domain
-    for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)
+    domain.name: domain for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)
 }
 """Every domain by its name."""

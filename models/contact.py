@@ -25,14 +25,31 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, J1, MTF, TF, X0, Automaton, Block, C, Element, Graph, Op, Parameter, R, Se, StateSpec, Transition
+from bondgraph import (
+    J0,
+    J1,
+    MTF,
+    TF,
+    X0,
+    Automaton,
+    Block,
+    C,
+    Element,
+    Graph,
+    Op,
+    Parameter,
+    R,
+    Se,
+    StateSpec,
+    Transition,
+)
 from bondgraph.domains import SCREW
 from bondgraph.errors import ModelError, Problem, caller_place
 from models.bodies import Body
 from screws.contact import closest_points, contact_rates, relative_curvature
 from screws.errors import GeometryError
 from screws.poses import Ad, inverse, pose_from_state
-from screws.scalars import array, cos, maximum, sin
+from screws.scalars import absolute, array, cos, maximum, minimum, sin
 from screws.surfaces import Geometry, Surface
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
@@ -208,11 +225,14 @@ def contact_kinematics(surface1: Surface, surface2: Surface) -> Element:
     if surface2.charts > 1:
         inputs["chart 2"] = "chart 2.mode"
     geometry1 = _geometry_op(surface1, 1), ["q1", *(["chart 1"] if surface1.charts > 1 else []), *names[:number1]]
-    geometry2 = _geometry_op(surface2, 2), [
-        "q2",
-        *(["chart 2"] if surface2.charts > 1 else []),
-        *names[number1 : number1 + number2],
-    ]
+    geometry2 = (
+        _geometry_op(surface2, 2),
+        [
+            "q2",
+            *(["chart 2"] if surface2.charts > 1 else []),
+            *names[number1 : number1 + number2],
+        ],
+    )
     size = min(surface1.size, surface2.size)
     return Block(
         "kinematics",
@@ -281,14 +301,19 @@ RATES = Op(
 """Rates of the contact coordinates; Visser 2002 (18)-(21) as corrected."""
 
 
-
 def _relative_curvature(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
-    """det(K2 B + A), 1/m^2: positive as long as the nearest points are unique."""
+    """Smaller of det S and tr S |tr S|, S = K2 B + A, 1/m^2: positive as long as the nearest points are unique.
+
+    The determinant alone does not do: of two spheres, whose curvatures vanish together, it touches zero and rises again.
+    """
     s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
-    return s11 * s22 - s12 * s21
+    trace = s11 + s22
+    return minimum(s11 * s22 - s12 * s21, trace * absolute(trace))
 
 
-CURVATURE = Op("relative curvature", _relative_curvature, r"\det(K_2 B + A)")
+CURVATURE = Op(
+    "relative curvature", _relative_curvature, r"\min(\det S, \mathrm{tr} S\,|\mathrm{tr} S|),\; S = K_2 B + A"
+)
 
 
 # --- switches --------------------------------------------------------------------------------------------------------
@@ -308,9 +333,16 @@ def _switch(chosen: Sequence[str]) -> Automaton:
         (
             Transition("free", "contact", NEGATIVE, ("kinematics.d",), kind="contact on"),
             Transition(
-                "contact", "free", ITSELF, ("kinematics.d",), (("spring.q", release, ("spring.q",)),), kind="contact off"
+                "contact",
+                "free",
+                ITSELF,
+                ("kinematics.d",),
+                (("spring.q", release, ("spring.q",)),),
+                kind="contact off",
             ),
-            Transition("free", "free", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
+            Transition(
+                "free", "free", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
+            ),
             Transition(
                 "contact", "contact", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
             ),
@@ -395,12 +427,18 @@ def _start(name: str, surface1: Surface, surface2: Surface, chosen: Sequence[str
         try:
             nearest = closest_points(skin1, skin2, np.asarray(H_1_2, dtype=float))
         except GeometryError as error:
-            raise ModelError(name, [Problem(error.code, error.message, (f'contact "{name}"',), (), (error.cure,))]) from error
+            raise ModelError(
+                name, [Problem(error.code, error.message, (f'contact "{name}"',), (), (error.cure,))]
+            ) from error
         touching = nearest.d < 0.0
         spring = np.zeros(len(chosen))
         if touching and "v_z" in chosen:
             spring[chosen.index("v_z")] = -nearest.d
-        charts = [("axis z", "axis x")[int(c)] for c, s in ((nearest.chart1, surface1), (nearest.chart2, surface2)) if s.charts > 1]
+        charts = [
+            ("axis z", "axis x")[int(c)]
+            for c, s in ((nearest.chart1, surface1), (nearest.chart2, surface2))
+            if s.charts > 1
+        ]
         return (
             nearest.q1, nearest.q2, nearest.alpha, nearest.d, spring if len(chosen) > 1 else spring[0],
             "contact" if touching else "free", *charts,
@@ -417,7 +455,10 @@ def _with_numbers(surface: Surface, numbers: Sequence[Any]) -> Surface:
 
 
 def _constrained(name: str, constrained: str | Sequence[str]) -> tuple[str, ...]:
-    wanted = PAPER_NAMES.get(constrained) if isinstance(constrained, str) else tuple(constrained)
+    if isinstance(constrained, str):
+        wanted = (constrained,) if constrained in COMPONENTS else PAPER_NAMES.get(constrained)
+    else:
+        wanted = tuple(constrained)
     unknown = [constrained] if wanted is None else [c for c in wanted if c not in COMPONENTS]
     if unknown or not wanted:
         raise ModelError(
@@ -448,7 +489,9 @@ def _coefficients(
                 Problem(
                     "E132",
                     f'contact "{name}": {words[index]}_stiffness = {k}, {words[index]}_damping = {r}',
-                    (f"{', '.join(c for c in chosen if kind[c] == index)} constrained: needs stiffness > 0, damping >= 0",),
+                    (
+                        f"{', '.join(c for c in chosen if kind[c] == index)} constrained: needs stiffness > 0, damping >= 0",
+                    ),
                     (caller_place(),),
                 )
             )

@@ -59,7 +59,9 @@ def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph
     graph.expose("drawn", ends["drawn"].port("1"))
     graph.expose("centre", ends["centre"].port("1"))
     graph.start(
-        lambda pose2, pose1: (np.asarray(pose2)[4:] - np.asarray(pose1)[4:],), ["pose drawn", "pose centre"], ["spring.q"]
+        lambda pose2, pose1: (np.asarray(pose2)[4:] - np.asarray(pose1)[4:],),
+        ["pose drawn", "pose centre"],
+        ["spring.q"],
     )
     return graph
 

@@ -1,0 +1,1 @@
+"""Equations: what a model means, as typed statements over named values."""

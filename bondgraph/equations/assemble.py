@@ -6,7 +6,7 @@ Names: a bond's variables are `<bond>:effort` and `<bond>:flow`; a one-port's ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +45,9 @@ from bondgraph.ops import (
 def assemble(model: Model, causality: Causality) -> System:
     """All statements of a model. Raises `ModelError` E204 where storages have derivative causality."""
     if causality.derivative:
-        raise ModelError(model.name, [_derivative(model, path, causality.forced_by.get(path, ())) for path in causality.derivative])
+        raise ModelError(
+            model.name, [_derivative(model, path, causality.forced_by.get(path, ())) for path in causality.derivative]
+        )
     draft = _Draft(model, causality)
     for path, element in model.elements.items():
         for name, parameter in element.parameters.items():
@@ -230,18 +232,27 @@ def _two_port(draft: _Draft, path: str, element: Element) -> tuple[Bond, Bond, i
     one, two = ordered_bonds(draft.model, path)
     law = element.law
     assert isinstance(law, (Transformer, Gyrator))
-    ratio = draft.declare(f"{path}.N" if isinstance(law, Transformer) else f"{path}.r", None, "", element.symbols.get("matrix", ""))
+    local = "N" if isinstance(law, Transformer) else "r"
+    shape = () if law.invertible else None
+    ratio = draft.declare(f"{path}.{local}", shape, "", element.symbols.get("matrix", ""))
     draft.state(path, law.matrix, ratio, *_law_arguments(path, element))
     _name_port(draft, path, element, one, f"{path}.1")
     _name_port(draft, path, element, two, f"{path}.2")
     return one, two, -_into(one, path) * _into(two, path), ratio
 
 
+def _transposed(element: Element) -> Op:
+    """N^T x; a scalar ratio is its own transpose."""
+    law = element.law
+    return APPLY if isinstance(law, (Transformer, Gyrator)) and law.invertible else APPLY_TRANSPOSED
+
+
 def _transformer(draft: _Draft, path: str, element: Element) -> None:
     one, two, sign, ratio = _two_port(draft, path, element)
+    transposed = _transposed(element)
     if draft.causality.effort_into(two, path):
         draft.state(path, APPLY, flow(two), ratio, _signed(draft, path, flow(one), sign))
-        draft.state(path, APPLY_TRANSPOSED, effort(one), ratio, effort(two))
+        draft.state(path, transposed, effort(one), ratio, effort(two))
     else:
         draft.state(path, APPLY_INVERSE, flow(one), ratio, _signed(draft, path, flow(two), sign))
         draft.state(path, APPLY_INVERSE, effort(two), ratio, effort(one))
@@ -252,7 +263,7 @@ def _gyrator(draft: _Draft, path: str, element: Element) -> None:
     s1, s2 = _into(one, path), -_into(two, path)
     if not draft.causality.effort_into(one, path):
         draft.state(path, APPLY, effort(one), ratio, _signed(draft, path, flow(two), s2))
-        draft.state(path, APPLY_TRANSPOSED, effort(two), ratio, _signed(draft, path, flow(one), s1))
+        draft.state(path, _transposed(element), effort(two), ratio, _signed(draft, path, flow(one), s1))
     else:
         draft.state(path, APPLY_INVERSE, flow(two), ratio, _signed(draft, path, effort(one), s2))
         draft.state(path, APPLY_INVERSE, flow(one), ratio, _signed(draft, path, effort(two), s1))

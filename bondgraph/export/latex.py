@@ -61,7 +61,9 @@ def right_side(system: System, statement: Statement) -> str:
             argument = arguments[int(found[1]) - 1]
             before, after = found.string[: found.start()], found.string[found.end() :]
             raised = after.startswith("^") and ("^" in argument or argument.startswith("-"))
-            factor = argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
+            factor = (
+                argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
+            )
             return rf"({argument})" if raised or factor else argument
 
         return _signs(re.sub(r"#(\d+)", written, statement.op.latex))
@@ -79,7 +81,9 @@ def _switches(system: System) -> list[str]:
         title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}}}"
         if title not in lines:
             lines.append(title)
-        guard = right_side(system, producer[event.guard]) if event.guard in producer else value_latex(system, event.guard)
+        guard = (
+            right_side(system, producer[event.guard]) if event.guard in producer else value_latex(system, event.guard)
+        )
         goal = text("the run ends") if event.error else text(states[event.target])
         line = rf"&{text(states[event.source])} \to {goal} \text{{ when }} {guard} \text{{ rises through }} 0"
         for state, value in event.resets:

@@ -1,0 +1,1 @@
+"""The graph that a user writes: elements, builder, and the frozen model."""

@@ -135,7 +135,9 @@ class Graph:
         self.automata[automaton.name] = replace(automaton, place=caller_place())
         return self
 
-    def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
+    def start(
+        self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]
+    ) -> Graph:
         """Compute start values from others before every run, in floats."""
         self.starts.append(Start(function, tuple(arguments), tuple(results)))
         return self

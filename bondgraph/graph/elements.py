@@ -147,8 +147,10 @@ def _half_dot(a: Any, b: Any) -> Any:
     return a * b / 2 if np.ndim(a) == 0 else (a @ b) / 2
 
 
-_BY_INVERSE = (Op("divide", lambda x, m: _solve(m, x), "#2^{-1}\\,#1"),
-               Op("energy", lambda x, m: _half_dot(x, _solve(m, x)), "\\tfrac12 #1^T #2^{-1} #1"))
+_BY_INVERSE = (
+    Op("divide", lambda x, m: _solve(m, x), "#2^{-1}\\,#1"),
+    Op("energy", lambda x, m: _half_dot(x, _solve(m, x)), "\\tfrac12 #1^T #2^{-1} #1"),
+)
 _BY_PRODUCT = (Op("multiply", lambda x, k: _times(k, x), "#2\\,#1"),
                Op("energy", lambda x, k: _half_dot(x, _times(k, x)), "\\tfrac12 #1^T #2\\,#1"))  # fmt: skip
 
@@ -201,7 +203,16 @@ def C(
         values = _parameters({how: capacitance if how == "capacitance" else stiffness})
     port = Port("1", dimension, _domain(domain, name), frame)
     return Element(
-        "C", name, law, (port,), values, tuple(signals), dict(symbols or {}), _domain(domain, name), frame, caller_place()
+        "C",
+        name,
+        law,
+        (port,),
+        values,
+        tuple(signals),
+        dict(symbols or {}),
+        _domain(domain, name),
+        frame,
+        caller_place(),
     )
 
 
@@ -240,7 +251,16 @@ def I(  # noqa: E743 - the name of the element in the literature
         values = _parameters({"inertia": inertia})
     port = Port("1", dimension, _domain(domain, name), frame)
     return Element(
-        "I", name, law, (port,), values, tuple(signals), dict(symbols or {}), _domain(domain, name), frame, caller_place()
+        "I",
+        name,
+        law,
+        (port,),
+        values,
+        tuple(signals),
+        dict(symbols or {}),
+        _domain(domain, name),
+        frame,
+        caller_place(),
     )
 
 
@@ -274,7 +294,16 @@ def R(
         dimension = dimension or _size(next(iter(values.values())))
     port = Port("1", dimension, _domain(domain, name), frame)
     return Element(
-        "R", name, law, (port,), values, tuple(signals), dict(symbols or {}), _domain(domain, name), frame, caller_place()
+        "R",
+        name,
+        law,
+        (port,),
+        values,
+        tuple(signals),
+        dict(symbols or {}),
+        _domain(domain, name),
+        frame,
+        caller_place(),
     )
 
 
@@ -299,7 +328,16 @@ def _source(
         dimension = dimension or _size(value)
     port = Port("1", dimension, _domain(domain, name), frame)
     return Element(
-        kind, name, law, (port,), values, tuple(signals), dict(symbols or {}), _domain(domain, name), frame, caller_place()
+        kind,
+        name,
+        law,
+        (port,),
+        values,
+        tuple(signals),
+        dict(symbols or {}),
+        _domain(domain, name),
+        frame,
+        caller_place(),
     )
 
 
@@ -437,7 +475,9 @@ def MGY(
 ) -> Element:
     """Modulated gyrator: e1 = r f2, e2 = r^T f1 with r = matrix(*parameters, *signals)."""
     law = Gyrator(as_op(matrix, "r"), dimensions in ((1, 1), (None, None)))
-    return _two_port("MGY", name, law, _parameters(parameters or {}), signals, dimensions, domains, (None, None), symbols)
+    return _two_port(
+        "MGY", name, law, _parameters(parameters or {}), signals, dimensions, domains, (None, None), symbols
+    )
 
 
 def EulerJunction(
@@ -474,7 +514,9 @@ def _junction(
     kind = ("X" if automaton else "") + str(type_)
     ports = (Port("any", dimension, _domain(domain, name), frame),)
     signals = (f"{automaton}.mode",) if automaton else ()
-    return Element(kind, name, law, ports, {}, signals, dict(symbols or {}), _domain(domain, name), frame, caller_place())
+    return Element(
+        kind, name, law, ports, {}, signals, dict(symbols or {}), _domain(domain, name), frame, caller_place()
+    )
 
 
 def J0(
@@ -548,7 +590,7 @@ def Block(
     derivative of which state. Every local name is the signal `<name>.<local>`.
     """
     written = tuple(
-        Equation((outs,) if isinstance(outs, str) else tuple(outs), as_op(op, getattr(op, "__name__", "f")), tuple(args))
+        Equation((outs,) if isinstance(outs, str) else tuple(outs), as_op(op, _formula_name(op)), tuple(args))
         for outs, op, args in equations
     )
     inputs = inputs or {}
@@ -559,3 +601,9 @@ def Block(
         "block", name, law, (), _parameters(parameters or {}), tuple(inputs.values()), dict(symbols or {}), None, None,
         caller_place(),
     )  # fmt: skip
+
+
+def _formula_name(formula: Any) -> str:
+    """The name of a function as the user gave it; a lambda has none."""
+    name = getattr(formula, "__name__", "f")
+    return "f" if name == "<lambda>" else str(name)

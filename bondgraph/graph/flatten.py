@@ -47,7 +47,9 @@ def flatten(graph: Graph) -> tuple[Model, list[Problem]]:
         for scope in scopes
         for name, automaton in scope.graph.automata.items()
     }
-    starts = tuple(_flat_start(scope.prefix, start, resolver, automata) for scope in scopes for start in scope.graph.starts)
+    starts = tuple(
+        _flat_start(scope.prefix, start, resolver, automata) for scope in scopes for start in scope.graph.starts
+    )
     bonds = join(scopes, flat, problems)
     groups = tuple(scope.prefix.removesuffix(".") for scope in scopes if scope.prefix)
     return Model(graph.name, flat, bonds, automata, starts, aliases, groups), problems

@@ -109,7 +109,11 @@ def _has_sound_dimension(port: Port) -> bool:
 
 def _port_problem(path: str, element: Element, port: Port) -> Problem:
     fixed = port.domain.dimension if port.domain else None
-    asks = f'bonds of domain {port.domain.name} have dimension {fixed}' if port.domain and fixed else "it must be 1, 2, 3 ..."
+    asks = (
+        f"bonds of domain {port.domain.name} have dimension {fixed}"
+        if port.domain and fixed
+        else "it must be 1, 2, 3 ..."
+    )
     return Problem(
         "E103",
         f'{element.kind} "{path}" asks for dimension {port.dimension}',

@@ -1,0 +1,1 @@
+"""Passes over the equations, and the pipeline that puts them in order."""

@@ -13,7 +13,8 @@ import numpy as np
 
 from bondgraph.equations.system import Statement, System
 from bondgraph.errors import Problem, ScrewbondError, raise_if_any
-from bondgraph.graph.laws import SkewGyrator
+from bondgraph.graph.elements import Element
+from bondgraph.graph.laws import Gyrator, SkewGyrator, Transformer
 from bondgraph.graph.model import Model
 
 
@@ -87,7 +88,13 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     details = [why] if why else []
     details.append(f"formula: {statement.op.name}; arguments with shapes: {', '.join(given) or 'none'}")
     known = model.elements.get(statement.element) or model.automata.get(statement.element)
-    cure = "a result of the bond's shape: () for dimension 1, else (n,)" if code == "E128" else "the formula and its arguments"
+    law = known.law if isinstance(known, Element) else None
+    if code != "E128":
+        cure = "the formula and its arguments"
+    elif isinstance(law, (Transformer, Gyrator)):
+        cure = "dimensions=(n1, n2) where the ratio is a matrix: (n2, n1) of a transformer, (n1, n2) of a gyrator"
+    else:
+        cure = "a result of the bond's shape: () for dimension 1, else (n,)"
     return Problem(code, title, tuple(details), (known.place if known else None,), (cure,))
 
 
@@ -113,7 +120,9 @@ def _rates(system: System, model: Model, values: dict[str, Any]) -> list[Problem
 def _resets(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
     shapes = {state.name: state.initial.shape for state in system.states}
     return [
-        _unlike(f'"{event.kind}" resets "{state}": the value', _shape(values[value]), shapes[state], model, event.automaton)
+        _unlike(
+            f'"{event.kind}" resets "{state}": the value', _shape(values[value]), shapes[state], model, event.automaton
+        )
         for event in system.events
         for state, value in event.resets
         if value in values and _shape(values[value]) != shapes[state]
@@ -143,7 +152,10 @@ def _skew(system: System, model: Model, values: dict[str, Any]) -> list[Problem]
                 Problem(
                     "E133",
                     f'the matrix of the Euler junction "{path}" is not skew-symmetric',
-                    (f"at the start it is {np.array2string(J, precision=4).replace(chr(10), '')}", "so it would give or take power"),
+                    (
+                        f"at the start it is {np.array2string(J, precision=4).replace(chr(10), '')}",
+                        "so it would give or take power",
+                    ),
                     (element.place,),
                     ("J with J^T = -J; for what takes power, an R",),
                 )

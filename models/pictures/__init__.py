@@ -10,4 +10,14 @@ from models.pictures.plots import plots
 from models.pictures.probe import rendering
 from models.pictures.scene import Scene
 
-__all__ = ["ContactMotion", "Event", "from_archive", "gauss_frames", "Scene", "movie", "plots", "page", "rendering"]
+__all__ = [
+    "ContactMotion",
+    "Event",
+    "from_archive",
+    "gauss_frames",
+    "Scene",
+    "movie",
+    "plots",
+    "page",
+    "rendering",
+]

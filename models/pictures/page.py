@@ -95,6 +95,7 @@ def contents(motion: ContactMotion, seconds: float, show: float | None) -> dict[
     centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return {
         "name": motion.name,
+        "title": motion.title,
         "names": motion.names,
         "bodies": BODIES,
         "paths": PATHS,

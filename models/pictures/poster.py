@@ -26,7 +26,7 @@ def telling_time(motion: ContactMotion, ghosts: int = 5) -> float:
     travel = np.concatenate([[0.0], np.cumsum(steps)]) / (GHOST_SPACING * motion.size * ghosts)
     strength = motion.fn / motion.fn.max() if motion.fn.max() > 0.0 else -np.abs(motion.gap) / motion.size
     late = (motion.t - motion.t[0]) / max(float(np.ptp(motion.t)), 1e-12)
-    return float(motion.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 1.0 * late)])
+    return float(motion.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
 
 
 def compose(motion: ContactMotion, path: str | os.PathLike[str], t: float | None = None) -> None:
@@ -124,7 +124,8 @@ def _words(page: Any, motion: ContactMotion, t: float, force: tuple[str, float],
 
     draw = ImageDraw.Draw(page)
     draw.text((130, 120), motion.title, font=font(112, "bold"), fill=INK, anchor="lt")
-    draw.text((SIZE[0] - 130, 150), motion.name, font=font(52), fill=MUTED, anchor="rt")
+    if motion.name.lower() != motion.title.lower():
+        draw.text((SIZE[0] - 130, 150), motion.name, font=font(52), fill=MUTED, anchor="rt")
     draw.text((134, 268), f"t = {t:.3f} s", font=font(48), fill=MUTED, anchor="lt")
     entries = [(colour, f"contact path on {name}") for colour, name in zip(PATHS, motion.names, strict=True)]
     draw_legend(page, entries, (f"force on {motion.names[1]}: {force[0]}", force[1]), (2560, 1858), SCALE)

@@ -47,7 +47,9 @@ class Scene:
             camera = self.camera_at(stage, t)
             now = stage.show(t, camera)
             image = picture(stage.image(), self.size)
-            dress(image, stage, now, camera, scale, [self.motion.name, f"t = {t:.3f} s"])
+            titled = self.motion.name.lower() != self.motion.title.lower()
+            lines = [*([self.motion.name] if titled else []), f"t = {t:.3f} s"]
+            dress(image, stage, now, camera, scale, lines)
         image.save(path)
 
     def poster(self, path: str | os.PathLike[str], t: float | None = None) -> None:

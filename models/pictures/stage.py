@@ -90,7 +90,6 @@ class Stage:
                     self._ghosts[body].append(self._glass(body, 0.02, 0.75, 0.8 ** (age + 1)))
         for body in (0, 1):
             self._add_body(body)
-        self._gap = None
         self._add_force()
         self._order: bool | None = None
 
@@ -110,7 +109,7 @@ class Stage:
             reset_camera=False,
         )
         if plane:
-            low = high = 0.5 * (low + high)
+            low = high = 0.4
         code = _GLASS.format(low=low, high=high, strength=f"{strength:f}")
         actor.GetShaderProperty().AddFragmentShaderReplacement("//VTK::Light::Impl", True, code, False)
         return actor
@@ -243,8 +242,14 @@ class Stage:
             return
         self._order = second_in_front
         renderer = self.plotter.renderer
-        for body in (0, 1) if second_in_front else (1, 0):
-            for actor in (self._bodies[body], self._lines[body]):
+        bodies = (0, 1) if second_in_front else (1, 0)
+        solids = [[self._bodies[body], self._lines[body]] for body in bodies]
+        planes = [self.motion.surfaces[body].name == "plane" for body in bodies]
+        # What is above a plane must not be painted before it, and the viewer is above.
+        if planes[0]:
+            solids.insert(1, [ghost for ghosts in self._ghosts for ghost in ghosts])
+        for actors in solids:
+            for actor in actors:
                 renderer.RemoveViewProp(actor)
                 renderer.AddViewProp(actor)
 

@@ -1,108 +1,147 @@
-"""A second way to the equations: all element relations of a linear graph as one dense system, solved by NumPy."""
+"""A second way to the equations: all element relations of a graph as one linear system, solved by SciPy."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import spsolve
 
+from bondgraph.causality import Causality
 from bondgraph.graph.laws import Gyrator, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
-from bondgraph.graph.model import Model
+from bondgraph.graph.model import Bond, Model
 
 
-def rates_and_power(model: Model, states: dict[str, np.ndarray], mode_on: bool = True) -> tuple[dict[str, np.ndarray], float]:
-    """Rates of all states (by name) and the largest violation of power continuity at a junction structure element.
+def rates_and_power(
+    model: Model,
+    states: Mapping[str, np.ndarray],
+    modes: Mapping[str, str] | None = None,
+    causality: Causality | None = None,
+) -> tuple[dict[str, np.ndarray], float]:
+    """Rates of all states (by element) and the largest violation of power continuity at an element that keeps power.
 
     Unknowns are the effort and the flow of every bond; each port of each element contributes one vector equation. Nothing
-    is sorted and no causality is used.
+    is sorted. Causality is only looked at for a switched junction that is off: it says which variables are then zero.
     """
-    offsets, size = {}, 0
-    for bond in model.bonds:
-        offsets[bond.name] = (size, size + bond.dimension, bond.dimension)
-        size += 2 * bond.dimension
-    rows: list[np.ndarray] = []
-    right: list[float] = []
+    system = _Relations(model, states, modes or {}, causality)
+    for path in model.elements:
+        system.relations(path)
+    solution = system.solve()
+    rates = {
+        path: system.sign(bond, path) * solution[system.block(bond, "f" if element.kind == "C" else "e")]
+        for path, element in model.elements.items()
+        if isinstance(element.law, Storage)
+        for bond in model.bonds_at(path)
+    }
+    worst = max((abs(system.power(solution, path)) for path in model.elements if system.keeps_power(path)), default=0.0)
+    return rates, worst
 
-    def block(bond, kind: str) -> slice:
-        e, f, n = offsets[bond.name]
-        start = e if kind == "e" else f
-        return slice(start, start + n)
 
-    def equation(n: int, terms: list[tuple[slice, np.ndarray]], value: np.ndarray) -> None:
-        matrix = np.zeros((n, size))
-        for where, factor in terms:
-            matrix[:, where] += factor
-        rows.append(matrix)
-        right.extend(np.broadcast_to(value, (n,)))
+class _Relations:
+    """Rows of the system, gathered element by element."""
 
-    def sign(bond, path: str) -> int:
+    def __init__(self, model: Model, states, modes, causality) -> None:
+        self.model, self.states, self.modes, self.causality = model, states, modes, causality
+        self.offsets: dict[str, int] = {}
+        self.size = 0
+        for bond in model.bonds:
+            self.offsets[bond.name] = self.size
+            self.size += 2 * bond.dimension
+        self.entries: list[tuple[int, int, float]] = []
+        self.right: list[float] = []
+
+    def block(self, bond: Bond, kind: str) -> slice:
+        start = self.offsets[bond.name] + (bond.dimension if kind == "f" else 0)
+        return slice(start, start + bond.dimension)
+
+    def sign(self, bond: Bond, path: str) -> int:
         return 1 if bond.head.element == path else -1
 
-    def as_matrix(value, n: int) -> np.ndarray:
-        array = np.asarray(value, dtype=float)
-        return array * np.eye(n) if array.ndim == 0 else np.diag(array) if array.ndim == 1 else array
+    def equation(self, terms: list[tuple[Bond, str, np.ndarray]], value) -> None:
+        """Sum of matrix @ variable = value."""
+        first = len(self.right)
+        for bond, kind, factor in terms:
+            start = self.block(bond, kind).start
+            self.entries += [(first + i, start + j, factor[i, j]) for i, j in zip(*np.nonzero(factor), strict=True)]
+        self.right.extend(np.broadcast_to(value, (terms[0][2].shape[0],)))
 
-    for path, element in model.elements.items():
-        law, bonds = element.law, model.bonds_at(path)
-        parameters = [np.asarray(p.value, dtype=float) for p in element.parameters.values()]
+    def solve(self) -> np.ndarray:
+        assert len(self.right) == self.size
+        rows, columns, values = zip(*self.entries, strict=True)
+        return np.atleast_1d(
+            spsolve(csc_array((values, (rows, columns)), shape=(self.size, self.size)), np.array(self.right))
+        )
+
+    def arguments(self, path: str) -> list[np.ndarray]:
+        element = self.model.elements[path]
+        signals = [self.states[signal.rpartition(".")[0]] for signal in element.signals if not signal.endswith(".mode")]
+        return [np.asarray(p.value, dtype=float) for p in element.parameters.values()] + signals
+
+    def active(self, path: str) -> bool:
+        law = self.model.elements[path].law
+        return law.automaton is None or self.modes[law.automaton] in law.active
+
+    def keeps_power(self, path: str) -> bool:
+        return isinstance(self.model.elements[path].law, (Junction, Transformer, Gyrator, SkewGyrator))
+
+    def power(self, solution: np.ndarray, path: str) -> float:
+        return sum(
+            self.sign(b, path) * solution[self.block(b, "e")] @ solution[self.block(b, "f")]
+            for b in self.model.bonds_at(path)
+        )
+
+    def relations(self, path: str) -> None:
+        element, bonds = self.model.elements[path], self.model.bonds_at(path)
+        law, n = element.law, bonds[0].dimension
+        one = np.eye(n)
         if isinstance(law, Storage):
-            (bond,) = bonds
-            n = bond.dimension
-            output = np.broadcast_to(law.output(states[path], *parameters), (n,))
-            equation(n, [(block(bond, "e" if element.kind == "C" else "f"), np.eye(n))], output)
-        elif isinstance(law, Resistor):
-            (bond,) = bonds
-            n = bond.dimension
-            name, value = next(iter(element.parameters.items()))
-            matrix = as_matrix(value.value, n)
-            if name == "resistance":
-                equation(n, [(block(bond, "e"), np.eye(n)), (block(bond, "f"), -sign(bond, path) * matrix)], np.zeros(n))
-            else:
-                equation(n, [(block(bond, "f"), np.eye(n)), (block(bond, "e"), -sign(bond, path) * matrix)], np.zeros(n))
+            output = law.output(self.states[path], *self.arguments(path))
+            self.equation([(bonds[0], "e" if element.kind == "C" else "f", one)], output)
         elif isinstance(law, Source):
-            (bond,) = bonds
-            value = parameters[0] if parameters else np.zeros(())
-            equation(bond.dimension, [(block(bond, "e" if element.kind == "Se" else "f"), np.eye(bond.dimension))], value)
+            arguments = self.arguments(path)
+            value = law.value(*arguments) if arguments else 0.0
+            self.equation([(bonds[0], "e" if element.kind == "Se" else "f", one)], value)
+        elif isinstance(law, Resistor):
+            name = next(iter(element.parameters))
+            matrix = _square(self.arguments(path)[0], n) * self.sign(bonds[0], path)
+            left, right = ("e", "f") if name == "resistance" else ("f", "e")
+            self.equation([(bonds[0], left, one), (bonds[0], right, -matrix)], 0.0)
         elif isinstance(law, SkewGyrator):
-            (bond,) = bonds
-            matrix = np.asarray(law.matrix(*parameters), dtype=float)
-            equation(
-                bond.dimension,
-                [(block(bond, "e"), np.eye(bond.dimension)), (block(bond, "f"), -sign(bond, path) * matrix)],
-                np.zeros(bond.dimension),
-            )
-        elif isinstance(law, (Transformer, Gyrator)):
-            one, two = bonds if any(e.element == path and e.port == "1" for e in bonds[0].ends) else bonds[::-1]
-            n1, n2 = one.dimension, two.dimension
-            ratio = np.asarray(law.matrix(*parameters), dtype=float)
-            shape = (n2, n1) if isinstance(law, Transformer) else (n1, n2)
-            ratio = ratio * np.eye(n1) if ratio.ndim == 0 else ratio.reshape(shape)
-            s1, s2 = sign(one, path), -sign(two, path)
-            if isinstance(law, Transformer):
-                equation(n2, [(block(two, "f"), s2 * np.eye(n2)), (block(one, "f"), -s1 * ratio)], np.zeros(n2))
-                equation(n1, [(block(one, "e"), np.eye(n1)), (block(two, "e"), -ratio.T)], np.zeros(n1))
-            else:
-                equation(n1, [(block(one, "e"), np.eye(n1)), (block(two, "f"), -s2 * ratio)], np.zeros(n1))
-                equation(n2, [(block(two, "e"), np.eye(n2)), (block(one, "f"), -s1 * ratio.T)], np.zeros(n2))
+            matrix = np.asarray(law.matrix(*self.arguments(path)), dtype=float) * self.sign(bonds[0], path)
+            self.equation([(bonds[0], "e", one), (bonds[0], "f", -matrix)], 0.0)
         elif isinstance(law, Junction):
-            n = bonds[0].dimension
-            common, other = ("e", "f") if law.type == 0 else ("f", "e")
-            for bond in bonds[1:]:
-                equation(n, [(block(bond, common), np.eye(n)), (block(bonds[0], common), -np.eye(n))], np.zeros(n))
-            equation(n, [(block(bond, other), sign(bond, path) * np.eye(n)) for bond in bonds], np.zeros(n))
+            self.junction(path, bonds)
         else:
-            raise TypeError(f"no dense relation for {element.kind}")
-    matrix = np.concatenate(rows)
-    solution, *_ = np.linalg.lstsq(matrix, np.array(right), rcond=None)
-    rates = {}
-    for path, element in model.elements.items():
-        if isinstance(element.law, Storage):
-            (bond,) = model.bonds_at(path)
-            given = solution[block(bond, "f" if element.kind == "C" else "e")]
-            rates[path] = sign(bond, path) * given
-    worst = 0.0
-    for path, element in model.elements.items():
-        if isinstance(element.law, (Junction, Transformer, Gyrator)):
-            power = sum(
-                sign(b, path) * solution[block(b, "e")] @ solution[block(b, "f")] for b in model.bonds_at(path)
-            )
-            worst = max(worst, abs(power))
-    return rates, worst
+            self.two_port(path, bonds)
+
+    def junction(self, path: str, bonds: tuple[Bond, ...]) -> None:
+        law, one = self.model.elements[path].law, np.eye(bonds[0].dimension)
+        common, other = ("e", "f") if law.type == 0 else ("f", "e")
+        if self.active(path):
+            for bond in bonds[1:]:
+                self.equation([(bond, common, one), (bonds[0], common, -one)], 0.0)
+            self.equation([(bond, other, self.sign(bond, path) * one) for bond in bonds], 0.0)
+        else:
+            for bond in bonds:
+                strong = self.causality.effort_into(bond, path) is (law.type == 0)
+                self.equation([(bond, other if strong else common, one)], 0.0)
+
+    def two_port(self, path: str, bonds: tuple[Bond, ...]) -> None:
+        law = self.model.elements[path].law
+        one, two = bonds if any(e.element == path and e.port == "1" for e in bonds[0].ends) else bonds[::-1]
+        n1, n2 = one.dimension, two.dimension
+        ratio = np.asarray(law.matrix(*self.arguments(path)), dtype=float)
+        shape = (n2, n1) if isinstance(law, Transformer) else (n1, n2)
+        ratio = ratio * np.eye(n1) if ratio.ndim == 0 else ratio.reshape(shape)
+        s1, s2 = self.sign(one, path), -self.sign(two, path)
+        if isinstance(law, Transformer):
+            self.equation([(two, "f", s2 * np.eye(n2)), (one, "f", -s1 * ratio)], 0.0)
+            self.equation([(one, "e", np.eye(n1)), (two, "e", -ratio.T)], 0.0)
+        else:
+            self.equation([(one, "e", np.eye(n1)), (two, "f", -s2 * ratio)], 0.0)
+            self.equation([(two, "e", np.eye(n2)), (one, "f", -s1 * ratio.T)], 0.0)
+
+
+def _square(value: np.ndarray, n: int) -> np.ndarray:
+    return value * np.eye(n) if value.ndim == 0 else np.diag(value) if value.ndim == 1 else value

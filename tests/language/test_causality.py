@@ -53,7 +53,15 @@ def test_parallel_circuit() -> None:
 
 def test_dc_motor() -> None:
     coil, shaft, k = J1("coil"), J1("shaft"), GY("k", 1.0)
-    graph = join("motor", (Se("u", 1.0), coil), (coil, I("l", 1.0)), (coil, R("r", 1.0)), (coil, k), (k, shaft), (shaft, I("j", 1.0)))
+    graph = join(
+        "motor",
+        (Se("u", 1.0), coil),
+        (coil, I("l", 1.0)),
+        (coil, R("r", 1.0)),
+        (coil, k),
+        (k, shaft),
+        (shaft, I("j", 1.0)),
+    )
     found = strokes(graph)
     assert found["coil -> k"] is False and found["k -> shaft"] is True  # flow in at both ports
     assert found["coil -> l"] is True and found["shaft -> j"] is True
@@ -133,7 +141,9 @@ def test_a_chain_of_capacitors_across_a_source_names_each() -> None:
 
 def test_rigidly_coupled_masses_are_named_together() -> None:
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
-    (problem,) = problems(join("gears", (v, I("motor", 2.0)), (v, gear), (gear, w), (w, I("load", 5.0)), (w, R("b", 7.0))))
+    (problem,) = problems(
+        join("gears", (v, I("motor", 2.0)), (v, gear), (gear, w), (w, I("load", 5.0)), (w, R("b", 7.0)))
+    )
     assert problem.code == "E204"
     assert 'I "load"' in problem.title and 'I "motor"' in problem.details[0]
     assert any("rigidly coupled" in cure for cure in problem.cures)
@@ -249,7 +259,15 @@ def test_a_matrix_that_would_have_to_be_inverted() -> None:
 def test_all_conflicts_at_once() -> None:
     a, b = J0("a"), J1("b")
     found = problems(
-        join("both", (Se("s", 1.0), a), (Se("t", 1.0), a), (a, R("r", 1.0)), (Sf("f", 1.0), b), (Sf("g", 1.0), b), (b, R("q", 1.0)))
+        join(
+            "both",
+            (Se("s", 1.0), a),
+            (Se("t", 1.0), a),
+            (a, R("r", 1.0)),
+            (Sf("f", 1.0), b),
+            (Sf("g", 1.0), b),
+            (b, R("q", 1.0)),
+        )
     )
     assert [p.title for p in found] == ['causality conflict at 0-junction "a"', 'causality conflict at 1-junction "b"']
 

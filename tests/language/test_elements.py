@@ -48,7 +48,9 @@ def rates(model: Compiled, t: float = 0.0, parameters=None, **initial) -> dict[s
     x, m = model.initial(initial)
     dx = model.program.rates(t, x, model.parameters(parameters), m)
     slots = model.program.layout
-    return {s.name: dx[slots[s.name].start : slots[s.name].stop].reshape(slots[s.name].shape) for s in model.system.states}
+    return {
+        s.name: dx[slots[s.name].start : slots[s.name].stop].reshape(slots[s.name].shape) for s in model.system.states
+    }
 
 
 def value(model: Compiled, name: str, t: float = 0.0):
@@ -130,7 +132,12 @@ def test_chain_of_transformers_in_both_causalities_and_all_arrows(first: tuple[i
         graph = Graph("chain")
         a, b = TF("a", 2.0), TF("b", 3.0)
         j1, j2, j3 = J1("1"), J1("2"), J1("3")
-        for one, two, flip in ((j1, a.port("1"), first[0]), (a.port("2"), j2, first[1]), (j2, b.port("1"), 0), (b.port("2"), j3, first[0])):
+        for one, two, flip in (
+            (j1, a.port("1"), first[0]),
+            (a.port("2"), j2, first[1]),
+            (j2, b.port("1"), 0),
+            (b.port("2"), j3, first[0]),
+        ):
             graph.connect(two, one) if flip else graph.connect(one, two)
         # A reversed arrow at one port of a transformer turns the flow beyond it round.
         sign = (-1) ** (first[0] + first[1] + first[0])
@@ -184,7 +191,15 @@ def test_vector_oscillator(n: int, reverse: bool) -> None:
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_vector_node_with_matrices_in_flow_causality(n: int) -> None:
-    Cm, G, Rm, q, p, M, i = spd(n), spd(n), spd(n), RNG.normal(size=n), RNG.normal(size=n), np.arange(1.0, n + 1), RNG.normal(size=n)
+    Cm, G, Rm, q, p, M, i = (
+        spd(n),
+        spd(n),
+        spd(n),
+        RNG.normal(size=n),
+        RNG.normal(size=n),
+        np.arange(1.0, n + 1),
+        RNG.normal(size=n),
+    )
     parts = Sf("i", i), C("c", Cm, initial=q), R("g", conductance=G), R("r", Rm), I("l", M, initial=p)
     found = rates(compiled(star(J0("node"), *parts)))
     e = np.linalg.solve(Cm, q)
@@ -210,7 +225,9 @@ def test_transformer_by_row_selection_and_matrix(matrix, structural: bool) -> No
     q = RNG.normal(size=n2) if n2 > 1 else 0.7
     graph, pick = Graph("pick"), TF("pick", matrix, structural=structural)
     v = J1("v")
-    graph.connect(v, I("m", M, initial=p)).connect(v, pick.port("1")).connect(pick.port("2"), C("k", stiffness=5.0, initial=q))
+    graph.connect(v, I("m", M, initial=p)).connect(v, pick.port("1")).connect(
+        pick.port("2"), C("k", stiffness=5.0, initial=q)
+    )
     found = rates(compiled(graph))
     np.testing.assert_allclose(np.atleast_1d(found["k.q"]), N @ (p / M))
     np.testing.assert_allclose(found["m.p"], -N.T @ (5.0 * np.atleast_1d(q)))
@@ -219,7 +236,9 @@ def test_transformer_by_row_selection_and_matrix(matrix, structural: bool) -> No
 def test_a_column_spreads_one_flow() -> None:
     graph, spread = Graph("spread"), TF("spread", [[1.0], [2.0]])
     v = J1("v")
-    graph.connect(v, I("m", 2.0, initial=3.0)).connect(v, spread).connect(spread, C("k", stiffness=1.0, initial=[0.1, 0.2]))
+    graph.connect(v, I("m", 2.0, initial=3.0)).connect(v, spread).connect(
+        spread, C("k", stiffness=1.0, initial=[0.1, 0.2])
+    )
     found = rates(compiled(graph))
     np.testing.assert_allclose(found["k.q"], [1.5, 3.0])
     assert found["m.p"] == pytest.approx(-0.5)
@@ -267,7 +286,9 @@ def test_sources_follow_time_and_parameters() -> None:
     assert rates(model, 0.5)["c.q"] == pytest.approx(2.0 * np.exp(-0.5))
     assert rates(model, 0.5, {"u.a": 4.0})["c.q"] == pytest.approx(4.0 * np.exp(-0.5))
     flow = Sf("f", lambda t: array([sin(t), cos(t)]), signals=["time"], dimension=2)
-    np.testing.assert_allclose(rates(compiled(star(J0("n"), flow, C("c", 1.0, dimension=2))), 0.3)["c.q"], [np.sin(0.3), np.cos(0.3)])
+    np.testing.assert_allclose(
+        rates(compiled(star(J0("n"), flow, C("c", 1.0, dimension=2))), 0.3)["c.q"], [np.sin(0.3), np.cos(0.3)]
+    )
 
 
 def test_modulation_by_a_state() -> None:
@@ -286,8 +307,16 @@ def test_modulation_by_a_state() -> None:
 def test_modulated_matrix_with_given_dimensions() -> None:
     graph, v = Graph("m"), J1("v")
     turn = MTF("turn", lambda a: array([[cos(a), -sin(a)], [sin(a), cos(a)]]), signals=["angle.a"], dimensions=(2, 2))
-    angle = Block("angle", [("rate", lambda w: w, ["w"])], parameters={"w": 1.5}, states={"a": StateSpec(0.3)}, rates={"a": "rate"})
-    graph.connect(v, I("m", 2.0, initial=[1.0, 2.0])).connect(v, turn).connect(turn, C("k", stiffness=1.0, initial=[0.5, 0.6]))
+    angle = Block(
+        "angle",
+        [("rate", lambda w: w, ["w"])],
+        parameters={"w": 1.5},
+        states={"a": StateSpec(0.3)},
+        rates={"a": "rate"},
+    )
+    graph.connect(v, I("m", 2.0, initial=[1.0, 2.0])).connect(v, turn).connect(
+        turn, C("k", stiffness=1.0, initial=[0.5, 0.6])
+    )
     graph.add(angle)
     found, c, s = rates(compiled(graph)), np.cos(0.3), np.sin(0.3)
     turned = np.array([[c, -s], [s, c]])
@@ -307,8 +336,17 @@ def test_blocks_chain_signals_and_integrate() -> None:
             rates={"x": "rate"},
         )
     )
-    graph.add(Block("error", [("e", lambda x, r: x - r, ["x", "goal"])], inputs={"x": "position.x"}, parameters={"goal": 0.1}))
-    graph.add(Block("gain", [(("twice", "y"), lambda e, k: (2 * e, k * e), ["e", "k"])], inputs={"e": "error.e"}, parameters={"k": 30.0}))
+    graph.add(
+        Block("error", [("e", lambda x, r: x - r, ["x", "goal"])], inputs={"x": "position.x"}, parameters={"goal": 0.1})
+    )
+    graph.add(
+        Block(
+            "gain",
+            [(("twice", "y"), lambda e, k: (2 * e, k * e), ["e", "k"])],
+            inputs={"e": "error.e"},
+            parameters={"k": 30.0},
+        )
+    )
     model = compiled(graph)
     found = rates(model)
     assert found["position.x"] == pytest.approx(2.0)
@@ -340,7 +378,9 @@ def test_parameters_stay_inputs_of_the_compiled_code() -> None:
     model = circuit()
     before = model.program.rates
     assert rates(model)["c.q"] == pytest.approx((1.0 - 6.0) / 2.0)
-    assert rates(model, parameters={"r.resistance": 5.0, "u.value": 2.0, "c.capacitance": 1.0})["c.q"] == pytest.approx(-0.2)
+    assert rates(model, parameters={"r.resistance": 5.0, "u.value": 2.0, "c.capacitance": 1.0})["c.q"] == pytest.approx(
+        -0.2
+    )
     assert rates(model, **{"c.q": 0.0})["c.q"] == pytest.approx(0.5)
     assert model.program.rates is before
 
@@ -372,7 +412,12 @@ def test_start_values_that_follow_from_others() -> None:
 
 
 def test_backends_agree() -> None:
-    graph = star(J1("v"), C("k", stiffness=spd(3), initial=RNG.normal(size=3)), I("m", spd(3), initial=RNG.normal(size=3)), R("d", spd(3)))
+    graph = star(
+        J1("v"),
+        C("k", stiffness=spd(3), initial=RNG.normal(size=3)),
+        I("m", spd(3), initial=RNG.normal(size=3)),
+        R("d", spd(3)),
+    )
     numbers = [compile_model(graph, backend=backend) for backend in ("numpy", "llvm")]
     one, two = (m.program.rates(0.0, m.initial()[0], m.parameters(), m.initial()[1]) for m in numbers)
     np.testing.assert_allclose(one, two, rtol=1e-14)

@@ -55,7 +55,10 @@ def test_nested_equals_flat() -> None:
     for model in (inner, outer):
         x, m = model.initial()
         dx = model.program.rates(0.0, x, model.parameters(), m)
-        names = [s.name.replace("train.", "").replace(".", " ", s.name.replace("train.", "").count(".") - 1) for s in model.system.states]
+        names = [
+            s.name.replace("train.", "").replace(".", " ", s.name.replace("train.", "").count(".") - 1)
+            for s in model.system.states
+        ]
         numbers.append(dict(zip(names, dx, strict=True)))
     assert numbers[0].keys() == numbers[1].keys()
     for name, rate in numbers[0].items():
@@ -95,7 +98,13 @@ def test_one_part_in_two_graphs_is_two_parts() -> None:
         whole.add(half)
     compiled = compile_model(whole, backend="numpy")
     x, m = compiled.initial()
-    dx = dict(zip([s.name for s in compiled.system.states], compiled.program.rates(0.0, x, compiled.parameters(), m), strict=True))
+    dx = dict(
+        zip(
+            [s.name for s in compiled.system.states],
+            compiled.program.rates(0.0, x, compiled.parameters(), m),
+            strict=True,
+        )
+    )
     assert dx["left.part.spring.q"] == pytest.approx(2.0 * 1.0 / 2.0)
     assert dx["left.mass.p"] == pytest.approx(-2.0 * 0.5)
     assert dx["right.mass.p"] == pytest.approx(-5.0 * 0.5)
@@ -131,7 +140,9 @@ def _rates(graph: Graph) -> np.ndarray:
 def test_automata_and_starts_inside_a_part_use_its_names() -> None:
     part = Graph("part")
     part.connect(v := J1("v"), C("spring", stiffness=2.0)).connect(v, I("mass", 1.0, initial=0.5)).expose("v", v)
-    part.add_automaton(Automaton("gate", ("on", "off"), "on", (Transition("on", "off", lambda q: q - 1.0, ("spring.q",)),)))
+    part.add_automaton(
+        Automaton("gate", ("on", "off"), "on", (Transition("on", "off", lambda q: q - 1.0, ("spring.q",)),))
+    )
     part.start(lambda p: (3 * p, "off"), ["mass.p"], ["spring.q", "gate"])
     compiled = compile_model(Graph("whole").connect(part, R("drag", 0.1)), backend="numpy")
     x, m = compiled.initial()

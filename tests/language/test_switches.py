@@ -5,7 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import J1, X0, X1, Automaton, Block, C, Compiled, Graph, I, R, Se, Sf, StateSpec, Transition, compile_model
+from bondgraph import (
+    J1,
+    X0,
+    X1,
+    Automaton,
+    Block,
+    C,
+    Compiled,
+    Graph,
+    I,
+    R,
+    Se,
+    Sf,
+    StateSpec,
+    Transition,
+    compile_model,
+)
 from screws.scalars import array
 
 
@@ -36,7 +52,17 @@ def test_a_switched_0_junction_gives_zero_to_all_its_bonds_when_off(dimension: i
     np.testing.assert_allclose(on["switch.effort"], start / 0.5 if dimension > 1 else 6.0)
     np.testing.assert_allclose(np.atleast_1d(on["l.p'"]), start / 0.5)
     np.testing.assert_allclose(np.atleast_1d(on["c -> switch:flow"]), start / 2 + start / 2)
-    for name in ("switch.effort", "l.p'", "r.effort", "r.flow", "c -> switch:flow", "c.q'", "c.power", "l.power", "r.power"):
+    for name in (
+        "switch.effort",
+        "l.p'",
+        "r.effort",
+        "r.flow",
+        "c -> switch:flow",
+        "c.q'",
+        "c.power",
+        "l.power",
+        "r.power",
+    ):
         assert not np.any(off[name]), name
     assert np.all(off["c.effort"]) and np.all(off["l.flow"])  # the storages keep what they hold
 
@@ -175,7 +201,9 @@ def test_a_clutch_in_the_flow_direction_keeps_its_energy_account() -> None:
         Automaton("s", ("on", "off"), "on", (Transition("on", "off", lambda t: t - 0.5, ("time",)),))
     )
     switch = X0("switch", automaton="s", active=["on"])
-    graph.connect(Sf("drive", 1.0), switch).connect(switch, C("spring", stiffness=100.0)).connect(switch, R("slip", 10.0))
+    graph.connect(Sf("drive", 1.0), switch).connect(switch, C("spring", stiffness=100.0)).connect(
+        switch, R("slip", 10.0)
+    )
     graph.connect(switch, v := J1("v")).connect(v, I("wheel", 2.0)).connect(v, R("bearing", 0.3))
     result = compile_model(graph).simulate(2.0, progress=False)
     assert result.ok
@@ -185,7 +213,9 @@ def test_a_clutch_in_the_flow_direction_keeps_its_energy_account() -> None:
 
 def test_the_terminal_transition_ends_the_run() -> None:
     graph = Graph("limit").add_automaton(
-        Automaton("limit", ("ok",), "ok", (Transition("ok", "ok", lambda q: q - 1.0, ("c.q",), error="the spring breaks"),))
+        Automaton(
+            "limit", ("ok",), "ok", (Transition("ok", "ok", lambda q: q - 1.0, ("c.q",), error="the spring breaks"),)
+        )
     )
     graph.connect(Sf("drive", 2.0), C("c", 1.0))
     result = compile_model(graph).simulate(2.0, progress=False)

@@ -1,0 +1,43 @@
+"""Execution of a system's statements: values by name, from floats (the reference), SymPy symbols or tape scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.equations.system import System
+
+Numbers = Sequence[Any] | np.ndarray
+
+
+def environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> dict[str, Any]:
+    """Values that are given from outside, by name, cut out of the flat blocks."""
+    env: dict[str, Any] = {"time": t}
+    for block, items in ((x, [(s.name, np.shape(s.initial)) for s in system.states]),
+                         (p, [(name, np.shape(value)) for name, value in system.parameters.items()])):  # fmt: skip
+        start = 0
+        for name, shape in items:
+            size = int(np.prod(shape))
+            env[name] = np.asarray(block[start : start + size]).reshape(shape) if shape else block[start]
+            start += size
+    env |= {name: m[index] for index, name in enumerate(system.modes)}
+    return env
+
+
+def run_statements(system: System, env: dict[str, Any]) -> dict[str, Any]:
+    """Run the statements in their order; `env` holds the given values and gets all others."""
+    for statement in system.statements:
+        results = statement.op(*[env[arg] for arg in statement.args])
+        if len(statement.outs) == 1:
+            env[statement.outs[0]] = results
+        else:
+            env.update(zip(statement.outs, results, strict=True))
+    return env
+
+
+def evaluate_statements(system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, Any]:
+    """Every value by name, by running the plain formulas with floats."""
+    with np.errstate(all="ignore"):
+        return run_statements(system, environment(system, float(t), x, p, m))

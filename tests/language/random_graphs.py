@@ -1,0 +1,172 @@
+"""Random graphs of all kinds of elements, most of them causally sensible, some not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bondgraph import GY, J0, J1, MGY, MTF, TF, X0, X1, Automaton, C, Element, EulerJunction, Graph, I, R, Se, Sf
+
+SENSIBLE = 0.98
+"""How often an element is put where it fits: 1 would never show a conflict."""
+
+
+def random_graph(rng: np.random.Generator) -> Graph:
+    """A tree (sometimes a ring) of junctions, with two-ports on its branches and one-ports at its nodes, arrows at random."""
+    return _Draw(rng, int(rng.choice([1, 1, 1, 2, 2, 3, 6]))).graph
+
+
+class _Draw:
+    def __init__(self, rng: np.random.Generator, dimension: int):
+        self.rng, self.n, self.count = rng, dimension, 0
+        self.vector = (dimension,) if dimension > 1 else ()
+        self.graph = Graph("random").add_automaton(Automaton("relay", ("off", "half", "on"), "on", ()))
+        self.states: list[str] = []
+        self.junctions = [self.junction() for _ in range(rng.integers(1, 7))]
+        for k, junction in enumerate(self.junctions):
+            self.decider(junction)
+            if k:
+                self.branch(self.junctions[rng.integers(k)], junction)
+        if len(self.junctions) > 2 and rng.random() < 0.15:
+            self.branch(self.junctions[0], self.junctions[-1])
+        for junction in self.junctions:
+            for _ in range(1 if rng.random() < 0.6 else rng.integers(1, 4)):
+                self.join(junction, self.guest(junction))
+
+    def name(self, kind: str) -> str:
+        self.count += 1
+        return f"{kind}{self.count}"
+
+    def junction(self) -> Element:
+        rng, n = self.rng, self.n
+        if rng.random() < 0.15:
+            kind = X0 if rng.random() < 0.5 else X1
+            return kind(
+                self.name("x"), automaton="relay", active=["on", "half"] if rng.random() < 0.5 else ["on"], dimension=n
+            )
+        return (J0 if rng.random() < 0.5 else J1)(self.name("j"), dimension=n)
+
+    def join(self, a, b) -> None:
+        self.graph.connect(a, b) if self.rng.random() < 0.5 else self.graph.connect(b, a)
+
+    # -- numbers
+
+    def matrix(self):
+        rng, n = self.rng, self.n
+        return rng.uniform(0.5, 2.0) if n == 1 or rng.random() < 0.5 else rng.normal(size=(n, n))
+
+    def positive(self):
+        rng, n = self.rng, self.n
+        if n == 1 or rng.random() < 0.3:
+            return rng.uniform(0.5, 2.0)
+        if rng.random() < 0.3:
+            return rng.uniform(0.5, 2.0, n)
+        root = rng.normal(size=(n, n))
+        return root @ root.T + np.eye(n)
+
+    def numbers(self):
+        return self.rng.normal(size=self.vector)
+
+    # -- elements
+
+    def storage(self, kind) -> Element:
+        name = self.name(kind.__name__.lower())
+        self.states.append(f"{name}.{'q' if kind is C else 'p'}")
+        draw = self.rng.random()
+        if draw < 0.2:
+            cubic = {"output": lambda x, k: k * x * x * x + x, "parameters": {"k": 0.3}}
+            square = (
+                (lambda x, k: k * x**4 / 4 + x * x / 2)
+                if self.n == 1
+                else (lambda x, k: k * (x * x) @ (x * x) / 4 + x @ x / 2)
+            )
+            return kind(name, energy=square, initial=self.numbers(), dimension=self.n, **cubic)
+        if kind is C and draw < 0.6:
+            return C(name, stiffness=self.positive(), initial=self.numbers())
+        return kind(name, self.positive(), initial=self.numbers())
+
+    def decider(self, junction: Element) -> None:
+        """What sets the common variable of a junction."""
+        zero, draw = junction.kind.endswith("0"), self.rng.random()
+        if draw < 0.8:
+            part = self.storage(C if zero else I)
+        elif draw < 0.9:
+            part = self.source(Se if zero else Sf)
+        else:
+            part = self.resistor(sets_effort=zero)
+        self.join(junction, part)
+
+    def guest(self, junction: Element) -> Element:
+        """What follows the common variable of a junction."""
+        zero = junction.kind.endswith("0")
+        if self.rng.random() > SENSIBLE:
+            zero = not zero
+        draw = self.rng.random()
+        if draw < 0.35:
+            return self.storage(I if zero else C)
+        if draw < 0.6:
+            return self.source(Sf if zero else Se)
+        if draw < 0.75 and self.n > 1 and not zero:
+            skew = self.rng.normal(size=(self.n, self.n))
+            return EulerJunction(
+                self.name("e"), lambda J: J, parameters={"skew": skew - skew.T}, signals=[], dimension=self.n
+            )
+        return self.resistor(sets_effort=not zero)
+
+    def source(self, kind) -> Element:
+        name, draw = self.name(kind.__name__.lower()), self.rng.random()
+        if draw < 0.2 and self.states:
+            follow = {"parameters": {"gain": 0.7}, "signals": [self.states[self.rng.integers(len(self.states))]]}
+            return kind(name, lambda gain, x: gain * x, dimension=self.n, **follow)
+        return kind(name, dimension=self.n) if draw < 0.3 else kind(name, self.numbers())
+
+    def resistor(self, sets_effort: bool) -> Element:
+        name, draw = self.name("r"), self.rng.random()
+        if draw < 0.4:
+            return R(name, self.positive())
+        if draw < 0.8:
+            return R(name, conductance=self.positive())
+        if sets_effort:
+            return R(
+                name, effort=lambda f, r: r * f, parameters={"resistance": self.rng.uniform(0.5, 2.0)}, dimension=self.n
+            )
+        return R(
+            name, flow=lambda e, g: g * e, parameters={"conductance": self.rng.uniform(0.5, 2.0)}, dimension=self.n
+        )
+
+    def branch(self, a: Element, b: Element) -> None:
+        """Connect two junctions: directly where they differ, else through a gyrator; matrices the way they can go."""
+        alike = a.kind[-1] == b.kind[-1]
+        if self.rng.random() > SENSIBLE:
+            alike = not alike
+        if alike:
+            one_way = a.kind.endswith("1")
+            middle = self.gyrator(one_way)
+            self.join(a, middle.port("1"))
+            self.join(middle.port("2"), b)
+        elif self.rng.random() < 0.4:
+            self.join(a, b)
+        else:
+            first, second = (a, b) if a.kind.endswith("1") else (b, a)
+            middle = self.transformer()
+            self.join(first, middle.port("1"))
+            self.join(middle.port("2"), second)
+
+    def modulated(self, kind) -> Element:
+        signal = self.states[self.rng.integers(len(self.states))]
+        if self.n == 1:
+            return kind(self.name("m"), lambda a, x: a + x * x, parameters={"a": 0.6}, signals=[signal])
+        return kind(
+            self.name("m"), lambda A, x: A * (1 + x @ x), parameters={"A": self.rng.normal(size=(self.n, self.n))},
+            signals=[signal], dimensions=(self.n, self.n),
+        )  # fmt: skip
+
+    def transformer(self) -> Element:
+        if self.states and self.rng.random() < 0.3:
+            return self.modulated(MTF)
+        matrix = self.matrix()
+        return TF(self.name("tf"), matrix, structural=bool(self.rng.random() < 0.3))
+
+    def gyrator(self, matrix: bool) -> Element:
+        if matrix and self.states and self.rng.random() < 0.3:
+            return self.modulated(MGY)
+        return GY(self.name("gy"), self.matrix() if matrix else self.rng.uniform(0.5, 2.0))
