@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -25,6 +26,8 @@ def check_numbers(model: Model) -> Iterator[Problem]:
     """Parameters, start values, nominal sizes and structural ratios are finite numbers; nominal sizes are positive."""
     for path, element in model.elements.items():
         for name, value in _given_numbers(element):
+            if isinstance(value, float) and 0.0 < value < math.inf:
+                continue
             array = as_numbers(value)
             wanted = "a finite number or an array of them"
             fine = array is not None and bool(np.isfinite(array).all())
@@ -168,7 +171,8 @@ def check_energies(model: Model) -> Iterator[Problem]:
         for name, strict in _POSITIVE.items():
             if name not in element.parameters or not is_linear(element):
                 continue
-            value = as_numbers(element.parameters[name].value)
+            given = element.parameters[name].value
+            value = None if isinstance(given, float) and given > 0.0 else as_numbers(given)
             if value is None or not np.isfinite(value).all() or value.ndim > 2:
                 continue
             if not is_positive(value, strict):
@@ -221,7 +225,7 @@ def check_sizes(model: Model) -> Iterator[Problem]:
             if name in element.parameters and is_linear(element):
                 allowed.append((name, element.parameters[name].value, [(), *vector, *square]))
         for name, value, shapes in allowed:
-            array = as_numbers(value)
+            array = None if isinstance(value, float) else as_numbers(value)
             if array is not None and array.shape not in shapes:
                 yield Problem(
                     "E128",

@@ -9,6 +9,7 @@ import functools
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from bondgraph.graph.builder import Graph
 from bondgraph.graph.model import Model
 from bondgraph.passes.pipeline import equations
 from bondgraph.run.program import Layout, Program, Slot, Transition
-from bondgraph.tape.routine import Routine
+from bondgraph.tape.routine import Choice, Routine
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -44,25 +45,41 @@ class Compiled:
 
     def parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Parameter vector of the kernels, with the named parameters changed."""
-        values = dict(self.system.parameters)
-        for name, value in (changes or {}).items():
-            known = self.system.resolve(name)
-            if known not in values:
-                self.program.layout[name]
-                raise ModelError(self.model.name, [_no("E121", f'"{name}" is no parameter', values)])
-            values[known] = _fitting(self.model.name, name, value, values[known])
-        flat = _flat(values.values())
+        flat = _flat(self._numbers(changes or {}).values())
         return np.concatenate([flat, self.prepare(flat)])
 
-    def initial(self, changes: Mapping[str, Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def _numbers(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Every parameter by name, with some changed."""
+        values = dict(self.system.parameters)
+        for name, value in changes.items():
+            known = self.system.resolve(name)
+            if known not in values:
+                raise ModelError(self.model.name, [_no("E121", f'"{name}" is no parameter', values)])
+            values[known] = _fitting(self.model.name, name, value, values[known])
+        return values
+
+    def initial(
+        self, changes: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Start state x and modes m; start values that follow from others are computed here.
 
-        `changes` names states (`spring.q`) or automata (`contact`, by the name of a state).
+        `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `parameters` are changed as in
+        `simulate`, for start values may follow from them.
         """
+        if changes or parameters:
+            return self._initial(changes or {}, parameters or {})
+        x, m = self._unchanged_start
+        return x.copy(), m.copy()
+
+    @cached_property
+    def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._initial({}, {})
+
+    def _initial(self, changes: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         states = {state.name: np.asarray(state.initial, dtype=float) for state in self.system.states}
         modes = {name.removesuffix(".mode"): start for name, (_, start) in self.system.modes.items()}
         given: set[str] = set()
-        for name, value in (changes or {}).items():
+        for name, value in changes.items():
             known = self.system.resolve(name)
             given.add(known)
             if known in states:
@@ -73,8 +90,9 @@ class Compiled:
                 raise ModelError(
                     self.model.name, [_no("E122", f'"{name}" is no state and no automaton', {**states, **modes})]
                 )
+        numbers = self._numbers(parameters)
         for start in self.system.starts:
-            values = [{**self.system.parameters, **states}[self.system.resolve(a)] for a in start.arguments]
+            values = [{**numbers, **states}[self.system.resolve(a)] for a in start.arguments]
             for name, value in zip(start.results, start.function(*values), strict=True):
                 known = self.system.resolve(name)
                 if known in given or name in given:
@@ -83,10 +101,10 @@ class Compiled:
                     states[known] = _fitting(self.model.name, name, value, states[known])
                 else:
                     modes[name] = value
-        numbers = [
+        places = [
             float(names.index(modes[name.removesuffix(".mode")])) for name, (names, _) in self.system.modes.items()
         ]
-        return _flat(states.values()), np.array(numbers)
+        return _flat(states.values()), np.array(places)
 
     def simulate(
         self,
@@ -99,7 +117,7 @@ class Compiled:
         """Run from 0 to t_end (s). `settings` are those of `bondgraph.run.simulate` (rtol, method, samples ...)."""
         from bondgraph.run.simulate import simulate
 
-        x0, m0 = self.initial(initial)
+        x0, m0 = self.initial(initial, parameters)
         return simulate(self.program, x0, self.parameters(parameters), m0, t_end, **settings)
 
     def evaluate(
@@ -149,7 +167,7 @@ def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> 
 # --- kernels and program ---------------------------------------------------------------------------------------------
 
 
-def _kernels(routines: Mapping[str, Routine], backend: str) -> dict[str, Kernel]:
+def _kernels(routines: Mapping[str, Routine | Choice], backend: str) -> dict[str, Kernel]:
     from bondgraph.emit.machine import have_llvm
 
     if backend not in ("auto", "llvm", "numpy"):
@@ -177,7 +195,7 @@ DEFERRED = frozenset({"jacobian", "outputs"})
 """Large routines that not every run needs: compiled at their first use."""
 
 
-def _compiled_alone(routine: Routine) -> Kernel:
+def _compiled_alone(routine: Routine | Choice) -> Kernel:
     from bondgraph.emit.llvm import compile_routines
 
     return compile_routines([routine]).kernel(routine.name)

@@ -46,7 +46,7 @@ from bondgraph import (
 from bondgraph.domains import SCREW
 from bondgraph.errors import ModelError, Problem, caller_place
 from models.bodies import Body
-from screws.contact import closest_points, contact_rates, relative_curvature
+from screws.contact import ContactCoordinates, closest_points, contact_rates, relative_curvature
 from screws.errors import GeometryError
 from screws.poses import Ad, inverse, pose_from_state
 from screws.scalars import absolute, array, cos, maximum, minimum, sin
@@ -351,7 +351,14 @@ def _switch(chosen: Sequence[str]) -> Automaton:
 
 
 def _chart_switch(index: int, surface: Surface, chosen: Sequence[str]) -> Automaton:
-    """The second chart takes over near a pole of the first; the coordinates, alpha and the spring's axes follow."""
+    """The second chart takes over near a pole of the first; the coordinates, alpha and the spring's axes follow.
+
+    A component of body 2 without its partner has a meaning along the polar axes only: near their pole the run ends.
+    """
+    if index == 2 and _unpaired(chosen):
+        margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))
+        ends = Transition("axis z", "axis z", margin, ("kinematics.q2",), kind="pole of surface 2", error=POLE)
+        return Automaton("chart 2", ("axis z", "axis x"), "axis z", (ends,))
     states = ("axis z", "axis x")
     q, parameters = f"kinematics.q{index}", [f"kinematics.surface {index} {key}" for key in surface.parameters]
     transitions = []
@@ -396,6 +403,16 @@ def _pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
     ]
 
 
+def _unpaired(chosen: Sequence[str]) -> bool:
+    """Whether omega_x or omega_y, v_x or v_y is constrained without the other: then the polar axes of C2 matter."""
+    return any((f"{kind}_x" in chosen) != (f"{kind}_y" in chosen) for kind in ("omega", "v"))
+
+
+POLE = (
+    "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"
+)
+
+
 def _turned(s: Any, turn: Any, pairs: Sequence[tuple[int, int]]) -> Any:
     """Components of the same vectors in axes turned by `turn` about z."""
     entries = list(s)
@@ -430,6 +447,8 @@ def _start(name: str, surface1: Surface, surface2: Surface, chosen: Sequence[str
             raise ModelError(
                 name, [Problem(error.code, error.message, (f'contact "{name}"',), (), (error.cure,))]
             ) from error
+        if _unpaired(chosen) and nearest.chart2 == 1.0:
+            nearest = _in_polar_chart(name, skin2, nearest)
         touching = nearest.d < 0.0
         spring = np.zeros(len(chosen))
         if touching and "v_z" in chosen:
@@ -445,6 +464,14 @@ def _start(name: str, surface1: Surface, surface2: Surface, chosen: Sequence[str
         )  # fmt: skip
 
     return start
+
+
+def _in_polar_chart(name: str, surface2: Surface, nearest: ContactCoordinates) -> ContactCoordinates:
+    q2, turn = surface2.change_chart(nearest.q2, 1.0)
+    if surface2.chart_margin(q2, 0.0) <= 0.0:
+        cure = "constrain both components of a pair, or start farther from the pole"
+        raise ModelError(name, [Problem("E423", f'contact "{name}" cannot start: {POLE}', cures=(cure,))])
+    return replace(nearest, q2=np.asarray(q2, dtype=float), chart2=0.0, alpha=float(nearest.alpha + turn))
 
 
 def _with_numbers(surface: Surface, numbers: Sequence[Any]) -> Surface:

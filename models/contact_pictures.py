@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bondgraph.run.result import Result
 from models.contact_run import ContactRun
 from models.pictures import ContactMotion, Event, Scene, movie, page, plots, rendering
 
@@ -22,16 +23,16 @@ def write_pictures(run: ContactRun, folder: Path) -> str:
         return f"no pictures of the scene: {reason}"
     with Scene(motion) as scene:
         scene.poster(folder / "poster.png")
-    movie(motion, folder / "movie.mp4")
+    movie(motion, folder / "movie.mp4", seconds=8.0, fps=24)
     return ""
 
 
 def contact_motion(run: ContactRun) -> ContactMotion:
     """The neutral record that the pictures are made from."""
-    arrays = run.trajectory
+    result, arrays = run.dense()
     return ContactMotion(
         name=run.name,
-        title=run.name[:1].upper() + run.name[1:],
+        title=run.title[:1].upper() + run.title[1:],
         surface1=run.surfaces[0],
         surface2=run.surfaces[1],
         t=arrays["t"],
@@ -49,20 +50,23 @@ def contact_motion(run: ContactRun) -> ContactMotion:
         uv1=arrays["uv1"],
         uv2=arrays["uv2"],
         alpha=arrays["alpha"],
-        energies=_energies(run),
+        energies=_energies(run, result),
         residual=arrays["residual"],
         events=tuple(Event(e.time, e.kind, e.internal) for e in run.result.events),
         names=run.bodies,
     )
 
 
-def _energies(run: ContactRun) -> dict[str, np.ndarray]:
-    """Energies by kind, J: kinetic, potential, and that of the contact's springs; kinds that stay zero are left out."""
-    kinds = {"kinetic": np.zeros(len(run.result.t)), "potential": np.zeros(len(run.result.t))}
-    for name in run.result.program.energy_names:
+def _energies(run: ContactRun, result: Result) -> dict[str, np.ndarray]:
+    """Energies by kind, J, whose sum is constant: kinetic, potential, of the contact's springs, dissipated and lost, and
+    less what was supplied; kinds that do not matter are left out."""
+    ledger = result.ledger
+    kinds = {"kinetic": np.zeros(len(result.t)), "potential": np.zeros(len(result.t))}
+    for name in result.program.energy_names:
         if name.startswith(f"{run.contact}."):
             kind = "contact"
         else:
             kind = "kinetic" if name.endswith(".inertia") else "potential"
-        kinds[kind] = kinds.get(kind, 0.0) + run.result.ledger.elements[name]
-    return {kind: values for kind, values in kinds.items() if np.any(values != 0.0)}
+        kinds[kind] = kinds.get(kind, 0.0) + ledger.elements[name]
+    kinds |= {"dissipated": ledger.dissipated + ledger.lost, "less supplied": -ledger.supplied}
+    return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}

@@ -37,37 +37,32 @@ class ContactRun:
     wall_times: Mapping[str, float]
     """Build (graph to equations), compile (trace and machine code) and run, s."""
     rtol: float
+    method: str
+    title: str = ""
     notes: tuple[str, ...] = ()
 
     def events(self) -> list[dict[str, Any]]:
         """Time (s), kind and whether it is internal, of every event."""
         return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
 
+    def dense(self) -> tuple[Result, Arrays]:
+        """The same run again, with close samples in every interval of contact besides the sample times."""
+        pieces = [np.linspace(a, b, FINE) for a, b in self.contact_intervals() if b > a]
+        times = np.unique(np.concatenate([self.result.t, *pieces]))
+        result = self.compiled.simulate(
+            float(self.result.t[-1]), samples=times, rtol=self.rtol, method=self.method, progress=False
+        )
+        return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
+
     def peak_force(self) -> tuple[float, float]:
         """Time (s) and size (N) of the largest normal force; zeros without contact.
 
-        The run is repeated with close samples in every interval of contact, and the top is taken from the parabola
-        through the largest sample and its neighbours.
+        Taken from close samples in every interval of contact, and the parabola through the largest and its neighbours.
         """
-        times = self._contact_samples()
-        if len(times) < 3:
+        if not self.contact_intervals():
             return 0.0, 0.0
-        fine = self.compiled.simulate(float(times[-1]), samples=times, rtol=self.rtol, progress=False)
-        force = fine[f"{self.contact}.wrench"][:, 5]
-        top = int(np.argmax(force))
-        if not 0 < top < len(force) - 1:
-            return float(fine.t[top]), float(force[top])
-        t, f = fine.t[top - 1 : top + 2] - fine.t[top], force[top - 1 : top + 2]
-        second, first, _ = np.polyfit(t, f - f[1], 2)
-        if second >= 0.0:
-            return float(fine.t[top]), float(f[1])
-        shift = float(np.clip(-first / (2.0 * second), t[0], t[2]))
-        return float(fine.t[top] + shift), float(f[1] + first * shift + second * shift**2)
-
-    def _contact_samples(self) -> np.ndarray:
-        """Close sample times in all intervals of contact."""
-        pieces = [np.linspace(a, b, FINE) for a, b in self.contact_intervals() if b > a]
-        return np.unique(np.concatenate([[0.0], *pieces])) if pieces else np.zeros(0)
+        arrays = self.dense()[1]
+        return vertex(arrays["t"], arrays["fn"])
 
     def contact_intervals(self) -> list[tuple[float, float]]:
         """Start and end (s) of every contact."""
@@ -115,6 +110,18 @@ class ContactRun:
         }
 
 
+def vertex(t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Place and height of the largest value, from the parabola through it and its neighbours."""
+    top = int(np.argmax(values))
+    if 0 < top < len(values) - 1:
+        near, height = t[top - 1 : top + 2] - t[top], values[top - 1 : top + 2]
+        second, first, _ = np.polyfit(near, height - height[1], 2)
+        if second < 0.0:
+            shift = float(np.clip(-first / (2.0 * second), near[0], near[2]))
+            return float(t[top] + shift), float(height[1] + first * shift + second * shift**2)
+    return float(t[top]), float(values[top])
+
+
 def run_contact(
     graph: Graph,
     body1: Body,
@@ -126,6 +133,7 @@ def run_contact(
     rtol: float = 1e-10,
     method: str = "auto",
     progress: bool = True,
+    title: str = "",
     notes: tuple[str, ...] = (),
 ) -> ContactRun:
     """Compile and run a graph that holds two bodies and the contact between them.
@@ -142,7 +150,20 @@ def run_contact(
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     build = compiled.timings["build"]
     wall = {"build": build, "compile": ready - begin - build, "run": done - ready}
-    return ContactRun(graph.name, bodies, surfaces, contact, compiled, result, trajectory, wall, rtol, notes)
+    return ContactRun(
+        graph.name,
+        bodies,
+        surfaces,
+        contact,
+        compiled,
+        result,
+        trajectory,
+        wall,
+        rtol,
+        method,
+        title or graph.name,
+        notes,
+    )
 
 
 def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto", progress: bool = True) -> ContactRun:
@@ -152,7 +173,16 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
     assert isinstance(body1, Body) and isinstance(body2, Body)
     samples = sample_times(scenario.t_end, scenario.sample_dt)
     return run_contact(
-        graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, notes=scenario.notes
+        graph,
+        body1,
+        body2,
+        scenario.t_end,
+        samples,
+        rtol=rtol,
+        method=method,
+        progress=progress,
+        title=scenario.description,
+        notes=scenario.notes,
     )
 
 

@@ -33,9 +33,9 @@ SURFACES = ("egg", "sphere", "ellipsoid", "plane")
 """Types of surface."""
 
 COMMENTS = frozenset(
-    ("name", "description", "units", "note", "notes", "R0", "twist0_world_WW", "contact_seed", "mode", "paper_name")
-    + ("initial_contact_coordinates", "initial_construction", "conventions")
-)
+    ("name", "description", "units", "note", "notes", "R0", "twist0_world_WW", "contact_seed", "mode", "paper_name",
+     "initial_contact_coordinates", "initial_construction", "conventions")
+)  # fmt: skip
 """Keys that are only read by people."""
 
 UNIT_TOLERANCE = 1e-3

@@ -9,9 +9,9 @@ from typing import Any
 
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
-from bondgraph.emit.text import DECLARATIONS, function_text, loop_text
+from bondgraph.emit.text import DECLARATIONS, choice_text, function_text, loop_text
 from bondgraph.errors import Problem
-from bondgraph.tape.routine import Routine, program
+from bondgraph.tape.routine import Choice, Routine, program
 
 __all__ = ["CompileError", "Library", "compile_ir", "compile_routines", "have_llvm", "routines_text"]
 
@@ -63,24 +63,30 @@ class Library:
         return machine_kernel(name, sizes, outputs, self.addresses[name], self.addresses[f"{name}.many"], self)
 
 
-def routines_text(routines: Sequence[Routine], whole: int = WHOLE, part: int = PART) -> str:
+def routines_text(routines: Sequence[Routine | Choice], whole: int = WHOLE, part: int = PART) -> str:
     """The module that `compile_routines` compiles, for reading."""
     return _module(routines, whole, part)[0]
 
 
-def _module(routines: Sequence[Routine], whole: int, part: int) -> tuple[str, int]:
+def _module(routines: Sequence[Routine | Choice], whole: int, part: int) -> tuple[str, int]:
     """The text and the count of steps in it."""
     texts = [DECLARATIONS]
     steps = 0
     for routine in routines:
-        straight = program(routine)
-        steps += len(straight.steps)
-        texts.append(function_text(routine.name, straight, len(routine.blocks), whole, part))
+        cases = routine.cases if isinstance(routine, Choice) else (routine,)
+        for case in cases:
+            straight = program(case)
+            steps += len(straight.steps)
+            texts.append(function_text(case.name, straight, len(case.blocks), whole, part))
+        if isinstance(routine, Choice):
+            block = [name for name, _ in routine.blocks].index(routine.block)
+            names = [case.name for case in cases]
+            texts.append(choice_text(routine.name, len(routine.blocks), block, routine.slots, routine.counts, names))
         texts.append(loop_text(routine.name, routine.sizes, len(routine.outputs)))
     return "\n".join(texts), steps
 
 
-def compile_routines(routines: Sequence[Routine]) -> Library:
+def compile_routines(routines: Sequence[Routine | Choice]) -> Library:
     """Machine code for this processor, from the cache on disk if it was compiled before.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Program, Routine, program
+from bondgraph.tape.routine import Choice, Program, Routine, program
 from screws.scalars import FUNCTIONS
 
 OPERATIONS: dict[int, Callable[..., Any]] = {op.CODES[name]: function for name, (function, _) in FUNCTIONS.items()} | {
@@ -45,9 +45,9 @@ def run(steps: Program, blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None
         out[..., position] = values[output]
 
 
-def numpy_kernel(routine: Routine) -> Kernel:
+def numpy_kernel(routine: Routine | Choice) -> Kernel:
     """The routine as a kernel that needs no compiler."""
-    steps = program(routine)
+    steps = program(routine.reference if isinstance(routine, Choice) else routine)
 
     def function(*blocks_and_out: np.ndarray) -> None:
         run(steps, blocks_and_out[:-1], blocks_and_out[-1])

@@ -37,6 +37,7 @@ _OF_TWO = frozenset((op.POWER, op.ATAN2, op.MINIMUM, op.MAXIMUM))
 DECLARATIONS = "\n".join(
     [
         *(f"declare double @{name}(double{', double' * (code in _OF_TWO)})" for code, name in _CALLS.items()),
+        "declare i64 @llvm.fptosi.sat.i64.f64(double)",
         "declare ptr @malloc(i64)",
         "declare void @free(ptr)",
     ]
@@ -203,6 +204,30 @@ def _slots(program: Program, cuts: list[int]) -> tuple[dict[int, int], int]:
             size += 1
         leaving.setdefault(last[a], []).append(slots[a])
     return slots, size
+
+
+def choice_text(
+    name: str, blocks: int, block: int, slots: tuple[int, ...], counts: tuple[int, ...], cases: list[str]
+) -> str:
+    """The function `name` that calls one of `cases`, by the whole numbers block[slot]; the last slot runs fastest."""
+    parameters = [*(f"ptr %b{i}" for i in range(blocks)), "ptr %out"]
+    lines = []
+    index = "0"
+    for k, (slot, count) in enumerate(zip(slots, counts, strict=True)):
+        lines += [
+            f"%a{k} = getelementptr inbounds double, ptr %b{block}, i64 {slot}",
+            f"%v{k} = load double, ptr %a{k}",
+            f"%i{k} = call i64 @llvm.fptosi.sat.i64.f64(double %v{k})",
+            f"%s{k} = mul i64 {index}, {count}",
+            f"%n{k} = add i64 %s{k}, %i{k}",
+        ]
+        index = f"%n{k}"
+    passed = ", ".join([*(f"ptr %b{i}" for i in range(blocks)), "ptr %out"])
+    targets = " ".join(f"i64 {k}, label %case{k}" for k in range(1, len(cases)))
+    lines.append(f"switch i64 {index}, label %case0 [ {targets} ]")
+    for k, case in enumerate(cases):
+        lines += [f"case{k}:", f"tail call void @{case}({passed})", "br label %done"]
+    return _define(f"void @{name}", parameters, [*lines, "done:"])
 
 
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int) -> str:

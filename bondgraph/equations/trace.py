@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +12,10 @@ from bondgraph.equations.execute import environment, run_statements
 from bondgraph.equations.system import System
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.hoist import hoist
-from bondgraph.tape.routine import Routine
+from bondgraph.tape.routine import Choice, Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.sparsity import compressed_columns
+from bondgraph.tape.specialise import specialise
 from screws.scalars import equal, where
 
 
@@ -48,7 +50,7 @@ def scalars_of(value: Any) -> list[Any]:
     return list(np.asarray(value).flat) if np.ndim(value) else [value]
 
 
-def trace(system: System) -> tuple[dict[str, Routine], System, tuple[np.ndarray, np.ndarray]]:
+def trace(system: System) -> tuple[dict[str, Routine | Choice], System, tuple[np.ndarray, np.ndarray]]:
     """Routines of a system.
 
     Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and the
@@ -79,12 +81,37 @@ def trace(system: System) -> tuple[dict[str, Routine], System, tuple[np.ndarray,
     everything = [scalar for group in outputs.values() for scalar in group]
     hoisted = hoist(tape, everything)
     blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-    routines = {"prepare": Routine("prepare", tape, (("p", len(p)),), hoisted.prepared)}
+    routines: dict[str, Routine | Choice] = {"prepare": Routine("prepare", tape, (("p", len(p)),), hoisted.prepared)}
     start = 0
     for name, group in outputs.items():
         routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
         start += len(group)
+    for name in ("rates", "rates_and_powers"):
+        routines[name] = _by_chart(system, routines[name])
     return routines, system, pattern
+
+
+CASES = 8
+"""At most so many combinations of internal modes get code of their own."""
+
+
+def _by_chart(system: System, routine: Routine | Choice) -> Routine | Choice:
+    """Code of its own for every combination of internal modes (charts), which then costs nothing at run time.
+
+    Two closed surfaces in contact have four combinations; measured, the two-egg model gains a sixth.
+    """
+    internal = {e.slot for e in system.events if e.internal}
+    slots = tuple(sorted(internal - {e.slot for e in system.events if not e.internal}))
+    counts = tuple(len(states) for slot, (states, _) in enumerate(system.modes.values()) if slot in slots)
+    if not slots or int(np.prod(counts)) > CASES or not isinstance(routine, Routine):
+        return routine
+    cases = []
+    for values in itertools.product(*(range(count) for count in counts)):
+        fixed = {("m", slot): float(value) for slot, value in zip(slots, values, strict=True)}
+        outputs = specialise(routine.tape, routine.outputs, fixed)
+        name = "_".join([routine.name, *map(str, values)])
+        cases.append(Routine(name, routine.tape, routine.blocks, outputs))
+    return Choice(routine.name, "m", slots, counts, tuple(cases), routine)
 
 
 def output_names(system: System) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
-from bondgraph.equations.system import Statement, System
+from bondgraph.equations.system import State, Statement, System
 from bondgraph.ops import IDENTITY, NEGATE
 
 
@@ -27,6 +28,7 @@ def remove_aliases(system: System) -> System:
 
     fixed = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
 
+    @cache
     def rank(name: str) -> tuple[bool, bool, bool, int, str]:
         """How a name is preferred: the lowest stays."""
         return (name not in fixed, not system.values[name].symbol, ":" in name or name.endswith("'"), len(name), name)
@@ -56,7 +58,7 @@ def remove_aliases(system: System) -> System:
         system,
         statements=tuple(statements.values()),
         values=values,
-        states=tuple(replace(s, rate=final(s.rate)) for s in system.states),
+        states=tuple(State(s.name, s.initial, s.nominal, final(s.rate)) for s in system.states),
         events=tuple(
             replace(e, guard=final(e.guard), resets=tuple((final(s), final(v)) for s, v in e.resets))
             for e in system.events

@@ -24,7 +24,8 @@ def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int) -> np
     def cost(found: np.ndarray) -> float:
         return round(total_cost(found, price, boxes), 9)
 
-    tries = [_anneal(cells, price, boxes, sweeps, seed) for seed in range(3 if len(cells) <= 16 else 2 if len(cells) <= 26 else 1)]
+    seeds = 3 if len(cells) <= 16 else 2 if len(cells) <= 26 else 1
+    tries = [_anneal(cells, price, boxes, sweeps, seed) for seed in range(seeds)]
     return min((_finish(start, price, boxes) for start in sorted(tries, key=cost)[:2]), key=cost)
 
 

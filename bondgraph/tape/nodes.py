@@ -210,6 +210,13 @@ class Nodes:
             b = self.nodes[b][3]
         return a if a == b else self.place((op.WHERE, condition, a, b))
 
+    def apply(self, code: int, *arguments: int) -> int:
+        """The instruction `code` of `opcodes`, folded like all others."""
+        method = _ARITHMETIC.get(code)
+        if method is not None:
+            return int(getattr(self, method)(*arguments))
+        return self.function(op.NAMES[code], *arguments)
+
     def function(self, name: str, *arguments: int) -> int:
         """An elementary function of `screws.scalars`, or `both`, `either`, `opposite` of conditions."""
         if name == "where":
@@ -248,6 +255,17 @@ class Nodes:
             a, b = b, a
         return self.place((code, a, b))
 
+
+_ARITHMETIC = {
+    op.ADD: "add",
+    op.SUBTRACT: "subtract",
+    op.MULTIPLY: "multiply",
+    op.DIVIDE: "divide",
+    op.NEGATIVE: "negative",
+    op.RECIPROCAL: "reciprocal",
+    op.POWER: "power",
+}
+"""Method of `Nodes` for each arithmetic instruction."""
 
 _SAME = {
     op.MINIMUM: None,

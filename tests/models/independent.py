@@ -329,7 +329,7 @@ class Simulator:
         """Integrate over the sample times, with events located on the integrator's own steps."""
         y, t = self.start(), float(times[0])
         if self.touching:
-            y[31] = -self.near.d
+            y[31] = -self.near.d * self.on[5]
         scale = np.concatenate([np.tile([0.01] * 3 + [1.0] * 4 + [0.1] * 3 + [10.0] * 3, 2), np.full(6, 1e-4)])
         rows, seen, events = [y], [self.contact(y)], []
         solver = self._solver(t, y, times, rtol, scale, max_step)

@@ -7,10 +7,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from models.contact_run import run_scenario
-from models.scenario import BodySpec, Scenario, read_scenario
+from bondgraph import Graph
+from models.bodies import ground, rigid_body
+from models.contact import attach_contact, contact
+from models.contact_run import ContactRun, run_contact, run_scenario
+from models.scenario import BodySpec, GravitySpec, Scenario, read_scenario
 from screws import quaternion_product
-from tests.models.cases import DATA
+from screws.surfaces import egg, plane
+from tests.models.cases import DATA, EGG_INERTIA
 from tests.models.independent import rotation
 from tests.models.test_contact_scenarios import CASES
 
@@ -77,3 +81,53 @@ def test_moving_everything_changes_nothing_but_the_frame(name):
         assert [e.kind for e in plain.result.events] == [e.kind for e in other.result.events]
         times = [(a.time, b.time) for a, b in zip(plain.result.events, other.result.events, strict=True)]
         assert all(abs(a - b) < 1e-10 for a, b in times)
+
+
+def _compare(plain: ContactRun, other: ContactRun, drift: np.ndarray) -> None:
+    for index in (1, 2):
+        assert np.abs(other.trajectory[f"p{index}"] - plain.trajectory[f"p{index}"] - drift).max() < 1e-9
+        assert np.abs(other.trajectory[f"q{index}_wxyz"] - plain.trajectory[f"q{index}_wxyz"]).max() < 1e-9
+    assert np.abs(other.trajectory["gap"] - plain.trajectory["gap"]).max() < 1e-10
+    assert np.abs(other.trajectory["force_on_2_world"] - plain.trajectory["force_on_2_world"]).max() < 1e-7
+
+
+def test_uniform_motion_changes_nothing():
+    """Both bodies with 30 m/s more (Galilei): tangential springs and dampers included."""
+    given, boost = CASES["both free"].build(), np.array([20.0, -20.0, 10.0])
+    faster = [dataclasses.replace(b, v0_com_world=tuple(b.v0_com_world + boost)) for b in (given.body1, given.body2)]
+    other = dataclasses.replace(given, body1=faster[0], body2=faster[1])
+    plain = run_scenario(given, progress=False)
+    _compare(plain, run_scenario(other, progress=False), plain.trajectory["t"][:, None] * boost)
+
+
+def test_free_fall_changes_nothing():
+    """A uniform field on both bodies is not felt in their contact."""
+    given, g = CASES["both free"].build(), np.array([3.0, -9.0, 4.0])
+    falling = dataclasses.replace(given, gravity=GravitySpec("uniform", tuple(g)))
+    plain = run_scenario(given, progress=False)
+    _compare(plain, run_scenario(falling, progress=False), 0.5 * plain.trajectory["t"][:, None] ** 2 * g)
+
+
+def test_object_frame_of_a_body_in_contact():
+    """An egg described from its focus, its centre of mass beside the origin: it rolls as one described from the centre."""
+    height, q = 0.010425531914893621, np.array([0.75, 0.6, 0.2, 0.1]) / np.linalg.norm([0.75, 0.6, 0.2, 0.1])
+    runs = []
+    for shift in (0.0, height):
+        graph, floor = Graph("egg"), ground("floor", surface=plane())
+        up = rotation(q)[:, 2]
+        body = rigid_body(
+            "egg", mass=0.06, inertia=EGG_INERTIA, surface=egg(0.035, 0.084, height - shift),
+            centre_of_mass=(0.0, 0.0, -shift), position=np.array([0, 0, 0.026]) + shift * up, quaternion=q,
+            angular_velocity=(2.0, 4.0, 0.5), gravity=(0, 0, -9.81),
+        )  # fmt: skip
+        law = contact(
+            "contact", floor, body, normal_stiffness=4e3, normal_damping=3.0, tangential_stiffness=3e3,
+            tangential_damping=2.0, rotational_stiffness=0.4, rotational_damping=4e-4,
+        )  # fmt: skip
+        attach_contact(graph, law, floor, body)
+        run = run_contact(graph, floor, body, 0.2, 0.005, progress=False)
+        axes = np.array([rotation(row)[:, 2] for row in run.trajectory["q2_wxyz"]])
+        runs.append((run.trajectory["p2"] - shift * axes, run.trajectory))
+    assert np.abs(runs[0][0] - runs[1][0]).max() < 1e-10
+    assert np.abs(runs[0][1]["q2_wxyz"] - runs[1][1]["q2_wxyz"]).max() < 1e-9
+    assert np.abs(runs[0][1]["fn"] - runs[1][1]["fn"]).max() < 1e-7 and runs[0][1]["fn"].max() > 0.5

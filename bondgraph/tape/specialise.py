@@ -1,0 +1,30 @@
+"""Specialisation: outputs with some inputs fixed to numbers, folded as if they had been traced so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import reachable
+from bondgraph.tape.scalar import Tape, TapeScalar
+
+
+def specialise(
+    tape: Tape, outputs: Sequence[TapeScalar | float], fixed: Mapping[tuple[str, int], float]
+) -> tuple[TapeScalar, ...]:
+    """The same outputs, on the same tape, where the inputs `(block, position)` have the given values."""
+    roots = [tape.scalar(output).index for output in outputs]
+    names = list(tape.blocks)
+    values = {(names.index(block), position): value for (block, position), value in fixed.items()}
+    new: dict[int, int] = {}
+    for position in reachable(tape, roots):
+        node = tape.nodes[position]
+        if node[0] == op.INPUT and (node[1], node[2]) in values:
+            new[position] = tape.constant(values[node[1], node[2]])
+        elif node[0] <= op.INPUT:
+            new[position] = position
+        else:
+            arguments = [new[a] for a in node[1:]]
+            same = all(a == b for a, b in zip(arguments, node[1:], strict=True))
+            new[position] = position if same else tape.apply(node[0], *arguments)
+    return tuple(TapeScalar(tape, new[root]) for root in roots)

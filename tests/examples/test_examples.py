@@ -1,0 +1,56 @@
+"""Every example: short enough to be read, and right in one physical number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from examples import ball_on_turntable, colliding_eggs, rolling_eggs
+
+FOLDER = Path(rolling_eggs.__file__).parent
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_length(path):
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert 20 <= len(lines) <= 80
+
+
+def test_every_example_is_tested_here():
+    tested = {module.__name__.rpartition(".")[2] for module in (ball_on_turntable, colliding_eggs, rolling_eggs)}
+    assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
+
+
+def test_rolling_eggs():
+    """The place after two seconds, to 1e-9 m, from an independent trajectory integrated at rtol 1e-12."""
+    run = rolling_eggs.simulate()
+    assert run.result.ok and run.result.ledger.relative_residual < 1e-9
+    reference = np.load(Path(__file__).parents[1] / "models" / "data" / "S2a.npz")
+    assert run.trajectory["t"][-1] == 2.0
+    assert np.abs(run.trajectory["p2"][-1] - reference["p2"][-1]).max() < 1e-9
+
+
+def test_colliding_eggs():
+    """Beginning and end of the impact to 1e-9 s, its largest force to 1e-6."""
+    run = colliding_eggs.simulate()
+    assert run.result.ok and run.result.ledger.relative_residual < 1e-9
+    ((on, off),) = run.contact_intervals()
+    assert abs(on - 0.0377504460285) < 1e-9 and abs(off - 0.0401415805939) < 1e-9
+    assert run.peak_force()[1] == pytest.approx(21.99746, rel=1e-6)
+
+
+def test_ball_on_turntable():
+    """Circles at 2/7 of the table's rate, to 1e-6 [3e-7]."""
+    run = ball_on_turntable.simulate()
+    assert run.result.ok and run.result.ledger.relative_residual < 1e-9
+    assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
+
+
+@pytest.mark.parametrize("module", [ball_on_turntable, colliding_eggs, rolling_eggs], ids=lambda m: m.__name__)
+def test_ledger_closes_at_the_tolerance_of_the_issue(module):
+    """rtol 1e-9 over a shorter time, if the example has one; the residual falls with the tolerance."""
+    tight, loose = (module.simulate(t_end=0.2, rtol=rtol).result.ledger.relative_residual for rtol in (1e-9, 1e-4))
+    assert tight < 1e-9
+    assert tight <= max(loose, 1e-13)

@@ -1,0 +1,178 @@
+"""Contacts that cannot be: refused with a code and a cure, or ended with a reason and with what was computed so far."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import Graph, ModelError
+from models.bodies import Body, ground, rigid_body
+from models.contact import attach_contact, contact
+from models.contact_run import ContactRun, run_contact
+from screws import GeometryError, quaternion_product
+from screws.surfaces import Surface, cylinder, egg, ellipsoid, plane, sphere
+
+FLOOR = {"constrained": "rolling and sliding", "normal_stiffness": 1e4}
+
+
+def ball(position=(0.0, 0.0, 0.1), surface: Surface | None = None, **changes) -> Body:
+    skin = sphere(0.02) if surface is None else surface
+    given = {"mass": 0.1, "inertia": (1.6e-5,) * 3, "surface": skin, "position": position, **changes}
+    return rigid_body("ball", **given)
+
+
+def run(body1: Body, body2: Body, t_end: float = 0.1, **law) -> ContactRun:
+    graph = Graph("refused")
+    attach_contact(graph, contact("contact", body1, body2, **{**FLOOR, **law}), body1, body2)
+    return run_contact(graph, body1, body2, t_end, 0.01, progress=False)
+
+
+LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("body1", "body2", "codes", "words"),
+    [
+        (ground("g", surface=sphere(0.03)), ball((0.001, 0, 0)), {"G123"}, "overlap beyond the curvature limit"),
+        (ground("g", surface=sphere(0.03)), ball((0, 0, 0)), {"G123"}, "overlap beyond the curvature limit"),
+        (
+            ground("g", surface=ellipsoid((0.03, 0.02, 0.01))),
+            ball((0.004, 0.003, 0.002), ellipsoid((0.03, 0.01, 0.02))),
+            {"G123"},
+            "overlap",
+        ),
+        (ground("g", surface=plane()), ball((0, 0, -0.1)), {"G123"}, "overlap"),
+        # The words for plane on plane are those of the search: parallel planes have no pair that it could settle on.
+        (ground("g", surface=plane()), ball(surface=plane()), {"G121", "G122"}, "plane and plane"),
+        (ground("g", surface=plane()), ball(surface=cylinder(0.02), quaternion=LYING), {"G122"}, "flat on flat"),
+    ],
+)
+def test_start_poses_without_a_contact_point(body1, body2, codes, words):
+    with pytest.raises(ModelError) as caught:
+        run(body1, body2)
+    (problem,) = caught.value.problems
+    assert problem.code in codes and words in problem.title and problem.cures
+    assert 'contact "contact"' in problem.details
+
+
+@pytest.mark.parametrize(
+    ("make", "code", "words"),
+    [
+        (lambda: egg(f=0.04, S=0.08, zB=0.0), "G102", "corner"),
+        (lambda: egg(f=0.04, S=0.03, zB=0.0), "G103", "no closed curve"),
+        (lambda: sphere(-0.1), "G101", "radius"),
+        (lambda: sphere(float("nan")), "G", "radius"),
+        (lambda: ellipsoid((0.1, 0.0, 0.1)), "G101", "b of the ellipsoid"),
+    ],
+)
+def test_surfaces_that_do_not_exist(make, code, words):
+    with pytest.raises(GeometryError) as caught:
+        make()
+    assert caught.value.code.startswith(code) and words in str(caught.value) and caught.value.cure
+
+
+@pytest.mark.parametrize(
+    ("law", "code", "words"),
+    [
+        ({"constrained": ["v_z", "v_q"]}, "E131", "v_q"),
+        ({"constrained": "gliding"}, "E131", "gliding"),
+        ({"constrained": []}, "E131", "nothing"),
+        ({"constrained": ["v_x", "v_z"]}, "E132", "tangential_stiffness = 0"),
+        ({"constrained": ["omega_z", "v_z"], "rotational_stiffness": float("inf")}, "E132", "rotational_stiffness"),
+        ({"normal_stiffness": -1.0}, "E132", "normal_stiffness = -1"),
+        ({"normal_stiffness": float("nan")}, "E132", "normal_stiffness = nan"),
+        ({"normal_damping": -1.0}, "E132", "normal_damping = -1"),
+    ],
+)
+def test_laws_that_are_incomplete(law, code, words):
+    with pytest.raises(ModelError) as caught:
+        contact("touch", ground("g", surface=plane()), ball(), **{**FLOOR, **law})
+    problem = caught.value.problems[0]
+    assert problem.code == code and words in problem.title and '"touch"' in problem.title
+    assert problem.places[0].file == __file__
+
+
+def test_all_missing_stiffnesses_at_once():
+    with pytest.raises(ModelError) as caught:
+        contact("touch", ground("g", surface=plane()), ball(), constrained="rolling", normal_stiffness=0.0)
+    assert [problem.code for problem in caught.value.problems] == ["E132"] * 3
+
+
+def test_one_component_needs_no_list():
+    touching = contact("touch", ground("g", surface=plane()), ball(), constrained="v_z", normal_stiffness=1e4)
+    assert touching.name == "touch"
+
+
+def test_body_without_surface():
+    bare = rigid_body("stone", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    with pytest.raises(ModelError, match=r'E130 body "stone" of contact "touch" has no surface') as caught:
+        contact("touch", ground("g", surface=plane()), bare, **FLOOR)
+    assert caught.value.problems[0].cures
+
+
+@pytest.mark.parametrize("skin", [sphere(0.03), egg(0.035, 0.084, 0.01), ellipsoid((0.03, 0.02, 0.025))])
+def test_diving_beyond_the_curvature_limit_ends_the_run(skin):
+    """A spring of 1 N/m lets the ball through. Where both curvatures vanish together, as between spheres or at the pole
+    of an egg, their product only touches zero: it was overlooked, and the ball came out on the far side."""
+    run_through = run(ground("g", surface=skin), ball((0, 0, 0.06), velocity=(0, 0, -3.0)), normal_stiffness=1.0)
+    failure = run_through.result.failure
+    assert failure is not None and failure.kind == "ended" and "nearest points are not unique" in failure.reason
+    assert 0.005 < failure.time < 0.03
+    assert run_through.result.events[-1].kind == "curvature limit"
+    assert run_through.trajectory["t"][-1] <= failure.time and len(run_through.trajectory["p2"]) >= 2
+
+
+def test_stiff_damped_bounces_come_to_rest():
+    """A ball on a hard floor: ever smaller bounces, and rest at the depth of its weight, without a special state."""
+    k, damping = 1e8, 0.1 * 2.0 * np.sqrt(1e8 * 0.1)
+    rest = run(ground("g", surface=plane()), ball((0, 0, 0.03), gravity=(0, 0, -9.81)), 1.0,
+               normal_stiffness=k, normal_damping=damping)  # fmt: skip
+    assert rest.result.ok and rest.result.ledger.relative_residual < 1e-9
+    assert len(rest.result.events) > 20
+    # The model may still hover within the tolerance of its run.
+    assert rest.trajectory["gap"][-1] == pytest.approx(-0.981 / k, abs=1e-11)
+    assert rest.trajectory["fn"][-1] == pytest.approx(0.981, rel=1e-4)
+
+
+def test_zeno_is_reported_with_what_there_is():
+    """So stiff that the resting depth, 1e-22 m, is lost in the rounding of the pose: the bounces accumulate."""
+    k = 1e22
+    run_down = run(ground("g", surface=plane()), ball((0, 0, 0.021), gravity=(0, 0, -9.81)), 1.0,
+                   normal_stiffness=k, normal_damping=0.4 * 2.0 * np.sqrt(k * 0.1))  # fmt: skip
+    failure = run_down.result.failure
+    assert failure is not None and failure.kind in ("Zeno", "chattering") and failure.cures
+    assert "contact" in failure.reason and failure.suspect == "contact.switch"
+    assert 0.0 < failure.time < 1.0 and run_down.trajectory["t"][-1] <= failure.time
+    assert run_down.summary()["completed"] is False and str(failure) in run_down.summary()["failure"]
+    fall = 0.5 * 9.81 * run_down.trajectory["t"] ** 2
+    first = run_down.trajectory["t"] < 0.0142
+    assert np.abs(run_down.trajectory["p2"][first, 2] - 0.021 + fall[first]).max() < 1e-12
+
+
+def sliding_ball(u: float, t_end: float = 0.05) -> ContactRun:
+    """A ball on the floor that touches at the polar angle u, its meridian along the world's x; v_x alone is damped."""
+    tilt, quarter = 0.5 * (np.pi - u), 0.25 * np.pi
+    q = quaternion_product((np.cos(tilt), 0.0, np.sin(tilt), 0.0), (np.cos(quarter), 0.0, 0.0, -np.sin(quarter)))
+    body = ball((0, 0, 0.02 - 0.981 / 1e4), quaternion=np.asarray(q, float), velocity=(0.2, 0.1, 0), gravity=(0, 0, -9.81))
+    return run(ground("g", surface=plane()), body, t_end, constrained=["v_x", "v_z"], tangential_stiffness=2e3,
+               tangential_damping=2.0, normal_damping=20.0)  # fmt: skip
+
+
+@pytest.mark.parametrize("u", [1.2, 0.65, 0.5])
+def test_a_component_without_its_partner_follows_the_polar_axes(u):
+    """It once followed the axes of whichever chart was in use: from u = 0.64 down the ball was held across its way."""
+    held = sliding_ball(u)
+    v = held.trajectory["v2"]
+    assert np.abs(v[:, 1] - 0.1).max() < 1e-9 and v[-1, 0] < 0.19
+    if u < 0.7:
+        failure = held.result.failure
+        assert failure is not None and failure.kind == "ended" and "x or y alone" in failure.reason
+        assert np.sin(held.trajectory["uv2"][-1, 0]) > 0.3
+    else:
+        assert held.result.ok
+
+
+def test_a_component_without_its_partner_cannot_start_at_a_pole():
+    with pytest.raises(ModelError, match="E423") as caught:
+        sliding_ball(0.2)
+    assert caught.value.problems[0].cures
