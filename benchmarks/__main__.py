@@ -6,17 +6,19 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks import mujoco_ellipsoids, two_eggs
+from benchmarks import chain, mujoco_ellipsoids, two_eggs
 
 
 def main() -> None:
-    """Run both, print their tables, and write all figures where asked."""
+    """Run all, print their tables, and write all figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
     given = parser.parse_args()
     settings = ["--quick"] if given.quick else []
     found = {"two eggs": two_eggs.main(settings)}
+    print()
+    found["chain"] = chain.main(settings)
     print()
     found["ellipsoids"] = mujoco_ellipsoids.main(settings) or {}
     if given.json:

@@ -53,7 +53,8 @@ class HandWritten:
         return out
 
 
-def _compiler() -> str:
+def compiler() -> str:
+    """The C compiler of this machine."""
     found = shutil.which("gcc") or shutil.which("cc")
     if found is None:
         raise FileNotFoundError("the comparison with C needs gcc, which is not installed")
@@ -63,18 +64,18 @@ def _compiler() -> str:
 @contextmanager
 def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
     """The library made of the C file with these flags."""
-    compiler = _compiler()
+    gcc = compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "two_eggs.so"
-        command = [compiler, *flags, "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"]
+        command = [gcc, *flags, "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"]
         subprocess.run(command, check=True)
         yield ctypes.CDLL(str(target))
 
 
 def compiler_version() -> str:
     """First line of what the compiler says of itself."""
-    compiler = _compiler()
-    return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+    gcc = compiler()
+    return subprocess.run([gcc, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
 
 
 def packed(name: str, compiled: Compiled) -> np.ndarray:

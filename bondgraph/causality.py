@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bondgraph.conflict import describe, describe_dead_end
 from bondgraph.errors import Problem, raise_if_any
-from bondgraph.graph.laws import Gyrator, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
+from bondgraph.graph.laws import Gyrator, IdealConstraint, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
 from bondgraph.graph.model import Bond, Model
 from bondgraph.strokes import Clash, Strokes
 
@@ -154,7 +154,7 @@ def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
         law, bonds = element.law, ordered_bonds(model, path)
         if isinstance(law, Source):
             yield path, bonds[0], element.kind == "Sf"
-        elif isinstance(law, SkewGyrator):
+        elif isinstance(law, (SkewGyrator, IdealConstraint)):
             yield path, bonds[0], False
         elif isinstance(law, Resistor) and (law.effort is None or law.flow is None):
             yield path, bonds[0], law.effort is None

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.errors import Problem
 from bondgraph.graph.elements import Element
-from bondgraph.graph.laws import Junction, Resistor, SignalBlock, StateSpec, Storage, Transformer
+from bondgraph.graph.laws import IdealConstraint, Junction, Resistor, SignalBlock, StateSpec, Storage, Transformer
 from bondgraph.graph.model import Model
 
 
@@ -70,10 +70,10 @@ def _short(value: Any) -> str:
 
 
 def check_junctions(model: Model) -> Iterator[Problem]:
-    """Every junction joins at least two bonds."""
+    """Every junction joins at least two bonds; at one that is a port of a graph, one may be all."""
     for path, element in model.elements.items():
         bonds = len(model.bonds_at(path)) if isinstance(element.law, Junction) else 2
-        if bonds < 2:
+        if bonds < (1 if path in model.exposed else 2):
             yield Problem(
                 "E115",
                 f'junction {element.kind} "{path}" has {bonds} bond' + ("" if bonds == 1 else "s"),
@@ -243,6 +243,8 @@ def states_of(element: Element) -> dict[str, StateSpec]:
     """State variables of an element by local name."""
     if isinstance(element.law, Storage):
         return {element.law.state: element.law.spec}
+    if isinstance(element.law, IdealConstraint):
+        return {} if element.law.position else {"h": element.law.start}
     return element.law.states if isinstance(element.law, SignalBlock) else {}
 
 

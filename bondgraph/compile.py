@@ -6,23 +6,31 @@ Parameters, start values and modes stay inputs of the kernels: changing them nev
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondgraph.causality import Causality, assign_causality
+from bondgraph.checks import check_energies
+from bondgraph.collection import paused_collection
 from bondgraph.equations.execute import evaluate_statements
+from bondgraph.equations.implicit import Unsolvable
 from bondgraph.equations.system import System
 from bondgraph.equations.trace import output_names, trace
+from bondgraph.equations.unsolvable import unsolvable
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.builder import Graph
+from bondgraph.graph.laws import Parameter
 from bondgraph.graph.model import Model
+from bondgraph.ops import TIME_DERIVATIVE
 from bondgraph.passes.pipeline import equations
-from bondgraph.run.program import Layout, Program, Slot, Transition
+from bondgraph.run.program import Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.schedule.build import Scheduled, is_large, kernels_in_loops, scheduled
 from bondgraph.tape.routine import Choice, Routine
 
 if TYPE_CHECKING:
@@ -56,6 +64,10 @@ class Compiled:
             if known not in values:
                 raise ModelError(self.model.name, [_no("E121", f'"{name}" is no parameter', values)])
             values[known] = _fitting(self.model.name, name, value, values[known])
+            path, _, local = known.rpartition(".")
+            element = self.model.elements[path]
+            changed = replace(element, parameters={**element.parameters, local: Parameter(values[known])})
+            raise_if_any(self.model.name, list(check_energies(replace(self.model, elements={path: changed}))))
         return values
 
     def initial(
@@ -125,10 +137,26 @@ class Compiled:
     ) -> dict[str, Any]:
         """Every value by name, from the plain formulas in floats: the reference that compiled code is compared with."""
         x0, m0 = self.initial()
-        return evaluate_statements(self.system, t, x0 if x is None else x, self.parameters() if p is None else p,
-                                   m0 if m is None else m)  # fmt: skip
+        x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
+        if self.program.loops:
+            from bondgraph.run.bound import Bound
+
+            x, _ = Bound(self.program, p).consistent(t, np.asarray(x, dtype=float), m)
+        return evaluate_statements(self.system, t, x, p, m, self._solved_for(t, x, p, m))
+
+    def _solved_for(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, Any]:
+        """What the statements cannot give by themselves: unknowns and time derivatives, from the kernels."""
+        unknowns = [*self.system.unknowns, *(u for loop in self.system.loops for u in loop.unknowns)]
+        names = [u.value for u in unknowns]
+        names += [s.outs[0] for s in self.system.statements if s.op is TIME_DERIVATIVE]
+        if not names or self.program.outputs is None:
+            return {}
+        out = self.program.outputs(t, x, p, m)
+        slots = {name: self.program.layout[name] for name in names}
+        return {name: out[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in slots.items()}
 
 
+@paused_collection()
 def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     """Compile a graph or model.
 
@@ -147,7 +175,10 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     causality = assign_causality(model)
     system = equations(model, causality)
     built = time.perf_counter()
-    routines, system, pattern = trace(system)
+    try:
+        routines, system, pattern = scheduled(system) if is_large(system) else trace(system)
+    except Unsolvable as stuck:
+        raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
     traced = time.perf_counter()
     kernels = _kernels(routines, backend)
     program = _program(system, kernels, pattern)
@@ -167,13 +198,15 @@ def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> 
 # --- kernels and program ---------------------------------------------------------------------------------------------
 
 
-def _kernels(routines: Mapping[str, Routine | Choice], backend: str) -> dict[str, Kernel]:
+def _kernels(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str) -> dict[str, Kernel]:
     from bondgraph.emit.machine import have_llvm
 
     if backend not in ("auto", "llvm", "numpy"):
         raise ModelError(
             "compile", [_no("E123", f'backend "{backend}" is unknown', {"auto": 0, "llvm": 0, "numpy": 0})]
         )
+    if isinstance(routines, Scheduled):
+        return kernels_in_loops(routines, backend == "llvm" or (backend == "auto" and have_llvm()))
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if backend == "llvm" or (backend == "auto" and have_llvm()):
         from bondgraph.emit.kernel import DeferredKernel
@@ -210,7 +243,7 @@ def _program(system: System, kernels: Mapping[str, Kernel], pattern: tuple[np.nd
             float(e.target),
             e.kind,
             e.internal,
-            Problem("E310", e.error, (f'automaton "{e.automaton}"',)) if e.error else None,
+            Problem("E320", e.error, (f'automaton "{e.automaton}"',)) if e.error else None,
         )
         for e in system.events
     )
@@ -231,6 +264,23 @@ def _program(system: System, kernels: Mapping[str, Kernel], pattern: tuple[np.nd
         power_roles=tuple(power.role for power in system.powers),
         energy_names=tuple(path for path, _ in system.energies),
         rates_and_powers=kernels.get("rates_and_powers"),
+        loops=_newton_loops(system, kernels),
+    )
+
+
+def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:
+    starts, at = {}, 0
+    for state in system.states:
+        starts[state.name] = (at, at + int(np.size(state.initial)))
+        at = starts[state.name][1]
+    nonlinear = [loop for loop in system.loops if loop.guesses]
+    return tuple(
+        NewtonLoop(
+            tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
+            tuple(k for name in loop.guesses for k in range(*starts[name])),
+            kernels[f"newton_{index}"],
+        )
+        for index, loop in enumerate(nonlinear)
     )
 
 
@@ -248,7 +298,7 @@ def _layout(system: System) -> Layout:
             value = system.values[name]
             shape = value.shape or ()
             slots[name] = Slot(block, start, shape, value.unit)
-            start += int(np.prod(shape))
+            start += math.prod(shape)
     slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
     return Layout(slots)
 
@@ -279,6 +329,11 @@ def _no(code: str, title: str, known: Mapping[str, Any]) -> Problem:
 
 def _start_problems(compiled: Compiled) -> list[Problem]:
     """Statements that give no finite number at the start, first ones first."""
+    x, m = compiled.initial()
+    program, p = compiled.program, compiled.parameters()
+    kernels = [k for k in (program.rates, program.powers, program.energies) if k is not None]
+    if all(np.all(np.isfinite(kernel(0.0, x, p, m))) for kernel in kernels):
+        return []
     env = compiled.evaluate()
     for statement in compiled.system.statements:
         bad = [out for out in statement.outs if not np.all(np.isfinite(np.asarray(env[out], dtype=float)))]

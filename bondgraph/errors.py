@@ -5,6 +5,7 @@ A stage of the compiler collects all its problems and raises them at once as one
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Sequence
@@ -28,12 +29,17 @@ _PACKAGES = tuple(
 )
 
 
+@functools.cache
+def _is_own(file: str) -> bool:
+    return os.path.abspath(file).startswith(_PACKAGES)
+
+
 def caller_place() -> Place | None:
     """The innermost line on the call stack that does not belong to this project's packages."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not os.path.abspath(file).startswith(_PACKAGES):
+        if not _is_own(file):
             return Place(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -125,3 +125,19 @@ def _gate(active: tuple[int, ...]) -> Callable[..., Any]:
 def gate(active: tuple[int, ...]) -> Op:
     """(mode, value) -> value where the mode is one of the active ones, else zero (a switched junction)."""
     return Op("gate", _gate(active), r"\left[#1\right]\,#2")
+
+
+def _same_shape(value: Any) -> Any:
+    """Stand-in where only shapes matter; whoever runs the statements puts in the derivative along the motion."""
+    return 0.0 * value
+
+
+TIME_DERIVATIVE = Op("time derivative", _same_shape, r"\tfrac{d}{dt}\left(#1\right)")
+"""d/dt of a value along the motion: by the chain rule, from its derivatives with respect to the states and to time."""
+
+STABILISED = Op(
+    "stabilised",
+    lambda second, first, h, a1, a0, a2: second + a1 * first + a0 * h + a2 * (h * h * h),
+    r"#1 + #4\,#2 + #5\,#3 + #6\,#3^3",
+)
+"""h'' + a1 h' + a0 h + a2 h^3, zero for a constraint; Bortoff 2020, section 2."""

@@ -13,9 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph import Graph
-from models.bodies import prescribed_body, rigid_body
-from models.contact import attach_contact, contact
-from models.contact_run import ContactRun, run_contact
+from models import ContactRun, attach_contact, contact, prescribed_body, rigid_body, run_contact
 from screws.surfaces import plane, sphere
 
 RADIUS, MASS, STIFFNESS = 0.02, 0.1, 2e5  # m, kg, N/m
@@ -56,8 +54,8 @@ def circling_rate(run: ContactRun) -> float:
 
 
 if __name__ == "__main__":
+    from models import save_run
     from models.cli import overview
-    from models.contact_files import save_run
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/ball_on_turntable"))

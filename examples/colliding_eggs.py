@@ -10,9 +10,7 @@ import argparse
 from pathlib import Path
 
 from bondgraph import Graph
-from models.bodies import rigid_body
-from models.contact import attach_contact, contact
-from models.contact_run import ContactRun, run_contact
+from models import ContactRun, attach_contact, contact, rigid_body, run_contact
 from screws.surfaces import egg
 
 MASS = 0.06  # kg
@@ -39,8 +37,8 @@ def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
 
 
 if __name__ == "__main__":
+    from models import save_run
     from models.cli import overview
-    from models.contact_files import save_run
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/colliding_eggs"))

@@ -16,10 +16,17 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph import Graph
-from models.bodies import Body, ground, rigid_body
-from models.contact import attach_contact, contact
-from models.contact_run import ContactRun, run_contact
-from models.gravity import attach_central_gravity, central_gravity
+from models import (
+    Body,
+    ContactRun,
+    attach_central_gravity,
+    attach_contact,
+    central_gravity,
+    contact,
+    ground,
+    rigid_body,
+    run_contact,
+)
 from screws import Ad, pose_state
 from screws.contact import relative_pose
 from screws.surfaces import egg
@@ -69,8 +76,8 @@ def simulate(t_end: float = 2.0, rtol: float = 1e-10) -> ContactRun:
 
 
 if __name__ == "__main__":
+    from models import save_run
     from models.cli import overview
-    from models.contact_files import save_run
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo"))

@@ -2,11 +2,17 @@
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
 from models.contact import attach_contact, contact
-from models.contact_run import ContactRun, run_contact, run_scenario
 from models.gravity import attach_central_gravity, central_gravity
-from models.scenario import Scenario, read_scenario
-from models.trajectory import contact_trajectory
-from models.two_bodies import two_body_graph
+from models.two_bodies import (
+    ContactRun,
+    Scenario,
+    contact_trajectory,
+    read_scenario,
+    run_contact,
+    run_scenario,
+    save_run,
+    two_body_graph,
+)
 
 __all__ = [
     "Body",
@@ -23,5 +29,6 @@ __all__ = [
     "rigid_body",
     "run_contact",
     "run_scenario",
+    "save_run",
     "two_body_graph",
 ]

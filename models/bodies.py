@@ -43,14 +43,14 @@ def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]
     Raises
     ------
     ModelError
-        E421 for what is not 3 or 4 finite numbers, E422 for a quaternion whose norm is off by more than `UNIT_TOLERANCE`.
+        E424 for what is not 3 or 4 finite numbers, E425 for a quaternion whose norm is off by more than `UNIT_TOLERANCE`.
     """
     q = _numbers(name, "quaternion", quaternion, 4)
     norm = float(np.linalg.norm(q))
     if abs(norm - 1.0) > UNIT_TOLERANCE:
         title = f'the quaternion of "{name}" has the norm {norm:.6g}, which is far from 1'
         cure = "a unit quaternion, real part first: (w, x, y, z)"
-        raise ModelError(name, [Problem("E422", title, places=(caller_place(),), cures=(cure,))])
+        raise ModelError(name, [Problem("E425", title, places=(caller_place(),), cures=(cure,))])
     return np.concatenate([q / norm, _numbers(name, "position", position, 3)])
 
 
@@ -61,7 +61,7 @@ def _numbers(name: str, what: str, given: Any, size: int) -> np.ndarray:
         values = np.zeros(0)
     if values.shape != (size,) or not np.all(np.isfinite(values)):
         title = f'{what} of "{name}" is {given!r}'
-        raise ModelError(name, [Problem("E421", title, (f"it needs {size} finite numbers",), (caller_place(),))])
+        raise ModelError(name, [Problem("E424", title, (f"it needs {size} finite numbers",), (caller_place(),))])
     return values
 
 
@@ -125,7 +125,7 @@ def rigid_body(
     screws.GeometryError
         For a mass or an inertia that no body has.
     ModelError
-        E421 for vectors that are not finite numbers of the right count, E422 for a quaternion far from unit.
+        E424 for vectors that are not finite numbers of the right count, E425 for a quaternion far from unit.
 
     Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
     """

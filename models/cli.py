@@ -41,9 +41,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _contact(options: argparse.Namespace) -> int:
-    from models.contact_files import check_directory, save_run
-    from models.contact_run import run_scenario
-    from models.scenario import read_scenario
+    from models.two_bodies.files import check_directory, save_run
+    from models.two_bodies.run import run_scenario
+    from models.two_bodies.scenario import read_scenario
 
     scenario = read_scenario(options.scenario)
     check_directory(options.out)

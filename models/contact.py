@@ -19,7 +19,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +44,7 @@ from bondgraph import (
     Transition,
 )
 from bondgraph.domains import SCREW
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
 from models.bodies import Body
 from screws.contact import ContactCoordinates, closest_points, contact_rates, relative_curvature
 from screws.errors import GeometryError
@@ -92,16 +92,14 @@ def contact(
     Raises
     ------
     ModelError
-        E130 for a body without surface, E131 for components that do not exist, E132 for a stiffness that is missing.
+        E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is missing.
     """
-    chosen = _constrained(name, constrained)
-    stiffness, damping = _coefficients(
-        name,
-        chosen,
-        (normal_stiffness, tangential_stiffness, rotational_stiffness),
-        (normal_damping, tangential_damping, rotational_damping),
-    )
-    surface1, surface2 = _surface(name, body1), _surface(name, body2)
+    chosen = _constrained(constrained)
+    stiffness = _by_component((normal_stiffness, tangential_stiffness, rotational_stiffness))
+    damping = _by_component((normal_damping, tangential_damping, rotational_damping))
+    raise_if_any(name, _problems(name, body1, body2, constrained, chosen, stiffness, damping))
+    surface1, surface2 = body1.surface, body2.surface
+    assert surface1 is not None and surface2 is not None
 
     graph = Graph(name).declare_input("pose 1", "pose 2")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
@@ -166,14 +164,15 @@ def _connect_free(graph: Graph, split: Element, chosen: Sequence[str]) -> None:
 
 
 def _connect_constrained(
-    graph: Graph, split: Element, chosen: Sequence[str], stiffness: np.ndarray, damping: np.ndarray
+    graph: Graph, split: Element, chosen: Sequence[str], stiffness: Mapping[str, float], damping: Mapping[str, float]
 ) -> None:
     pick = TF("constrained", _selection(chosen), structural=True, symbols={"matrix": r"S_{\mathrm{con}}"})
     common = J1("deformation rate", symbols={"flow": r"\dot s"})
     one = len(chosen) == 1
+    k, r = (np.array([values[c] for c in chosen]) for values in (stiffness, damping))
     spring = C(
         "spring",
-        stiffness=float(stiffness[0]) if one else stiffness,
+        stiffness=float(k[0]) if one else k,
         initial=0.0 if one else np.zeros(len(chosen)),
         nominal=1e-4,
         symbols={"q": "s"},
@@ -182,7 +181,7 @@ def _connect_constrained(
     damper = R(
         "damper",
         effort=Op("damping", _damping(normal), r"#2\,#1 \text{, along } z \text{ at least } -#3"),
-        parameters={"damping": Parameter(float(damping[0]) if one else damping)},
+        parameters={"damping": Parameter(float(r[0]) if one else r)},
         signals=["spring.effort"],
     )
     graph.connect(split, pick)
@@ -481,58 +480,66 @@ def _with_numbers(surface: Surface, numbers: Sequence[Any]) -> Surface:
 # --- input checks ----------------------------------------------------------------------------------------------------
 
 
-def _constrained(name: str, constrained: str | Sequence[str]) -> tuple[str, ...]:
-    if isinstance(constrained, str):
-        wanted = (constrained,) if constrained in COMPONENTS else PAPER_NAMES.get(constrained)
-    else:
-        wanted = tuple(constrained)
-    unknown = [constrained] if wanted is None else [c for c in wanted if c not in COMPONENTS]
-    if unknown or not wanted:
-        raise ModelError(
-            name,
-            [
-                Problem(
-                    "E131",
-                    f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}',
-                    (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}"),
-                    (caller_place(),),
-                )
-            ],
-        )
+KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
+"""Component -> which stiffness and damping it has; all others are "rotational"."""
+
+
+def _constrained(constrained: str | Sequence[str]) -> tuple[str, ...]:
+    """Known constrained components in their order."""
+    wanted = PAPER_NAMES.get(constrained, (constrained,)) if isinstance(constrained, str) else tuple(constrained)
     return tuple(component for component in COMPONENTS if component in wanted)
 
 
-def _coefficients(
-    name: str, chosen: Sequence[str], stiffness: Sequence[float], damping: Sequence[float]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and damping of each constrained component."""
-    kind = {"v_z": 0, "v_x": 1, "v_y": 1, "omega_x": 2, "omega_y": 2, "omega_z": 2}
-    words = ("normal", "tangential", "rotational")
-    problems = []
-    for index in sorted({kind[c] for c in chosen}):
-        k, r = stiffness[index], damping[index]
+def _by_component(values: tuple[float, float, float]) -> dict[str, float]:
+    """Component -> its value out of (normal, tangential, rotational)."""
+    by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
+    return {component: by_kind[KINDS.get(component, "rotational")] for component in COMPONENTS}
+
+
+def _problems(
+    name: str,
+    body1: Body,
+    body2: Body,
+    constrained: str | Sequence[str],
+    chosen: Sequence[str],
+    stiffness: Mapping[str, float],
+    damping: Mapping[str, float],
+) -> list[Problem]:
+    """All that is wrong with the arguments of a contact."""
+    place = caller_place()
+    problems = [
+        Problem("E420", f'body "{body.name}" of contact "{name}" has no surface', (), (body.place,),
+                ("give it one: surface=sphere(0.1)",))
+        for body in (body1, body2) if body.surface is None
+    ]  # fmt: skip
+    named = (constrained,) if isinstance(constrained, str) else tuple(constrained)
+    unknown = [c for c in named if c not in COMPONENTS and c not in PAPER_NAMES]
+    if unknown or not chosen:
+        problems.append(
+            Problem(
+                "E421",
+                f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}',
+                (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}"),
+                (place,),
+                ('constrained="rolling", or a list of components such as ["v_z"]',),
+            )
+        )
+    for kind in ("normal", "tangential", "rotational"):
+        mine = [c for c in chosen if KINDS.get(c, "rotational") == kind]
+        if not mine:
+            continue
+        k, r = stiffness[mine[0]], damping[mine[0]]
         if not (np.isfinite(k) and k > 0 and np.isfinite(r) and r >= 0):
             problems.append(
                 Problem(
-                    "E132",
-                    f'contact "{name}": {words[index]}_stiffness = {k}, {words[index]}_damping = {r}',
-                    (
-                        f"{', '.join(c for c in chosen if kind[c] == index)} constrained: needs stiffness > 0, damping >= 0",
-                    ),
-                    (caller_place(),),
+                    "E422",
+                    f'contact "{name}": {kind}_stiffness = {k}, {kind}_damping = {r}',
+                    (f"{', '.join(mine)} constrained: needs stiffness > 0, damping >= 0",),
+                    (place,),
+                    (f"{kind}_stiffness=..., or leave {', '.join(mine)} free",),
                 )
             )
-    if problems:
-        raise ModelError(name, problems)
-    return np.array([stiffness[kind[c]] for c in chosen]), np.array([damping[kind[c]] for c in chosen])
-
-
-def _surface(name: str, body: Body) -> Surface:
-    if body.surface is None:
-        problem = Problem("E130", f'body "{body.name}" of contact "{name}" has no surface', (), (body.place,),
-                          ("give it one: surface=sphere(0.1)",))  # fmt: skip
-        raise ModelError(name, [problem])
-    return body.surface
+    return problems
 
 
 def constrained_components(result: Any, name: str) -> list[int]:

@@ -30,7 +30,7 @@ _CALLS = {
 _COMPARISONS = {op.LESS: "olt", op.LESS_EQUAL: "ole", op.EQUAL: "oeq"}
 _LOGIC = {op.BOTH: "and", op.EITHER: "or"}
 _OF_CONDITIONS = frozenset((op.BOTH, op.EITHER, op.OPPOSITE))
-_HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
+HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
 
 _OF_TWO = frozenset((op.POWER, op.ATAN2, op.MINIMUM, op.MAXIMUM))
 
@@ -51,7 +51,7 @@ def number(value: float) -> str:
 
 
 @dataclass
-class _Part:
+class Part:
     """Steps `first` to `last` of a program under translation to one function."""
 
     program: Program
@@ -150,34 +150,35 @@ def function_text(name: str, program: Program, blocks: int, whole: int, part: in
     stores: dict[int, list[int]] = {}
     for k, position in enumerate(program.outputs):
         stores.setdefault(position, []).append(k)
-    slots, size = _slots(program, cuts)
+    slots, size = workspace_slots(program, cuts)
     inputs = [f"ptr noalias readonly %b{i}" for i in range(blocks)]
     if len(cuts) <= 2:
-        whole_part = _Part(program, {}, stores, 0, count)
+        whole_part = Part(program, {}, stores, 0, count)
         whole_part.emit()
-        return _define(f"void @{name}", [*inputs, "ptr noalias %out"], whole_part.lines, " noinline")
+        return define(f"void @{name}", [*inputs, "ptr noalias %out"], whole_part.lines, " noinline")
     texts = []
     calls = []
     passed = ", ".join([*(f"ptr %b{i}" for i in range(blocks)), "ptr %out", "ptr %work"])
     for k, (first, last) in enumerate(itertools.pairwise(cuts)):
-        piece = _Part(program, slots, stores, first, last)
+        piece = Part(program, slots, stores, first, last)
         piece.emit()
         header = f"internal void @{name}.part{k}"
-        texts.append(_define(header, [*inputs, "ptr noalias %out", "ptr noalias %work"], piece.lines, " noinline"))
+        texts.append(define(header, [*inputs, "ptr noalias %out", "ptr noalias %work"], piece.lines, " noinline"))
         calls.append(f"call void @{name}.part{k}({passed})")
-    if size > _HEAP:
+    if size > HEAP:
         body = [f"%work = call ptr @malloc(i64 {8 * size})", *calls, "call void @free(ptr %work)"]
     else:
         body = [f"%work = alloca double, i64 {max(size, 1)}, align 64", *calls]
-    return "\n".join([*texts, _define(f"void @{name}", [*inputs, "ptr noalias %out"], body, " noinline")])
+    return "\n".join([*texts, define(f"void @{name}", [*inputs, "ptr noalias %out"], body, " noinline")])
 
 
-def _define(header: str, parameters: list[str], body: list[str], attributes: str = "") -> str:
+def define(header: str, parameters: list[str], body: list[str], attributes: str = "") -> str:
+    """Text of a function that returns nothing, from its lines."""
     lines = "\n".join(f"  {line}" for line in body)
     return f"define {header}({', '.join(parameters)}) nounwind{attributes} {{\n{lines}\n  ret void\n}}\n"
 
 
-def _slots(program: Program, cuts: list[int]) -> tuple[dict[int, int], int]:
+def workspace_slots(program: Program, cuts: list[int]) -> tuple[dict[int, int], int]:
     """Places in the workspace for values that a later part needs, reused when no part needs them any more."""
     if len(cuts) <= 2:
         return {}, 0
@@ -227,7 +228,7 @@ def choice_text(
     lines.append(f"switch i64 {index}, label %case0 [ {targets} ]")
     for k, case in enumerate(cases):
         lines += [f"case{k}:", f"tail call void @{case}({passed})", "br label %done"]
-    return _define(f"void @{name}", parameters, [*lines, "done:"])
+    return define(f"void @{name}", parameters, [*lines, "done:"])
 
 
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int) -> str:
@@ -248,4 +249,4 @@ def loop_text(name: str, sizes: tuple[int, ...], outputs: int) -> str:
     passed = ", ".join([*(f"ptr %q{i}" for i in range(count)), "ptr %o"])
     lines += [f"call void @{name}({passed})", "%next = add i64 %k, 1", "%more = icmp slt i64 %next, %samples"]
     lines += ["br i1 %more, label %body, label %done", "done:"]
-    return _define(f"void @{name}.many", parameters, ["br label %entry", "entry:", *lines])
+    return define(f"void @{name}.many", parameters, ["br label %entry", "entry:", *lines])

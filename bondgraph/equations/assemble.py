@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from bondgraph.causality import Causality, ordered_bonds
-from bondgraph.equations.system import Event, Power, State, Statement, System, Value
+from bondgraph.equations.system import Event, Power, State, Statement, System, Unknown, Value
 from bondgraph.errors import ModelError, Problem
 from bondgraph.graph.elements import Element
 from bondgraph.graph.laws import (
     Gyrator,
+    IdealConstraint,
     Junction,
     Resistor,
     SignalBlock,
@@ -35,19 +36,24 @@ from bondgraph.ops import (
     IDENTITY,
     NEGATE,
     POWER,
+    STABILISED,
+    TIME_DERIVATIVE,
     Op,
     as_op,
     combine,
     gate,
+    zeros,
 )
 
 
 def assemble(model: Model, causality: Causality) -> System:
-    """All statements of a model. Raises `ModelError` E204 where storages have derivative causality."""
-    if causality.derivative:
-        raise ModelError(
-            model.name, [_derivative(model, path, causality.forced_by.get(path, ())) for path in causality.derivative]
-        )
+    """All statements of a model.
+
+    Raises `ModelError` E204 where a storage has derivative causality and no formula for its state from its output.
+    """
+    stuck = [path for path in causality.derivative if _inverse(model, path) is None]
+    if stuck:
+        raise ModelError(model.name, [_derivative(model, path, causality.forced_by.get(path, ())) for path in stuck])
     draft = _Draft(model, causality)
     for path, element in model.elements.items():
         for name, parameter in element.parameters.items():
@@ -67,6 +73,7 @@ def assemble(model: Model, causality: Causality) -> System:
         tuple(draft.powers),
         model.starts,
         dict(model.aliases),
+        tuple(draft.unknowns),
     )
 
 
@@ -82,6 +89,7 @@ class _Draft:
     parameters: dict[str, Any] = field(default_factory=dict)
     energies: list[tuple[str, str]] = field(default_factory=list)
     powers: list[Power] = field(default_factory=list)
+    unknowns: list[Unknown] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.declare("time", (), "s", "t")
@@ -160,6 +168,9 @@ def _storage(draft: _Draft, path: str, element: Element) -> None:
     bond = draft.model.bonds_at(path)[0]
     sign, arguments = _into(bond, path), _law_arguments(path, element)
     given, result = (flow(bond), effort(bond)) if element.kind == "C" else (effort(bond), flow(bond))
+    if path in draft.causality.derivative:
+        _dependent_storage(draft, path, element, bond)
+        return
     shape = draft.values[given].shape if law.rate is None else law.spec.shape
     assert shape is not None
     state, rate = f"{path}.{law.state}", f"{path}.{law.state}'"
@@ -175,11 +186,67 @@ def _storage(draft: _Draft, path: str, element: Element) -> None:
         draft.same(path, rate, moving)
     else:
         draft.state(path, law.rate, rate, state, moving, *arguments)
+    _account(draft, path, element, bond)
+
+
+def _account(draft: _Draft, path: str, element: Element, bond: Bond) -> None:
+    """Stored energy, the names of the port's variables, and the power into the storage."""
+    law = element.law
+    assert isinstance(law, Storage)
     draft.declare(f"{path}.energy", (), "J")
-    draft.state(path, law.energy, f"{path}.energy", state, *arguments)
+    draft.state(path, law.energy, f"{path}.energy", f"{path}.{law.state}", *_law_arguments(path, element))
     draft.energies.append((path, f"{path}.energy"))
     _name_port(draft, path, element, bond, path)
-    _power(draft, path, bond, sign, None)
+    _power(draft, path, bond, _into(bond, path), None)
+
+
+def _inverse(model: Model, path: str) -> Op | None:
+    law = model.elements[path].law
+    return law.inverse if isinstance(law, Storage) and law.rate is None else None
+
+
+def _dependent_storage(draft: _Draft, path: str, element: Element, bond: Bond) -> None:
+    """Derivative causality: the state follows from the output that others set; its rate is what the storage takes."""
+    law = element.law
+    assert isinstance(law, Storage) and law.inverse is not None
+    output, unknown = (effort(bond), flow(bond)) if element.kind == "C" else (flow(bond), effort(bond))
+    shape = draft.values[unknown].shape
+    unit = bond.domain.displacement_unit if element.kind == "C" else bond.domain.momentum_unit
+    state = draft.declare(f"{path}.{law.state}", shape, unit, element.symbols.get(law.state, law.spec.symbol))
+    rate = draft.declare(f"{path}.{law.state}'", shape)
+    residual = draft.declare(f"{path}:residual", shape)
+    draft.state(path, law.inverse, state, output, *_law_arguments(path, element))
+    draft.state(path, TIME_DERIVATIVE, rate, state)
+    draft.state(path, combine((_into(bond, path), -1)), residual, unknown, rate)
+    draft.unknowns.append(Unknown(unknown, residual, path, "derivative causality"))
+    _account(draft, path, element, bond)
+
+
+def _constraint(draft: _Draft, path: str, element: Element) -> None:
+    """The effort is unknown; the residual is the stabilised second derivative of the position."""
+    law = element.law
+    assert isinstance(law, IdealConstraint)
+    bond = draft.model.bonds_at(path)[0]
+    sign, shape = _into(bond, path), draft.values[flow(bond)].shape
+    assert shape is not None
+    moving = _signed(draft, path, flow(bond), sign)
+    position = f"{path}.h"
+    if law.position is None:
+        _declare_state(draft, path, "h", law.start, shape, f"{path}.h'")
+        draft.declare(f"{path}.h'", shape)
+        draft.same(path, f"{path}.h'", moving)
+    else:
+        own = [n for n in element.parameters if n not in ("alpha1", "alpha0", "alpha2")]
+        draft.declare(position, None)
+        draft.state(path, law.position, position, *(f"{path}.{n}" for n in own), *element.signals)
+    second = draft.declare(f"{path}.h''", shape)
+    residual = draft.declare(f"{path}:residual", shape)
+    draft.state(path, TIME_DERIVATIVE, second, moving)
+    alphas = (f"{path}.{name}" for name in ("alpha1", "alpha0", "alpha2"))
+    draft.state(path, STABILISED, residual, second, moving, position, *alphas)
+    draft.unknowns.append(Unknown(effort(bond), residual, path, "constraint"))
+    _name_port(draft, path, element, bond, path)
+    _power(draft, path, bond, -sign, "injected")
 
 
 def _power(draft: _Draft, path: str, bond: Bond, sign: int, role: str | None) -> None:
@@ -295,7 +362,8 @@ def _junction(draft: _Draft, path: str, element: Element) -> None:
         draft.same(path, label, shared, symbol)
         for bond in weak:
             draft.same(path, common(bond), shared)
-        draft.state(path, _balance(signs), balance, *(other(b) for b in weak))
+        shape = draft.values[balance].shape or ()
+        draft.state(path, _balance(signs) if weak else zeros(shape), balance, *(other(b) for b in weak))
         return
     mode = element.signals[0]
     states = draft.model.automata[mode.removesuffix(".mode")].states
@@ -330,6 +398,7 @@ def _block(draft: _Draft, path: str, element: Element) -> None:
 
 ASSEMBLE = {
     Storage: _storage,
+    IdealConstraint: _constraint,
     Resistor: _resistor,
     Source: _source,
     Transformer: _transformer,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,10 @@ def environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> d
 
 
 def run_statements(system: System, env: dict[str, Any]) -> dict[str, Any]:
-    """Run the statements in their order; `env` holds the given values and gets all others."""
+    """Run the statements in their order; `env` holds the given values and gets all others. What it holds stays."""
     for statement in system.statements:
+        if len(statement.outs) == 1 and statement.outs[0] in env:
+            continue
         results = statement.op(*[env[arg] for arg in statement.args])
         if len(statement.outs) == 1:
             env[statement.outs[0]] = results
@@ -37,7 +39,9 @@ def run_statements(system: System, env: dict[str, Any]) -> dict[str, Any]:
     return env
 
 
-def evaluate_statements(system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, Any]:
-    """Every value by name, by running the plain formulas with floats."""
+def evaluate_statements(
+    system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, solved: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Every value by name, by running the plain formulas with floats; `solved` holds unknowns and time derivatives."""
     with np.errstate(all="ignore"):
-        return run_statements(system, environment(system, float(t), x, p, m))
+        return run_statements(system, environment(system, float(t), x, p, m) | dict(solved))

@@ -67,6 +67,28 @@ class Power:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """A value that no statement gives; it is such that the value `residual`, of the same shape, is zero."""
+
+    value: str
+    residual: str
+    element: str
+    reason: str
+    """"derivative causality", "constraint" or "algebraic loop"."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """An algebraic loop: statements `start` to `stop` (excluded), which depend on each other through `unknowns`."""
+
+    start: int
+    stop: int
+    unknowns: tuple[Unknown, ...]
+    guesses: tuple[str, ...] = ()
+    """Of a nonlinear loop: states that follow the unknowns along the run, from which Newton's method starts."""
+
+
+@dataclass(frozen=True)
 class System:
     """Statements of a model and the roles of its values; sorted once it has been through the passes."""
 
@@ -84,6 +106,10 @@ class System:
     starts: tuple[Start, ...]
     aliases: Mapping[str, str]
     """Every further name of a value -> the name it is computed under."""
+    unknowns: tuple[Unknown, ...] = ()
+    """Unknowns whose residuals hold time derivatives: flows and efforts of dependent storages, constraint efforts."""
+    loops: tuple[Loop, ...] = ()
+    """Algebraic loops, once the statements are sorted; they do not overlap."""
 
     def resolve(self, name: str) -> str:
         """The name under which a value is computed."""

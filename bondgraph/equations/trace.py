@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.execute import environment, run_statements
-from bondgraph.equations.system import System
+from bondgraph.equations.execute import environment
+from bondgraph.equations.implicit import Solver, Unsolvable, scalars_of
+from bondgraph.equations.system import Loop, State, System
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.hoist import hoist
 from bondgraph.tape.routine import Choice, Routine
@@ -28,10 +29,37 @@ class Traced:
     tape: Tape
     inputs: dict[str, np.ndarray]
     values: dict[str, Any]
+    newton: list[list[Any]]
+    """For every nonlinear loop: its residuals at the guesses, then the Newton step from there."""
 
 
 def values_on_tape(system: System) -> Traced:
-    """Run all statements on tape scalars."""
+    """Run all statements on tape scalars; loops that turn out nonlinear get states to start Newton's method from."""
+    while True:
+        try:
+            return _on_tape(system)
+        except Unsolvable as stuck:
+            if stuck.reason != "nonlinear" or stuck.loop is None or stuck.loop.guesses:
+                raise
+            system = _with_guesses(system, stuck.loop)
+
+
+def _with_guesses(system: System, loop: Loop) -> System:
+    """The system with a state for every unknown of a nonlinear loop."""
+    values, states, names = dict(system.values), list(system.states), []
+    for unknown in loop.unknowns:
+        known = system.values[unknown.value]
+        shape = known.shape or ()
+        name = f"{unknown.value}~"
+        values[name] = replace(known, name=name, symbol="")
+        values[f"{name}'"] = replace(known, name=f"{name}'", symbol="", unit="")
+        states.append(State(name, np.zeros(shape), np.ones(shape), f"{name}'"))
+        names.append(name)
+    loops = tuple(replace(other, guesses=tuple(names)) if other is loop else other for other in system.loops)
+    return replace(system, values=values, states=tuple(states), loops=loops)
+
+
+def _on_tape(system: System) -> Traced:
     tape = Tape()
     sizes = {
         "t": 1,
@@ -40,14 +68,43 @@ def values_on_tape(system: System) -> Traced:
         "m": len(system.modes),
     }
     inputs = {name: tape.inputs(name, size) for name, size in sizes.items()}
-    env = run_statements(system, environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"]))
+    given = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
+    solver = Solver(system, tape, inputs, _samples(system) if system.loops or system.unknowns else ())
+    env = solver.values(given)
     values = {name: replace(value, shape=np.shape(env[name])) for name, value in system.values.items()}
-    return Traced(replace(system, values=values), tape, inputs, env)
+    newton = (
+        [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
+    )
+    return Traced(replace(system, values=values), tape, inputs, env, newton)
 
 
-def scalars_of(value: Any) -> list[Any]:
-    """The scalars of a value, in row-major order."""
-    return list(np.asarray(value).flat) if np.ndim(value) else [value]
+def _nonlinear(system: System) -> int:
+    return sum(bool(loop.guesses) for loop in system.loops)
+
+
+SAMPLES = 4
+"""States, besides the start, at which pivots of implicit equations are chosen."""
+
+
+def _samples(system: System) -> list[tuple[np.ndarray, ...]]:
+    """(t, x, p, m) at the start and at states around it, in every combination of modes (at most 16)."""
+    rng = np.random.default_rng(0)
+    x = flat(state.initial for state in system.states)
+    p = flat(system.parameters.values())
+    spread = flat(state.nominal for state in system.states)
+    modes = itertools.product(*(range(len(states)) for states, _ in system.modes.values()))
+    out: list[tuple[np.ndarray, ...]] = []
+    for m in itertools.islice(modes, 16):
+        out.append((np.zeros(1), x, p, np.array(m, dtype=float)))
+        for _ in range(SAMPLES):
+            out.append((rng.uniform(size=1), x + spread * rng.normal(size=len(x)), p, np.array(m, dtype=float)))
+    return out
+
+
+def flat(values: Any) -> np.ndarray:
+    """All numbers of several arrays in one row."""
+    pieces = [np.asarray(value, dtype=float).ravel() for value in values]
+    return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
 def trace(system: System) -> tuple[dict[str, Routine | Choice], System, tuple[np.ndarray, np.ndarray]]:
@@ -71,6 +128,8 @@ def trace(system: System) -> tuple[dict[str, Routine | Choice], System, tuple[np
         "energies": [env[value] for _, value in system.energies],
         "outputs": [scalar for name in output_names(system) for scalar in scalars_of(env[name])],
     }
+    for index, scalars in enumerate(traced.newton):
+        outputs[f"newton_{index}"] = scalars
     outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
     for index, event in enumerate(system.events):
         if event.resets:
@@ -115,6 +174,7 @@ def _by_chart(system: System, routine: Routine | Choice) -> Routine | Choice:
 
 
 def output_names(system: System) -> list[str]:
-    """Values that are worth a place in the results: all but states, parameters and modes."""
+    """Values that are worth a place in the results: all but states, parameters, modes and what is only a sign turned round."""
     given = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
-    return [name for name in system.values if name not in given and not name.startswith("-")]
+    torn = {unknown.value for loop in system.loops for unknown in loop.unknowns}
+    return [name for name in system.values if name not in given and (name in torn or not name.startswith("-"))]

@@ -47,11 +47,12 @@ class Graph:
         self.exports: dict[str, str] = {}
         self.problems: list[Problem] = []
 
-    def add(self, *parts: Element | Graph) -> Element | Graph:
+    def add(self, first: Element | Graph, *others: Element | Graph) -> Element | Graph:
         """Add elements or nested graphs; adding the same one again does nothing. Returns the last.
 
         Raises `ModelError` E100 for what is neither.
         """
+        parts = (first, *others)
         for part in parts:
             if not isinstance(part, (Element, Graph)):
                 raise ModelError(self.name, [_no_part(part)])

@@ -13,6 +13,7 @@ from bondgraph.errors import ModelError, Place, Problem, caller_place
 from bondgraph.graph.laws import (
     Equation,
     Gyrator,
+    IdealConstraint,
     Junction,
     Law,
     Parameter,
@@ -172,6 +173,7 @@ def C(
     stiffness: Any = None,
     output: Callable[..., Any] | None = None,
     energy: Callable[..., Any] | None = None,
+    inverse: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
     initial: Any = 0.0,
@@ -184,7 +186,8 @@ def C(
     """C storage: its state q is the integral of the flow, its effort a function of q.
 
     Give `capacitance` (e = q / C), `stiffness` (e = K q, scalar or symmetric (n, n)), or `output` with `energy`:
-    e = output(q, *parameters, *signals), stored energy = energy(q, *parameters, *signals) in J.
+    e = output(q, *parameters, *signals), stored energy = energy(q, *parameters, *signals) in J. Where something else sets
+    its effort (derivative causality), such a C needs q = inverse(e, *parameters, *signals) as well.
     """
     dimension = dimension or _size(initial) or (None if stiffness is None else _size(stiffness))
     dimension = dimension or (None if capacitance is None else _size(capacitance))
@@ -194,12 +197,15 @@ def C(
         if energy is None:
             _one_of("C", name, energy=energy)
         assert output is not None and energy is not None
-        law = Storage("q", spec, as_op(output, "effort"), as_op(energy, "energy"))
+        back = as_op(inverse, "state") if inverse else None
+        law = Storage("q", spec, as_op(output, "effort"), as_op(energy, "energy"), inverse=back)
         values = _parameters(parameters or {})
     else:
-        _only_with_formula("C", name, how, "output", energy=energy, parameters=parameters, signals=signals)
-        ops = _BY_INVERSE if how == "capacitance" else _BY_PRODUCT
-        law = Storage("q", spec, *ops)
+        _only_with_formula(
+            "C", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
+        )
+        ops, others = (_BY_INVERSE, _BY_PRODUCT) if how == "capacitance" else (_BY_PRODUCT, _BY_INVERSE)
+        law = Storage("q", spec, *ops, inverse=others[0])
         values = _parameters({how: capacitance if how == "capacitance" else stiffness})
     port = Port("1", dimension, _domain(domain, name), frame)
     return Element(
@@ -222,6 +228,7 @@ def I(  # noqa: E743 - the name of the element in the literature
     *,
     output: Callable[..., Any] | None = None,
     energy: Callable[..., Any] | None = None,
+    inverse: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
     initial: Any = 0.0,
@@ -234,7 +241,8 @@ def I(  # noqa: E743 - the name of the element in the literature
     """I storage: its state p is the integral of the effort, its flow a function of p.
 
     Give `inertia` (f = p / I; a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix), or `output`
-    with `energy`: f = output(p, *parameters, *signals), stored energy = energy(p, *parameters, *signals) in J.
+    with `energy`: f = output(p, *parameters, *signals), stored energy = energy(p, *parameters, *signals) in J. Where
+    something else sets its flow (derivative causality), such an I needs p = inverse(f, *parameters, *signals) as well.
     """
     dimension = dimension or _size(initial) or (None if inertia is None else _size(inertia))
     how = _one_of("I", name, inertia=inertia, output=output)
@@ -243,11 +251,14 @@ def I(  # noqa: E743 - the name of the element in the literature
         if energy is None:
             _one_of("I", name, energy=energy)
         assert output is not None and energy is not None
-        law = Storage("p", spec, as_op(output, "flow"), as_op(energy, "energy"))
+        back = as_op(inverse, "state") if inverse else None
+        law = Storage("p", spec, as_op(output, "flow"), as_op(energy, "energy"), inverse=back)
         values = _parameters(parameters or {})
     else:
-        _only_with_formula("I", name, how, "output", energy=energy, parameters=parameters, signals=signals)
-        law = Storage("p", spec, *_BY_INVERSE)
+        _only_with_formula(
+            "I", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
+        )
+        law = Storage("p", spec, *_BY_INVERSE, inverse=_BY_PRODUCT[0])
         values = _parameters({"inertia": inertia})
     port = Port("1", dimension, _domain(domain, name), frame)
     return Element(
@@ -295,6 +306,46 @@ def R(
     port = Port("1", dimension, _domain(domain, name), frame)
     return Element(
         "R",
+        name,
+        law,
+        (port,),
+        values,
+        tuple(signals),
+        dict(symbols or {}),
+        _domain(domain, name),
+        frame,
+        caller_place(),
+    )
+
+
+def Constraint(
+    name: str,
+    *,
+    position: Callable[..., Any] | None = None,
+    signals: Sequence[str] = (),
+    parameters: Mapping[str, Any] | None = None,
+    alpha1: float = 10.0,
+    alpha0: float = 25.0,
+    alpha2: float = 0.0,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
+) -> Element:
+    """Ideal constraint: the flow of its bond vanishes, by whatever effort that takes (a Lagrange multiplier).
+
+    The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that
+    starts at `initial`) or `position`(*parameters, *signals): what is off decays with the double pole -5 1/s by default.
+    It accepts any flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
+
+    Source: Baumgarte 1972; Bortoff 2018, h'' of (9); Bortoff 2020, section 2 (the cubic term).
+    """
+    law = IdealConstraint(as_op(position, "h") if position else None, StateSpec(_initial(initial, dimension)))
+    values = _parameters({**(parameters or {}), "alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2})
+    port = Port("1", dimension or _size(initial), _domain(domain, name), frame)
+    return Element(
+        "constraint",
         name,
         law,
         (port,),

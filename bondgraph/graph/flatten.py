@@ -16,6 +16,7 @@ from bondgraph.graph.joining import Scope, join
 from bondgraph.graph.laws import (
     Automaton,
     Gyrator,
+    IdealConstraint,
     Junction,
     SignalBlock,
     SkewGyrator,
@@ -52,7 +53,13 @@ def flatten(graph: Graph) -> tuple[Model, list[Problem]]:
     )
     bonds = join(scopes, flat, problems)
     groups = tuple(scope.prefix.removesuffix(".") for scope in scopes if scope.prefix)
-    return Model(graph.name, flat, bonds, automata, starts, aliases, groups), problems
+    exposed = frozenset(
+        scope.prefix + port.owner.name
+        for scope in scopes
+        for port in scope.graph.ports.values()
+        if isinstance(port.owner, Element)
+    )
+    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed), problems
 
 
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
@@ -101,6 +108,7 @@ def signals_of(path: str, element: Element) -> list[str]:
             names += ["J"]
         else:
             names += ["power", law.state, "energy"] if isinstance(law, Storage) else ["power"]
+            names += ["h"] if isinstance(law, IdealConstraint) else []
     return [f"{path}.{name}" for name in names]
 
 

@@ -52,6 +52,8 @@ class Storage:
     energy: Op
     rate: Op | None = None
     """None: the state is the plain integral of the input. Else (x, input, parameters, signals) -> x'."""
+    inverse: Op | None = None
+    """The state from the output, (output, parameters, signals) -> x; needed in derivative causality."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,19 @@ class Resistor:
 
     effort: Op | None
     flow: Op | None
+
+
+@dataclass(frozen=True)
+class IdealConstraint:
+    """No flow, by whatever effort that takes: the effort is a Lagrange multiplier.
+
+    It is such that h'' + a1 h' + a0 h + a2 h^3 = 0, where h' is the flow and h either its integral (a state) or
+    `position`(parameters, signals): index reduction with Baumgarte's stabilisation, and the cubic term of Bortoff 2020.
+    """
+
+    position: Op | None
+    start: StateSpec
+    """Of h, where it is the integral of the flow."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +143,7 @@ class SignalBlock:
     """Local name -> unit."""
 
 
-Law = Storage | Resistor | Source | Transformer | Gyrator | SkewGyrator | Junction | SignalBlock
+Law = Storage | Resistor | IdealConstraint | Source | Transformer | Gyrator | SkewGyrator | Junction | SignalBlock
 
 
 @dataclass(frozen=True)

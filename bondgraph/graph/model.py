@@ -55,6 +55,8 @@ class Model:
     """Exported signal name (`egg 2.pose`) -> the value it stands for."""
     groups: tuple[str, ...] = ()
     """Paths of the nested graphs."""
+    exposed: frozenset[str] = frozenset()
+    """Junctions that are ports of a nested graph: they may wait for a bond."""
 
     def bonds_at(self, element: str) -> tuple[Bond, ...]:
         """Bonds that end at an element, in the order of their making."""

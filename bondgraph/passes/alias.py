@@ -66,6 +66,7 @@ def remove_aliases(system: System) -> System:
         energies=tuple((path, final(value)) for path, value in system.energies),
         powers=tuple(replace(p, value=final(p.value)) for p in system.powers),
         aliases=aliases,
+        unknowns=tuple(replace(u, value=final(u.value), residual=final(u.residual)) for u in system.unknowns),
     )
 
 

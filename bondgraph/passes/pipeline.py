@@ -5,6 +5,7 @@ from __future__ import annotations
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.equations.assemble import assemble
 from bondgraph.equations.system import System
+from bondgraph.equations.unsolvable import refuse_rings
 from bondgraph.graph.model import Model
 from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.shapes import find_shapes
@@ -16,9 +17,11 @@ def equations(model: Model, causality: Causality | None = None) -> System:
 
     1. causality: which end of each bond sets its effort;
     2. assemble: statements of each element for these strokes;
-    3. remove_aliases: one name for each value, before sorting, so that the sorter sees real work only;
-    4. sort_statements: order of evaluation; an algebraic loop ends here with its elements named;
+    3. remove_aliases: one name for each value, before sorting, so that the sorter sees real work only (a ring of nothing
+       but names is refused);
+    4. sort_statements: order of evaluation; algebraic loops are torn, and what is torn is unknown;
     5. find_shapes: every formula runs once on floats, so that one that does not fit its bond ends here.
     """
     causality = causality or assign_causality(model)
-    return find_shapes(sort_statements(remove_aliases(assemble(model, causality)), model), model)
+    named = refuse_rings(remove_aliases(assemble(model, causality)), model)
+    return find_shapes(sort_statements(named), model)

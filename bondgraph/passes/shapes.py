@@ -6,6 +6,7 @@ the shape of its bond, ends here instead of somewhere in the compiler.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +22,20 @@ from bondgraph.graph.model import Model
 def find_shapes(system: System, model: Model) -> System:
     """Shapes of all values. Raises `ModelError`: E128 unlike shapes, E129 a formula that fails, E133 an Euler junction
     whose matrix is not skew-symmetric."""
-    problems: dict[str, Problem] = {}
-    values = _start(system)
-    with np.errstate(all="ignore"):
-        for statement in system.statements:
-            problem = _run(statement, system, model, values)
-            if problem:
-                problems.setdefault(statement.element, problem)
+    torn = [u.value for loop in system.loops for u in loop.unknowns if system.values[u.value].shape is None]
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(torn, ())
+    for _ in range(len(torn) + 1):  # what is torn is scalar unless its formula says otherwise
+        problems: dict[str, Problem] = {}
+        values = _start(system, shapes)
+        with np.errstate(all="ignore"):
+            for statement in system.statements:
+                problem = _run(statement, system, model, values)
+                if problem:
+                    problems.setdefault(statement.element, problem)
+        computed = {name: _shape(values.get(f"{name}:computed", values[name])) for name in torn}
+        if computed == shapes:
+            break
+        shapes = computed
     for problem in [*_rates(system, model, values), *_resets(system, model, values), *_skew(system, model, values)]:
         problems.setdefault(str(problem), problem)
     raise_if_any(system.name, list(problems.values()))
@@ -38,11 +46,14 @@ def find_shapes(system: System, model: Model) -> System:
     return replace(system, values={**system.values, **found})
 
 
-def _start(system: System) -> dict[str, Any]:
+def _start(system: System, torn: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
     values: dict[str, Any] = {"time": np.float64(0.0)}
     values |= {name: np.float64(0.0) for name in system.modes}
     values |= {name: value[()] for name, value in system.parameters.items()}
     values |= {state.name: state.initial[()] for state in system.states}
+    unknowns = [*system.unknowns, *(unknown for loop in system.loops for unknown in loop.unknowns)]
+    shapes = {u.value: torn.get(u.value, system.values[u.value].shape or ()) for u in unknowns}
+    values |= {name: np.zeros(shape)[()] for name, shape in shapes.items()}
     return values
 
 

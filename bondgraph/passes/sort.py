@@ -1,24 +1,71 @@
-"""Sorting: System -> System whose statements stand in an order of evaluation; names algebraic loops."""
+"""Sorting: System -> System whose statements stand in an order of evaluation, algebraic loops torn and in one piece."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-from bondgraph.equations.system import System
-from bondgraph.errors import ModelError, Problem
-from bondgraph.graph.laws import Junction
-from bondgraph.graph.model import Model
+from bondgraph.equations.system import Loop, Statement, System, Unknown, Value
+from bondgraph.ops import combine
+from bondgraph.passes.tear import tear
 
 
-def sort_statements(system: System, model: Model) -> System:
-    """Every statement after those it needs, else in the order given. Raises `ModelError` E205 for every algebraic loop."""
+def sort_statements(system: System) -> System:
+    """Every statement after those it needs, else in the order given; algebraic loops are torn and stand together."""
     statements = system.statements
     producer = {out: index for index, statement in enumerate(statements) for out in statement.outs}
     needs = [[producer[arg] for arg in statement.args if arg in producer] for statement in statements]
     order = _order(needs)
     if order is None:
-        raise ModelError(system.name, [_problem(loop, system, model) for loop in _loops(needs)])
+        return _with_loops(system, needs)
     return replace(system, statements=tuple(statements[index] for index in order))
+
+
+def _with_loops(system: System, needs: list[list[int]]) -> System:
+    """Order with every algebraic loop in one piece: first its torn statements' unknowns are given, last its residuals."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(needs)))
+    graph.add_edges_from((before, after) for after, befores in enumerate(needs) for before in befores)
+    whole = nx.condensation(graph)
+    ordered: list[Statement] = []
+    values = dict(system.values)
+    loops: list[Loop] = []
+    for part in nx.lexicographical_topological_sort(whole, key=lambda c: min(whole.nodes[c]["members"])):
+        members = sorted(whole.nodes[part]["members"])
+        if len(members) == 1 and not graph.has_edge(members[0], members[0]):
+            ordered.append(system.statements[members[0]])
+            continue
+        size = {n: sum(_size(values[out]) for out in system.statements[n].outs) for n in members}
+        cut, order = tear(members, dict(enumerate(needs)), size)
+        begin, unknowns, residuals = len(ordered), [], []
+        used = {arg for n in members for arg in system.statements[n].args}
+        for n in order:
+            statement = system.statements[n]
+            if n in cut:
+                for out in statement.outs:
+                    if out not in used:
+                        continue
+                    given, rest = f"{out}:computed", f"{out}:residual"
+                    values[given] = replace(values[out], name=given, symbol="")
+                    values[rest] = replace(values[out], name=rest, symbol="")
+                    unknowns.append(Unknown(out, rest, statement.element, "algebraic loop"))
+                    residuals.append(Statement((rest,), combine((1, -1)), (given, out), statement.element))
+                outs = tuple(f"{out}:computed" if out in used else out for out in statement.outs)
+                statement = replace(statement, outs=outs)
+            ordered.append(statement)
+        ordered += residuals
+        loops.append(Loop(begin, len(ordered), tuple(unknowns)))
+    return replace(system, statements=tuple(ordered), values=values, loops=tuple(loops))
+
+
+SIZE_UNKNOWN = 100
+"""Scalars that a value of unknown shape counts for: a matrix of a modulated two-port is better not torn."""
+
+
+def _size(value: Value) -> int:
+    return SIZE_UNKNOWN if value.shape is None else math.prod(value.shape)
 
 
 def _order(needs: list[list[int]]) -> list[int] | None:
@@ -43,33 +90,3 @@ def _order(needs: list[list[int]]) -> list[int] | None:
                 if state[before] == new:
                     stack.append(before)
     return order
-
-
-def _loops(needs: list[list[int]]) -> list[list[int]]:
-    """Statements of each algebraic loop, along one shortest cycle first, then the others."""
-    import networkx as nx
-
-    graph = nx.DiGraph((before, after) for after, befores in enumerate(needs) for before in befores)
-    loops = []
-    for part in nx.strongly_connected_components(graph):
-        start = min(part)
-        if len(part) > 1 or graph.has_edge(start, start):
-            cycle = [edge[0] for edge in nx.find_cycle(graph.subgraph(part), start)]
-            loops.append(cycle + sorted(part - set(cycle)))
-    return sorted(loops, key=min)
-
-
-def _problem(loop: list[int], system: System, model: Model) -> Problem:
-    """The loop by the elements whose relations close it; junctions only pass values on and are named where nothing else is."""
-    paths = dict.fromkeys(system.statements[index].element for index in loop)
-    elements = [model.elements[path] for path in paths if path in model.elements]
-    named = [e for e in elements if not isinstance(e.law, Junction)] or elements
-    shown = [f'{e.kind} "{e.name}"' for e in named[:12]] + ([f"{len(named) - 12} more"] if len(named) > 12 else [])
-    junctions = [f'"{e.name}"' for e in elements if isinstance(e.law, Junction)]
-    details = [f"what each of these gives depends on what it gets in return: {', '.join(shown)}"]
-    if junctions and named is not elements:
-        details.append(f"joined at {', '.join(junctions[:8])}" + (" ..." if len(junctions) > 8 else ""))
-    cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
-    if all(e.kind == "block" for e in named):
-        cure = "a state in one of the blocks, or equations that do not need each other's result"
-    return Problem("E205", "algebraic loop", tuple(details), tuple(e.place for e in named[:12]), (cure,))

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondgraph.run.program import Program
+from bondgraph.run.program import NewtonLoop, Program
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
+
+
+NEWTON_STEPS = 200
+"""Most steps of a damped Newton iteration for an algebraic loop."""
 
 
 class Bound:
@@ -27,6 +31,7 @@ class Bound:
         self._powers = self._bind(program.powers)
         self._energies = self._bind(program.energies)
         self._resets = [self._bind(kernel) for kernel in program.resets]
+        self._loops = [(loop, self._bind(loop.kernel)) for loop in program.loops]
 
     def _bind(self, kernel: Kernel | None) -> tuple[Callable[[], object] | None, np.ndarray]:
         if kernel is None:
@@ -65,6 +70,35 @@ class Bound:
         if index >= len(self._resets) or self._resets[index][0] is None:
             return x.copy()
         return self._call(self._resets[index], t, x, m)
+
+    def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
+        """x with the unknowns of nonlinear algebraic loops found by a damped Newton iteration, and the loop where that fails.
+
+        A step is halved until the residual falls; what is left below rounding, or a step that no longer moves, ends it.
+        """
+        x = x.copy()
+        for loop, bound in self._loops:
+            places, count = list(loop.states), len(loop.states)
+            with np.errstate(all="ignore"):
+                out = self._call(bound, t, x, m)
+                for _ in range(NEWTON_STEPS):
+                    size, step = float(np.abs(out[:count]).max()), out[count:]
+                    if size == 0.0 or np.abs(step).max() <= 1e-15 * (1e-12 + np.abs(x[places]).max()):
+                        break
+                    start, part = x[places].copy(), 1.0
+                    while part > 1e-10:
+                        x[places] = start + part * step
+                        out = self._call(bound, t, x, m)
+                        if np.isfinite(out).all() and float(np.abs(out[:count]).max()) < size:
+                            break
+                        part /= 2.0
+                    else:  # no smaller residual to be had: converged to rounding, or stuck
+                        x[places] = start
+                        out = self._call(bound, t, x, m)
+                        break
+                if not np.isfinite(out).all() or np.abs(out[count:]).max() > 1e-6 * (1e-6 + np.abs(x[places]).max()):
+                    return x, loop
+        return x, None
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """d rates / d x as a full matrix, (n, n)."""

@@ -24,6 +24,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "a looser rtol, or a larger max_steps",
     ),
     "solver": ("another method", "a looser rtol"),
+    "algebraic loop": ("another start value of the loop's unknowns", "a small storage (C or I) in the loop"),
     "ended": ("a change of the model or of its start so that this does not happen, or a shorter t_end",),
 }
 

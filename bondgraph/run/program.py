@@ -104,6 +104,22 @@ class Transition:
 
 
 @dataclass(frozen=True)
+class NewtonLoop:
+    """A nonlinear algebraic loop: states that hold its unknowns, and what a Newton iteration needs.
+
+    Parameters
+    ----------
+    elements : the elements whose relations close the loop, for messages.
+    states : indices into x of the unknowns.
+    kernel : residuals (k,), then the Newton step (k,), at the unknowns in x.
+    """
+
+    elements: tuple[str, ...]
+    states: tuple[int, ...]
+    kernel: Kernel
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
 
@@ -123,6 +139,7 @@ class Program:
     jacobian_pattern : (indptr (n + 1,), indices (nonzeros,)) of that order.
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
+    loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -142,6 +159,7 @@ class Program:
     power_roles: tuple[str, ...] = ()
     energy_names: tuple[str, ...] = ()
     rates_and_powers: Kernel | None = None
+    loops: tuple[NewtonLoop, ...] = ()
 
     def __post_init__(self) -> None:
         counts = (

@@ -149,7 +149,8 @@ class _Run:
 
     def _settle(self, fired: tuple[int, ...], probe: float) -> Settled:
         settled = settle(self.bound, self.t, self.x, self.m, fired, probe)
-        self.x, self.m = settled.x, settled.m
+        self.m = settled.m
+        self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
         for event in settled.events:
             self.events.append(event)
             pattern = self.watch.add(event)
@@ -165,6 +166,11 @@ class _Run:
             self._fail("ended", str(edge.error), edge.name)
         elif len(self.events) > self.settings.max_events:
             self._fail("too many events", f"more than {self.settings.max_events} events", self.events[-1].name)
+        if unsolved is not None and self.failure is None:
+            named = ", ".join(unsolved.elements)
+            self._fail(
+                "algebraic loop", f"Newton's method finds no solution of the algebraic loop through {named}", named
+            )
         if not np.isfinite(self.x).all() and self.failure is None:
             bad = np.flatnonzero(~np.isfinite(self.x))
             label = self.bound.program.layout.label("x", int(bad[0]))
@@ -223,7 +229,7 @@ class _Run:
     def result(self, wall_time: float) -> Result:
         n, rows = self.bound.program.states, self.rows[: self.written]
         modes = np.concatenate([np.tile(m, (count, 1)) for m, count in self.modes])
-        effort, used = self.effort, list(dict.fromkeys(self.methods))
+        effort, used = self.effort, list(dict.fromkeys(self.methods)) or [self.choice.method]
         statistics = Statistics(
             solver=self.choice.solver,
             method=", ".join(used),

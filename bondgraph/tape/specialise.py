@@ -1,4 +1,4 @@
-"""Specialisation: outputs with some inputs fixed to numbers, folded as if they had been traced so."""
+"""Specialisation: outputs with some nodes replaced by others or by numbers, folded as if they had been traced so."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ def specialise(
     tape: Tape, outputs: Sequence[TapeScalar | float], fixed: Mapping[tuple[str, int], float]
 ) -> tuple[TapeScalar, ...]:
     """The same outputs, on the same tape, where the inputs `(block, position)` have the given values."""
-    roots = [tape.scalar(output).index for output in outputs]
     names = list(tape.blocks)
-    values = {(names.index(block), position): value for (block, position), value in fixed.items()}
+    places = {tape.place((op.INPUT, names.index(block), position)): value for (block, position), value in fixed.items()}
+    return substitute(tape, outputs, {place: tape.constant(value) for place, value in places.items()})
+
+
+def substitute(
+    tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int]
+) -> tuple[TapeScalar, ...]:
+    """The same outputs, on the same tape, with other nodes in place of some: `replaced` maps positions to positions."""
+    roots = [tape.scalar(output).index for output in outputs]
     new: dict[int, int] = {}
     for position in reachable(tape, roots):
         node = tape.nodes[position]
-        if node[0] == op.INPUT and (node[1], node[2]) in values:
-            new[position] = tape.constant(values[node[1], node[2]])
+        if position in replaced:
+            new[position] = replaced[position]
         elif node[0] <= op.INPUT:
             new[position] = position
         else:

@@ -123,9 +123,12 @@ def _words(page: Any, motion: ContactMotion, t: float, force: tuple[str, float],
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(page)
-    draw.text((130, 120), motion.title, font=font(112, "bold"), fill=INK, anchor="lt")
-    if motion.name.lower() != motion.title.lower():
-        draw.text((SIZE[0] - 130, 150), motion.name, font=font(52), fill=MUTED, anchor="rt")
+    named = motion.name.lower() != motion.title.lower()
+    room = SIZE[0] - 260 - (font(52).getlength(motion.name) + 100 if named else 0)
+    large = next((size for size in range(112, 40, -4) if font(size, "bold").getlength(motion.title) <= room), 40)
+    draw.text((130, 120), motion.title, font=font(large, "bold"), fill=INK, anchor="lt")
+    if named:
+        draw.text((SIZE[0] - 130, 130), motion.name, font=font(52), fill=MUTED, anchor="rt")
     draw.text((134, 268), f"t = {t:.3f} s", font=font(48), fill=MUTED, anchor="lt")
     entries = [(colour, f"contact path on {name}") for colour, name in zip(PATHS, motion.names, strict=True)]
     draw_legend(page, entries, (f"force on {motion.names[1]}: {force[0]}", force[1]), (2560, 1858), SCALE)

@@ -54,7 +54,10 @@ class Stage:
         mesh: tuple[int, int] = (65, 97),
     ):
         import pyvista as pv
+        from vtkmodules.vtkCommonCore import vtkLogger
 
+        # Without a screen VTK tries one, says so, and then renders off-screen all the same.
+        vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
         self.motion, self.size, self.around = motion, size, around
         self.newtons_per_metre, self.unit_length, self.scale_text = force_scale(motion.largest_force, motion.size)
         self.plotter = pv.Plotter(off_screen=True, window_size=list(size), lighting="none")

@@ -97,7 +97,7 @@ def test_long_program_in_parts():
     np.testing.assert_allclose(BACKENDS["llvm"](routine)(x, p), expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("place, limit", [(llvm, "QUICK"), (text, "_HEAP")])
+@pytest.mark.parametrize("place, limit", [(llvm, "QUICK"), (text, "HEAP")])
 def test_very_long_program(place, limit, monkeypatch):
     """Quick compilation and a workspace off the stack, here for a program of ordinary length."""
     monkeypatch.setattr(place, limit, 10)

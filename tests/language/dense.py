@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve
 
 from bondgraph.causality import Causality
-from bondgraph.graph.laws import Gyrator, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
+from bondgraph.graph.laws import Gyrator, IdealConstraint, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
 from bondgraph.graph.model import Bond, Model
 
 
@@ -19,12 +19,12 @@ def rates_and_power(
     modes: Mapping[str, str] | None = None,
     causality: Causality | None = None,
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Rates of all states (by element) and the largest violation of power continuity at an element that keeps power.
+    """Rates of all states (by element) and the largest violation of power continuity, relative to the largest power.
 
     Unknowns are the effort and the flow of every bond; each port of each element contributes one vector equation. Nothing
     is sorted. Causality is only looked at for a switched junction that is off: it says which variables are then zero.
     """
-    system = _Relations(model, states, modes or {}, causality)
+    system = Relations(model, states, modes or {}, causality)
     for path in model.elements:
         system.relations(path)
     solution = system.solve()
@@ -34,11 +34,48 @@ def rates_and_power(
         if isinstance(element.law, Storage)
         for bond in model.bonds_at(path)
     }
-    worst = max((abs(system.power(solution, path)) for path in model.elements if system.keeps_power(path)), default=0.0)
-    return rates, worst
+    return rates, system.worst_power(solution)
 
 
-class _Relations:
+def residual_and_power(
+    model: Model,
+    values: Mapping[str, np.ndarray],
+    resolve: Callable[[str], str],
+    modes: Mapping[str, str] | None = None,
+    causality: Causality | None = None,
+) -> tuple[float, float]:
+    """Largest violation of an element's relation by given values of all bonds, and of power continuity, both relative to
+    the largest terms. States may depend on each other here; whether their rates are right is another question."""
+    states = {
+        path: np.asarray(values[resolve(f"{path}.{element.law.state}")])
+        for path, element in model.elements.items()
+        if isinstance(element.law, Storage)
+    }
+    system = Relations(model, states, modes or {}, causality)
+    y = np.zeros(system.size)
+    for bond in model.bonds:
+        for kind, name in (("e", "effort"), ("f", "flow")):
+            y[system.block(bond, kind)] = values[resolve(f"{bond.name}:{name}")]
+    for path, element in model.elements.items():
+        law, bond = element.law, model.bonds_at(path)[0]
+        if isinstance(law, IdealConstraint):
+            continue  # its relation is one of rates
+        if isinstance(law, Resistor) and (law.effort is None or law.flow is None):
+            known, free, relation = ("f", "e", law.effort) if law.effort else ("e", "f", law.flow)
+            inward = {"e": 1, "f": system.sign(bond, path)}
+            result = relation(inward[known] * y[system.block(bond, known)], *system.arguments(path))
+            system.equation([(bond, free, np.eye(bond.dimension))], inward[free] * np.asarray(result))
+        else:
+            system.relations(path)
+    right = np.array(system.right)
+    sums, sizes = right.copy(), np.abs(right)
+    for row, column, value in system.entries:
+        sums[row] -= value * y[column]
+        sizes[row] = max(sizes[row], abs(value * y[column]))
+    return float(np.abs(sums).max() / (1.0 + sizes.max())), system.worst_power(y)
+
+
+class Relations:
     """Rows of the system, gathered element by element."""
 
     def __init__(self, model: Model, states, modes, causality) -> None:
@@ -90,6 +127,12 @@ class _Relations:
             self.sign(b, path) * solution[self.block(b, "e")] @ solution[self.block(b, "f")]
             for b in self.model.bonds_at(path)
         )
+
+    def worst_power(self, solution: np.ndarray) -> float:
+        """Largest violation of power continuity at an element that keeps power, relative to the largest power of a bond."""
+        most = max(np.abs(solution[self.block(b, "e")] * solution[self.block(b, "f")]).max() for b in self.model.bonds)
+        worst = max((abs(self.power(solution, p)) for p in self.model.elements if self.keeps_power(p)), default=0.0)
+        return worst / (1e-6 + most)
 
     def relations(self, path: str) -> None:
         element, bonds = self.model.elements[path], self.model.bonds_at(path)

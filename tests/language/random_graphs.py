@@ -4,7 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph import GY, J0, J1, MGY, MTF, TF, X0, X1, Automaton, C, Element, EulerJunction, Graph, I, R, Se, Sf
+from bondgraph import (
+    GY,
+    J0,
+    J1,
+    MGY,
+    MTF,
+    TF,
+    X0,
+    X1,
+    Automaton,
+    C,
+    Constraint,
+    Element,
+    EulerJunction,
+    Graph,
+    I,
+    R,
+    Se,
+    Sf,
+)
+from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
 """How often an element is put where it fits: 1 would never show a conflict."""
@@ -15,7 +35,20 @@ def random_graph(rng: np.random.Generator) -> Graph:
     return _Draw(rng, int(rng.choice([1, 1, 1, 2, 2, 3, 6]))).graph
 
 
+def rigid_graph(rng: np.random.Generator) -> Graph:
+    """Linear, as `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
+    return _Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph
+
+
+def curved_graph(rng: np.random.Generator) -> Graph:
+    """As `rigid_graph`, but storages and resistors are curved: loops are solved by Newton's method."""
+    return _Curved(rng, int(rng.choice([1, 1, 2]))).graph
+
+
 class _Draw:
+    linear = False
+    """Whether relations with curves and modulated two-ports are left out."""
+
     def __init__(self, rng: np.random.Generator, dimension: int):
         self.rng, self.n, self.count = rng, dimension, 0
         self.vector = (dimension,) if dimension > 1 else ()
@@ -72,7 +105,7 @@ class _Draw:
         name = self.name(kind.__name__.lower())
         self.states.append(f"{name}.{'q' if kind is C else 'p'}")
         draw = self.rng.random()
-        if draw < 0.2:
+        if draw < 0.2 and not self.linear:
             cubic = {"output": lambda x, k: k * x * x * x + x, "parameters": {"k": 0.3}}
             square = (
                 (lambda x, k: k * x**4 / 4 + x * x / 2)
@@ -120,7 +153,7 @@ class _Draw:
         return kind(name, dimension=self.n) if draw < 0.3 else kind(name, self.numbers())
 
     def resistor(self, sets_effort: bool) -> Element:
-        name, draw = self.name("r"), self.rng.random()
+        name, draw = self.name("r"), self.rng.random() * (0.8 if self.linear else 1.0)
         if draw < 0.4:
             return R(name, self.positive())
         if draw < 0.8:
@@ -161,12 +194,64 @@ class _Draw:
         )  # fmt: skip
 
     def transformer(self) -> Element:
-        if self.states and self.rng.random() < 0.3:
+        if self.states and self.rng.random() < 0.3 and not self.linear:
             return self.modulated(MTF)
         matrix = self.matrix()
         return TF(self.name("tf"), matrix, structural=bool(self.rng.random() < 0.3))
 
     def gyrator(self, matrix: bool) -> Element:
-        if matrix and self.states and self.rng.random() < 0.3:
+        if matrix and self.states and self.rng.random() < 0.3 and not self.linear:
             return self.modulated(MGY)
         return GY(self.name("gy"), self.matrix() if matrix else self.rng.uniform(0.5, 2.0))
+
+
+class _Rigid(_Draw):
+    linear = True
+
+    def decider(self, junction: Element) -> None:
+        """A storage, twice as often as not with another one that follows it, a resistor, or nothing."""
+        zero, draw = junction.kind.endswith("0"), self.rng.random()
+        if draw < 0.7:
+            self.join(junction, self.storage(C if zero else I))
+        if 0.4 < draw < 0.65:
+            self.join(junction, self.storage(C if zero else I))
+        elif not zero and draw < 0.15:
+            self.join(junction, Constraint(self.name("k"), dimension=self.n, initial=self.numbers() / 10))
+        elif draw >= 0.7:
+            self.join(junction, self.resistor(sets_effort=zero))
+
+    def branch(self, a: Element, b: Element) -> None:
+        """Like junctions are coupled rigidly half of the time: their storages depend on each other."""
+        if a.kind[-1] == b.kind[-1] and self.rng.random() < 0.5:
+            if self.rng.random() < 0.5:
+                return self.join(a, b)
+            lever = TF(self.name("tf"), self.rng.uniform(0.5, 2.0))
+            self.join(a, lever.port("1"))
+            return self.join(lever.port("2"), b)
+        super().branch(a, b)
+
+
+def _sinh(x):
+    return (exp(x) - exp(-x)) / 2
+
+
+def _asinh(y):
+    return log(y + sqrt(y * y + 1.0))
+
+
+def _cosh(x):
+    total = (exp(x) + exp(-x)) / 2 - 1.0
+    return total if np.ndim(x) == 0 else sum(total)
+
+
+class _Curved(_Rigid):
+    def storage(self, kind) -> Element:
+        name = self.name(kind.__name__.lower())
+        self.states.append(f"{name}.{'q' if kind is C else 'p'}")
+        start, law = self.numbers() / 2, {"output": _sinh, "energy": _cosh, "inverse": _asinh}
+        return kind(name, initial=start, dimension=self.n, **law)
+
+    def resistor(self, sets_effort: bool) -> Element:
+        name, r = self.name("r"), {"r": self.rng.uniform(0.5, 2.0)}
+        law = {"effort": lambda f, r: r * f + f * f * f} if sets_effort else {"flow": lambda e, r: r * e + e * e * e}
+        return R(name, parameters=r, dimension=self.n, **law)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.contact_run import run_scenario
+from models.two_bodies.run import run_scenario
 from tests.models.cases import PLANE, fixed, free, frictionless, scenario, sphere, uniform
 
 G = 9.81
@@ -18,7 +18,12 @@ STICKING = ["v_x", "v_y", "v_z"]
 def spheres(c_n: float, m1: float = 0.3, m2: float = 0.2, k: float = 5e4, speed: float = 0.8):
     one = free(sphere(0.03), m1, (0, 0, 0), v=(0.1, 0, 0))
     two = free(sphere(0.02), m2, (0.06, 0, 0), (0.5, 0.3, 0.2, 0.7), v=(0.1 - speed, 0, 0))
-    return run_scenario(scenario(0.03, 0.001, one, two, frictionless(k, c_n)), progress=False), m1 * m2 / (m1 + m2), k, speed
+    return (
+        run_scenario(scenario(0.03, 0.001, one, two, frictionless(k, c_n)), progress=False),
+        m1 * m2 / (m1 + m2),
+        k,
+        speed,
+    )
 
 
 def test_elastic_impact_of_spheres():
@@ -104,3 +109,30 @@ def test_sphere_leaves_a_fixed_sphere(rolls, share):
     assert 0.1 < off < 0.5
     assert p[2] / np.linalg.norm(p) == pytest.approx(share * np.cos(theta0), abs=2e-4)
     assert run.result.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize("depth", [1e-6, 1e-8])
+@pytest.mark.parametrize("flight", [0.0953, 3.953])
+def test_grazing_contact_is_not_missed(depth, flight):
+    """A ball brushes past another: 2 sqrt(2 R depth) / v of contact, impulse k depth duration 2/3, after a long flight."""
+    R, speed, k, m = 0.05, 1.0, 1e5, 0.1
+    ball = free(sphere(0.02), m, (-flight, R - depth, 0), v=(speed, 0, 0))
+    run = run_scenario(scenario(flight + 1.0, 0.1, fixed(sphere(0.03)), ball, frictionless(k)), progress=False)
+    ((on, off),) = run.contact_intervals()
+    duration = 2.0 * np.sqrt(2.0 * R * depth) / speed
+    # The push lifts the ball off early, by a share of the order (depth k / (m v^2 / R)).
+    share = k * depth * R / (m * speed**2)
+    assert off - on == pytest.approx(duration, rel=max(1e-3, 2.0 * share))
+    impulse = k * depth * duration * 2.0 / 3.0
+    assert run.trajectory["v2"][-1, 1] * m == pytest.approx(impulse, rel=max(2e-3, 2.0 * share))
+
+
+def test_start_exactly_touching_and_at_rest():
+    """A ball put on the floor without penetration: contact begins at once, and the rest is at the depth of its weight."""
+    k, m = 1e4, 0.1
+    ball = free(sphere(0.02), m, (0, 0, 0.02))
+    run = run_scenario(
+        scenario(0.5, 0.01, fixed(PLANE), ball, frictionless(k, 25.0), uniform(0, 0, -G)), progress=False
+    )
+    assert run.contact_intervals()[0][0] < 1e-9
+    assert run.trajectory["gap"][-1] == pytest.approx(-m * G / k, abs=1e-10)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from models.contact_run import ContactRun, run_scenario
-from models.scenario import Scenario
+from models.two_bodies.run import ContactRun, run_scenario
+from models.two_bodies.scenario import Scenario
 from tests.models.cases import (
     EGG,
     EGG_MASS,
@@ -139,12 +140,17 @@ CASES = {
 }
 
 
+@cache
+def run_of(name: str) -> ContactRun:
+    """The run of a case at default settings; other modules of tests share it."""
+    return run_scenario(CASES[name].build(), progress=False)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_independent_simulator(name):
     """Positions agree to [1e-11] m, event times to [1e-10] s, forces to [2e-8] N."""
     case = CASES[name]
-    given = case.build()
-    run = run_scenario(given, progress=False)
+    given, run = case.build(), run_of(name)
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     course = Simulator(given).run(run.trajectory["t"])
     external = [event for event in run.result.events if not event.internal]
@@ -175,7 +181,9 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS))
+@pytest.mark.parametrize(
+    ("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS)
+)
 def test_constrained_components(components, pair):
     """Any components constrained, on other pairs of surfaces, from light contact with slip, spin and rolling [1e-11 m].
 
@@ -184,14 +192,19 @@ def test_constrained_components(components, pair):
     law = {"constrained": components, "k_n": 4e3, "c_n": 2.0, "k_t": 2e3, "r_t": 1.0, "k_w": 0.5, "r_w": 5e-4}
     bodies = []
     # The surface normals meet on the x axis, away from the poles of either chart.
-    for surface, p, quat in ((pair[0], (0, 0, 0), (0.8, 0.1, 0.5, -0.3)), (pair[1], (0.2, 0.01, 0.02), (0.95, 0.2, 0.15, -0.1))):
+    for surface, p, quat in (
+        (pair[0], (0, 0, 0), (0.8, 0.1, 0.5, -0.3)),
+        (pair[1], (0.2, 0.01, 0.02), (0.95, 0.2, 0.15, -0.1)),
+    ):
         if surface is PLANE:
             lying = (np.sqrt(0.5), 0, np.sqrt(0.5) if not bodies else -np.sqrt(0.5), 0)
             bodies.append(fixed(PLANE, p, lying))
         else:
             bodies.append(free(surface, 0.08, p, quat, (0.1, 0.05, -0.04), (4.0 - 8.0 * len(bodies), 3.0, -2.0)))
     start = rolling_start(scenario(0.02, 0.001, *bodies, law, uniform(0.5, -0.2, 0.3)), 0.6)
-    given = replace(start, body2=replace(start.body2, v0_com_world=(-0.05, 0.1, 0.02) if pair[1] is not PLANE else (0, 0, 0)))
+    given = replace(
+        start, body2=replace(start.body2, v0_com_world=(-0.05, 0.1, 0.02) if pair[1] is not PLANE else (0, 0, 0))
+    )
     run = run_scenario(given, progress=False)
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert not any(event.internal for event in run.result.events) and run.trajectory["gap"][0] < 0.0

@@ -58,7 +58,11 @@ def _guard_at(write: Procedure, record: Record, h: Value, theta: Value, i: Value
 
 
 def root() -> Procedure:
-    """Where guard i crosses zero between fractions low (guard negative) and high (not negative): Illinois method."""
+    """Where guard i crosses zero between fractions low (guard negative) and high (not negative).
+
+    Illinois method, which ends in some ten steps; where it has not after twenty (a guard that leaves zero with no slope),
+    the rest is bisection.
+    """
     arguments = {"c": "ptr", "h": "double", "i": "i64"}
     arguments |= dict.fromkeys(("low", "high", "at_low", "at_high"), "double")
     write = Procedure("root", arguments, "double", internal=True)
@@ -68,12 +72,12 @@ def root() -> Procedure:
     side = write.local(0, "i64")
     size = write.intrinsic("maxnum", write.intrinsic("fabs", record.get("t")), h)
     tolerance = write.intrinsic("maxnum", size / h * EPSILON, EPSILON)
-    with write.loop(60) as _:
+    with write.loop(80) as k:
         a, b, fa, fb = low.get(), high.get(), below.get(), above.get()
         with write.when((b - a <= tolerance) | fb.equals(0.0)):
             write.give(b)
         secant = a + (b - a) * (fa / (fa - fb))
-        inside = (secant > a) & (secant < b)
+        inside = (secant > a) & (secant < b) & (k < 20)
         theta = write.select(inside, secant, 0.5 * (a + b))
         value = _guard_at(write, record, h, theta, write["i"])
         rising = value >= 0.0

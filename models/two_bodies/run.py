@@ -12,13 +12,13 @@ import numpy as np
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.run.result import Result
 from models.bodies import Body
-from models.scenario import Scenario
-from models.trajectory import Arrays, contact_trajectory
-from models.two_bodies import CONTACT, body_names, two_body_graph
+from models.two_bodies.graph import CONTACT, body_names, two_body_graph
+from models.two_bodies.scenario import Scenario
+from models.two_bodies.trajectory import Arrays, contact_trajectory
 from screws.surfaces import Surface
 
 FINE = 400
-"""Samples in every interval of contact when the peak force is looked for."""
+"""Least count of close samples in an interval of contact."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,19 @@ class ContactRun:
 
     def dense(self) -> tuple[Result, Arrays]:
         """The same run again, with close samples in every interval of contact besides the sample times."""
-        pieces = [np.linspace(a, b, FINE) for a, b in self.contact_intervals() if b > a]
+        pieces = [np.linspace(a, b, self._fine(a, b)) for a, b in self.contact_intervals() if b > a]
         times = np.unique(np.concatenate([self.result.t, *pieces]))
+        # The events of a run that ended early may lie after its last sample.
+        times = times[times <= self.result.t[-1]]
+        times = times[np.diff(times, prepend=-np.inf) > 1e-9 * times[-1]]
         result = self.compiled.simulate(
-            float(self.result.t[-1]), samples=times, rtol=self.rtol, method=self.method, progress=False
+            float(times[-1]), samples=times, rtol=self.rtol, method=self.method, progress=False
         )
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
+
+    def _fine(self, start: float, end: float) -> int:
+        """Count of close samples in an interval: four for each sample that the trajectory has there."""
+        return max(FINE, 4 * int(np.count_nonzero((self.result.t >= start) & (self.result.t <= end))) + 1)
 
     def peak_force(self) -> tuple[float, float]:
         """Time (s) and size (N) of the largest normal force; zeros without contact.

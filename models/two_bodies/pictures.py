@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph.run.result import Result
-from models.contact_run import ContactRun
 from models.pictures import ContactMotion, Event, Scene, movie, page, plots, rendering
+from models.two_bodies.run import ContactRun
 
 
 def write_pictures(run: ContactRun, folder: Path) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from bondgraph.errors import ModelError, Problem
 from bondgraph.export import document
 from bondgraph.render.diagram import diagram
-from models.contact_run import ContactRun
+from models.two_bodies.run import ContactRun
 
 
 def save_run(run: ContactRun, out: Path, *, render: bool = True) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _write_files(run: ContactRun, summary: dict[str, Any], folder: Path, render:
     (folder / "equations.tex").write_text(document(run.compiled.system), encoding="utf-8")
     diagram(run.compiled.model, run.compiled.causality).write(folder / "graph.svg")
     if render:
-        from models.contact_pictures import write_pictures
+        from models.two_bodies.pictures import write_pictures
 
         message = write_pictures(run, folder)
         if message:

@@ -8,7 +8,7 @@ from bondgraph import Graph
 from models.bodies import Body, ground, prescribed_body, rigid_body
 from models.contact import attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
-from models.scenario import BodySpec, Scenario
+from models.two_bodies.scenario import BodySpec, Scenario
 
 CONTACT = "contact"
 """Name of the contact in the graph."""

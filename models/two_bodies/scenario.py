@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bondgraph.errors import raise_if_any
-from models.json_fields import Document, Fields, parse_json
+from models.two_bodies.json_fields import Document, Fields, parse_json
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 """Components of the twist T_{O2}^{C2,O1} that a contact can constrain."""

@@ -1,0 +1,210 @@
+"""A chain of N mass-spring-damper sections: from the graph to a right-hand side that can be called, against C, and stiff.
+
+`python -m benchmarks.chain [--quick] [--json FILE]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.hand_written import Disagreement, compiler
+from benchmarks.timing import interleaved, median, processor, ratio, table
+from bondgraph import J0, J1, C, Compiled, Graph, I, R, Sf, compile_model
+
+SOURCE = Path(__file__).with_name("chain.c")
+SECTIONS = (10, 100, 1000, 10_000)
+STIFF = (500, 1000, 2000, 5000)
+AGREEMENT = 1e-12
+
+
+def chain(sections: int, stiffness: float = 100.0, damping: float = 0.5) -> Graph:
+    """Masses in a row from a wall, each held to the one before by a spring and a damper; all numbers differ."""
+    graph, before = Graph("chain"), None
+    for i in range(sections):
+        mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")
+        graph.connect(mass, I(f"m{i}", 1.0 + 0.01 * (i % 7), initial=0.1 * (i % 3)))
+        graph.connect(before or Sf("wall"), node).connect(node, mass).connect(node, joint)
+        graph.connect(joint, C(f"k{i}", stiffness=stiffness * (1.0 + 0.01 * (i % 11)), initial=0.01 * (i % 5)))
+        graph.connect(joint, R(f"c{i}", damping * (1.0 + 0.01 * (i % 13))))
+        before = mass
+    return graph
+
+
+@contextmanager
+def by_hand() -> Iterator[Callable[..., Any]]:
+    """The hand-written C for many samples, made by gcc -O2."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "chain.so"
+        command = [compiler(), "-O2", "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE)]
+        subprocess.run(command, check=True)
+        function = ctypes.CDLL(str(target)).chain_many
+        function.argtypes = [ctypes.c_long, ctypes.c_long, *[ctypes.c_void_p] * 5]
+        function.restype = None
+        yield function
+
+
+def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
+    """From nothing to a right-hand side that has been called once; seconds by stage."""
+    begin = time.perf_counter()
+    graph = chain(sections)
+    built = time.perf_counter()
+    compiled = compile_model(graph)
+    x, m = compiled.initial()
+    p = compiled.parameters()
+    compiled.program.rates(0.0, x, p, m)
+    done = time.perf_counter()
+    return compiled, {"graph": built - begin, **compiled.timings, "total": done - begin}
+
+
+def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable[..., Any]) -> dict[str, Any]:
+    """Seconds per right-hand side of both, and their ratio; both must agree first."""
+    samples = max(1, 20_000 // sections)
+    x = np.random.default_rng(0).normal(size=(samples, 2 * sections))
+    ours, theirs = np.empty_like(x), np.empty_like(x)
+    p, m, t = compiled.parameters(), np.zeros(0), np.zeros(1)
+    given = compiled.system.parameters
+    lightness, stiffness, damping = (
+        np.array([float(given[f"{element}{i}.{name}"]) for i in range(sections)])
+        for element, name in (("m", "inertia"), ("k", "stiffness"), ("c", "resistance"))
+    )
+    lightness = 1.0 / lightness
+    addresses = [array.ctypes.data for array in (x, lightness, stiffness, damping, theirs)]
+    rates = compiled.program.rates
+
+    def hand() -> None:
+        function(samples, sections, *addresses)
+
+    def loops() -> None:
+        rates.many(t, x, p, m, out=ours)
+
+    hand()
+    loops()
+    worst = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+    if not worst <= AGREEMENT:
+        raise Disagreement(f"chain of {sections}: compiled and hand-written right-hand sides differ by {worst:.1e}")
+    seconds = interleaved({"ours": loops, "C": hand}, rounds)
+    return {
+        "ours": median(seconds["ours"]) / samples,
+        "C": median(seconds["C"]) / samples,
+        "ratio": ratio(seconds["ours"], seconds["C"]),
+        "difference": worst,
+    }
+
+
+def machine_code(compiled: Compiled) -> float:
+    """Seconds that LLVM takes for the routines that every run needs, where the model is in loops; else nan."""
+    from bondgraph.schedule.build import NOW, is_large, scheduled
+    from bondgraph.schedule.machine import machine_kernels
+
+    if not is_large(compiled.system):
+        return float("nan")
+    made, _, _ = scheduled(compiled.system)
+    schedules = [made.schedules[name]() for name in NOW if name in made.schedules]
+    begin = time.perf_counter()
+    machine_kernels(schedules)
+    return time.perf_counter() - begin
+
+
+def stiff(sections: int) -> dict[str, float]:
+    """A run with springs of 1e6 N/m by bdf with sparse algebra."""
+    compiled = compile_model(chain(sections, stiffness=1e6, damping=2e3))
+    compiled.simulate(1e-6, method="bdf", linear="sparse")  # compiles the Jacobian
+    result = compiled.simulate(0.5, method="bdf", linear="sparse", rtol=1e-6, samples=0.1)
+    if result.failure is not None:
+        raise RuntimeError(f"the stiff chain of {sections} sections stops: {result.failure}")
+    work = result.statistics
+    assert compiled.program.jacobian_pattern is not None
+    return {
+        "states": 2 * sections,
+        "nonzeros": len(compiled.program.jacobian_pattern[1]),
+        "steps": work.steps,
+        "seconds": work.integration_time,
+        "microseconds per step and section": 1e6 * work.integration_time / work.steps / sections,
+    }
+
+
+def growth(counts: Sequence[int], seconds: Sequence[float]) -> list[float]:
+    """Exponents of N from each size to the next."""
+    return [float(e) for e in np.diff(np.log(seconds)) / np.diff(np.log(counts))]
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
+    """Measure, print, and write the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--quick", action="store_true", help="small sizes, few repetitions: to see that it works")
+    given = parser.parse_args(arguments)
+    sizes = SECTIONS[:3] if given.quick else SECTIONS
+    kept = os.environ.get("SCREWBOND_CACHE")
+    os.environ["SCREWBOND_CACHE"] = "off"
+    try:
+        found = _measure(sizes, STIFF[:2] if given.quick else STIFF, 10 if given.quick else 60)
+    finally:
+        if kept is None:
+            del os.environ["SCREWBOND_CACHE"]
+        else:
+            os.environ["SCREWBOND_CACHE"] = kept
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return found
+
+
+def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> dict[str, Any]:
+    construction(5)  # what is loaded once
+    found: dict[str, Any] = {"processor": processor(), "chain": {}, "stiff": {}}
+    with by_hand() as function:
+        for n in sizes:
+            compiled, seconds = construction(n)
+            compared = against_c(compiled, n, rounds, function)
+            found["chain"][n] = {"construction": seconds, "LLVM": machine_code(compiled), "right-hand side": compared}
+    totals = [part["construction"]["total"] for part in found["chain"].values()]
+    found["growth"] = growth(sizes, totals)
+    rows = [
+        (
+            f"{n:,}", *(f"{part['construction'][k]:.2f}" for k in ("graph", "build", "trace", "compile", "total")),
+            f"{power:.2f}", f"{part['LLVM']:.2f}", f"{1e6 * part['right-hand side']['ours']:.3f}",
+            f"{1e6 * part['right-hand side']['C']:.3f}",
+            "{median:.2f} ({quartile 1:.2f}-{quartile 3:.2f})".format(**part["right-hand side"]["ratio"]),
+        )
+        for (n, part), power in zip(found["chain"].items(), [float("nan"), *found["growth"]], strict=True)
+    ]  # fmt: skip
+    head = (
+        "sections",
+        "graph",
+        "build",
+        "trace",
+        "compile",
+        "total s",
+        "N^",
+        "LLVM s",
+        "ours us",
+        "gcc -O2 us",
+        "ratio",
+    )
+    print(table(f"chain of N sections, graph to right-hand side ({found['processor']})", head, rows))
+    for n in stiff_sizes:
+        found["stiff"][n] = stiff(n)
+    lines = [
+        (f"{n:,}", f"{part['states']:,}", f"{part['nonzeros']:,}", str(part["steps"]), f"{part['seconds']:.2f}",
+         f"{part['microseconds per step and section']:.3f}")
+        for n, part in found["stiff"].items()
+    ]  # fmt: skip
+    titles = ("sections", "states", "nonzeros", "steps", "s", "us/(step section)")
+    print(table("stiff chain, bdf with sparse algebra, 0.5 s", titles, lines))
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Damped Newton for square, under- and overdetermined equations, with the exact Jacobian.
+
+The step is accepted by the natural monotonicity test, which does not depend on how equations are scaled; where the
+Jacobian is singular the step keeps what the equations conserve, if it can, and is the shortest one if not.
+
+References
+----------
+P. Deuflhard, "Newton Methods for Nonlinear Problems", Springer (2011), sections 3.3 and 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_RANK = 1e-10
+_LARGEST = 3000
+_SHORTEST = 2.0**-40
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where the iteration ended.
+
+    Parameters
+    ----------
+    z : unknowns; residual : equations there.
+    converged : whether the last step was below the tolerance and the residual is as small as its terms allow.
+    iterations : steps taken; history : size of each step, relative to |z| + nominal.
+    rank : of the Jacobian at the end.
+    free : (unknowns, deficiency) directions that the equations do not determine, in units of `nominal`.
+    """
+
+    z: np.ndarray
+    residual: np.ndarray
+    converged: bool
+    iterations: int
+    history: tuple[float, ...]
+    rank: int
+    free: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Solver:
+    """Steps from one Jacobian, in units of `scale`."""
+
+    step: Callable[[np.ndarray], np.ndarray]
+    rank: int
+    free: np.ndarray
+
+
+def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
+    """What solves J dz = -r: sparse LU where J is sparse, square and regular, else the singular values."""
+    rows, columns = jacobian.shape
+    none = np.zeros((columns, 0))
+    if hasattr(jacobian, "toarray") and rows == columns:
+        from scipy.sparse import csc_array, diags_array
+        from scipy.sparse.linalg import splu
+
+        scaled = csc_array(jacobian @ diags_array(scale))
+        try:
+            lu = splu(scaled)
+        except RuntimeError:  # exactly singular
+            lu = None
+        pivots = np.abs(lu.U.diagonal()) if lu is not None else np.zeros(1)
+        if lu is not None and pivots.min() > 1e-14 * pivots.max():
+            return _Solver(lambda r: scale * -lu.solve(r), rows, none)
+    if columns > _LARGEST:
+        raise np.linalg.LinAlgError(f"the Jacobian of {columns} unknowns is singular")
+    dense = jacobian.toarray() if hasattr(jacobian, "toarray") else np.asarray(jacobian)
+    dense = dense * scale
+    size = np.linalg.norm(dense, axis=1)
+    size[size == 0.0] = 1.0
+    width = np.linalg.norm(dense / size[:, None], axis=0)
+    if np.all(width > 0.0):
+        # with unit columns too, wide scales do not look like a lack of rank; directions that are free need true lengths
+        u, s, vt = np.linalg.svd(dense / size[:, None] / width, full_matrices=False)
+        if len(s) == columns and s.min(initial=1.0) > _RANK * s.max(initial=0.0):
+            inverse = (vt.T / s) @ u.T
+            return _Solver(lambda r: -scale * (inverse @ (r / size)) / width, columns, none)
+    u, s, vt = np.linalg.svd(dense / size[:, None])
+    rank = int(np.sum(s > _RANK * s.max(initial=0.0)))
+    short = (vt[:rank].T / s[:rank]) @ u[:, :rank].T
+    free = vt[rank:].T
+    weight = (u[:, rank:].T / size) * scale if conserve and rows == columns else np.zeros((0, columns))
+
+    def step(r: np.ndarray) -> np.ndarray:
+        dz = -(short @ (r / size))
+        if len(weight):
+            # these combinations of the rates vanish, so those of the states are conserved; hold them where that is possible
+            move, *_ = np.linalg.lstsq(weight @ free, -(weight @ dz), rcond=_RANK)
+            moved = dz + free @ move
+            if np.linalg.norm(weight @ moved) <= 1e-8 * np.linalg.norm(weight) * np.linalg.norm(dz):
+                dz = moved
+        return scale * dz
+
+    return _Solver(step, rank, free)
+
+
+def newton(
+    equations: Callable[[np.ndarray], tuple[np.ndarray, Any]],
+    start: np.ndarray,
+    nominal: np.ndarray,
+    tolerance: float,
+    iterations: int,
+    conserve: bool = False,
+) -> Solution:
+    """Solve equations(z) = 0, where equations returns the residual (k,) and the Jacobian (k, n), dense or sparse.
+
+    With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically hold.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the Jacobian of more than 3000 unknowns is singular.
+    """
+    z = np.array(start, dtype=float)
+    residual, jacobian = equations(z)
+    history: list[float] = []
+    damping = 1.0
+    solver = _factorised(jacobian, nominal + np.abs(z), conserve)
+    for _ in range(iterations):
+        scale = nominal + np.abs(z)
+        step = solver.step(residual)
+        length = float(np.sqrt(np.mean((step / scale) ** 2))) if len(step) else 0.0
+        history.append(length)
+        if length <= tolerance:
+            z = z + step
+            residual, jacobian = equations(z)
+            return _ended(z, residual, jacobian, solver, nominal, history, tolerance)
+        damping = min(1.0, 4.0 * damping)
+        while True:
+            trial = z + damping * step
+            trial_residual, trial_jacobian = equations(trial)
+            good = bool(np.all(np.isfinite(trial_residual)) and np.all(np.isfinite(_numbers(trial_jacobian))))
+            if good:
+                simplified = solver.step(trial_residual)
+                ahead = float(np.sqrt(np.mean((simplified / scale) ** 2)))
+                if ahead <= (1.0 - 0.25 * damping) * length or (damping == 1.0 and ahead <= tolerance):
+                    break
+            damping *= 0.5
+            if damping < _SHORTEST:
+                return _ended(z, residual, jacobian, solver, nominal, history, tolerance, stuck=True)
+        z, residual, jacobian = trial, trial_residual, trial_jacobian
+        solver = _factorised(jacobian, nominal + np.abs(z), conserve)
+    return _ended(z, residual, jacobian, solver, nominal, history, tolerance, stuck=True)
+
+
+def _ended(
+    z: np.ndarray,
+    residual: np.ndarray,
+    jacobian: Any,
+    solver: _Solver,
+    nominal: np.ndarray,
+    history: list[float],
+    tolerance: float,
+    stuck: bool = False,
+) -> Solution:
+    scale = nominal + np.abs(z)
+    terms = abs(jacobian) @ scale
+    small = np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)
+    return Solution(
+        z, residual, bool(np.all(small)) and not stuck, len(history), tuple(history), solver.rank, solver.free
+    )
+
+
+def _numbers(jacobian: Any) -> np.ndarray:
+    return jacobian.data if hasattr(jacobian, "toarray") else jacobian
+
+
+def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """X (n, k) with matrix X = -right that holds what the matrix conserves, and whether each column solves its equation."""
+    solver = _factorised(matrix, scale, conserve=True)
+    columns = [solver.step(column) for column in right.T]
+    x = np.array(columns).T.reshape(right.shape)
+    terms = abs(matrix) @ np.abs(x) + np.abs(right)
+    return x, np.all(np.abs(matrix @ x + right) <= 1e-8 * np.maximum(terms, 1e-300), axis=0)

@@ -1,0 +1,149 @@
+"""Scaling, invariant zeros and minimal realisation of (A, B, C, D), all by orthogonal compressions.
+
+References
+----------
+A. Emami-Naeini, P. Van Dooren, "Computation of zeros of linear multivariable systems", Automatica 18 (1982) 415-430.
+A. Varga, "Computation of irreducible generalized state-space realizations", Kybernetika 26 (1990) 89-106.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+_SWEEPS = 20
+
+
+def balanced(matrices: Matrices) -> tuple[Matrices, np.ndarray]:
+    """The same system in states z = x / scale whose rows and columns have like norms; scales are powers of two.
+
+    Inputs and outputs are scaled to unit columns and rows as well, which moves neither poles nor zeros. Rates stay
+    per second. Returns the matrices and `scale` (n,).
+    """
+    a, b, c, d = (np.array(matrix, dtype=float) for matrix in matrices)
+    n = len(a)
+    scale = np.ones(n)
+    for _ in range(_SWEEPS):
+        changed = False
+        for matrix, axis in ((b, 0), (c, 1)):
+            size = np.linalg.norm(matrix, axis=axis)
+            factor = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
+            matrix *= factor if axis == 0 else factor[:, None]
+            if axis == 0:
+                d *= factor
+            else:
+                d *= factor[:, None]
+            changed = changed or bool(np.any(factor != 1.0))
+        for i in range(n):
+            off = np.arange(n) != i
+            row = np.linalg.norm(np.concatenate([a[i, off], b[i]]))
+            column = np.linalg.norm(np.concatenate([a[off, i], c[:, i]]))
+            if row > 0 and column > 0:
+                share = float(np.exp2(np.round(0.5 * np.log2(row / column))))
+                if share != 1.0:
+                    changed = True
+                    a[i], b[i] = a[i] / share, b[i] / share
+                    a[:, i], c[:, i] = a[:, i] * share, c[:, i] * share
+                    scale[i] *= share
+        if not changed:
+            break
+    return (a, b, c, d), scale
+
+
+def _size(matrices: Iterable[np.ndarray]) -> float:
+    return float(np.sqrt(sum(np.sum(matrix**2) for matrix in matrices)))
+
+
+def _rows(matrix: np.ndarray, small: float) -> tuple[np.ndarray, int]:
+    """Orthogonal U (square) such that U^T matrix has its `rank` nonzero rows first."""
+    u, s, _ = np.linalg.svd(matrix)
+    return u, int(np.sum(s > small))
+
+
+def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.ndarray:
+    """Numbers s where [[A - s I, B], [C, D]] loses rank, for any count of inputs and outputs.
+
+    What is infinite is deflated by orthogonal compressions first, so that no large number stands for an infinite zero
+    (Emami-Naeini and Van Dooren 1982).
+    """
+    from scipy.linalg import eigvals
+
+    (a, b, c, d), _ = balanced(matrices)
+    small = (tolerance or 10.0 * np.finfo(float).eps * (sum(a.shape) + sum(d.shape))) * max(_size((a, b, c, d)), 1e-300)
+    a, b, c, d = _full_rows(a, b, c, d, small)
+    a, c, b, d = (matrix.T for matrix in _full_rows(a.T, c.T, b.T, d.T, small))
+    n, m = b.shape
+    if not n:
+        return np.zeros(0)
+    if not m:
+        return by_real_part(eigvals(a))
+    # columns of W that [C, D] sends to zero; on them the pencil is regular
+    _, _, w = np.linalg.svd(np.hstack([c, d]))
+    free = w[m:].T
+    return by_real_part(eigvals(np.hstack([a, b]) @ free, free[:n]))
+
+
+def _full_rows(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, small: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A system with the same finite zeros whose D has full row rank."""
+    while len(d):
+        u, rank = _rows(d, small)
+        if rank == len(d):
+            break
+        c, d = u.T @ c, u.T @ d
+        c_rest = c[rank:]
+        c, d = c[:rank], d[:rank]
+        v, seen = _rows(c_rest.T, small)
+        if not seen:
+            break
+        # outputs c_rest x = 0 hold the `seen` first directions of v at zero: their rates become outputs
+        a, b, c = v.T @ a @ v, v.T @ b, c @ v
+        c = np.vstack([a[:seen, seen:], c[:, seen:]])
+        d = np.vstack([b[:seen], d])
+        a, b = a[seen:, seen:], b[seen:]
+    return a, b, c, d
+
+
+def _reached(a: np.ndarray, b: np.ndarray, small: float) -> tuple[np.ndarray, int]:
+    """Orthogonal basis whose first `rank` columns span what the inputs reach (staircase form)."""
+    n = len(a)
+    basis = np.eye(n)
+    a, entry, done = a.copy(), b, 0
+    while done < n:
+        u, rank = _rows(entry, small)
+        if not rank:
+            break
+        a[done:] = u.T @ a[done:]
+        a[:, done:] = a[:, done:] @ u
+        basis[:, done:] = basis[:, done:] @ u
+        entry = a[done + rank :, done : done + rank]
+        done += rank
+    return basis, done
+
+
+def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Matrices L (r, n), K (n, r) with the minimal realisation (L A K, L B, C K, D), L K = I.
+
+    What the inputs do not reach is dropped first, then what the outputs do not see. A compression counts as zero below
+    `tolerance` times the norm of the balanced system.
+    """
+    (a, b, c, _), scale = balanced(matrices)
+    small = tolerance * max(_size((a, b, c)), 1e-300)
+    basis, rank = _reached(a, b, small)
+    basis = basis[:, :rank]
+    seen, order = _reached((basis.T @ a @ basis).T, (c @ basis).T, small)
+    basis = basis @ seen[:, :order]
+    return basis.T / scale, basis * scale[:, None]
+
+
+def by_real_part(numbers: np.ndarray) -> np.ndarray:
+    """Finite numbers sorted by real part, conjugate pairs side by side; an array of reals where all are real."""
+    numbers = np.asarray(numbers)
+    numbers = numbers[np.isfinite(numbers)]
+    rounded = np.round(numbers.real / np.abs(numbers).max(initial=1e-300), 12)
+    numbers = numbers[np.lexsort((numbers.imag, rounded))]
+    return numbers if np.any(numbers.imag) else numbers.real

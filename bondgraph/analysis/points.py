@@ -1,0 +1,88 @@
+"""Where a model is looked at: changes by name, or arrays -> the blocks t, x, p, m of its formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.compile import Compiled
+from bondgraph.errors import ModelError, Problem
+
+
+@dataclass(frozen=True)
+class Point:
+    """A time (s), state x (n,), the parameters p that the user gave (without what follows from them) and modes m."""
+
+    t: float
+    x: np.ndarray
+    p: np.ndarray
+    m: np.ndarray
+
+
+def point_of(
+    compiled: Compiled,
+    t: float = 0.0,
+    x: np.ndarray | Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    modes: Mapping[str, str] | None = None,
+) -> Point:
+    """A point from the start values and the changes to them.
+
+    Parameters
+    ----------
+    x : the whole state (n,), or changes of the start values by name.
+    modes : names of automata and of the states they are in.
+
+    Raises
+    ------
+    ModelError
+        E252 if `x` does not fit; E121, E122, E124 for changes that do not.
+    """
+    named = x if isinstance(x, Mapping) else {}
+    start, m = compiled.initial({**named, **(modes or {})})
+    if x is not None and not isinstance(x, Mapping):
+        given = np.asarray(x, dtype=float)
+        if given.shape != start.shape or not np.all(np.isfinite(given)):
+            problem = Problem(
+                "E252",
+                f"a state of shape {given.shape} is no state of this model",
+                (f"it needs {len(start)} finite numbers",),
+                cures=("the array in the order of the states, or a dictionary of states by name",),
+            )
+            raise ModelError(compiled.model.name, [problem])
+        start = given.copy()
+    count = sum(int(np.size(value)) for value in compiled.system.parameters.values())
+    return Point(float(t), start, compiled.parameters(parameters)[:count], m)
+
+
+def consistent(compiled: Compiled, point: Point) -> Point:
+    """The point with the unknowns of nonlinear algebraic loops, which x holds too, as the other states want them.
+
+    Raises
+    ------
+    ModelError
+        E262 if no solution of a loop is found.
+    """
+    if not compiled.program.loops:
+        return point
+    from bondgraph.run.bound import Bound
+
+    x, failed = Bound(compiled.program, whole_parameters(compiled, point)).consistent(point.t, point.x, point.m)
+    if failed is not None:
+        title = f"no solution of the algebraic loop through {', '.join(failed.elements)} at this point"
+        cures = ("another point", "a small C or I that breaks the loop")
+        raise ModelError(compiled.model.name, [Problem("E262", title, cures=cures)])
+    return replace(point, x=x)
+
+
+def evaluate_at(compiled: Compiled, point: Point) -> dict[str, Any]:
+    """Every value of a model by name at a point."""
+    return compiled.evaluate(point.t, point.x, whole_parameters(compiled, point), point.m)
+
+
+def whole_parameters(compiled: Compiled, point: Point) -> np.ndarray:
+    """The parameter vector of the kernels: what the user gave, and what follows from it."""
+    return np.concatenate([point.p, compiled.prepare(point.p)])

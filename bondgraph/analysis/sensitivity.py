@@ -1,0 +1,92 @@
+"""How a steady state, its outputs and the rates depend on parameters, from the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bondgraph.analysis.linearise import differentiate
+from bondgraph.analysis.newton import least_change
+from bondgraph.analysis.points import Point, point_of
+from bondgraph.analysis.steady import OperatingPoint
+from bondgraph.compile import Compiled
+from bondgraph.errors import ModelError, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivities:
+    """Derivatives by parameters at a point.
+
+    Parameters
+    ----------
+    rates : d x' / d p at fixed state, (n, k). direct : d y / d p at fixed state, (outputs, k).
+    steady_states, steady_outputs : d x / d p and d y / d p where the state follows so that the rates stay as they are.
+    values : outputs at the point; parameter_values : parameters there.
+    """
+
+    states: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    rates: np.ndarray = field(repr=False)
+    direct: np.ndarray = field(repr=False)
+    steady_states: np.ndarray = field(repr=False)
+    steady_outputs: np.ndarray
+    values: np.ndarray
+    parameter_values: np.ndarray
+
+    def relative(self) -> np.ndarray:
+        """(p / y) d y / d p in steady state, (outputs, k): per cent of change for one per cent; nan where y is zero."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.steady_outputs * self.parameter_values / self.values[:, None]
+        return np.where(self.values[:, None] != 0.0, ratio, np.nan)
+
+    def __str__(self) -> str:
+        width = max((len(name) for name in self.parameters), default=0)
+        lines = [" " * width + "".join(f"  {name:>14}" for name in self.outputs)]
+        for k, name in enumerate(self.parameters):
+            lines.append(f"{name:<{width}}" + "".join(f"  {value:14.6g}" for value in self.steady_outputs[:, k]))
+        return "\n".join(lines)
+
+
+def sensitivities(
+    compiled: Compiled, outputs: Sequence[str], parameters: Sequence[str], at: OperatingPoint | Point | None = None
+) -> Sensitivities:
+    """Derivatives of rates, steady state and outputs by parameters.
+
+    Where A is singular because something is conserved, its amount stays what it is.
+
+    Parameters
+    ----------
+    outputs : named values, components allowed.
+    parameters : names of parameters, components allowed.
+    at : an operating point; the start values by default, which should then be a steady state.
+
+    Raises
+    ------
+    ModelError
+        E259 where a parameter leaves no steady state nearby; E250, E251, E260 as in `linearise`.
+    """
+    point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)
+    derivatives = differentiate(compiled, parameters, outputs)
+    linear = derivatives(point)
+    a, b, c, d = linear.A, linear.B, linear.C, linear.D
+    if linear.is_sparse:
+        b, d = b.toarray(), d.toarray()
+    own = list(derivatives.state_places)
+    scale = np.abs(compiled.program.nominal[own]) + np.abs(point.x[own])
+    steady, solved = least_change(a, b, scale)
+    if not np.all(solved):
+        lost = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]
+        problem = Problem(
+            "E259",
+            f"no steady state follows a change of {', '.join(lost)}",
+            ("A is singular, and this parameter pushes a state that nothing holds",),
+            cures=("leave it out", "a spring or resistor that holds the state, or a conserved amount that follows"),
+        )
+        raise ModelError(compiled.model.name, [problem])
+    return Sensitivities(
+        linear.states, linear.outputs, linear.inputs, b, d, steady, np.asarray(c @ steady) + d,
+        linear.values, point.p[list(derivatives.input_places)],
+    )  # fmt: skip

@@ -1,0 +1,201 @@
+"""Operating points: states, and parameters if wanted, for which the rates of a model vanish."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.analysis.linear import Linear
+from bondgraph.analysis.linearise import SPARSE, Derivatives, differentiate
+from bondgraph.analysis.names import pick_states
+from bondgraph.analysis.newton import Solution, newton
+from bondgraph.analysis.points import Point, consistent, evaluate_at, point_of, whole_parameters
+from bondgraph.compile import Compiled
+from bondgraph.errors import ModelError, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """A point where the rates vanish.
+
+    Parameters
+    ----------
+    states, x : names and values of the states, (n,). parameters : the free ones, by label, with what they came out as.
+    undetermined : for each direction that the rates leave open, the states with a share in it. Where something is
+        conserved (a charge, an amount of matter) the point is the one with the amount that the guess had.
+    due : transitions whose guard is above zero here: the mode would not last.
+    iterations, history : steps of Newton's method, and the size of each.
+    """
+
+    compiled: Compiled = field(repr=False)
+    point: Point = field(repr=False)
+    states: tuple[str, ...]
+    x: np.ndarray
+    parameters: Mapping[str, float]
+    undetermined: tuple[tuple[str, ...], ...]
+    due: tuple[str, ...]
+    iterations: int
+    history: tuple[float, ...] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        """Any named value at the point."""
+        system = self.compiled.system
+        env = evaluate_at(self.compiled, self.point)
+        known = system.resolve(name)
+        if known not in env:
+            self.compiled.program.layout[name]
+        return env[known]
+
+    def linearise(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linear:
+        """The linear system at this point; see `bondgraph.analysis.linearise`."""
+        return differentiate(self.compiled, inputs, outputs)(self.point)
+
+    def __str__(self) -> str:
+        lines = [f"{name} = {value:.6g}" for name, value in zip(self.states, self.x, strict=True)]
+        lines += [f"{name} = {value:.6g} (found)" for name, value in self.parameters.items()]
+        lines += [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
+        lines += [f"not lasting: {kind} is due" for kind in self.due]
+        return "\n".join([f'operating point of "{self.compiled.model.name}", {self.iterations} steps', *lines])
+
+
+def operating_point(
+    compiled: Compiled,
+    guess: np.ndarray | Mapping[str, Any] | None = None,
+    *,
+    fixed: Sequence[str] = (),
+    moving: Sequence[str] = (),
+    free: Sequence[str] = (),
+    targets: Mapping[str, float] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    modes: Mapping[str, str] | None = None,
+    t: float = 0.0,
+    tolerance: float = 1e-10,
+    iterations: int = 100,
+) -> OperatingPoint:
+    """Find where the rates vanish: damped Newton with the Jacobian from the tape.
+
+    Parameters
+    ----------
+    guess : where to begin: the state (n,), or changes of the start values by name.
+    fixed : states that keep the value of the guess.
+    moving : states whose rates need not vanish, such as the position in steady motion.
+    free : parameters (components allowed) that are found as well, as many as there are `targets` and `fixed` states.
+    targets : named values (components allowed) and what they shall be.
+    parameters, modes, t : as in `linearise`.
+    tolerance : size of the last step relative to |x| + nominal.
+
+    Raises
+    ------
+    ModelError
+        E253 if the iteration does not converge, E254 if no state makes the rates vanish, E256 if a singular system is
+        too large, E261 for names that do not fit; those of `linearise`.
+    """
+    goals = dict(targets or {})
+    derivatives = differentiate(compiled, free, tuple(goals))
+    start = point_of(compiled, t, guess, parameters, modes)
+    wanted = _wanted(derivatives, goals)
+    n = len(derivatives.states)
+    held, loose = (np.array(pick_states(compiled.system, names), dtype=int) for names in (fixed, moving))
+    own = np.array(derivatives.state_places, dtype=int)
+    open_states = np.setdiff1d(np.arange(n), held)
+    unknowns = np.concatenate([open_states, n + np.arange(len(derivatives.inputs))])
+    rows = np.concatenate([np.setdiff1d(np.arange(n), loose), n + np.arange(len(wanted))])
+
+    def at(z: np.ndarray) -> Point:
+        x, p = start.x.copy(), start.p.copy()
+        x[own[open_states]] = z[: len(open_states)]
+        p[list(derivatives.input_places)] = z[len(open_states) :]
+        return replace(start, x=x, p=p)
+
+    def equations(z: np.ndarray) -> tuple[np.ndarray, Any]:
+        rates, outputs, nonzeros = derivatives.values(at(z))
+        matrix = derivatives.matrix(nonzeros)[rows][:, unknowns]
+        return np.concatenate([rates, outputs - wanted])[rows], matrix if n >= SPARSE else matrix.toarray()
+
+    nominal = np.abs(np.concatenate([compiled.program.nominal[own], np.ones(len(derivatives.inputs))])[unknowns])
+    begin = np.concatenate([start.x[own[open_states]], start.p[list(derivatives.input_places)]])
+    square = len(open_states) == n == len(rows) and not goals and not loose.size
+    try:
+        solution = newton(equations, begin, nominal, tolerance, iterations, conserve=square)
+    except np.linalg.LinAlgError as failure:
+        title, cures = "the operating point is not determined", ("fix some states: fixed=[...]",)
+        raise ModelError(compiled.model.name, [Problem("E256", title, (str(failure),), cures=cures)]) from failure
+    labels = [*derivatives.states, *derivatives.inputs]
+    equation_labels = [*(f"{name}'" for name in derivatives.states), *derivatives.outputs]
+    if not solution.converged:
+        names = [equation_labels[row] for row in rows]
+        raise ModelError(compiled.model.name, [_failed(solution, names, [labels[k] for k in unknowns], tolerance)])
+    point = consistent(compiled, at(solution.z))
+    found = dict(zip(derivatives.inputs, map(float, solution.z[len(open_states) :]), strict=True))
+    undetermined = tuple(_shares(direction, [labels[k] for k in unknowns]) for direction in solution.free.T)
+    due = _due(compiled, point)
+    return OperatingPoint(
+        compiled,
+        point,
+        derivatives.states,
+        point.x[own],
+        found,
+        undetermined,
+        due,
+        solution.iterations,
+        solution.history,
+    )
+
+
+def steady_state(
+    compiled: Compiled,
+    guess: np.ndarray | Mapping[str, Any] | None = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    modes: Mapping[str, str] | None = None,
+) -> OperatingPoint:
+    """The state at rest that Newton's method finds from the start values (or `guess`), all parameters given.
+
+    It may be unstable: `steady_state(compiled).linearise().poles()` tells. Errors as in `operating_point`.
+    """
+    return operating_point(compiled, guess, parameters=parameters, modes=modes)
+
+
+def _wanted(derivatives: Derivatives, goals: Mapping[str, float]) -> np.ndarray:
+    if len(derivatives.outputs) != len(goals):
+        wide = [name for name in goals if name not in derivatives.outputs]
+        cures = tuple(f'name one component: "{name}[0]"' for name in wide)
+        problem = Problem("E261", f"a target must be a number: {', '.join(wide)} is an array", cures=cures)
+        raise ModelError(derivatives.compiled.model.name, [problem])
+    return np.array([float(value) for value in goals.values()])
+
+
+def _shares(direction: np.ndarray, labels: list[str]) -> tuple[str, ...]:
+    """Names of the unknowns that take part in a direction, the largest share first."""
+    size = np.abs(direction)
+    order = np.argsort(-size, kind="stable")
+    return tuple(labels[k] for k in order[:8] if size[k] > 1e-3 * size.max())
+
+
+def _due(compiled: Compiled, point: Point) -> tuple[str, ...]:
+    program = compiled.program
+    if program.guards is None:
+        return ()
+    guards = program.guards(point.t, point.x, whole_parameters(compiled, point), point.m)
+    return tuple(t.kind for t, value in zip(program.transitions, guards, strict=True) if value > 0.0)
+
+
+def _failed(solution: Solution, equations: list[str], unknowns: list[str], tolerance: float) -> Problem:
+    size = np.abs(solution.residual)
+    worst = [
+        f"{equations[k]} = {solution.residual[k]:.3g}" for k in np.argsort(-size, kind="stable")[:4] if size[k] > 0
+    ]
+    details = [f"after {solution.iterations} steps: {', '.join(worst)}"]
+    details += [f"not determined: {', '.join(_shares(part, unknowns))}" for part in solution.free.T]
+    if solution.history and solution.history[-1] <= tolerance:
+        cures = (
+            "moving=[...] for states that change in steady motion",
+            "free=[...] for parameters that may adjust",
+            "another guess, if the equations are nonlinear",
+        )
+        return Problem("E254", "the rates cannot all vanish near the guess", tuple(details), cures=cures)
+    other = ("a guess closer to the operating point", "simulate for a while and begin from the last state")
+    return Problem("E253", "no operating point found", tuple(details), cures=other)

@@ -1,0 +1,295 @@
+"""Implicit equations: unknowns of algebraic loops, dependent storages and constraints -> explicit values on the tape.
+
+Most are linear systems A w = b whose entries come from the statements themselves: A by differentiating the residuals
+with respect to the unknowns, b from the statements run with the unknowns at zero. With the solution in place the statements run
+once more; what does not depend on the unknowns is shared, because equal operations are stored once.
+
+A nonlinear loop is solved by Newton's method in a fixed number of steps, straight-line like all else. It starts from states that
+follow the solution along the run, w~' = dw/dt + kappa (w - w~), so that the steps only remove what the integrator left; before
+the run and after events the states are found by a damped Newton iteration from outside (`bondgraph.run.bound`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.emit.numpy import evaluate
+from bondgraph.equations.system import Loop, System, Unknown
+from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.routine import Routine, reachable
+from bondgraph.tape.scalar import Tape
+from bondgraph.tape.solve import SingularSystem, solve
+from bondgraph.tape.specialise import substitute
+from screws.scalars import array
+
+Values = dict[str, Any]
+
+
+class Unsolvable(Exception):
+    """A set of unknowns that its equations do not determine linearly; `reason` is "nonlinear", "singular" or "index"."""
+
+    def __init__(self, reason: str, unknowns: Sequence[Unknown], loop: Loop | None, suspects: Sequence[str] = ()):
+        self.reason = reason
+        self.unknowns = tuple(unknowns)
+        self.loop = loop
+        self.suspects = tuple(suspects)
+        super().__init__(reason)
+
+
+@dataclass(frozen=True)
+class Pursuit:
+    """A nonlinear loop on the tape: its unknowns as inputs w, residuals and their matrix in terms of w, the guesses, the
+    solution after Newton's steps, and at the guesses the residuals and the first step."""
+
+    loop: Loop
+    w: tuple[Any, ...]
+    residuals: tuple[Any, ...]
+    matrix: dict[tuple[int, int], Any]
+    guess: tuple[Any, ...]
+    solution: tuple[Any, ...]
+    first_residuals: tuple[Any, ...]
+    first_step: tuple[Any, ...]
+
+
+STEPS = 3
+"""Newton steps at every evaluation; each squares the relative error that the integrator left in the guesses."""
+
+PULL = 1.0
+"""Rate at which guesses are drawn to the solution, 1/s; it only keeps them from drifting."""
+
+
+class Solver:
+    """Runs the statements of a system on a tape and solves its implicit equations on the way."""
+
+    def __init__(self, system: System, tape: Tape, inputs: Mapping[str, np.ndarray], samples: Sequence[Sequence[Any]]):
+        self.system, self.tape, self.inputs, self.samples = system, tape, inputs, samples
+        self.loop_at = {loop.start: loop for loop in system.loops}
+        self.pursuits: list[Pursuit] = []
+        self.late = _after_derivatives(system)
+        self.fresh = 0
+        self.sought: dict[int, Unknown] = {}
+        """Scalars of the tape that stand for the unknowns whose residuals hold time derivatives."""
+
+    def values(self, given: Values) -> Values:
+        """All values by name, from those that are given (states, parameters, modes, time)."""
+        env = self._accelerations(given)
+        for pursuit in self.pursuits[-len([loop for loop in self.system.loops if loop.guesses]) :]:
+            self._follow(env, pursuit)
+        return env
+
+    def _accelerations(self, given: Values) -> Values:
+        unknowns = self.system.unknowns
+        if not unknowns:
+            return self._run(given)
+        late = {out for index in self.late for out in self.system.statements[index].outs}
+        if late & {state.rate for state in self.system.states}:
+            raise Unsolvable("index", unknowns, None)
+        return self._solved(given, unknowns, None, lambda env: self._late(self._run(env)))
+
+    def _run(self, given: Values) -> Values:
+        """Statements that need no time derivative, in order."""
+        env, index, statements = dict(given), 0, self.system.statements
+        while index < len(statements):
+            loop = self.loop_at.get(index)
+            if loop is not None:
+                body = range(loop.start, loop.stop)
+                solved = self._pursued if loop.guesses else self._solved
+                env = solved(env, loop.unknowns, loop, functools.partial(self._span, body))
+                index = loop.stop
+                continue
+            if index not in self.late:
+                self._step(env, index)
+            index += 1
+        return env
+
+    def _span(self, body: range, given: Values) -> Values:
+        env = dict(given)
+        for index in body:
+            if index not in self.late:
+                self._step(env, index)
+        return env
+
+    def _step(self, env: Values, index: int) -> None:
+        statement = self.system.statements[index]
+        results = statement.op(*[env[arg] for arg in statement.args])
+        outs = statement.outs
+        env.update(zip(outs, (results,) if len(outs) == 1 else results, strict=True))
+
+    def _late(self, env: Values) -> Values:
+        """Time derivatives along the motion, and what follows from them."""
+        guesses = {name for loop in self.system.loops for name in loop.guesses}
+        rates: list[Any] = []
+        for state in self.system.states:  # guesses stand still here: what follows from them does not depend on them
+            held = state.name in guesses
+            rates += [0.0] * int(np.size(state.initial)) if held else scalars_of(env[state.rate])
+        along = [*self.inputs["x"], self.inputs["t"][0]]
+        self._refuse_unknown_derivatives(env)
+        for index in sorted(self.late):
+            statement = self.system.statements[index]
+            if statement.op is not TIME_DERIVATIVE:
+                self._step(env, index)
+                continue
+            value = env[statement.args[0]]
+            flat = scalars_of(value)
+            slope: list[Any] = [0.0] * len(flat)
+            sparse = jacobian(flat, along)
+            for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
+                slope[i] = slope[i] + partial * (rates[j] if j < len(rates) else 1.0)
+            env[statement.outs[0]] = shaped(slope, np.shape(value))
+        return env
+
+    def _solved(
+        self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
+    ) -> Values:
+        """Values with the unknowns such that their residuals vanish."""
+        shapes = [self.system.values[u.value].shape or () for u in unknowns]
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        self.fresh += 1
+        w = list(self.tape.inputs(f"w{self.fresh}", sum(sizes)))
+        if loop is None:
+            owners = [unknown for unknown, size in zip(unknowns, sizes, strict=True) for _ in range(size)]
+            self.sought = {scalar.index: unknown for scalar, unknown in zip(w, owners, strict=True)}
+        residuals = self._residuals(run({**given, **_placed(unknowns, shapes, sizes, w)}), unknowns)
+        sparse = jacobian(residuals, w)
+        entries = dict(
+            zip(zip(map(int, sparse.rows), map(int, sparse.columns), strict=True), sparse.values, strict=True)
+        )
+        self._refuse_nonlinear(entries, w, unknowns, loop)
+        zero = [0.0] * len(w)
+        right = [-r for r in self._residuals(run({**given, **_placed(unknowns, shapes, sizes, zero)}), unknowns)]
+        try:
+            solution = solve(entries, right, self._sampled(entries))
+        except SingularSystem as singular:
+            elements = [u.element for u, size in zip(unknowns, sizes, strict=True) for _ in range(size)]
+            suspects = dict.fromkeys(elements[k] for k in (*singular.equations, *singular.unknowns))
+            raise Unsolvable("singular", unknowns, loop, list(suspects)) from None
+        return run({**given, **_placed(unknowns, shapes, sizes, solution)})
+
+    def _pursued(
+        self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
+    ) -> Values:
+        """Values with the unknowns of a nonlinear loop after Newton steps from the guesses."""
+        assert loop is not None
+        shapes = [self.system.values[u.value].shape or () for u in unknowns]
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        self.fresh += 1
+        w = list(self.tape.inputs(f"w{self.fresh}", sum(sizes)))
+        residuals = self._residuals(run({**given, **_placed(unknowns, shapes, sizes, w)}), unknowns)
+        sparse = jacobian(residuals, w)
+        keys = list(zip(map(int, sparse.rows), map(int, sparse.columns), strict=True))
+        guess = [self.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(given[name])]
+        now, first = guess, None
+        for _ in range(STEPS):
+            places = {a.index: b.index for a, b in zip(w, now, strict=True)}
+            at = substitute(self.tape, [*residuals, *sparse.values], places)
+            entries = dict(zip(keys, at[len(w) :], strict=True))
+            right = [-r for r in at[: len(w)]]
+            try:
+                step = solve(entries, right, self._sampled(entries))
+            except SingularSystem:
+                raise Unsolvable("singular", unknowns, loop) from None
+            now = [self.tape.scalar(a + b) for a, b in zip(now, step, strict=True)]
+            first = first or (at[: len(w)], step)
+        assert first is not None
+        self.pursuits.append(Pursuit(loop, tuple(w), tuple(residuals), dict(zip(keys, sparse.values, strict=True)),
+                                     tuple(guess), tuple(now), tuple(first[0]), tuple(first[1])))  # fmt: skip
+        return run({**given, **_placed(unknowns, shapes, sizes, now)})
+
+    def _follow(self, env: Values, pursuit: Pursuit) -> None:
+        """Rates of a nonlinear loop's guesses: dw/dt from the residuals along the motion, and a pull to the solution."""
+        guesses = {name for loop in self.system.loops for name in loop.guesses}
+        along, rates = [self.inputs["t"][0]], [1.0]
+        for state in self.system.states:
+            if state.name not in guesses:
+                along += scalars_of(env[state.name])
+                rates += scalars_of(env[state.rate])
+        count = len(pursuit.w)
+        sparse = jacobian(pursuit.residuals, along)
+        places = {a.index: b.index for a, b in zip(pursuit.w, pursuit.solution, strict=True)}
+        at = substitute(self.tape, [*sparse.values, *pursuit.matrix.values()], places)
+        right: list[Any] = [0.0] * count
+        for i, j, partial in zip(sparse.rows, sparse.columns, at, strict=False):
+            right[i] = right[i] - partial * rates[j]
+        entries = dict(zip(pursuit.matrix, at[len(sparse.values) :], strict=True))
+        slope = solve(entries, right, self._sampled(entries))
+        start = 0
+        for name in pursuit.loop.guesses:
+            shape = np.shape(env[name])
+            size = int(np.prod(shape))
+            part = range(start, start + size)
+            pull = [slope[k] + PULL * (pursuit.solution[k] - pursuit.guess[k]) for k in part]
+            env[f"{name}'"] = shaped(pull, shape)
+            start += size
+
+    def _residuals(self, env: Values, unknowns: Sequence[Unknown]) -> list[Any]:
+        return [scalar for unknown in unknowns for scalar in scalars_of(env[unknown.residual])]
+
+    def _refuse_unknown_derivatives(self, env: Values) -> None:
+        """A value whose time derivative is needed must not depend on the unknowns: their rates are not known."""
+        statements = [self.system.statements[index] for index in sorted(self.late)]
+        argument = {s.element: s.args[0] for s in statements if s.op is TIME_DERIVATIVE}
+        roots = {e: [self.tape.scalar(v).index for v in scalars_of(env[a])] for e, a in argument.items()}
+        if not self.sought.keys() & set(reachable(self.tape, [i for group in roots.values() for i in group])):
+            return
+        for element, group in roots.items():
+            met = [self.sought[i] for i in reachable(self.tape, group) if i in self.sought]
+            if met:
+                raise Unsolvable("index", list(dict.fromkeys(met)), None, [element])
+
+    def _refuse_nonlinear(
+        self, entries: Mapping[Any, Any], w: Sequence[Any], unknowns: Sequence[Unknown], loop: Loop | None
+    ) -> None:
+        roots = [self.tape.scalar(value).index for value in entries.values()]
+        own = {scalar.index for scalar in w}
+        if own & set(reachable(self.tape, roots)):
+            raise Unsolvable("nonlinear", unknowns, loop)
+
+    def _sampled(self, entries: Mapping[tuple[int, int], Any]) -> dict[tuple[int, int], np.ndarray]:
+        """Values of the matrix at the sample states; unknowns of outer systems count as zero."""
+        blocks = tuple(self.tape.blocks.items())
+        routine = Routine("matrix", self.tape, blocks, tuple(entries.values()))
+        rows = []
+        for sample in self.samples:
+            known = dict(zip(("t", "x", "p", "m"), sample, strict=True))
+            rows.append(evaluate(routine, *[known.get(name, np.zeros(size)) for name, size in blocks]))
+        table = np.array(rows)
+        finite = np.all(np.isfinite(table), axis=1)
+        table = table[finite] if np.any(finite) else table
+        return {key: table[:, k] for k, key in enumerate(entries)}
+
+
+def scalars_of(value: Any) -> list[Any]:
+    """The scalars of a value, in row-major order."""
+    return list(np.asarray(value).flat) if np.ndim(value) else [value]
+
+
+def shaped(scalars: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """A value of a shape from its scalars in row-major order."""
+    return array(list(scalars)).reshape(shape) if shape else scalars[0]
+
+
+def _placed(
+    unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], sizes: Sequence[int], scalars: Sequence[Any]
+) -> Values:
+    out, start = {}, 0
+    for unknown, shape, size in zip(unknowns, shapes, sizes, strict=True):
+        out[unknown.value] = shaped(scalars[start : start + size], shape)
+        start += size
+    return out
+
+
+def _after_derivatives(system: System) -> frozenset[int]:
+    """Statements that are time derivatives or need one."""
+    late: set[int] = set()
+    names: set[str] = set()
+    for index, statement in enumerate(system.statements):
+        if statement.op is TIME_DERIVATIVE or any(arg in names for arg in statement.args):
+            late.add(index)
+            names.update(statement.outs)
+    return frozenset(late)

@@ -1,0 +1,291 @@
+"""C99 source of a compiled model: rates, outputs, Jacobian, events and the powers of the ledger, without dependencies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bondgraph.analysis.points import consistent, point_of
+from bondgraph.compile import Compiled
+from bondgraph.equations.trace import output_names, trace
+from bondgraph.errors import ModelError, Problem
+from bondgraph.export.c_names import Names, array, comment, enumeration, places, sanitised
+from bondgraph.export.c_steps import functions, number
+from bondgraph.tape.routine import Choice, Routine, program
+
+_SIGNATURE = ("double t", "const double *restrict x", "const double *restrict p", "const double *restrict m",
+              "double *restrict out")  # fmt: skip
+_PASSED = ("t", "x", "p", "m", "out")
+
+
+@dataclass(frozen=True)
+class CSource:
+    """A header and a source file of C99, and the line that builds a shared library of them."""
+
+    name: str
+    header: str = field(repr=False)
+    source: str = field(repr=False)
+    build_line: str
+
+    def write(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write `name.h` and `name.c` to a folder, which is made if there is none; returns their paths."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        paths = target / f"{self.name}.h", target / f"{self.name}.c"
+        for path, text in zip(paths, (self.header, self.source), strict=True):
+            path.write_text(text, encoding="utf-8")
+        return paths
+
+
+def c_source(compiled: Compiled, name: str | None = None) -> CSource:
+    """C source of a model: what compiles here, as text for any C99 compiler.
+
+    Every operation of the NumPy reference is one C statement in the same order, so a compiler that neither fuses nor
+    reorders (`-ffp-contract=off`, no `-ffast-math`) gives the same bits, up to the functions of its own <math.h>.
+
+    Parameters
+    ----------
+    name : prefix of all names and name of the files, a C identifier; the model's name by default.
+
+    Raises
+    ------
+    ModelError
+        E270 if `name` is no identifier, E271 if an operation has no form in C, E262 if an algebraic loop has no solution at
+        the start.
+    """
+    name = sanitised(compiled.model.name).lower() if name is None else name
+    name = f"model_{name}" if name[:1].isdigit() else name
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        problem = Problem(
+            "E270", f'"{name}" is no name in C', cures=("a letter, then letters, digits and underscores",)
+        )
+        raise ModelError(compiled.model.name, [problem])
+    build = f"cc -std=c99 -O2 -ffp-contract=off -shared -fPIC {name}.c -lm -o lib{name}.so"
+    writer = _Writer(compiled, name, build)
+    return CSource(name, writer.header(), writer.source(), build)
+
+
+class _Writer:
+    """What header and source share: names, routines, tables."""
+
+    def __init__(self, compiled: Compiled, name: str, build: str):
+        self.compiled, self.name, self.build = compiled, name, build
+        self.routines, self.system, (self.columns, self.rows) = trace(compiled.system)
+        self.names = Names(name)
+        words = (
+            "states",
+            "parameters",
+            "prepared",
+            "modes",
+            "outputs",
+            "transitions",
+            "powers",
+            "energies",
+            "nonzeros",
+        )
+        self.total = {word: self.names.constant("length of p" if word == "prepared" else word) for word in words}
+        also = self._further_names()
+
+        def valued(wanted: Sequence[str]) -> list[tuple[str, tuple[int, ...], str]]:
+            values = [self.system.values[n] for n in wanted]
+            return [(v.name, v.shape or (), (f", {v.unit}" if v.unit else "") + also.get(v.name, "")) for v in values]
+
+        system = self.system
+        modes = [(n, (), ": " + ", ".join(f"{k} {s}" for k, s in enumerate(system.modes[n][0]))) for n in system.modes]
+        self.x = self.names.entries("x", valued([s.name for s in system.states]))
+        self.p = self.names.entries("p", valued(list(system.parameters)))
+        self.m = self.names.entries("m", [(n.removesuffix(".mode"), shape, remark) for n, shape, remark in modes])
+        self.y = self.names.entries("y", valued(output_names(system)))
+        self.powers = self.names.entries("power", [(q.element, (), f", W, {q.role}") for q in system.powers])
+        self.energies = self.names.entries("energy", [(path, (), ", J") for path, _ in system.energies])
+        self.count = {
+            "states": sum(e.size for e in self.x),
+            "parameters": sum(e.size for e in self.p),
+            "prepared": len(self.routines["prepare"].outputs),
+            "modes": len(self.m),
+            "outputs": sum(e.size for e in self.y),
+            "transitions": len(system.events),
+            "powers": len(self.powers),
+            "energies": len(self.energies),
+            "nonzeros": len(self.rows),
+        }
+        self.loops = [loop for loop in self.system.loops if loop.guesses]
+        self.resets = [k for k in range(len(system.events)) if f"reset_{k}" in self.routines]
+
+    def _further_names(self) -> dict[str, str]:
+        """What else a value is called, two names at most."""
+        found: dict[str, list[str]] = {}
+        for alias, target in self.system.aliases.items():
+            if ":" not in alias and not alias.startswith("-"):
+                found.setdefault(target, []).append(alias)
+        return {target: f"; also {', '.join(sorted(names)[:2])}" for target, names in found.items()}
+
+    # -- header
+
+    def header(self) -> str:
+        """Declarations, constants, and how to use it all."""
+        guard = f"{self.names.prefix}_H"
+        tables = (
+            ("states x, and their rates", self.x, "states"),
+            ("parameters p that can be set", self.p, "parameters"),
+            ("modes m: the state of each automaton, as a whole number", self.m, "modes"),
+            ("outputs", self.y, "outputs"),
+            ("powers: integrated along a run they are the energy account", self.powers, "powers"),
+            ("energies of the storages", self.energies, "energies"),
+        )
+        parts = [_banner(self._story()), f"#ifndef {guard}", f"#define {guard}", ""]
+        parts += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+        parts += [enumeration(title, entries, self.total[w], self.count[w]) for title, entries, w in tables]
+        parts += [
+            "/* further lengths */",
+            "enum {",
+            *(f"    {self.total[w]} = {self.count[w]}," for w in ("transitions", "nonzeros")),
+            f"    {self.total['prepared']} = {self.count['parameters'] + self.count['prepared']} "
+            "/* length of p: parameters, then what prepare adds */",
+            "};",
+            "",
+            self._declarations(),
+            "#ifdef __cplusplus", "}", "#endif", "",
+            f"#endif /* {guard} */", "",
+        ]  # fmt: skip
+        return "\n".join(parts)
+
+    def _story(self) -> list[str]:
+        n, total = self.name, self.total
+        lines = [
+            f'{n}: the model "{comment(self.system.name)}", written by screwbond.',
+            "",
+            f"Build: {self.build}",
+            "",
+            "Every function reads its inputs and writes `out`, which must lie apart from them. Nothing is kept",
+            "between calls, so threads may share everything. Arrays:",
+            "    t    time, s",
+            f"    x    states, {total['states']} numbers",
+            f"    p    parameters, {total['prepared']} numbers: the first {total['parameters']} are yours,",
+            f"         then call {n}_prepare(p) once, which fills in what follows from them",
+            f"    m    modes, {total['modes']} numbers",
+            "",
+            f"Start: copy {n}_x0, {n}_p0 and {n}_m0, change what you like, call {n}_prepare(p).",
+            f"Jacobian: the nonzeros of d rates / d x by columns; those of column j are k = {n}_jacobian_columns[j] to",
+            f"{n}_jacobian_columns[j + 1] - 1, in the rows {n}_jacobian_rows[k].",
+        ]
+        if self.system.events:
+            lines += [
+                "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active.",
+                f"Then x becomes what {n}_reset gives, where it returns 1, and m[slot[k]] becomes target[k]:",
+            ]
+            for k, event in enumerate(self.system.events):
+                end = f"; ends the run: {event.error}" if event.error else "; a change of description" * event.internal
+                reset = ", with a reset" if k in self.resets else ""
+                lines.append(f"    {k}: {comment(event.kind + reset + end)}")
+        if self.loops:
+            lines += [
+                "Algebraic loops: some states hold the unknowns of nonlinear loops and follow them by themselves. Before a",
+                f"run and after events, {n}_loop_k gives the residuals, then a Newton step for those states:",
+            ]
+            lines += [f"    {k}: {', '.join(map(comment, loop.guesses))}" for k, loop in enumerate(self.loops)]
+        return lines
+
+    def _declarations(self) -> str:
+        n, total = self.name, self.total
+        call = "(double t, const double *x, const double *p, const double *m, double *out);"
+        told = (
+            ("rates", "out: dx/dt", "states"),
+            ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
+            ("outputs", "out: all named values", "outputs"),
+            ("guards", "out: one number for each transition", "transitions"),
+            ("powers", "out: W", "powers"),
+            ("energies", "out: J", "energies"),
+        )
+        lines = [
+            f"/* Call after every change of parameters: p[{total['parameters']}] and what follows it. */",
+            f"void {n}_prepare(double *p);",
+            "",
+        ]
+        for word, remark, length in told:
+            lines += [f"/* {remark}, {total[length]} numbers. */", f"void {n}_{word}{call}"]
+        for k in range(len(self.loops)):
+            lines += ["/* out: residuals, then the Newton step. */", f"void {n}_loop_{k}{call}"]
+        if self.system.events:
+            lines += [
+                "/* out: x after a transition; returns 1, or 0 where x stays as it is and `out` is left alone. */",
+                f"int {n}_reset(int transition, {call[1:]}",
+                *(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target")),
+            ]
+        lines += [
+            "",
+            f"extern const int {n}_jacobian_columns[]; /* {total['states']} + 1 */",
+            f"extern const int {n}_jacobian_rows[];    /* {total['nonzeros']} */",
+            *(f"extern const double {n}_{letter}0[];" for letter in "xpm"),
+            "",
+        ]
+        return "\n".join(lines)
+
+    # -- source
+
+    def source(self) -> str:
+        """Definitions."""
+        n = self.name
+        start = consistent(self.compiled, point_of(self.compiled))
+        parts = [_banner([f'{n}: the model "{comment(self.system.name)}"; see {n}.h.', "", f"Build: {self.build}"])]
+        parts += [f'#include "{n}.h"', "#include <math.h>", ""]
+        parts += ["/* Parts of long functions stay apart: compile time grows faster than functions do. */",
+                  "#if defined(__GNUC__)", f"#define {self.names.prefix}_APART __attribute__((noinline))", "#else",
+                  f"#define {self.names.prefix}_APART", "#endif", ""]  # fmt: skip
+        for letter, numbers, word in (("x", start.x, "states"), ("p", start.p, "parameters"), ("m", start.m, "modes")):
+            parts.append(array("double", f"{n}_{letter}0", self.total[word], [number(float(v)) for v in numbers]))
+        parts.append(array("int", f"{n}_jacobian_columns", f"{self.total['states']} + 1", self.columns.tolist()))
+        parts.append(array("int", f"{n}_jacobian_rows", self.total["nonzeros"], self.rows.tolist()))
+        for word in ("slot", "source", "target") if self.system.events else ():
+            whole = [int(getattr(event, word)) for event in self.system.events]
+            parts.append(array("int", f"{n}_transition_{word}", self.total["transitions"], whole))
+        own = places("p", self.p)
+        added = [f"p[{self.total['parameters']} + {k}]" for k in range(self.count["prepared"])]
+        given = [["t"], places("x", self.x), own + added, places("m", self.m)]
+
+        apart = f"static {self.names.prefix}_APART "
+
+        def routine(word: str, results: Sequence[str], kind: str = "") -> None:
+            steps = program(_plain(self.routines[word.replace("loop", "newton")]))
+            text = functions(
+                f"{n}_{word}", steps, _SIGNATURE, _PASSED, lambda b, k: given[b][k], results.__getitem__, kind, apart
+            )
+            parts.append(text)
+
+        signature = ("const double *restrict p", "double *restrict out")
+        parts.append(functions(f"{n}_prepared", program(_plain(self.routines["prepare"])), signature, ("p", "out"),
+                               lambda _, k: own[k], "out[{}]".format, "static ", apart))  # fmt: skip
+        call = f"{n}_prepared(p, p + {self.total['parameters']});"
+        parts.append(f"void {n}_prepare(double *p)\n{{\n    {call}\n}}\n")
+        routine("rates", places("out", self.x))
+        routine("jacobian", [f"out[{k}]" for k in range(self.count["nonzeros"])])
+        routine("outputs", places("out", self.y))
+        routine("guards", [f"out[{k}]" for k in range(self.count["transitions"])])
+        routine("powers", places("out", self.powers))
+        routine("energies", places("out", self.energies))
+        for k in range(len(self.loops)):
+            routine(f"loop_{k}", [f"out[{i}]" for i in range(len(self.routines[f"newton_{k}"].outputs))])
+        for k in self.resets:
+            routine(f"reset_{k}", places("out", self.x), "static ")
+        if self.system.events:
+            parts.append(self._reset())
+        return "\n".join(parts)
+
+    def _reset(self) -> str:
+        lines = [f"int {self.name}_reset(int transition, {', '.join(_SIGNATURE)})", "{"]
+        lines += [f"    (void){word};" for word in _PASSED]
+        lines.append("    switch (transition) {")
+        for k in self.resets:
+            lines += [f"    case {k}:", f"        {self.name}_reset_{k}({', '.join(_PASSED)});", "        return 1;"]
+        return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
+
+
+def _plain(routine: Routine | Choice) -> Routine:
+    """One straight line that serves all modes."""
+    return routine.reference if isinstance(routine, Choice) else routine
+
+
+def _banner(lines: Sequence[str]) -> str:
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */", ""])

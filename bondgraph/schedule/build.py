@@ -1,0 +1,193 @@
+"""System -> kernels by schedules: what a large model is given in place of straight-line code."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondgraph.collection import paused_collection
+from bondgraph.equations.system import Statement, System
+from bondgraph.equations.trace import output_names
+from bondgraph.ops import TIME_DERIVATIVE, Op
+from bondgraph.schedule.calls import Plan
+from bondgraph.schedule.identity import formula_key
+from bondgraph.schedule.interpret import numpy_kernel
+from bondgraph.schedule.kernels import traced
+from bondgraph.schedule.loops import Schedule, in_row, schedule
+from bondgraph.schedule.plans import Workshop, derivatives, find, values
+from bondgraph.schedule.statements import numbered
+from bondgraph.tape import opcodes
+from screws.scalars import equal, where
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """Functions that make the schedule of each routine, by name."""
+
+    schedules: Mapping[str, Callable[[], Schedule]]
+    blocks: tuple[tuple[str, int], ...]
+    widths: Mapping[str, int]
+    """Count of results of each routine."""
+
+
+@functools.cache
+def _masked(source: float) -> Op:
+    """A guard where its automaton is in state `source`, else -1."""
+    return Op("guard", lambda mode, guard: where(equal(mode, source), guard, -1.0))
+
+
+def _guards(system: System) -> list[Statement]:
+    """One statement for each transition's guard, masked by its mode."""
+    modes = list(system.modes)
+    return [
+        Statement((f":guard {k}",), _masked(float(event.source)), (modes[event.slot], event.guard), event.automaton)
+        for k, event in enumerate(system.events)
+    ]
+
+
+def wanted_values(system: System) -> dict[str, list[str]]:
+    """Names of the values of every routine, in the order of its results.
+
+    `rates_and_powers` is left out: with thousands of states the call that it saves counts for nothing.
+    """
+    found = {
+        "rates": [state.rate for state in system.states],
+        "guards": [f":guard {k}" for k in range(len(system.events))],
+        "powers": [power.value for power in system.powers],
+        "energies": [value for _, value in system.energies],
+    }
+    for index, event in enumerate(system.events):
+        if event.resets:
+            after = dict(event.resets)
+            found[f"reset_{index}"] = [after.get(state.name, state.name) for state in system.states]
+    found["outputs"] = output_names(system)
+    return {name: names for name, names in found.items() if names or name == "rates"}
+
+
+def scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.ndarray]]:
+    """Schedules of all routines, with the blocks t, x, p, m (`prepare` has p alone); the system; the Jacobian's sparsity.
+
+    What `bondgraph.equations.trace.trace` is for small models; the system is explicit and all its shapes are known.
+    """
+    with paused_collection():
+        return _scheduled(system)
+
+
+def _scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.ndarray]]:
+    table = numbered(system, _guards(system))
+    shop, book, number = Workshop(table), table.book, table.numbers
+    wanted = {name: [number[value] for value in names] for name, names in wanted_values(system).items()}
+    found = {name: find(shop, wanted[name]) for name in PREPARED if name in wanted}
+    plans = [values(name, part) for name, part in found.items()]
+    jacobian, pattern = derivatives(
+        shop,
+        "jacobian",
+        find(shop, wanted["rates"], for_derivatives=True),
+        [number[state.name] for state in system.states],
+    )
+    if jacobian.n_out:
+        plans.append(jacobian)
+
+    n_p = sum(value.size for value in system.parameters.values())
+    calls = tuple(shop.prepared.values())
+    before, order = in_row("prepare", calls, book)
+    done = set(shop.prepared)
+    homes = book.homes | {value: ("p", n_p + place) for value, place in before.results.items()}
+    blocks = (
+        ("t", 1),
+        ("x", sum(state.initial.size for state in system.states)),
+        ("p", n_p + before.n_out),
+        ("m", len(system.modes)),
+    )
+
+    lock = threading.Lock()
+
+    def late(name: str) -> Schedule:
+        with lock:
+            plan = values(name, find(shop, wanted[name]))
+            here = [call for key, call in shop.prepared.items() if key not in done]
+        return schedule(Plan(plan.name, (*here, *plan.calls), plan.n_out, plan.results), book, blocks, homes)
+
+    makers: dict[str, Callable[[], Schedule]] = {
+        plan.name: functools.partial(schedule, plan, book, blocks, homes) for plan in plans
+    }
+    makers["prepare"] = functools.partial(schedule, before, book, (("p", n_p),), book.homes, order)
+    widths = {plan.name: plan.n_out for plan in (*plans, before)}
+    for name in wanted.keys() - widths.keys():
+        makers[name] = functools.partial(late, name)
+        widths[name] = sum(book.sizes[value] for value in wanted[name])
+    return Scheduled(makers, blocks, widths), system, pattern
+
+
+PREPARED = ("rates", "powers", "guards")
+"""Routines, besides the Jacobian, whose work on parameters alone is done in `prepare`: those of every step of a run."""
+
+NOW = ("prepare", "rates", "powers", "energies")
+"""Routines that are compiled at once: every model is tried with them at its start; the others at their first use."""
+
+
+def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
+    """Kernels of all routines by name, as machine code or interpreted."""
+    if not machine_code:
+        return {name: numpy_kernel(make()) for name, make in made.schedules.items()}
+
+    from bondgraph.emit.kernel import DeferredKernel
+    from bondgraph.schedule.machine import machine_kernels
+
+    def alone(name: str) -> Kernel:
+        with paused_collection():
+            return machine_kernels([made.schedules[name]()])[name]
+
+    with paused_collection():
+        found = dict(machine_kernels([made.schedules[name]() for name in NOW if name in made.schedules]))
+    sizes = tuple(n for _, n in made.blocks)
+    for name in made.schedules.keys() - found.keys():
+        found[name] = DeferredKernel(name, sizes, made.widths[name], functools.partial(alone, name))
+    return found
+
+
+REPEATED = 4
+"""Statements per kind of statement from which loops are worth it."""
+
+LONG = 3000
+"""Steps of straight-line code up to which it is kept: it is a little faster, and compiles in no time."""
+
+
+def is_large(system: System) -> bool:
+    """Whether loops over shared kernels are better than straight-line code, without tracing all of it.
+
+    One statement of each kind is traced and its steps are counted.
+    """
+    if system.loops or system.unknowns or any(s.op is TIME_DERIVATIVE for s in system.statements):
+        return False  # implicit equations are solved on the tape
+    if any(value.shape is None for value in system.values.values()):
+        return False
+    shapes = {name: value.shape or () for name, value in system.values.items()}
+    known: dict[int, Op] = {}
+    first: dict[Hashable, Op] = {}
+    kinds: Counter[tuple[Op, tuple[tuple[int, ...], ...], int]] = Counter()
+    for s in system.statements:
+        op = known.get(id(s.op))
+        if op is None:
+            op = known[id(s.op)] = first.setdefault(formula_key(s.op), s.op)
+        kinds[op, tuple([shapes[arg] for arg in s.args]), len(s.outs)] += 1
+    if len(system.statements) < REPEATED * len(kinds):
+        return False
+    return sum(count * _steps(*kind) for kind, count in kinds.items()) > LONG
+
+
+def _steps(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> int:
+    """Operations of one statement."""
+    arguments = [(False, shape) for shape in shapes]
+    step = (operation, tuple((-1, k) for k in range(len(shapes))), results)
+    tape = traced([step], arguments, [(0, k) for k in range(results)]).tape
+    return sum(node[0] > opcodes.INPUT for node in tape.nodes)

@@ -1,0 +1,67 @@
+"""Calls of kinds of kernels on values: what is scheduled, placed in memory and emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bondgraph.tape.routine import Program
+
+GIVEN = ("t", "x", "p", "m")
+"""Blocks that are given to every routine; results lie in `out`, what is between in the workspace `w`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A kernel that was traced once: input `k` of its steps is `(INPUT, k, place)`, its results are cut into `sizes`."""
+
+    program: Program
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One instance: a kind, the values that it reads and the values that it gives."""
+
+    kind: Kind
+    ins: tuple[int, ...]
+    outs: tuple[int, ...]
+
+
+@dataclass
+class Book:
+    """All values of a model, by number: how many scalars each has, where the given ones lie, and which follow from
+    parameters alone."""
+
+    sizes: list[int] = field(default_factory=list)
+    homes: dict[int, tuple[str, int]] = field(default_factory=dict)
+    fixed: list[bool] = field(default_factory=list)
+    """Whether a value depends on parameters only."""
+
+    def value(self, size: int, fixed: bool = False, home: tuple[str, int] | None = None) -> int:
+        """A new value."""
+        number = len(self.sizes)
+        self.sizes.append(size)
+        self.fixed.append(fixed)
+        if home is not None:
+            self.homes[number] = home
+        return number
+
+    def results(self, kind: Kind, fixed: bool = False) -> tuple[int, ...]:
+        """New values for the results of a call."""
+        return tuple(self.value(size, fixed) for size in kind.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A routine before it is scheduled: calls in any order, and what goes where in `out`."""
+
+    name: str
+    calls: tuple[Call, ...]
+    n_out: int
+    results: Mapping[int, int]
+    """Value that a call gives -> its first place in `out`."""
+    copies: Sequence[tuple[int, int]] = ()
+    """(value of one scalar that depends on parameters only, place in `out`)."""
+    numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
+    """Number -> its places in `out`."""

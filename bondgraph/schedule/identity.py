@@ -1,0 +1,56 @@
+"""Which operations are the same formula: a key of an operation by what its function is made of, not by which object it is."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from bondgraph.ops import Op
+
+_DEPTH = 6
+_PLAIN = (int, float, complex, str, bytes, bool, type(None))
+
+
+def formula_key(op: Op) -> Hashable:
+    """Equal for two operations that compute the same: the same code over equal numbers and the same objects.
+
+    Lambdas written once in a loop share their code; what they close over is compared by value where it is a number, a
+    text, a tuple or an array, else by identity. The key holds as long as the operation lives.
+    """
+    return _key(op.function, _DEPTH)
+
+
+def _key(item: Any, depth: int) -> Hashable:
+    kind = type(item)
+    if kind in _PLAIN:
+        return (kind, repr(item) if kind in (float, complex) else item)  # repr: 0.0 is not -0.0
+    if depth and kind is types.FunctionType:
+        held = tuple(_cell(cell, depth - 1) for cell in item.__closure__ or ())
+        given = (
+            _key(item.__defaults__, depth - 1),
+            tuple((name, _key(value, depth - 1)) for name, value in (item.__kwdefaults__ or {}).items()),
+        )
+        return ("function", item.__code__, id(item.__globals__), held, given)
+    if depth and kind is tuple:
+        return ("tuple", *(_key(part, depth - 1) for part in item))
+    if kind is np.ndarray and item.dtype != object:
+        return ("array", item.shape, item.dtype.str, item.tobytes())
+    if isinstance(item, np.generic):
+        return ("number", item.dtype.str, item.tobytes())
+    if depth and kind is types.MethodType:
+        return ("method", id(item.__self__), _key(item.__func__, depth - 1))
+    if depth and kind is functools.partial:
+        named = tuple((name, _key(value, depth - 1)) for name, value in item.keywords.items())
+        return ("partial", _key(item.func, depth - 1), _key(item.args, depth - 1), named)
+    return ("object", id(item))
+
+
+def _cell(cell: types.CellType, depth: int) -> Hashable:
+    try:
+        return _key(cell.cell_contents, depth)
+    except ValueError:  # not filled yet
+        return ("object", id(cell))

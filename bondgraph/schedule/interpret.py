@@ -1,0 +1,58 @@
+"""Schedule -> kernel without machine code: every loop is one NumPy evaluation of its kernel over all instances."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.numpy import run
+from bondgraph.schedule.loops import Access, Loop, Schedule
+from bondgraph.tape import opcodes as op
+
+
+def numpy_kernel(schedule: Schedule) -> Kernel:
+    """The schedule as a kernel that needs no compiler."""
+    names = [name for name, _ in schedule.blocks]
+
+    def evaluate(blocks: list[np.ndarray], out: np.ndarray) -> None:
+        memory = {**dict(zip(names, blocks, strict=True)), "out": out, "w": np.empty(schedule.workspace)}
+        for loop in schedule.loops:
+            for instances in (np.arange(loop.count),) if loop.parallel else np.arange(loop.count)[:, None]:
+                _loop(schedule, loop, memory, instances)
+
+    def function(*arrays: np.ndarray) -> None:
+        *blocks, out = arrays
+        if out.ndim == 1:
+            evaluate(blocks, out)
+            return
+        for k in range(len(out)):
+            evaluate([block[k] if block.ndim == 2 else block for block in blocks], out[k])
+
+    return Kernel(schedule.name, tuple(n for _, n in schedule.blocks), schedule.n_out, None, function)
+
+
+def _loop(schedule: Schedule, loop: Loop, memory: dict[str, np.ndarray], instances: np.ndarray) -> None:
+    def places(access: Access, size: int) -> np.ndarray:
+        if access.table < 0:
+            first = access.start + access.stride * instances
+        else:
+            first = schedule.tables[access.table + instances]
+        return np.asarray(first[:, None] + np.arange(size))
+
+    reach = [1 + max(offsets) for offsets in _offsets(loop)]
+    blocks = tuple(memory[a.block][places(a, n)] for a, n in zip(loop.ins, reach, strict=True))
+    found = np.empty((len(instances), sum(loop.kind.sizes)))
+    run(loop.kind.program, blocks, found)
+    start = 0
+    for access, size in zip(loop.outs, loop.kind.sizes, strict=True):
+        memory[access.block][places(access, size)] = found[:, start : start + size]
+        start += size
+
+
+def _offsets(loop: Loop) -> list[list[int]]:
+    """Components of each argument that the kernel reads."""
+    found: list[list[int]] = [[0] for _ in loop.ins]
+    for step in loop.kind.program.steps:
+        if step[0] == op.INPUT:
+            found[step[1]].append(step[2])
+    return found

@@ -1,0 +1,103 @@
+"""List scheduling: calls -> batches of one kind, as few and as large as the order of evaluation allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bondgraph.schedule.calls import Call
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Calls of one kind, evaluated in their order; `parallel` if none needs another one of the batch."""
+
+    calls: tuple[Call, ...]
+    parallel: bool
+
+
+def needed(calls: Sequence[Call], results: Iterable[int]) -> list[Call]:
+    """The calls that `results` follow from."""
+    producer = {out: index for index, call in enumerate(calls) for out in call.outs}
+    wanted = [False] * len(calls)
+    stack = [producer[value] for value in results if value in producer]
+    while stack:
+        index = stack.pop()
+        if not wanted[index]:
+            wanted[index] = True
+            stack += [producer[value] for value in calls[index].ins if value in producer]
+    return [call for call, use in zip(calls, wanted, strict=True) if use]
+
+
+def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
+    """Schedule calls. `base` is the block of every value that does not lie in the workspace.
+
+    A lane is a kind with the blocks of what it reads and gives. A lane all of whose remaining calls can be evaluated goes
+    first; else the one with the longest way ahead of it. A recurrence - calls of a lane that need only earlier ones of the
+    same lane - stays one batch, in order.
+    """
+    producer = {out: index for index, call in enumerate(calls) for out in call.outs}
+    users: list[list[int]] = [[] for _ in calls]
+    missing = [0] * len(calls)
+    for index, call in enumerate(calls):
+        for before in {producer[value] for value in call.ins if value in producer}:
+            users[before].append(index)
+            missing[index] += 1
+    lanes: dict[tuple[object, ...], int] = {}
+    look = base.get
+    lane = [
+        lanes.setdefault((call.kind, *[look(v) for v in call.ins], *[look(v) for v in call.outs]), len(lanes))
+        for call in calls
+    ]
+    remaining = [0] * len(lanes)
+    for number in lane:
+        remaining[number] += 1
+    height = _heights(users, missing)
+    ready: list[list[int]] = [[] for _ in lanes]
+    for index, count in enumerate(missing):
+        if not count:
+            ready[lane[index]].append(index)
+    left = len(calls)
+    found: list[Batch] = []
+    tallest = [max((height[i] for i in part), default=-1) for part in ready]
+    open_lanes = {number for number, part in enumerate(ready) if part}
+    while left:
+        chosen = max(open_lanes, key=lambda k: (len(ready[k]) == remaining[k], tallest[k], -k))
+        batch, parallel = sorted(ready[chosen]), True
+        ready[chosen] = []
+        position = 0
+        while position < len(batch):
+            for after in users[batch[position]]:
+                missing[after] -= 1
+                if missing[after]:
+                    continue
+                number = lane[after]
+                if number == chosen:
+                    batch.append(after)
+                    parallel = False
+                else:
+                    ready[number].append(after)
+                    tallest[number] = max(tallest[number], height[after])
+                    open_lanes.add(number)
+            position += 1
+        open_lanes.discard(chosen)
+        tallest[chosen] = -1
+        remaining[chosen] -= len(batch)
+        left -= len(batch)
+        found.append(Batch(tuple(calls[index] for index in batch), parallel))
+    return found
+
+
+def _heights(users: list[list[int]], missing: list[int]) -> list[int]:
+    """Calls on the longest way from each call to a result."""
+    count = missing[:]
+    order = [index for index, n in enumerate(count) if not n]
+    for index in order:
+        for after in users[index]:
+            count[after] -= 1
+            if not count[after]:
+                order.append(after)
+    height = [0] * len(users)
+    for index in reversed(order):
+        height[index] = 1 + max((height[after] for after in users[index]), default=0)
+    return height

@@ -1,0 +1,230 @@
+"""Groups -> plans: calls for the values of a routine, and for the nonzeros of a Jacobian by the chain rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bondgraph.schedule.calls import Book, Call, Kind, Plan
+from bondgraph.schedule.groups import Group, groups, narrow
+from bondgraph.schedule.kernels import CONSTANT, FIXED, Split, Traced
+from bondgraph.schedule.statements import Table
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import Program, Routine, program
+from bondgraph.tape.scalar import Tape
+
+Scalar = tuple[float, int]
+"""A derivative: a factor and a value of one component; the value is -1 for a plain number."""
+
+
+@dataclass(eq=False)
+class Workshop:
+    """What the routines of one model share: kernels by key, and calls that depend on parameters only."""
+
+    table: Table
+    traced: dict[object, Traced] = field(default_factory=dict)
+    splits: dict[int, Split] = field(default_factory=dict)
+    prepared: dict[tuple[Kind, tuple[int, ...]], Call] = field(default_factory=dict)
+    sums: dict[object, Kind] = field(default_factory=dict)
+
+    @property
+    def book(self) -> Book:
+        """All values."""
+        return self.table.book
+
+    def prepare(self, kind: Kind | None, ins: tuple[int, ...]) -> tuple[int, ...]:
+        """Results of a call on parameters; the same call is made once."""
+        if kind is None:
+            return ()
+        call = self.prepared.get((kind, ins))
+        if call is None:
+            call = self.prepared[kind, ins] = Call(kind, ins, self.book.results(kind, True))
+        return call.outs
+
+    def split(self, kernel: Traced) -> Split:
+        """The kernel of a group's values."""
+        found = self.splits.get(id(kernel))
+        if found is None:
+            found = self.splits[id(kernel)] = kernel.value()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Groups that give some values in a row, and the calls of their kernels."""
+
+    groups: tuple[Group, ...]
+    calls: tuple[Call, ...]
+    results: dict[int, int]
+    """Value -> its first place in the row."""
+    width: int
+
+
+def find(shop: Workshop, wanted: Sequence[int], for_derivatives: bool = False) -> Found:
+    """Groups for the wanted values; what is given, fixed or wanted twice is copied."""
+    table, book = shop.table, shop.book
+    results: dict[int, int] = {}
+    place = 0
+    for value in wanted:
+        given = value not in table.producer or book.fixed[value] or value in results
+        results[table.copy_of(value) if given else value] = place
+        place += book.sizes[value]
+    inside = narrow(table, set(results)) if for_derivatives else None
+    found = groups(table, list(results), shop.traced, inside)
+    calls = []
+    for group in found:
+        cut = shop.split(group.traced)
+        assert cut.main is not None
+        before = shop.prepare(cut.prepare, group.fixed)
+        calls.append(Call(cut.main, (*[group.varying[k] for k in cut.reads], *before), group.outs))
+    return Found(tuple(found), tuple(calls), results, place)
+
+
+def values(name: str, found: Found) -> Plan:
+    """The routine that gives the values."""
+    return Plan(name, found.calls, found.width, found.results)
+
+
+def derivatives(
+    shop: Workshop, name: str, found: Found, states: Sequence[int]
+) -> tuple[Plan, tuple[np.ndarray, np.ndarray]]:
+    """Nonzeros of the derivatives of the values by `states`, by columns; and the pattern (indptr, indices), int32.
+
+    Every kernel is differentiated once; forward accumulation over the groups gives one sum of products for each value and
+    each state that it depends on.
+    """
+    calls = list(found.calls)
+    book = shop.book
+    slopes: dict[int, list[dict[int, Scalar]]] = {}
+    known: dict[tuple[Kind, tuple[int, ...]], Call] = {}
+    column = 0
+    for state in states:
+        slopes[state] = [{column + j: (1.0, -1)} for j in range(book.sizes[state])]
+        column += book.sizes[state]
+    for group in found.groups:
+        active = tuple([value in slopes for value in group.varying])
+        if not any(active):
+            continue
+        where, cut = group.traced.derivative(active)
+        before = shop.prepare(cut.prepare, group.fixed)
+        here: tuple[int, ...] = ()
+        if cut.main is not None:
+            used = (*[group.varying[k] for k in cut.reads], *before)
+            call = Call(cut.main, used, book.results(cut.main))
+            calls.append(call)
+            here = call.outs
+        rows: list[dict[int, list[tuple[Scalar, Scalar]]]] = [{} for _ in range(sum(group.traced.sizes))]
+        for (row, argument, component), (what, which) in zip(where, cut.results, strict=True):
+            if what == CONSTANT:
+                local: Scalar = (which, -1)
+            else:
+                local = (1.0, before[int(which)] if what == FIXED else here[int(which)])
+            total = rows[row]
+            for by, inner in slopes[group.varying[argument]][component].items():
+                if by in total:
+                    total[by].append((local, inner))
+                else:
+                    total[by] = [(local, inner)]
+        start = 0
+        for value, size in zip(group.outs, group.traced.sizes, strict=True):
+            part = [_sums(shop, row, calls, known) for row in rows[start : start + size]]
+            start += size
+            if any(part):
+                slopes[value] = part
+    entries: list[tuple[int, int, Scalar]] = []
+    for value, start in found.results.items():
+        for component, part_of in enumerate(slopes.get(value, ())):
+            entries += [(by, start + component, scalar) for by, scalar in part_of.items()]
+    entries.sort(key=lambda entry: entry[:2])
+    goals, copies, numbers = _places(shop, [scalar for _, _, scalar in entries], calls)
+    counts = np.bincount(np.array([c for c, _, _ in entries], dtype=int), minlength=column)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    indices = np.array([r for _, r, _ in entries], dtype=np.int32)
+    return Plan(name, tuple(calls), len(entries), goals, copies, numbers), (indptr, indices)
+
+
+def _places(
+    shop: Workshop, entries: Sequence[Scalar], calls: list[Call]
+) -> tuple[dict[int, int], list[tuple[int, int]], dict[float, list[int]]]:
+    """Where derivatives go in a row: those that calls give, those of parameters alone, and plain numbers."""
+    goals: dict[int, int] = {}
+    copies: list[tuple[int, int]] = []
+    numbers: dict[float, list[int]] = {}
+    for place, (factor, value) in enumerate(entries):
+        if value < 0:
+            numbers.setdefault(factor, []).append(place)
+            continue
+        fixed = shop.book.fixed[value]
+        if factor != 1.0 or not (fixed or value not in goals):
+            kind, ins = _sum_kind(shop, [(factor, [value])])
+            if fixed:
+                value = shop.prepare(kind, ins)[0]
+            else:
+                calls.append(Call(kind, ins, shop.book.results(kind)))
+                value = calls[-1].outs[0]
+        if fixed:
+            copies.append((value, place))
+        else:
+            goals[value] = place
+    return goals, copies, numbers
+
+
+def _sums(
+    shop: Workshop,
+    row: dict[int, list[tuple[Scalar, Scalar]]],
+    calls: list[Call],
+    known: dict[tuple[Kind, tuple[int, ...]], Call],
+) -> dict[int, Scalar]:
+    """The derivatives of one scalar from its products by column; new sums go to `calls`, and to `known` to be found again."""
+    found = {}
+    for by, products in row.items():
+        number = 0.0
+        terms: list[tuple[float, list[int]]] = []
+        for (f, a), (g, b) in products:
+            factors = [v for v in (a, b) if v >= 0]
+            if factors:
+                terms.append((f * g, factors))
+            else:
+                number += f * g
+        if not terms:
+            if number:
+                found[by] = (number, -1)
+            continue
+        if not number and len(terms) == 1 and len(terms[0][1]) == 1:
+            found[by] = (terms[0][0], terms[0][1][0])
+            continue
+        if number:
+            terms.append((number, []))
+        kind, ins = _sum_kind(shop, terms)
+        fixed = all(shop.book.fixed[value] for value in ins)
+        if fixed:
+            found[by] = (1.0, shop.prepare(kind, ins)[0])
+            continue
+        call = known.get((kind, ins))
+        if call is None:
+            call = known[kind, ins] = Call(kind, ins, shop.book.results(kind))
+            calls.append(call)
+        found[by] = (1.0, call.outs[0])
+    return found
+
+
+def _sum_kind(shop: Workshop, terms: Sequence[tuple[float, Sequence[int]]]) -> tuple[Kind, tuple[int, ...]]:
+    """The kernel factor * a * b + ..., and what it reads."""
+    ins = tuple([value for _, factors in terms for value in factors])
+    key = tuple([(factor, len(factors)) for factor, factors in terms])
+    kind = shop.sums.get(key)
+    if kind is None:
+        tape = Tape()
+        given = iter(tape.inputs("v", len(ins)))
+        total = None
+        for factor, factors in terms:
+            product = tape.scalar(factor)
+            for _ in factors:
+                product = product * next(given)
+            total = product if total is None else total + product
+        straight = program(Routine("sum", tape, (("v", len(ins)),), (total,) if total is not None else ()))
+        steps = tuple((op.INPUT, s[2], 0) if s[0] == op.INPUT else s for s in straight.steps)
+        kind = shop.sums[key] = Kind(Program(steps, straight.outputs), (1,))
+    return kind, ins

@@ -1,0 +1,96 @@
+"""The statements of a system by numbers: operations by formula, values by place, and what depends on parameters only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bondgraph.equations.system import Statement, System
+from bondgraph.ops import IDENTITY, Op
+from bondgraph.schedule.calls import Book
+from bondgraph.schedule.identity import formula_key
+
+_DEEPEST = 24
+"""Statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Statements as tuples of numbers.
+
+    `args[k]` and `outs[k]` are values, `formulas[k]` is equal for equal formulas, `ops[f]` is one of those of formula `f`.
+    """
+
+    numbers: dict[str, int]
+    shapes: dict[int, tuple[int, ...]]
+    args: list[tuple[int, ...]]
+    outs: list[tuple[int, ...]]
+    formulas: list[int]
+    ops: list[Op]
+    producer: dict[int, int]
+    book: Book
+
+    def copy_of(self, name: int) -> int:
+        """One more statement, which copies a value; the number of the copy."""
+        copy = self.book.value(self.book.sizes[name])
+        self.shapes[copy] = self.shapes[name]
+        self.args.append((name,))
+        self.outs.append((copy,))
+        self.formulas.append(0)
+        self.producer[copy] = len(self.args) - 1
+        return copy
+
+
+def numbered(system: System, extra: Sequence[Statement] = ()) -> Table:
+    """The statements of a system, and `extra` ones with scalar results."""
+    book = Book()
+    numbers: dict[str, int] = {}
+    shapes: dict[int, tuple[int, ...]] = {}
+
+    def declare(name: str, shape: tuple[int, ...], fixed: bool, home: tuple[str, int] | None) -> int:
+        numbers[name] = book.value(math.prod(shape), fixed, home)
+        shapes[numbers[name]] = shape
+        return numbers[name]
+
+    declare("time", (), False, ("t", 0))
+    start = 0
+    for state in system.states:
+        declare(state.name, state.initial.shape, False, ("x", start))
+        start += state.initial.size
+    start = 0
+    for name, value in system.parameters.items():
+        declare(name, value.shape, True, ("p", start))
+        start += value.size
+    for index, name in enumerate(system.modes):
+        declare(name, (), False, ("m", index))
+
+    keys: dict[object, int] = {formula_key(IDENTITY): 0}
+    ops = [IDENTITY]
+    known: dict[int, int] = {id(IDENTITY): 0}
+    args: list[tuple[int, ...]] = []
+    outs: list[tuple[int, ...]] = []
+    formulas: list[int] = []
+    producer: dict[int, int] = {}
+    depth: dict[int, int] = {}
+    for statement in (*system.statements, *extra):
+        formula = known.get(id(statement.op))
+        if formula is None:
+            formula = keys.setdefault(formula_key(statement.op), len(keys))
+            known[id(statement.op)] = formula
+            if formula == len(ops):
+                ops.append(statement.op)
+        given = tuple([numbers[arg] for arg in statement.args])
+        level = 1 + max([depth.get(value, 0) for value in given], default=0)
+        fixed = level < _DEEPEST and all(book.fixed[value] for value in given)
+        results = []
+        for out in statement.outs:
+            value = system.values.get(out)
+            number = declare(out, (value.shape if value else None) or (), fixed, None)
+            producer[number] = len(args)
+            depth[number] = level if fixed else 0
+            results.append(number)
+        args.append(given)
+        outs.append(tuple(results))
+        formulas.append(formula)
+    return Table(numbers, shapes, args, outs, formulas, ops, producer, book)

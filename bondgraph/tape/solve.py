@@ -1,0 +1,104 @@
+"""Linear systems on a tape: A w = b by elimination with a pivot order that is chosen before, from sample values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+THRESHOLD = 1e-2
+"""A pivot must be at least this part of the largest entry of its row, at every sample."""
+
+SINGULAR = 1e-10
+"""Pivots below this part of the largest entry that their equation had count as zero, at any sample."""
+
+
+class SingularSystem(Exception):
+    """No pivot is left: the remaining equations depend on the others, or the remaining unknowns have no equation."""
+
+    def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
+        self.equations = tuple(equations)
+        self.unknowns = tuple(unknowns)
+        super().__init__(f"equations {self.equations} do not determine unknowns {self.unknowns}")
+
+
+def solve(
+    matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]
+) -> list[Any]:
+    """Solution w (n,) of A w = b as scalars of the tape.
+
+    Pivots are taken where few entries arise (Markowitz) among those that are large enough at all samples; zeros of the
+    pattern cost nothing. The order is part of the code, so an A that is regular at the samples but singular with this
+    order elsewhere gives no finite number there.
+
+    Parameters
+    ----------
+    matrix : (equation, unknown) -> scalar, structurally nonzero entries only.
+    right : b, one scalar for each equation.
+    samples : values (k,) of the same entries at k states and modes.
+
+    Raises
+    ------
+    SingularSystem
+    """
+    n = len(right)
+    rows: list[dict[int, Any]] = [{} for _ in range(n)]
+    numbers: list[dict[int, np.ndarray]] = [{} for _ in range(n)]
+    for (i, j), value in matrix.items():
+        rows[i][j] = value
+        numbers[i][j] = np.array(samples[i, j], dtype=float)
+    scale = [np.max([np.abs(v) for v in row.values()], axis=0) if row else np.zeros(1) for row in numbers]
+    b = list(right)
+    open_rows = set(range(n))
+    order: list[tuple[int, int]] = []
+    columns: list[set[int]] = [set() for _ in range(n)]
+    for i, row in enumerate(rows):
+        for j in row:
+            columns[j].add(i)
+    while open_rows:
+        pivot = _pivot(open_rows, numbers, columns, scale)
+        if pivot is None:
+            raise SingularSystem(sorted(open_rows), sorted(set(range(n)) - {j for _, j in order}))
+        i, j = pivot
+        order.append(pivot)
+        open_rows.discard(i)
+        for k in sorted(columns[j] & open_rows):
+            factor, number = rows[k].pop(j) / rows[i][j], numbers[k].pop(j) / numbers[i][j]
+            b[k] = b[k] - factor * b[i]
+            for column, value in rows[i].items():
+                if column == j:
+                    continue
+                known = rows[k].get(column, 0.0)
+                rows[k][column] = known - factor * value
+                numbers[k][column] = numbers[k].get(column, 0.0) - number * numbers[i][column]
+                columns[column].add(k)
+        for column in rows[i]:
+            columns[column].discard(i)
+    w: list[Any] = [0.0] * n
+    for i, j in reversed(order):
+        rest = b[i]
+        for column, value in rows[i].items():
+            if column != j:
+                rest = rest - value * w[column]
+        w[j] = rest / rows[i][j]
+    return w
+
+
+def _pivot(
+    open_rows: set[int], numbers: list[dict[int, np.ndarray]], columns: list[set[int]], scale: list[np.ndarray]
+) -> tuple[int, int] | None:
+    best, cost = None, (0, 0, 0)
+    for i in sorted(open_rows, key=lambda i: len(numbers[i]))[:64]:
+        row = numbers[i]
+        size_of_row = np.where(scale[i] > 0.0, scale[i], 1.0)
+        smallest = {j: float(np.min(np.abs(v) / size_of_row)) for j, v in row.items()}
+        largest = max(smallest.values(), default=0.0)
+        if not largest > SINGULAR:
+            continue
+        for j, size in smallest.items():
+            if size >= THRESHOLD * largest:
+                price = ((len(row) - 1) * (len(columns[j] & open_rows) - 1), i, j)
+                if best is None or price < cost:
+                    best, cost = (i, j), price
+    return best

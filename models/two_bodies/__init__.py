@@ -1,0 +1,18 @@
+"""Two bodies and a contact between them: from a scenario file or a graph to a run, its trajectory, its files and pictures."""
+
+from models.two_bodies.files import save_run
+from models.two_bodies.graph import two_body_graph
+from models.two_bodies.run import ContactRun, run_contact, run_scenario
+from models.two_bodies.scenario import Scenario, read_scenario
+from models.two_bodies.trajectory import contact_trajectory
+
+__all__ = [
+    "ContactRun",
+    "Scenario",
+    "contact_trajectory",
+    "read_scenario",
+    "run_contact",
+    "run_scenario",
+    "save_run",
+    "two_body_graph",
+]

@@ -1,0 +1,148 @@
+"""Dependent storages, algebraic loops and ideal constraints at random: the compiled equations are the whole descriptor system.
+
+For N y' + M y = b, with all bond variables and all states as unknowns, three facts are checked. The rates satisfy every row
+along the motion; det(s N + M) is det(s - J) but for a constant factor, so the poles are the finite generalised eigenvalues
+with their multiplicity and no motion is missing; and what is refused as having no unique solution has det(s N + M) = 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.linalg import eigvals
+
+from bondgraph import J0, J1, TF, C, Compiled, Constraint, Graph, I, ModelError, R, Se, assign_causality, compile_model
+from bondgraph.run.bound import Bound
+from tests.language.descriptor import Descriptor
+from tests.language.random_graphs import rigid_graph
+
+BLOCKS, PER_BLOCK = 8, 75
+MODES = ("off", "half", "on")
+POINTS = (0.7 + 1.1j, -1.3 + 0.4j, 2.1 - 3.0j, 0.3 + 5.0j, -4.0 + 0.2j, 10.0 + 3.0j)
+"""Where the determinants are compared, 1/s."""
+
+
+def compiled_or_refused(seed: int) -> tuple[Compiled | None, str]:
+    graph = rigid_graph(np.random.default_rng(seed))
+    try:
+        return compile_model(graph, backend="numpy"), "ok"
+    except ModelError as error:
+        codes = {problem.code for problem in error.problems}
+        assert codes <= {"E203", "E206", "E207", "E208"}, str(error)
+        assert all(problem.cures and problem.places for problem in error.problems), str(error)
+        if codes & {"E206", "E208"}:
+            model = graph.freeze()
+            causality = assign_causality(model)
+            assert any(Descriptor(model, {"relay": mode}, causality).is_singular() for mode in MODES), str(error)
+        return None, min(codes)
+
+
+def jacobian(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+    if compiled.program.jacobian is None:  # no rate depends on a state
+        return np.zeros((len(x), len(x)))
+    return Bound(compiled.program, compiled.parameters()).jacobian(0.0, x, m)
+
+
+def unknowns(compiled: Compiled, system: Descriptor, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """All bond variables and states as the compiled model has them."""
+    env, y = compiled.evaluate(0.0, x, None, m), np.zeros(system.size)
+    for bond in compiled.model.bonds:
+        for kind, name in (("e", "effort"), ("f", "flow")):
+            y[system.block(bond, kind)] = env[compiled.system.resolve(f"{bond.name}:{name}")]
+    for path in system.held:
+        letter = {"C": "q", "I": "p", "constraint": "h"}[compiled.model.elements[path].kind]
+        y[system.state(path)] = env[compiled.system.resolve(f"{path}.{letter}")]
+    return y
+
+
+def check(compiled: Compiled, index: int, seed: int) -> None:
+    m, p = np.array([float(index)]), compiled.parameters()
+    system = Descriptor(compiled.model, {"relay": MODES[index]}, compiled.causality)
+    x = np.random.default_rng(seed).normal(size=compiled.program.states)
+    rates = compiled.program.rates(0.0, x, p, m)
+    y, later = unknowns(compiled, system, x, m), unknowns(compiled, system, x + rates, m)
+    # y is affine in x, so that a step along the rates is as good as a derivative
+    violation = system.N @ (later - y) + system.M @ y - system.b
+    size = np.abs(system.N) @ (np.abs(later) + np.abs(y)) + np.abs(system.M) @ np.abs(y) + 1.0
+    assert np.abs(violation / size).max() < 1e-11
+
+    assert system.worst_power(y) < 1e-12  # junctions, two-ports and Euler junctions keep power
+
+    slopes = jacobian(compiled, x, m)
+    ratios = []
+    for s in POINTS:
+        phase, size = system.determinant(s)
+        own_phase, own_size = np.linalg.slogdet(s * np.eye(len(x)) - slopes)
+        ratios.append((phase / own_phase, size - own_size))
+    for ratio in ratios[1:]:
+        assert ratio == pytest.approx(ratios[0], abs=1e-8)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_the_compiled_equations_are_the_whole_descriptor_system(block: int) -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(PER_BLOCK * block, PER_BLOCK * (block + 1)):
+        compiled, code = compiled_or_refused(seed)
+        kinds[code] += 1
+        if compiled is None:
+            continue
+        elements = compiled.model.elements.values()
+        kinds["loops"] += bool(compiled.system.loops)
+        kinds["dependent"] += bool(compiled.causality.derivative)
+        kinds["constraints"] += any(element.kind == "constraint" for element in elements)
+        switched = any(element.kind in ("X0", "X1") for element in elements)
+        for index in range(3 if switched else 1):
+            check(compiled, index, seed)
+    least = {"ok": 0.75, "loops": 0.2, "dependent": 0.35, "constraints": 0.1}
+    assert all(kinds[kind] > part * PER_BLOCK for kind, part in least.items()), kinds
+
+
+@pytest.mark.parametrize("seed", range(0, 80, 5))
+def test_the_ledger_closes_over_a_short_run(seed: int) -> None:
+    compiled, code = compiled_or_refused(seed)
+    if compiled is None:
+        assert code != "ok"
+        return
+    result = compiled.simulate(0.3, progress=False)
+    assert result.ok, result.failure
+    ledger = result.ledger
+    size = 1e-3 + np.abs(ledger.stored).max() + np.abs(ledger.supplied).max() + np.abs(ledger.dissipated).max()
+    assert np.abs(ledger.residual).max() < 1e-8 * size
+
+
+def test_finite_generalised_eigenvalues_are_the_poles() -> None:
+    """In eigenvalues themselves, where the pencil is small enough to be well conditioned."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        graph, v, w, gear = Graph("gears"), J1("v"), J1("w"), TF("gear", rng.uniform(0.3, 3.0))
+        graph.connect(v, I("a", rng.uniform(1, 3))).connect(v, C("k", rng.uniform(1, 3))).connect(v, R("r", 0.3))
+        graph.connect(v, gear).connect(gear, w).connect(w, I("b", rng.uniform(1, 3))).connect(w, R("s", 0.2))
+        graph.connect(Se("u", 1.0), v)
+        compiled = compile_model(graph, backend="numpy")
+        x, m = compiled.initial()
+        system = Descriptor(compiled.model, {}, compiled.causality)
+        values = eigvals(-system.M, system.N)
+        finite = values[np.abs(values) < 1e3]
+        found = np.linalg.eigvals(jacobian(compiled, x, m))
+        np.testing.assert_allclose(sorted(finite, key=by_parts), sorted(found, key=by_parts), rtol=1e-9)
+
+
+def by_parts(value: complex) -> tuple[float, float]:
+    return round(value.real, 6), value.imag
+
+
+def test_constraint_is_stabilised_as_written() -> None:
+    """Two masses held together: h decays with the double pole -5, and the masses go on with their common momentum."""
+    graph, a, b, gap = Graph("pair"), J1("a"), J1("b"), J1("gap")
+    force = J0("force")
+    graph.connect(a, I("m1", 2.0, initial=2.0)).connect(b, I("m2", 3.0, initial=3.0))
+    graph.connect(a, force).connect(force, b).connect(force, gap).connect(gap, Constraint("weld", initial=0.01))
+    compiled = compile_model(graph)
+    x, m = compiled.initial()
+    poles = np.sort(np.linalg.eigvals(jacobian(compiled, x, m)).real)
+    np.testing.assert_allclose(poles, [-5.0, -5.0, 0.0, 0.0][: len(poles)], atol=1e-6)
+    result = compiled.simulate(2.0, progress=False)
+    np.testing.assert_allclose(result["weld.h"], 0.01 * (1 + 5 * result.t) * np.exp(-5 * result.t), atol=1e-10)
+    np.testing.assert_allclose(result["m1.p"] + result["m2.p"], 5.0, atol=1e-10)

@@ -1,0 +1,89 @@
+"""A third way to the equations: N y' + M y = b with all bond variables and ALL storage states as unknowns y.
+
+Linear graphs only. Nothing is sorted, no state is eliminated and no derivative is taken: what depends on what comes out of
+the numbers. Its finite generalised eigenvalues are the poles of the graph, counted with their multiplicity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bondgraph.causality import Causality
+from bondgraph.graph.laws import IdealConstraint, Storage
+from bondgraph.graph.model import Model
+from tests.language.dense import Relations, _square
+
+
+class Descriptor(Relations):
+    """The matrices N, M and b of a model in one combination of modes."""
+
+    def __init__(self, model: Model, modes: Mapping[str, str], causality: Causality):
+        super().__init__(model, {}, modes, causality)
+        self.held: dict[str, int] = {}
+        """Storage or constraint -> where its state stands in y."""
+        self.moving: list[tuple[int, int, float]] = []
+        for path, element in model.elements.items():
+            if isinstance(element.law, (Storage, IdealConstraint)):
+                self.held[path] = self.size
+                self.size += model.bonds_at(path)[0].dimension
+        for path in model.elements:
+            self.relations(path)
+        assert len(self.right) == self.size
+        self.N, self.M, self.b = (
+            np.zeros((self.size, self.size)),
+            np.zeros((self.size, self.size)),
+            np.array(self.right),
+        )
+        for matrix, entries in ((self.N, self.moving), (self.M, self.entries)):
+            for row, column, value in entries:
+                matrix[row, column] += value
+
+    def state(self, path: str) -> slice:
+        """Where the state of a storage or constraint stands in y."""
+        return slice(self.held[path], self.held[path] + self.model.bonds_at(path)[0].dimension)
+
+    def relations(self, path: str) -> None:
+        element, bond = self.model.elements[path], self.model.bonds_at(path)[0]
+        n, sign = bond.dimension, self.sign(bond, path)
+        if isinstance(element.law, Storage):
+            output, given = ("e", "f") if element.kind == "C" else ("f", "e")
+            ((name, value),) = (
+                (k, _square(np.asarray(v.value, dtype=float), n)) for k, v in element.parameters.items()
+            )
+            self.rows([(self.block(bond, output), np.eye(n)),
+                       (self.state(path), -value if name == "stiffness" else -np.linalg.inv(value))])  # fmt: skip
+            self.rows([(self.block(bond, given), -sign * np.eye(n))], [(self.state(path), np.eye(n))])
+        elif isinstance(element.law, IdealConstraint):
+            a1, a0 = (float(element.parameters[name].value) for name in ("alpha1", "alpha0"))
+            flow = self.block(bond, "f")
+            self.rows([(flow, -sign * np.eye(n))], [(self.state(path), np.eye(n))])
+            self.rows([(flow, sign * a1 * np.eye(n)), (self.state(path), a0 * np.eye(n))], [(flow, sign * np.eye(n))])
+        elif element.signals and element.kind in ("Se", "Sf"):
+            gain, source = float(element.parameters["gain"].value), element.signals[0].rpartition(".")[0]
+            self.rows([(self.block(bond, element.kind[1]), np.eye(n)), (self.state(source), -gain * np.eye(n))])
+        else:
+            super().relations(path)
+
+    def rows(self, still: list[tuple[slice, np.ndarray]], moving: list[tuple[slice, np.ndarray]] = ()) -> None:
+        """Equations sum(matrix @ y[part]) + sum(matrix @ y'[part]) = 0."""
+        first = len(self.right)
+        for entries, terms in ((self.entries, still), (self.moving, moving)):
+            for part, factor in terms:
+                entries += [(first + i, part.start + j, factor[i, j]) for i, j in zip(*np.nonzero(factor), strict=True)]
+        self.right.extend(np.zeros(still[0][1].shape[0]))
+
+    def determinant(self, s: complex) -> tuple[complex, float]:
+        """det(s N + M), as its phase and the logarithm of its size."""
+        phase, size = np.linalg.slogdet(s * self.N + self.M)
+        return complex(phase), float(size)
+
+    def is_singular(self) -> bool:
+        """Whether the graph has no unique solution at all: s N + M is singular for every s."""
+        worst = [np.linalg.svd(_scaled(s * self.N + self.M), compute_uv=False) for s in (0.7 + 1.1j, -1.3 + 0.4j)]
+        return all(values[-1] < 1e-10 * values[0] for values in worst)
+
+
+def _scaled(matrix: np.ndarray) -> np.ndarray:
+    return matrix / np.abs(matrix).max(axis=1, keepdims=True)

@@ -1,0 +1,167 @@
+"""Kernels by loops against straight-line code: random graphs, contact of two eggs, chains, many switches, threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bondgraph import ModelError, compile_model, equations
+from bondgraph.emit.kernel import KernelError
+from bondgraph.equations.system import System
+from bondgraph.schedule import machine
+from bondgraph.schedule.build import is_large, scheduled
+from examples import rolling_eggs
+from tests.language.random_graphs import random_graph
+from tests.schedule.models import assert_equal, blocks, bouncing, chain, dense, in_loops
+
+
+def explicit(seed: int) -> System | None:
+    """Equations of a random graph, None where it has none or implicit ones."""
+    try:
+        system = equations(random_graph(np.random.default_rng(seed)).freeze())
+    except ModelError:
+        return None
+    return None if system.loops or system.unknowns else system
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_graphs_equal_straight_line_code(block: int) -> None:
+    systems = [system for seed in range(25 * block, 25 * (block + 1)) if (system := explicit(seed))]
+    assert len(systems) > 8
+    for number, system in enumerate(systems):
+        assert_equal(system, machine_code=number % 8 == 0)
+
+
+@pytest.mark.parametrize("machine_code", [False, True])
+def test_two_eggs_in_contact_equal_straight_line_code(machine_code: bool) -> None:
+    built = rolling_eggs.build()
+    compiled = compile_model(built[0] if isinstance(built, tuple) else built, backend="numpy")
+    x, _ = compiled.initial()
+    states, start = [], 0
+    for state in compiled.system.states:
+        states.append(replace(state, initial=x[start : start + state.initial.size].reshape(state.initial.shape)))
+        start += state.initial.size
+    assert not is_large(compiled.system)
+    assert_equal(replace(compiled.system, states=tuple(states)), machine_code)
+
+
+@pytest.mark.parametrize("machine_code", [False, True])
+@pytest.mark.parametrize("cubic", [False, True])
+@pytest.mark.parametrize("sections", [1, 2, 3, 30])
+def test_chains_equal_straight_line_code(sections: int, cubic: bool, machine_code: bool) -> None:
+    assert_equal(equations(chain(sections, cubic=cubic).freeze()), machine_code)
+
+
+@pytest.mark.parametrize("machine_code", [False, True])
+def test_many_switches_equal_straight_line_code(machine_code: bool) -> None:
+    assert_equal(equations(bouncing(7).freeze()), machine_code)
+
+
+def test_every_output_of_a_long_chain_equals_the_statements() -> None:
+    compiled = compile_model(chain(400, cubic=True))
+    assert is_large(compiled.system)
+    x, _ = compiled.initial()
+    p, m = compiled.parameters(), np.zeros(0)
+    wanted = compiled.evaluate(0.0, x, p, m)
+    rates, out = compiled.program.rates(0.0, x, p, m), compiled.program.outputs(0.0, x, p, m)
+    np.testing.assert_allclose(rates, [wanted[s.rate] for s in compiled.system.states], rtol=1e-12, atol=1e-12)
+    slots = [
+        (name, slot) for name, slot in compiled.program.layout.slots.items() if slot.block == "out" and name in wanted
+    ]
+    assert len(slots) > 4000
+    for name, slot in slots:
+        assert out[slot.start] == pytest.approx(wanted[name], rel=1e-12, abs=1e-12)
+
+
+def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
+    compiled = compile_model(chain(300, cubic=True))
+    program, p, m = compiled.program, compiled.parameters(), np.zeros(0)
+    x = compiled.initial()[0]
+    full = dense(program.jacobian_pattern, program.jacobian(0.0, x, p, m))
+    assert len(program.jacobian_pattern[1]) < 8 * 300
+    for column in (0, 1, 2, 299, 300, 598, 599):
+        step = np.zeros(len(x))
+        step[column] = 1e-4
+        slope = (program.rates(0.0, x + step, p, m) - program.rates(0.0, x - step, p, m)) / 2e-4
+        np.testing.assert_allclose(full[:, column], slope, rtol=1e-6, atol=1e-6)
+
+
+def test_count_of_loops_does_not_grow_with_the_chain() -> None:
+    counts = []
+    for sections in (20, 200):
+        made, _, _ = scheduled(equations(chain(sections).freeze()))
+        counts.append({name: len(make().loops) for name, make in made.schedules.items()})
+    assert counts[0] == counts[1]
+
+
+def test_the_right_hand_side_of_a_chain_needs_no_index_tables() -> None:
+    made, _, _ = scheduled(equations(chain(50).freeze()))
+    assert not len(made.schedules["rates"]().tables)
+
+
+def test_small_models_stay_straight() -> None:
+    assert not is_large(equations(chain(40).freeze()))
+
+
+def test_the_numpy_backend_and_changed_parameters() -> None:
+    graph = chain(300)
+    fast, plain = compile_model(graph), compile_model(graph, backend="numpy")
+    changed = {"k7.stiffness": 50.0, "m3.inertia": 4.0}
+    x, m = fast.initial()
+    results = [c.program.rates(0.0, x + 0.1, c.parameters(changed), m) for c in (fast, plain)]
+    np.testing.assert_allclose(*results, rtol=1e-12, atol=1e-12)
+    assert np.abs(results[0] - fast.program.rates(0.0, x + 0.1, fast.parameters(), m)).max() > 0.1
+
+
+def test_runs_with_switches_equal_those_of_straight_line_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = bouncing(5)
+    ends = []
+    for loops in (False, True):
+        monkeypatch.setattr("bondgraph.compile.is_large", lambda system, loops=loops: loops)
+        result = compile_model(graph).simulate(1.0)
+        assert result.failure is None and len(result.events) >= 10
+        ends.append(result["m3.p"][-1])
+    assert ends[0] == pytest.approx(ends[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("room", [machine.HEAP, 0])
+def test_threads_share_a_kernel_with_the_workspace_on_stack_or_heap(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "HEAP", room)
+    system = equations(chain(200, cubic=True).freeze())
+    kernels, _ = in_loops(system, machine_code=True)
+    x0, p0 = blocks(system)
+    p = np.concatenate([p0, kernels["prepare"](p0)])
+    states = [x0 + 0.1 * np.random.default_rng(k).normal(size=len(x0)) for k in range(8)]
+    wanted = [kernels["rates"](0.0, x, p, np.zeros(0)) for x in states]
+
+    def work(k: int) -> bool:
+        x = np.tile(states[k], (200, 1))
+        return bool(np.all(kernels["rates"].many(0.0, x, p, np.zeros(0)) == wanted[k]))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_deferred_routines_are_made_once_from_several_threads() -> None:
+    compiled = compile_model(chain(300))
+    x, m = compiled.initial()
+    p = compiled.parameters()
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(
+            lambda name: getattr(compiled.program, name)(0.0, x, p, m), ["outputs", "jacobian"] * 3
+        )
+    assert np.array_equal(first, others[1]) and np.array_equal(others[0], others[2])
+    with pytest.raises(KernelError):
+        compiled.program.outputs(0.0, x[1:], p, m)
+
+
+def test_a_stiff_chain_runs_with_sparse_algebra() -> None:
+    pytest.importorskip("sksundae")
+    compiled = compile_model(chain(300, stiffness=1e6))
+    result = compiled.simulate(0.05, method="bdf", linear="sparse", rtol=1e-6)
+    assert result.failure is None
+    reference = compiled.simulate(0.05, method="dop853", rtol=1e-9)
+    assert result["k5.q"][-1] == pytest.approx(reference["k5.q"][-1], abs=1e-6)
