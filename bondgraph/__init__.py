@@ -29,6 +29,7 @@ from bondgraph.graph.elements import (
     Se,
     Sf,
 )
+from bondgraph.graph.fields import multiport
 from bondgraph.graph.laws import Automaton, Parameter, StateSpec, Transition
 from bondgraph.graph.model import Bond, Model
 from bondgraph.ops import Op
@@ -72,5 +73,6 @@ __all__ = [
     "assign_causality",
     "compile_model",
     "equations",
+    "multiport",
     "simulate",
 ]

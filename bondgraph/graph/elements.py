@@ -10,6 +10,7 @@ import numpy as np
 
 from bondgraph.domains import DOMAINS, Domain
 from bondgraph.errors import ModelError, Place, Problem, caller_place
+from bondgraph.graph.gradient import gradient
 from bondgraph.graph.laws import (
     Equation,
     Gyrator,
@@ -185,12 +186,14 @@ def C(
 ) -> Element:
     """C storage: its state q is the integral of the flow, its effort a function of q.
 
-    Give `capacitance` (e = q / C), `stiffness` (e = K q, scalar or symmetric (n, n)), or `output` with `energy`:
-    e = output(q, *parameters, *signals), stored energy = energy(q, *parameters, *signals) in J. Where something else sets
+    Give `capacitance` (e = q / C), `stiffness` (e = K q, scalar or symmetric (n, n)), or `energy`(q, *parameters, *signals)
+    in J, whose gradient is the effort; `output` gives that gradient as a formula of your own. Where something else sets
     its effort (derivative causality), such a C needs q = inverse(e, *parameters, *signals) as well.
     """
     dimension = dimension or _size(initial) or (None if stiffness is None else _size(stiffness))
     dimension = dimension or (None if capacitance is None else _size(capacitance))
+    if output is None and energy is not None and capacitance is None and stiffness is None:
+        output = gradient(as_op(energy, "energy"))
     how = _one_of("C", name, capacitance=capacitance, stiffness=stiffness, output=output)
     spec = StateSpec(_initial(initial, dimension), nominal)
     if how == "output":
@@ -240,11 +243,13 @@ def I(  # noqa: E743 - the name of the element in the literature
 ) -> Element:
     """I storage: its state p is the integral of the effort, its flow a function of p.
 
-    Give `inertia` (f = p / I; a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix), or `output`
-    with `energy`: f = output(p, *parameters, *signals), stored energy = energy(p, *parameters, *signals) in J. Where
+    Give `inertia` (f = p / I; a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix), or
+    `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output` gives that gradient as your own formula. Where
     something else sets its flow (derivative causality), such an I needs p = inverse(f, *parameters, *signals) as well.
     """
     dimension = dimension or _size(initial) or (None if inertia is None else _size(inertia))
+    if output is None and energy is not None and inertia is None:
+        output = gradient(as_op(energy, "energy"))
     how = _one_of("I", name, inertia=inertia, output=output)
     spec = StateSpec(_initial(initial, dimension), nominal)
     if how == "output":

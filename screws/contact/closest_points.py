@@ -75,6 +75,12 @@ def closest_points(
     0.05
     """
     H = _pose(H_1_2)
+    if surface1.name == surface2.name == "plane":
+        raise GeometryError(
+            "G122",
+            "plane and plane have no isolated closest points: flat on flat has no contact point",
+            "a surface with some curvature in every direction in place of one of them",
+        )
     if guess is not None:
         start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
         near = _continued(surface1, surface2, H, start)

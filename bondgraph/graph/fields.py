@@ -1,0 +1,62 @@
+"""Multiport storages: several ports, each of its own domain, on one energy function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.domains import Domain
+from bondgraph.graph.builder import Graph
+from bondgraph.graph.elements import J0, J1, TF, C, I
+
+
+def multiport(
+    kind: str,
+    name: str,
+    energy: Callable[..., Any],
+    ports: Mapping[str, Domain | str | None],
+    *,
+    initial: Sequence[float] | np.ndarray,
+    nominal: Any = 1.0,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Sequence[str] = (),
+) -> Graph:
+    """C-field or I-field: a graph with one scalar port for each state of one energy function.
+
+    The efforts of a C-field are the energy's derivatives with respect to its displacements, the flows of an I-field those with
+    respect to its momenta, so that the field is conservative and reciprocal whatever the formula.
+
+    Parameters
+    ----------
+    kind : "C" or "I".
+    energy : energy(x, *parameters, *signals) in J, x (n,) with one entry for each port, in their order.
+    ports : name -> domain (None: what it is connected to decides).
+    initial : x at the start (n,).
+
+    The states are `<name>.storage.q` (or `.p`), (n,).
+
+    Source: Breedveld 1984, multiport storage elements.
+    """
+    count = len(ports)
+    graph = Graph(name)
+    make, meet = (C, J0) if kind == "C" else (I, J1)
+    storage = make(
+        "storage", energy=energy, initial=np.asarray(initial, dtype=float), nominal=nominal, parameters=parameters,
+        signals=signals, dimension=count,
+    )  # fmt: skip
+    junction = meet("ports", dimension=count)
+    graph.connect(junction, storage)
+    for index, (port, domain) in enumerate(ports.items()):
+        column = np.zeros((count, 1))
+        column[index, 0] = 1.0
+        if kind == "C":
+            pick = TF(port, column, structural=True, domains=(domain, None))
+            graph.connect(pick.port("2"), junction)
+            graph.expose(port, pick.port("1"))
+        else:
+            pick = TF(port, column[:, 0], structural=True, domains=(None, domain))
+            graph.connect(pick.port("1"), junction)
+            graph.expose(port, pick.port("2"))
+    return graph

@@ -1,0 +1,100 @@
+"""The command line: every file it writes, exit statuses, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.cli import main
+
+DATA = Path(__file__).parent / "data"
+SCENARIO = next(iter(sorted(DATA.glob("S1a*.json"))))
+FILES = {"trajectory.npz", "events.json", "summary.json", "graph.svg", "equations.tex"}
+KEYS = {
+    "t", "p1", "q1_wxyz", "v1", "w1_body", "p2", "q2_wxyz", "v2", "w2_body", "gap", "gapdot", "vx", "vy", "wz",
+    "fn", "fx", "fy", "tx", "ty", "tz", "force_on_2_world", "cp1_O1", "cp2_O2", "uv1", "uv2", "alpha", "spring", "E", "Ediss",
+}  # fmt: skip
+
+
+def test_contact_writes_trajectory_events_summary_graph_and_equations(tmp_path: Path, capsys) -> None:
+    assert main(["contact", str(SCENARIO), "--out", str(tmp_path / "new"), "--no-render"]) == 0
+    assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
+    arrays = np.load(tmp_path / "new" / "trajectory.npz")
+    assert set(arrays.files) >= KEYS
+    scenario = json.loads(SCENARIO.read_text())
+    assert arrays["t"][0] == 0.0 and arrays["t"][-1] == pytest.approx(scenario["t_end"], rel=1e-12)
+    events = json.loads((tmp_path / "new" / "events.json").read_text())
+    kinds = [event["kind"] for event in events if not event["internal"]]
+    assert kinds == ["contact on", "contact off"]
+    assert events[0]["time"] == pytest.approx(0.0377504460, abs=1e-10)
+    assert any(event["internal"] for event in events)  # the trajectory passes near a pole
+    summary = json.loads((tmp_path / "new" / "summary.json").read_text())
+    assert summary["completed"] and summary["ledger_residual"] < 1e-11
+    assert summary["peak_force"]["value"] == pytest.approx(21.99746, rel=1e-6)
+    assert set(summary["wall_time"]) == {"build", "compile", "run"}
+    assert "21.9975 N" in capsys.readouterr().out
+
+
+def test_a_run_that_ends_early_is_written_and_says_so(tmp_path: Path, capsys) -> None:
+    scenario = json.loads(SCENARIO.read_text())
+    scenario["contact"]["k_n"] = 1.0  # so soft that the second egg dives through the centre of the first
+    for body, x, speed in (("body1", 0.0, 0.0), ("body2", 0.08, -1.0)):
+        scenario[body] |= {"p0": [x, 0.0, 0.0], "v0_com_world": [speed, 0.0, 0.0], "omega0_world": [0.0, 0.0, 0.0]}
+        scenario[body]["quat0_wxyz"] = [1.0, 0.0, 0.0, 0.0]
+    path = tmp_path / "soft.json"
+    path.write_text(json.dumps(scenario))
+    assert main(["contact", str(path), "--out", str(tmp_path / "out"), "--no-render"]) == 1
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert not summary["completed"] and "focal distance" in summary["failure"]
+    assert summary["t_end"] < scenario["t_end"]
+    assert "focal distance" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"t_end": -1.0}, "t_end"),
+        ({"tend": 1.0}, "tend"),
+        ({"gravity": {"type": "unifrom"}}, "unifrom"),
+    ],
+)
+def test_bad_scenarios_write_nothing(tmp_path: Path, capsys, change: dict, says: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(json.loads(SCENARIO.read_text()) | change))
+    assert main(["contact", str(path), "--out", str(tmp_path / "out")]) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_output_place_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["contact", str(SCENARIO), "--out", str(tmp_path / "file" / "below")]) == 2
+    assert "E413" in capsys.readouterr().err
+
+
+def test_tolerances_out_of_range_are_refused(tmp_path: Path, capsys) -> None:
+    assert main(["contact", str(SCENARIO), "--out", str(tmp_path / "out"), "--rtol", "2.0"]) == 2
+    assert "E302" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_half_written_is_left(tmp_path: Path) -> None:
+    from models.two_bodies.files import write_all
+
+    def fails(folder: Path) -> None:
+        (folder / "first").write_text("done")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError):
+        write_all(tmp_path / "out", fails)
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_info_names_versions_and_rendering(capsys) -> None:
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert "numpy" in out and "rendering:" in out and "solver:" in out
