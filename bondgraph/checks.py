@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem
-from bondgraph.graph.elements import Element
+from bondgraph.graph.element import Element
 from bondgraph.graph.laws import IdealConstraint, Junction, Resistor, SignalBlock, StateSpec, Storage, Transformer
 from bondgraph.graph.model import Model
 

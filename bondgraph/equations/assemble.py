@@ -14,8 +14,8 @@ import numpy as np
 
 from bondgraph.causality import Causality, ordered_bonds
 from bondgraph.equations.system import Event, Power, State, Statement, System, Unknown, Value
-from bondgraph.errors import ModelError, Problem
-from bondgraph.graph.elements import Element
+from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.graph.element import Element
 from bondgraph.graph.laws import (
     Gyrator,
     IdealConstraint,
@@ -49,11 +49,13 @@ from bondgraph.ops import (
 def assemble(model: Model, causality: Causality) -> System:
     """All statements of a model.
 
-    Raises `ModelError` E204 where a storage has derivative causality and no formula for its state from its output.
+    Raises `ModelError` E204 where a storage has derivative causality and no formula for its state from its output, E120
+    where a transition resets what is no state of its own for that causality.
     """
     stuck = [path for path in causality.derivative if _inverse(model, path) is None]
     if stuck:
         raise ModelError(model.name, [_derivative(model, path, causality.forced_by.get(path, ())) for path in stuck])
+    raise_if_any(model.name, _dependent_resets(model, causality))
     draft = _Draft(model, causality)
     for path, element in model.elements.items():
         for name, parameter in element.parameters.items():
@@ -436,6 +438,24 @@ def _events(draft: _Draft) -> tuple[Event, ...]:
                 )
             )
     return tuple(events)
+
+
+def _dependent_resets(model: Model, causality: Causality) -> list[Problem]:
+    """Resets of states that follow from others."""
+    dependent = {f"{path}.{model.elements[path].law.state}": path for path in causality.derivative}  # type: ignore[union-attr]
+    return [
+        Problem(
+            "E120",
+            f'automaton "{automaton.name}" resets "{target}", which is no independent state',
+            (f"it follows from {' and '.join(causality.forced_by.get(dependent[target], ())) or 'others'}",),
+            (automaton.place,),
+            ("reset the storage that it follows",),
+        )
+        for automaton in model.automata.values()
+        for transition in automaton.transitions
+        for target, _, _ in transition.resets
+        if target in dependent
+    ]
 
 
 def _derivative(model: Model, path: str, forced_by: Sequence[str]) -> Problem:

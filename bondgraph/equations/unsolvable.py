@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bondgraph.equations.implicit import Unsolvable
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem, raise_if_any
-from bondgraph.graph.elements import Element
+from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Junction
 from bondgraph.graph.model import Model
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
-from bondgraph.graph.elements import Element, PortRef
+from bondgraph.checks import check_model
+from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
+from bondgraph.graph.draft import Draft, Link
+from bondgraph.graph.element import Element, PortRef
+from bondgraph.graph.flatten import flatten
 from bondgraph.graph.laws import Automaton, Start
 from bondgraph.graph.model import Model
 
 
-@dataclass(frozen=True)
-class Link:
-    """A bond as the user made it, its ends not yet resolved."""
-
-    tail: PortRef
-    head: PortRef
-    place: Place | None
-
-
-class Graph:
+class Graph(Draft):
     """A bond graph under construction, or a part of a larger one.
 
     >>> from bondgraph import C, J1, R, Graph
@@ -32,20 +26,6 @@ class Graph:
     >>> sorted(rc.freeze().elements)
     ['capacitor', 'loop', 'resistor']
     """
-
-    def __init__(self, name: str):
-        self.name = name
-        self.place = caller_place()
-        self.parts: dict[str, Element | Graph] = {}
-        self.links: list[Link] = []
-        self.automata: dict[str, Automaton] = {}
-        self.starts: list[Start] = []
-        self.ports: dict[str, PortRef] = {}
-        self.inputs: dict[str, None] = {}
-        self.wires: dict[tuple[str, str], str] = {}
-        """(nested graph, its input) -> path of the signal that feeds it."""
-        self.exports: dict[str, str] = {}
-        self.problems: list[Problem] = []
 
     def add(self, first: Element | Graph, *others: Element | Graph) -> Element | Graph:
         """Add elements or nested graphs; adding the same one again does nothing. Returns the last.
@@ -157,9 +137,6 @@ class Graph:
 
         Raises `ModelError` with all problems of the graph at once.
         """
-        from bondgraph.checks import check_model
-        from bondgraph.graph.flatten import flatten
-
         model, problems = flatten(self)
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
         return model

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
-from bondgraph.graph.builder import Graph
-from bondgraph.graph.elements import Element
+from bondgraph.graph.draft import Draft
+from bondgraph.graph.element import Element
 from bondgraph.graph.joining import Scope, join
 from bondgraph.graph.laws import (
     Automaton,
@@ -27,7 +27,7 @@ from bondgraph.graph.laws import (
 from bondgraph.graph.model import Model
 
 
-def flatten(graph: Graph) -> tuple[Model, list[Problem]]:
+def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     """Flat model and all problems found on the way (the model is only valid without problems)."""
     problems: list[Problem] = []
     scopes = list(_scopes(graph, "", (graph,), problems))
@@ -68,10 +68,10 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     return element if same else replace(element, name=path, signals=signals)
 
 
-def _scopes(graph: Graph, prefix: str, above: tuple[Graph, ...], problems: list[Problem]) -> Iterator[Scope]:
+def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[Problem]) -> Iterator[Scope]:
     yield Scope(graph, prefix)
     for name, part in graph.parts.items():
-        if not isinstance(part, Graph):
+        if not isinstance(part, Draft):
             continue
         if part in above:
             problems.append(

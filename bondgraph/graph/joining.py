@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from bondgraph.domains import GENERIC, Domain
 from bondgraph.errors import Place, Problem
-from bondgraph.graph.builder import Graph
-from bondgraph.graph.elements import Element, Port, PortRef
+from bondgraph.graph.draft import Draft
+from bondgraph.graph.element import Element, Port, PortRef
 from bondgraph.graph.laws import Junction
 from bondgraph.graph.model import Bond, End
 
@@ -21,7 +21,7 @@ from bondgraph.graph.model import Bond, End
 class Scope:
     """A graph at its place in the whole: its prefix is its path and a dot, empty for the outermost."""
 
-    graph: Graph
+    graph: Draft
     prefix: str
 
 
@@ -139,7 +139,7 @@ def _end(
 ) -> tuple[End, Port] | None:
     """The element's port that a reference means: through exposed ports of nested graphs down to an element."""
     owner, name, path = reference.owner, reference.name, prefix
-    while isinstance(owner, Graph):
+    while isinstance(owner, Draft):
         path = f"{path}{owner.name}."
         wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
         if wanted not in owner.ports:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bondgraph.domains import Domain
 from bondgraph.errors import Place
-from bondgraph.graph.elements import Element
+from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Automaton, Start
 
 if TYPE_CHECKING:

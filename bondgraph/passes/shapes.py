@@ -14,7 +14,7 @@ import numpy as np
 
 from bondgraph.equations.system import Statement, System
 from bondgraph.errors import Problem, ScrewbondError, raise_if_any
-from bondgraph.graph.elements import Element
+from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Gyrator, SkewGyrator, Transformer
 from bondgraph.graph.model import Model
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bondgraph.graph.elements import Element
+from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Junction, SignalBlock
 from bondgraph.graph.model import Bond, Model
 

@@ -211,6 +211,15 @@ CASES: list[Case] = [
         ('resets "c.effort", which is no state', "from a to b"),
     ),
     (
+        "E120",
+        lambda: loop(I("m", 1.0), I("n", 1.0)).add_automaton(
+            Automaton(
+                "relay", ("a",), "a", (Transition("a", "a", lambda t: t, ("time",), (("n.p", lambda: 0.0, ()),)),)
+            )
+        ),
+        ('resets "n.p", which is no independent state', "it follows from m"),
+    ),
+    (
         "E106",
         lambda: with_automaton(Transition("a", "b", lambda t: t, ("tim",))),
         ('"relay" reads the signal "tim"', "time"),

@@ -15,7 +15,7 @@ from bondgraph.run.bound import Bound
 from tests.language.dense import rates_and_power, residual_and_power
 from tests.language.random_graphs import curved_graph, random_graph
 
-BLOCKS, PER_BLOCK = 8, 160
+BLOCKS, PER_BLOCK = 8, 125
 DIAGNOSES = {"E203", "E204", "E206", "E207", "E208"}
 MODES = ("off", "half", "on")
 
@@ -104,8 +104,8 @@ def test_equations_satisfy_all_relations_or_end_in_a_diagnosis(block: int) -> No
 
 @pytest.mark.parametrize("block", range(2))
 def test_curved_relations_are_satisfied_too(block: int) -> None:
-    results = Counter(check(seed, curved_graph)[0] for seed in range(60 * block, 60 * (block + 1)))
-    assert results["implicit"] > 20, results
+    results = Counter(check(seed, curved_graph)[0] for seed in range(35 * block, 35 * (block + 1)))
+    assert results["implicit"] > 10, results
 
 
 @pytest.mark.parametrize("seed", range(0, 400, 10))

@@ -1,0 +1,98 @@
+"""Arguments of the element functions: numbers, parameters, domains and start values, with their usual errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bondgraph.domains import DOMAINS, Domain
+from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.graph.laws import Parameter
+
+
+def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
+    """A domain by its name, or as it is."""
+    if domain is None or isinstance(domain, Domain):
+        return domain
+    if domain not in DOMAINS:
+        problem = Problem(
+            "E127",
+            f'"{name}" is of a domain that does not exist: {domain!r}',
+            (f"there are: {', '.join(DOMAINS)}",),
+            (caller_place(),),
+            ("one of these names, or a Domain of your own",),
+        )
+        raise ModelError(name, [problem])
+    return DOMAINS[domain]
+
+
+def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = None) -> dict[str, Parameter]:
+    """Parameters of plain values; a `Parameter` stays as it is."""
+    units = units or {}
+    return {
+        name: value if isinstance(value, Parameter) else Parameter(value, units.get(name, ""))
+        for name, value in values.items()
+    }
+
+
+def size_of(value: Any) -> int | None:
+    """Bond dimension that a start value or source value implies; None where a scalar fits every dimension."""
+    shape = shape_of(value)
+    return shape[0] if shape else None
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Shape of a value, () where it is no array; `checks.check_numbers` says so later, with all other problems."""
+    try:
+        return np.shape(value.value if isinstance(value, Parameter) else value)
+    except ValueError:
+        return ()
+
+
+def one_of(kind: str, name: str, **choices: Any) -> str:
+    """Which of several arguments is given. Raises E110 unless it is exactly one."""
+    given = [key for key, value in choices.items() if value is not None]
+    if len(given) != 1:
+        wanted = ", ".join(choices)
+        problem = Problem(
+            "E110",
+            f'{kind} "{name}" needs exactly one of {wanted}',
+            (f"given: {', '.join(given) or 'none'}",),
+            (caller_place(),),
+            (f'{kind}("{name}", {next(iter(choices))}=...)',),
+        )
+        raise ModelError(name, [problem])
+    return given[0]
+
+
+def only_with_formula(kind: str, name: str, how: str, formula: str, **given: Any) -> None:
+    """Refuse arguments that belong to a formula of the user's own and would be ignored without one."""
+    extra = [key for key, value in given.items() if value]
+    if extra:
+        problem = Problem(
+            "E110",
+            f'{kind} "{name}" has {how}, which leaves no use for {", ".join(extra)}',
+            (f"{', '.join(extra)} belong to a formula of your own",),
+            (caller_place(),),
+            (f'{kind}("{name}", {formula}=...) with {", ".join(extra)}, or {how} alone',),
+        )
+        raise ModelError(name, [problem])
+
+
+def start_of(initial: Any, dimension: int | None) -> Any:
+    """Start value as floats, a scalar spread over a vector bond; what is no number is left for the checks."""
+    try:
+        start = np.asarray(initial, dtype=float)
+    except (TypeError, ValueError):
+        return initial
+    if start.ndim == 0 and isinstance(dimension, int) and dimension > 1:
+        return np.full(dimension, float(start))
+    return start[()]
+
+
+def formula_name(formula: Any) -> str:
+    """The name of a function as the user gave it; a lambda has none."""
+    name = getattr(formula, "__name__", "f")
+    return "f" if name == "<lambda>" else str(name)

@@ -1,0 +1,36 @@
+"""Draft: what a graph under construction holds; the builder writes it, flattening reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bondgraph.errors import Place, Problem, caller_place
+from bondgraph.graph.element import Element, PortRef
+from bondgraph.graph.laws import Automaton, Start
+
+
+@dataclass(frozen=True)
+class Link:
+    """A bond as the user made it, its ends not yet resolved."""
+
+    tail: PortRef
+    head: PortRef
+    place: Place | None
+
+
+class Draft:
+    """Parts, links, automata, ports and signals of a graph under construction, and the problems met so far."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.place = caller_place()
+        self.parts: dict[str, Element | Draft] = {}
+        self.links: list[Link] = []
+        self.automata: dict[str, Automaton] = {}
+        self.starts: list[Start] = []
+        self.ports: dict[str, PortRef] = {}
+        self.inputs: dict[str, None] = {}
+        self.wires: dict[tuple[str, str], str] = {}
+        """(nested graph, its input) -> path of the signal that feeds it."""
+        self.exports: dict[str, str] = {}
+        self.problems: list[Problem] = []

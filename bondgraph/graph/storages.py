@@ -1,0 +1,128 @@
+"""Storages: C and I."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bondgraph.domains import Domain
+from bondgraph.errors import caller_place
+from bondgraph.graph.arguments import domain_of, one_of, only_with_formula, parameters_of, size_of, start_of
+from bondgraph.graph.element import Element, Port
+from bondgraph.graph.gradient import gradient
+from bondgraph.graph.laws import StateSpec, Storage
+from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
+from bondgraph.ops import as_op
+
+
+def C(
+    name: str,
+    capacitance: Any = None,
+    *,
+    stiffness: Any = None,
+    output: Callable[..., Any] | None = None,
+    energy: Callable[..., Any] | None = None,
+    inverse: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Sequence[str] = (),
+    initial: Any = 0.0,
+    nominal: Any = 1.0,
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
+) -> Element:
+    """C storage: its state q is the integral of the flow, its effort a function of q.
+
+    Give `capacitance` (e = q / C), `stiffness` (e = K q, scalar or symmetric (n, n)), or `energy`(q, *parameters, *signals)
+    in J, whose gradient is the effort; `output` gives that gradient as a formula of your own. Where something else sets
+    its effort (derivative causality), such a C needs q = inverse(e, *parameters, *signals) as well.
+    """
+    dimension = dimension or size_of(initial) or (None if stiffness is None else size_of(stiffness))
+    dimension = dimension or (None if capacitance is None else size_of(capacitance))
+    if output is None and energy is not None and capacitance is None and stiffness is None:
+        output = gradient(as_op(energy, "energy"))
+    how = one_of("C", name, capacitance=capacitance, stiffness=stiffness, output=output)
+    spec = StateSpec(start_of(initial, dimension), nominal)
+    if how == "output":
+        if energy is None:
+            one_of("C", name, energy=energy)
+        assert output is not None and energy is not None
+        back = as_op(inverse, "state") if inverse else None
+        law = Storage("q", spec, as_op(output, "effort"), as_op(energy, "energy"), inverse=back)
+        values = parameters_of(parameters or {})
+    else:
+        only_with_formula(
+            "C", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
+        )
+        ops, others = (BY_INVERSE, BY_PRODUCT) if how == "capacitance" else (BY_PRODUCT, BY_INVERSE)
+        law = Storage("q", spec, *ops, inverse=others[0])
+        values = parameters_of({how: capacitance if how == "capacitance" else stiffness})
+    port = Port("1", dimension, domain_of(domain, name), frame)
+    return Element(
+        "C",
+        name,
+        law,
+        (port,),
+        values,
+        tuple(signals),
+        dict(symbols or {}),
+        domain_of(domain, name),
+        frame,
+        caller_place(),
+    )
+
+
+def I(  # noqa: E743 - the name of the element in the literature
+    name: str,
+    inertia: Any = None,
+    *,
+    output: Callable[..., Any] | None = None,
+    energy: Callable[..., Any] | None = None,
+    inverse: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Sequence[str] = (),
+    initial: Any = 0.0,
+    nominal: Any = 1.0,
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
+) -> Element:
+    """I storage: its state p is the integral of the effort, its flow a function of p.
+
+    Give `inertia` (f = p / I; a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix), or
+    `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output` gives that gradient as your own formula. Where
+    something else sets its flow (derivative causality), such an I needs p = inverse(f, *parameters, *signals) as well.
+    """
+    dimension = dimension or size_of(initial) or (None if inertia is None else size_of(inertia))
+    if output is None and energy is not None and inertia is None:
+        output = gradient(as_op(energy, "energy"))
+    how = one_of("I", name, inertia=inertia, output=output)
+    spec = StateSpec(start_of(initial, dimension), nominal)
+    if how == "output":
+        if energy is None:
+            one_of("I", name, energy=energy)
+        assert output is not None and energy is not None
+        back = as_op(inverse, "state") if inverse else None
+        law = Storage("p", spec, as_op(output, "flow"), as_op(energy, "energy"), inverse=back)
+        values = parameters_of(parameters or {})
+    else:
+        only_with_formula(
+            "I", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
+        )
+        law = Storage("p", spec, *BY_INVERSE, inverse=BY_PRODUCT[0])
+        values = parameters_of({"inertia": inertia})
+    port = Port("1", dimension, domain_of(domain, name), frame)
+    return Element(
+        "I",
+        name,
+        law,
+        (port,),
+        values,
+        tuple(signals),
+        dict(symbols or {}),
+        domain_of(domain, name),
+        frame,
+        caller_place(),
+    )
