@@ -19,10 +19,7 @@ from bondgraph.causality import Causality, assign_causality
 from bondgraph.checks import check_energies
 from bondgraph.collection import paused_collection
 from bondgraph.equations.execute import evaluate_statements
-from bondgraph.equations.implicit import Unsolvable
 from bondgraph.equations.system import System
-from bondgraph.equations.trace import output_names, trace
-from bondgraph.equations.unsolvable import unsolvable
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.laws import Parameter
@@ -32,6 +29,9 @@ from bondgraph.passes.pipeline import equations
 from bondgraph.run.program import Layout, NewtonLoop, Program, Slot, Transition
 from bondgraph.schedule.build import Scheduled, is_large, kernels_in_loops, scheduled
 from bondgraph.tape.routine import Choice, Routine
+from bondgraph.tracing.implicit import Unsolvable
+from bondgraph.tracing.routines import output_names, trace
+from bondgraph.tracing.unsolvable import unsolvable
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

@@ -14,11 +14,11 @@ from bondgraph.analysis.points import Point, consistent, point_of
 from bondgraph.compile import Compiled
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.equations.implicit import scalars_of
-from bondgraph.equations.trace import values_on_tape
 from bondgraph.errors import ModelError, Problem
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
+from bondgraph.tracing.implicit import scalars_of
+from bondgraph.tracing.routines import values_on_tape
 
 SPARSE = 400
 """States from which on the matrices are sparse."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.implicit import scalars_of
 from bondgraph.equations.system import State, System
-from bondgraph.equations.trace import Traced
 from bondgraph.errors import ModelError, Problem
+from bondgraph.tracing.implicit import scalars_of
+from bondgraph.tracing.routines import Traced
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from bondgraph.compile import Compiled
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.equations.implicit import scalars_of
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Resistor, Storage
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
+from bondgraph.tracing.implicit import scalars_of
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from bondgraph.analysis.points import consistent, point_of
 from bondgraph.compile import Compiled
-from bondgraph.equations.trace import output_names, trace
 from bondgraph.errors import ModelError, Problem
 from bondgraph.export.c_names import Names, array, comment, enumeration, places, sanitised
 from bondgraph.export.c_steps import functions, number
 from bondgraph.tape.routine import Choice, Routine, program
+from bondgraph.tracing.routines import output_names, trace
 
 _SIGNATURE = ("double t", "const double *restrict x", "const double *restrict p", "const double *restrict m",
               "double *restrict out")  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.equations.assemble import assemble
 from bondgraph.equations.system import System
-from bondgraph.equations.unsolvable import refuse_rings
 from bondgraph.graph.model import Model
 from bondgraph.passes.alias import remove_aliases
+from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from bondgraph.collection import paused_collection
 from bondgraph.equations.system import Statement, System
-from bondgraph.equations.trace import output_names
 from bondgraph.ops import TIME_DERIVATIVE, Op
 from bondgraph.schedule.calls import Plan
 from bondgraph.schedule.identity import formula_key
@@ -23,6 +22,7 @@ from bondgraph.schedule.loops import Schedule, in_row, schedule
 from bondgraph.schedule.plans import Workshop, derivatives, find, values
 from bondgraph.schedule.statements import numbered
 from bondgraph.tape import opcodes
+from bondgraph.tracing.routines import output_names
 from screws.scalars import equal, where
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def wanted_values(system: System) -> dict[str, list[str]]:
 def scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.ndarray]]:
     """Schedules of all routines, with the blocks t, x, p, m (`prepare` has p alone); the system; the Jacobian's sparsity.
 
-    What `bondgraph.equations.trace.trace` is for small models; the system is explicit and all its shapes are known.
+    What `bondgraph.tracing.routines.trace` is for small models; the system is explicit and all its shapes are known.
     """
     with paused_collection():
         return _scheduled(system)

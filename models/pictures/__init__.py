@@ -7,6 +7,7 @@ from models.pictures.motion import ContactMotion, Event, from_archive, gauss_fra
 from models.pictures.movie import movie
 from models.pictures.page import page
 from models.pictures.plots import plots
+from models.pictures.poster import poster
 from models.pictures.probe import rendering
 from models.pictures.scene import Scene
 
@@ -19,5 +20,6 @@ __all__ = [
     "movie",
     "plots",
     "page",
+    "poster",
     "rendering",
 ]

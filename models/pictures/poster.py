@@ -29,7 +29,7 @@ def telling_time(motion: ContactMotion, ghosts: int = 5) -> float:
     return float(motion.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
 
 
-def compose(motion: ContactMotion, path: str | os.PathLike[str], t: float | None = None) -> None:
+def poster(motion: ContactMotion, path: str | os.PathLike[str], t: float | None = None) -> None:
     """Write the poster as PNG, 3600 by 2400 pixels.
 
     Parameters

@@ -52,12 +52,6 @@ class Scene:
             dress(image, stage, now, camera, scale, lines)
         image.save(path)
 
-    def poster(self, path: str | os.PathLike[str], t: float | None = None) -> None:
-        """Write one composed picture (3600 by 2400 pixels, PNG) of a time (s), chosen where None."""
-        from models.pictures.poster import compose
-
-        compose(self.motion, path, t)
-
     def camera_at(self, stage: Stage, t: float) -> Camera:
         """A camera for one moment: both bodies and their ghosts fill the picture."""
         scale = self.size[1] / 720

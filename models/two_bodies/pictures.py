@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph.run.result import Result
-from models.pictures import ContactMotion, Event, Scene, movie, page, plots, rendering
+from models.pictures import ContactMotion, Event, movie, page, plots, poster, rendering
 from models.two_bodies.run import ContactRun
 
 
@@ -21,8 +21,7 @@ def write_pictures(run: ContactRun, folder: Path) -> str:
     works, reason = rendering()
     if not works:
         return f"no pictures of the scene: {reason}"
-    with Scene(motion) as scene:
-        scene.poster(folder / "poster.png")
+    poster(motion, folder / "poster.png")
     movie(motion, folder / "movie.mp4", seconds=8.0, fps=24)
     return ""
 

@@ -9,8 +9,8 @@ import numpy as np
 from screws.contact.starts import Pair, common_samples, starting_pairs
 from screws.contact.stationary import Stationary, polished, seen
 from screws.errors import GeometryError
-from screws.surfaces.nearest import Samples
-from screws.surfaces.surface import Surface, normalised
+from screws.surfaces.nearest import Samples, normalised
+from screws.surfaces.surface import Surface
 
 
 @dataclass(frozen=True)

@@ -82,3 +82,9 @@ def change(q: Sequence[Scalar] | np.ndarray, chart: Scalar, M: np.ndarray) -> tu
     along = new.e[0] * now.e[0] + new.e[1] * now.e[1] + new.e[2] * now.e[2]
     across = (new.e[0] * now.g[0] + new.e[1] * now.g[1] + new.e[2] * now.g[2]) / now.sin_u
     return array([u, v]), atan2(across * M[1, 1], along * M[0, 0] + across * M[0, 1])
+
+
+def in_better_chart(n: np.ndarray) -> tuple[np.ndarray, float]:
+    """Coordinates (2,) and chart of a direction (3,), not necessarily of unit length."""
+    chart = better_chart(n)
+    return np.array(coordinates(tuple(n), chart), dtype=float), chart

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from screws.errors import GeometryError
 from screws.surfaces import charts
 from screws.surfaces.frames import Geometry
-from screws.surfaces.surface import Surface
+
+if TYPE_CHECKING:
+    from screws.surfaces.surface import Surface
 
 
 def positive(kind: str, **sizes: float) -> None:

@@ -20,12 +20,6 @@ SPHERE_RANGES = ((0.0, float(np.pi), False), (0.0, 2.0 * float(np.pi), True))
 """Ranges of u and v in chart 0 of a closed surface."""
 
 
-def in_better_chart(n: np.ndarray) -> tuple[np.ndarray, float]:
-    """Coordinates (2,) and chart of a direction (3,), not necessarily of unit length."""
-    chart = charts.better_chart(n)
-    return np.array(charts.coordinates(tuple(n), chart), dtype=float), chart
-
-
 @dataclass(frozen=True)
 class Sphere:
     """c = r n."""
@@ -48,7 +42,7 @@ class Sphere:
         )
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        return in_better_chart(point)
+        return charts.in_better_chart(point)
 
     def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
         return SPHERE_RANGES
@@ -84,7 +78,7 @@ class Ellipsoid:
         )
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        return in_better_chart(point / np.asarray(p, dtype=float))
+        return charts.in_better_chart(point / np.asarray(p, dtype=float))
 
     def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
         return SPHERE_RANGES
@@ -175,7 +169,7 @@ def checked(shape: Any, parameters: dict[str, float]) -> Surface:
     """A closed surface with its size measured and its chart and orientation checked."""
     numbers = {name: float(value) for name, value in parameters.items()}
     unsized = Surface(shape, numbers, 1.0)
-    points = np.array([unsized.point(*in_better_chart(n)) for n in checks.sphere_points(60)], dtype=float)
+    points = np.array([unsized.point(*charts.in_better_chart(n)) for n in checks.sphere_points(60)], dtype=float)
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
     surface = Surface(shape, numbers, size)
     checks.closed_surface_is_sound(surface)

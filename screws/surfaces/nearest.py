@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from screws.errors import GeometryError
 from screws.surfaces import charts, checks
-from screws.surfaces.closed import in_better_chart
 from screws.surfaces.frames import Geometry
-from screws.surfaces.surface import Surface, normalised
+
+if TYPE_CHECKING:
+    from screws.surfaces.surface import Surface
 
 
 class Samples(NamedTuple):
@@ -39,7 +40,7 @@ def sampled(surface: Surface, spots: Sequence[tuple[np.ndarray, float]]) -> Samp
 def bounded_samples(surface: Surface, count: int = 400) -> Samples:
     """Samples spread over a bounded surface."""
     if surface.closed:
-        return sampled(surface, [in_better_chart(n) for n in checks.sphere_points(count)])
+        return sampled(surface, [charts.in_better_chart(n) for n in checks.sphere_points(count)])
     (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
     steps = (np.arange(int(np.sqrt(count))) + 0.5) / int(np.sqrt(count))
     return sampled(surface, [(np.array([u0 + a * (u1 - u0), v0 + b * (v1 - v0)]), 0.0) for a in steps for b in steps])
@@ -85,3 +86,16 @@ def nearest_coordinates(
         f"no nearest point of the {surface.name} was found for ({', '.join(f'{x:.6g}' for x in point)}) m",
         "a point on or near the surface, away from its centres of curvature",
     )
+
+
+def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
+    """The same point with periodic coordinates brought into their ranges and, if closed, in the better chart."""
+    if surface.closed:
+        n = charts.point(q, chart)
+        new_chart = charts.better_chart(np.array(n))
+        return np.array(charts.coordinates(n, new_chart), dtype=float), new_chart
+    q = np.array(q, dtype=float)
+    for k, (start, stop, periodic) in enumerate(surface.shape.ranges()):
+        if periodic:
+            q[k] = start + (q[k] - start) % (stop - start)
+    return q, chart

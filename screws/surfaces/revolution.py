@@ -12,7 +12,7 @@ from screws.errors import GeometryError
 from screws.jets import Jet, jet
 from screws.scalars import Scalar, array, sqrt
 from screws.surfaces import charts, checks
-from screws.surfaces.closed import SPHERE_RANGES, checked, in_better_chart
+from screws.surfaces.closed import SPHERE_RANGES, checked
 from screws.surfaces.frames import Geometry, frame
 from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple, cross
@@ -140,7 +140,7 @@ class Egg:
         return revolved(at, taylor(oval_radius, at.n[2], (p[0], p[1])), (p[2], 0.0, 0.0))
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        return in_better_chart(point - np.array([0.0, 0.0, p[2]]))
+        return charts.in_better_chart(point - np.array([0.0, 0.0, p[2]]))
 
     def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
         return SPHERE_RANGES

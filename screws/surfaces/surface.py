@@ -139,16 +139,3 @@ class Surface:
             raise GeometryError(
                 "G108", f"the {self.name} has one chart only", "change charts only where `surface.charts` is 2"
             )
-
-
-def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
-    """The same point with periodic coordinates brought into their ranges and, if closed, in the better chart."""
-    if surface.closed:
-        n = charts.point(q, chart)
-        new_chart = charts.better_chart(np.array(n))
-        return np.array(charts.coordinates(n, new_chart), dtype=float), new_chart
-    q = np.array(q, dtype=float)
-    for k, (start, stop, periodic) in enumerate(surface.shape.ranges()):
-        if periodic:
-            q[k] = start + (q[k] - start) % (stop - start)
-    return q, chart

@@ -18,12 +18,12 @@ from bondgraph import J0, J1, X1, Automaton, Block, C, Graph, I, ModelError, R, 
 from bondgraph.compile import Compiled
 from bondgraph.emit import numpy as reference
 from bondgraph.emit.kernel import address_of
-from bondgraph.equations.trace import trace
 from bondgraph.export import CSource, c_source
 from bondgraph.export.c_steps import functions, number
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Choice, Program, Routine, program
 from bondgraph.tape.scalar import Tape, TapeScalar
+from bondgraph.tracing.routines import trace
 from examples import rolling_eggs
 from screws.scalars import array, cos, exp, log, sin, sqrt, where
 from tests.emit.expressions import EXPRESSIONS

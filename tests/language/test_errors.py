@@ -372,7 +372,7 @@ def test_every_code_of_the_language_is_in_the_table() -> None:
     root = Path(bondgraph.__file__).parent
     folders = [
         *root.glob("*.py"),
-        *(p for name in ("graph", "equations", "passes") for p in (root / name).glob("*.py")),
+        *(p for name in ("graph", "equations", "passes", "tracing") for p in (root / name).glob("*.py")),
     ]
     written = {code for path in folders for code in re.findall(r'"(E[12]\d\d)"', path.read_text(encoding="utf-8"))}
     assert written == {code for code, _, _ in CASES}

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from models.pictures import ContactMotion, Event, Scene, movie, page, plots, rendering
+from models.pictures import ContactMotion, Event, Scene, movie, page, plots, poster, rendering
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.meshes import SIDES, path_tube
 from models.pictures.motion import gauss_frames, poses
@@ -258,7 +258,7 @@ def test_nothing_pushes_through_the_air():
 def test_poster_is_large_and_leaves_no_part(tmp_path):
     from PIL import Image
 
-    Scene(rolling_ball()).poster(tmp_path / "poster.png")
+    poster(rolling_ball(), tmp_path / "poster.png")
     image = Image.open(tmp_path / "poster.png")
     assert image.size == (3600, 2400)
     assert near(image.resize((900, 600)), BODIES[1]) > 300 and near(image.resize((900, 600)), FORCE) > 100

@@ -8,9 +8,9 @@ from bondgraph import J0, J1, X1, Automaton, C, Graph, I, R, Se, Sf, Transition
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.equations.system import System
-from bondgraph.equations.trace import trace
 from bondgraph.schedule.build import kernels_in_loops, scheduled
 from bondgraph.tape.routine import Choice
+from bondgraph.tracing.routines import trace
 
 
 def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bondgraph.equations.execute import environment
-from bondgraph.equations.implicit import Solver, Unsolvable, scalars_of
 from bondgraph.equations.system import Loop, State, System
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.hoist import hoist
@@ -17,6 +16,7 @@ from bondgraph.tape.routine import Choice, Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.sparsity import compressed_columns
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.implicit import Solver, Unsolvable, scalars_of
 from screws.scalars import equal, where
 
 

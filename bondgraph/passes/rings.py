@@ -1,0 +1,46 @@
+"""Rings of junctions that pass a value round, which nothing decides: refused before the statements are sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bondgraph.equations.system import System
+from bondgraph.errors import Problem, raise_if_any
+from bondgraph.graph.element import Element
+from bondgraph.graph.laws import Junction
+from bondgraph.graph.model import Model
+
+
+def refuse_rings(system: System, model: Model) -> System:
+    """The same system; `ModelError` E206 where junctions pass a value round in a ring and nothing else decides it."""
+    given = {"time", *(s.name for s in system.states), *system.parameters, *system.modes}
+    given |= {u.value for u in system.unknowns} | {out for s in system.statements for out in s.outs}
+    lost = dict.fromkeys(arg for s in system.statements for arg in s.args if arg not in given)
+    problems = []
+    for name in lost:
+        shared = {n for n, kept in system.aliases.items() if kept == name} | {name}
+        bonds = [b for b in model.bonds if {f"{b.name}:effort", f"{b.name}:flow"} & shared]
+        paths = [end.element for b in bonds for end in b.ends if isinstance(model.elements[end.element].law, Junction)]
+        junctions = [e for e in elements_at(model, paths) if paths.count(e.name) > 1]
+        problems.append(
+            Problem(
+                "E206",
+                "algebraic loop without a unique solution",
+                (f"a ring of junctions passes one value round, and nothing in it decides it: {named(junctions)}",),
+                tuple(e.place for e in junctions[:12]),
+                ("one bond in place of two between like junctions, or a C, I or R in the ring",),
+            )
+        )
+    raise_if_any(model.name, problems)
+    return system
+
+
+def elements_at(model: Model, paths: Sequence[str]) -> list[Element]:
+    """Elements by their paths, each once."""
+    return [model.elements[path] for path in dict.fromkeys(paths) if path in model.elements]
+
+
+def named(elements: Sequence[Element], most: int = 12) -> str:
+    """Elements in words for a message, at most so many."""
+    shown = [f'{e.kind} "{e.name}"' for e in elements[:most]]
+    return ", ".join(shown + ([f"{len(elements) - most} more"] if len(elements) > most else []))

@@ -1,0 +1,1 @@
+"""Tracing: sorted equations -> routines on a tape, implicit equations solved on the way."""
