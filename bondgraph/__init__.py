@@ -8,6 +8,7 @@ from bondgraph.causality import Causality, assign_causality
 from bondgraph.compile import Compiled, compile_model, simulate
 from bondgraph.domains import DOMAINS, Domain
 from bondgraph.errors import ModelError, Problem, RunError, ScrewbondError
+from bondgraph.graph import signals
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.elements import (
     GY,
@@ -74,5 +75,6 @@ __all__ = [
     "compile_model",
     "equations",
     "multiport",
+    "signals",
     "simulate",
 ]

@@ -32,6 +32,7 @@ from bondgraph import (
     StateSpec,
     Transition,
     compile_model,
+    signals,
 )
 from screws.scalars import sqrt
 
@@ -229,6 +230,16 @@ CASES: list[Case] = [
     ("E118", lambda: block([("x", lambda y: y, ["y"])]), ("uses but does not define y",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], states={"s": StateSpec(0.0)}), ("no rate for its state s",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], rates={"s": "x"}), ("a rate but no state s",)),
+    ("E140", lambda: signals.summation("error", {}), ('summation "error" needs a list of inputs', "given: none")),
+    ("E141", lambda: signals.summation("error", {"c.q": 2}), ('"c.q" has the sign 2', "gain")),
+    ("E142", lambda: signals.lowpass("lag", "c.q", 0.0), ("time_constant must be positive", "given: 0.0")),
+    ("E143", lambda: signals.pid("control", "c.q", 1.0, kd=1.0), ("has kd but no filter_time",)),
+    ("E144", lambda: signals.transfer_function("h", "c.q", [1.0, 0.0], [2.0]), ('"h" is not proper', "degree 1")),
+    ("E145", lambda: signals.transfer_function("h", "c.q", [1.0], [0.0]), ("den is zero",)),
+    ("E146", lambda: signals.table("f", "c.q", [1.0, 0.0], [1.0, 2.0]), ("finite and ascending", "1 is followed by 0")),
+    ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0]), ("do not fit", "(2,)", "(1,)")),
+    ("E148", lambda: signals.limiter("limit", "c.q", 2.0, 1.0), ("lowest is above highest",)),
+    ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("'xor'", "and, or, not")),
     # formulas
     ("E128", lambda: loop(I("m", 1.0, dimension=3), Se("u", 1.0)), ("u.effort", "shape ()", "needs (3,)")),
     (

@@ -1,0 +1,104 @@
+"""Components of the relative twist: their names, the paper's names for sets of them, and what they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Problem, caller_place
+from models.bodies import Body
+
+COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
+"""Components of T_{O2}^{C2,O1} in their order."""
+
+
+PAPER_NAMES = {
+    "rolling": ("omega_z", "v_x", "v_y", "v_z"),
+    "sliding": ("omega_x", "omega_y", "v_z"),
+    "rolling and sliding": ("v_z",),
+}
+"""Visser 2002, section 4: name of a contact -> its constrained components."""
+
+
+KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
+"""Component -> which stiffness and damping it has; all others are "rotational"."""
+
+
+def in_order(constrained: str | Sequence[str]) -> tuple[str, ...]:
+    """Known constrained components in their order."""
+    wanted = PAPER_NAMES.get(constrained, (constrained,)) if isinstance(constrained, str) else tuple(constrained)
+    return tuple(component for component in COMPONENTS if component in wanted)
+
+
+def by_component(values: tuple[float, float, float]) -> dict[str, float]:
+    """Component -> its value out of (normal, tangential, rotational)."""
+    by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
+    return {component: by_kind[KINDS.get(component, "rotational")] for component in COMPONENTS}
+
+
+def pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
+    """Places of (x, y) pairs in the spring's state; a component without its partner follows the chart's axis."""
+    return [
+        (chosen.index(f"{kind}_x"), chosen.index(f"{kind}_y"))
+        for kind in ("omega", "v")
+        if f"{kind}_x" in chosen and f"{kind}_y" in chosen
+    ]
+
+
+def unpaired(chosen: Sequence[str]) -> bool:
+    """Whether omega_x or omega_y, v_x or v_y is constrained without the other: then the polar axes of C2 matter."""
+    return any((f"{kind}_x" in chosen) != (f"{kind}_y" in chosen) for kind in ("omega", "v"))
+
+
+def argument_problems(
+    name: str,
+    body1: Body,
+    body2: Body,
+    constrained: str | Sequence[str],
+    chosen: Sequence[str],
+    stiffness: Mapping[str, float],
+    damping: Mapping[str, float],
+) -> list[Problem]:
+    """All that is wrong with the arguments of a contact."""
+    place = caller_place()
+    problems = [
+        Problem("E420", f'body "{body.name}" of contact "{name}" has no surface', (), (body.place,),
+                ("give it one: surface=sphere(0.1)",))
+        for body in (body1, body2) if body.surface is None
+    ]  # fmt: skip
+    named = (constrained,) if isinstance(constrained, str) else tuple(constrained)
+    unknown = [c for c in named if c not in COMPONENTS and c not in PAPER_NAMES]
+    if unknown or not chosen:
+        problems.append(
+            Problem(
+                "E421",
+                f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}',
+                (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}"),
+                (place,),
+                ('constrained="rolling", or a list of components such as ["v_z"]',),
+            )
+        )
+    for kind in ("normal", "tangential", "rotational"):
+        mine = [c for c in chosen if KINDS.get(c, "rotational") == kind]
+        if not mine:
+            continue
+        k, r = stiffness[mine[0]], damping[mine[0]]
+        if not (np.isfinite(k) and k > 0 and np.isfinite(r) and r >= 0):
+            problems.append(
+                Problem(
+                    "E422",
+                    f'contact "{name}": {kind}_stiffness = {k}, {kind}_damping = {r}',
+                    (f"{', '.join(mine)} constrained: needs stiffness > 0, damping >= 0",),
+                    (place,),
+                    (f"{kind}_stiffness=..., or leave {', '.join(mine)} free",),
+                )
+            )
+    return problems
+
+
+def constrained_components(result: Any, name: str) -> list[int]:
+    """Places in `COMPONENTS` that a contact of a run constrains, read from its spring's and its selection's shape."""
+    selection = np.atleast_2d(np.asarray(result[f"{name}.constrained.N"])[-1])
+    return [int(np.argmax(row)) for row in selection]

@@ -1,0 +1,177 @@
+"""Contact of two curved bodies as a graph: Visser, Stramigioli and Heemskerk 2002, figure 3.
+
+```
+ body 2 --> 0 --> body 1            the 0-junction subtracts the world twists: T_O2^{0,O1}
+            |
+           MTF  Ad(H_0^C2)          expresses it in the Gauss frame C2 of body 2
+            |- - - - - - - - - - ->  contact kinematics: (u1, v1, u2, v2, alpha, d), whose d drives the switch
+            X0                      on while there is contact
+            |
+            1  T_O2^{C2,O1}
+           / \\
+     TF free  TF constrained       splits the six components
+        |         |
+      Se 0        1
+                 / \\
+                C   R
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J0, J1, MTF, TF, X0, C, Element, Graph, Op, Parameter, R, Se
+from bondgraph.domains import SCREW
+from bondgraph.errors import raise_if_any
+from models.bodies import Body
+from models.contact.components import COMPONENTS, argument_problems, by_component, in_order
+from models.contact.kinematics import contact_kinematics
+from models.contact.start import start_parameters, start_results, start_values
+from models.contact.switches import chart_switch, contact_switch
+from screws.poses import Ad, inverse
+from screws.scalars import array, maximum
+
+
+def contact(
+    name: str,
+    body1: Body,
+    body2: Body,
+    *,
+    constrained: str | Sequence[str] = "rolling",
+    normal_stiffness: float,
+    normal_damping: float = 0.0,
+    tangential_stiffness: float = 0.0,
+    tangential_damping: float = 0.0,
+    rotational_stiffness: float = 0.0,
+    rotational_damping: float = 0.0,
+) -> Graph:
+    """Contact of the surfaces of two bodies, with ports `1` and `2` for their world twists and the inputs `pose 1`, `pose 2`.
+
+    Parameters
+    ----------
+    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`.
+        The others are free. v_z gives the normal law f_n = max(0, -k d - c d').
+    normal_stiffness, normal_damping : N/m, N s/m on v_z.
+    tangential_stiffness, tangential_damping : N/m, N s/m on v_x and v_y.
+    rotational_stiffness, rotational_damping : N m/rad, N m s on the omega components.
+
+    Signals: `gap` d (m, negative in contact), `force` on body 2 in C2 is minus `wrench`, `q1`, `q2`, `alpha` (Montana's
+    sign), `frame` H_0_C2. Modes: `switch` ("free", "contact") and, for closed surfaces, `chart 1`, `chart 2`.
+
+    Raises
+    ------
+    ModelError
+        E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is missing.
+    """
+    chosen = in_order(constrained)
+    stiffness = by_component((normal_stiffness, tangential_stiffness, rotational_stiffness))
+    damping = by_component((normal_damping, tangential_damping, rotational_damping))
+    raise_if_any(name, argument_problems(name, body1, body2, constrained, chosen, stiffness, damping))
+    surface1, surface2 = body1.surface, body2.surface
+    assert surface1 is not None and surface2 is not None
+
+    graph = Graph(name).declare_input("pose 1", "pose 2")
+    relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
+    to_contact = MTF(
+        "Ad",
+        AD_CONTACT,
+        signals=["kinematics.H_0_C2"],
+        dimensions=(6, 6),
+        domains=(SCREW, SCREW),
+        frames=("0", "C2"),
+        symbols={"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"},
+    )
+    switched = X0("XO", automaton="switch", active=["contact"], frame="C2", symbols={"effort": "W^{C_2}"})
+    split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
+
+    graph.connect(relative, to_contact)
+    graph.connect(to_contact, switched)
+    graph.connect(switched, split)
+    _connect_free(graph, split, chosen)
+    _connect_constrained(graph, split, chosen, stiffness, damping)
+
+    graph.add(contact_kinematics(surface1, surface2))
+    graph.add_automaton(contact_switch(chosen))
+    for index, surface in ((1, surface1), (2, surface2)):
+        if surface.charts > 1:
+            graph.add_automaton(chart_switch(index, surface, chosen))
+    graph.start(start_values(name, surface1, surface2, chosen), ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
+                start_results(surface1, surface2))  # fmt: skip
+    graph.expose("2", relative)
+    graph.expose("1", relative)
+    graph.export("gap", "kinematics.d")
+    graph.export("wrench", "XO.effort")
+    graph.export("frame", "kinematics.H_0_C2")
+    for signal in ("q1", "q2", "alpha"):
+        graph.export(signal, f"kinematics.{signal}")
+    return graph
+
+
+def attach_contact(graph: Graph, touching: Graph, body1: Body, body2: Body) -> None:
+    """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals."""
+    graph.connect(body2, touching.port("2"))
+    graph.connect(touching.port("1"), body1)
+    graph.wire(f"{body1.name}.pose", touching, "pose 1")
+    graph.wire(f"{body2.name}.pose", touching, "pose 2")
+
+
+AD_CONTACT = Op("Ad", lambda H: Ad(inverse(H)), r"\mathrm{Ad}_{#1^{-1}}")
+
+
+def _selection(components: Sequence[str]) -> np.ndarray:
+    """Rows of the identity that pick components out of a twist; one component is a row (6,)."""
+    rows = np.eye(6)[[COMPONENTS.index(component) for component in components]]
+    return rows[0] if len(rows) == 1 else rows
+
+
+def _connect_free(graph: Graph, split: Element, chosen: Sequence[str]) -> None:
+    free = [component for component in COMPONENTS if component not in chosen]
+    if free:
+        pick = TF("free", _selection(free), structural=True, symbols={"matrix": r"S_{\mathrm{free}}"})
+        graph.connect(split, pick)
+        graph.connect(pick, Se("no wrench", dimension=len(free)))
+
+
+def _connect_constrained(
+    graph: Graph, split: Element, chosen: Sequence[str], stiffness: Mapping[str, float], damping: Mapping[str, float]
+) -> None:
+    pick = TF("constrained", _selection(chosen), structural=True, symbols={"matrix": r"S_{\mathrm{con}}"})
+    common = J1("deformation rate", symbols={"flow": r"\dot s"})
+    one = len(chosen) == 1
+    k, r = (np.array([values[c] for c in chosen]) for values in (stiffness, damping))
+    spring = C(
+        "spring",
+        stiffness=float(k[0]) if one else k,
+        initial=0.0 if one else np.zeros(len(chosen)),
+        nominal=1e-4,
+        symbols={"q": "s"},
+    )
+    normal = chosen.index("v_z") if "v_z" in chosen else None
+    damper = R(
+        "damper",
+        effort=Op("damping", _damping(normal), r"#2\,#1 \text{, along } z \text{ at least } -#3"),
+        parameters={"damping": Parameter(float(r[0]) if one else r)},
+        signals=["spring.effort"],
+    )
+    graph.connect(split, pick)
+    graph.connect(pick, common)
+    graph.connect(common, spring)
+    graph.connect(common, damper)
+
+
+def _damping(normal: int | None) -> Any:
+    """Damper in parallel with the spring; its normal part never pulls: spring + damper >= 0."""
+
+    def law(rate: Any, damping: Any, spring: Any) -> Any:
+        if np.ndim(rate) == 0:
+            return maximum(damping * rate, -spring) if normal is not None else damping * rate
+        forces = [damping[i] * rate[i] for i in range(len(rate))]
+        if normal is not None:
+            forces[normal] = maximum(forces[normal], -spring[normal])
+        return array(forces)
+
+    return law

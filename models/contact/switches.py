@@ -1,0 +1,102 @@
+"""Switches of a contact: on and off with the gap, and from chart to chart near the poles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bondgraph import Automaton, Op, Transition
+from models.contact.components import pairs, unpaired
+from screws.scalars import array, cos, sin
+from screws.surfaces import Surface
+
+NEGATIVE = Op("minus", lambda d: -d, "-#1")
+
+
+ITSELF = Op("itself", lambda d: d, "#1")
+
+
+def contact_switch(chosen: Sequence[str]) -> Automaton:
+    """Contact begins as the gap falls through zero and ends as it rises through zero, where the spring is released."""
+    release = Op("zero", lambda s: 0.0 * s, "0")
+    limit = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
+    return Automaton(
+        "switch",
+        ("free", "contact"),
+        "free",
+        (
+            Transition("free", "contact", NEGATIVE, ("kinematics.d",), kind="contact on"),
+            Transition(
+                "contact",
+                "free",
+                ITSELF,
+                ("kinematics.d",),
+                (("spring.q", release, ("spring.q",)),),
+                kind="contact off",
+            ),
+            Transition(
+                "free", "free", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
+            ),
+            Transition(
+                "contact", "contact", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
+            ),
+        ),
+    )
+
+
+def chart_switch(index: int, surface: Surface, chosen: Sequence[str]) -> Automaton:
+    """The second chart takes over near a pole of the first; the coordinates, alpha and the spring's axes follow.
+
+    A component of body 2 without its partner has a meaning along the polar axes only: near their pole the run ends.
+    """
+    if index == 2 and unpaired(chosen):
+        margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))
+        ends = Transition("axis z", "axis z", margin, ("kinematics.q2",), kind="pole of surface 2", error=POLE)
+        return Automaton("chart 2", ("axis z", "axis x"), "axis z", (ends,))
+    states = ("axis z", "axis x")
+    q, parameters = f"kinematics.q{index}", [f"kinematics.surface {index} {key}" for key in surface.parameters]
+    transitions = []
+    for chart in (0, 1):
+        change = _chart_change(surface, float(chart))
+        resets = [
+            (q, Op("change of chart", lambda q, *p, f=change: f(q, p)[0]), (q, *parameters)),
+            (
+                "kinematics.alpha",
+                Op("turned angle", lambda alpha, q, *p, f=change: alpha + f(q, p)[1]),
+                ("kinematics.alpha", q, *parameters),
+            ),
+        ]
+        if index == 2 and pairs(chosen):
+            turn = Op("turned axes", lambda s, q, *p, f=change: _turned(s, f(q, p)[1], pairs(chosen)))
+            resets.append(("spring.q", turn, ("spring.q", q, *parameters)))
+        margin = Op("margin", lambda q, c=float(chart): -surface.chart_margin(q, c))
+        transitions.append(
+            Transition(
+                states[chart],
+                states[1 - chart],
+                margin,
+                (q,),
+                tuple(resets),
+                kind=f"chart of surface {index}: {states[1 - chart]}",
+                internal=True,
+            )
+        )
+    return Automaton(f"chart {index}", states, states[0], tuple(transitions))
+
+
+def _chart_change(surface: Surface, chart: float) -> Any:
+    return lambda q, parameters: surface.change_chart(q, chart, parameters)
+
+
+POLE = (
+    "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"
+)
+
+
+def _turned(s: Any, turn: Any, pairs: Sequence[tuple[int, int]]) -> Any:
+    """Components of the same vectors in axes turned by `turn` about z."""
+    entries = list(s)
+    c, sn = cos(turn), sin(turn)
+    for x, y in pairs:
+        entries[x], entries[y] = c * s[x] + sn * s[y], c * s[y] - sn * s[x]
+    return array(entries)
