@@ -1,0 +1,123 @@
+"""Formulas of the signal blocks: one operation for each kind of block, with its LaTeX.
+
+Blocks of one kind share one operation, so that a large model runs them in one loop.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from bondgraph.ops import Op
+from screws.scalars import array, less, maximum, minimum, sin, where
+
+
+def _clipped(u: Any, lowest: Any, highest: Any) -> Any:
+    return minimum(maximum(u, lowest), highest)
+
+
+def _quintic(t: Any, start: Any, duration: Any, before: Any, after: Any) -> Any:
+    s = _clipped((t - start) / duration, 0.0, 1.0)
+    return before + (after - before) * (s * s * s * (10.0 - s * (15.0 - 6.0 * s)))
+
+
+def _canonical_rate(x: Any, u: Any, den: Any) -> Any:
+    back = sum(den[len(x) - k] * x[k] for k in range(len(x)))
+    return array([*x[1:], (u - back) / den[0]])
+
+
+def _canonical_result(x: Any, rate: Any, num: Any) -> Any:
+    derivatives = [*x, rate[-1]]
+    return sum(c * derivatives[k] for k, c in enumerate(num[::-1]))
+
+
+@cache
+def product(count: int) -> Op:
+    """(u1, u2 ...) -> u1 u2 ..."""
+
+    def formula(*factors: Any) -> Any:
+        out = factors[0]
+        for factor in factors[1:]:
+            out = out * factor
+        return out
+
+    return Op("product", formula, r"\,".join(f"#{k + 1}" for k in range(count)))
+
+
+@cache
+def weighted(count: int) -> Op:
+    """(k1, k2 ..., u1, u2 ...) -> k1 u1 + k2 u2 ..."""
+    latex = " + ".join(rf"#{k + 1}\,#{k + 1 + count}" for k in range(count))
+    return Op("weighted sum", lambda *a: sum(k * u for k, u in zip(a[:count], a[count:], strict=True)), latex)
+
+
+@cache
+def logic(relation: str, count: int) -> Op:
+    """(u1, u2 ...) -> 1 where all ("and") or any ("or") of them are above 1/2, else 0."""
+    choose, sign = (minimum, r" \land ") if relation == "and" else (maximum, r" \lor ")
+
+    def formula(*signals: Any) -> Any:
+        out = signals[0]
+        for signal in signals[1:]:
+            out = choose(out, signal)
+        return where(less(0.5, out), 1.0, 0.0)
+
+    return Op(relation, formula, sign.join(f"#{k + 1}" for k in range(count)))
+
+
+@cache
+def lookup(points: tuple[float, ...]) -> Op:
+    """(u, values) -> the piecewise linear function through them, the end values outside."""
+
+    def formula(u: Any, values: Any) -> Any:
+        at = maximum(u, points[0])
+        pieces = [
+            values[k] + (values[k + 1] - values[k]) * ((at - points[k]) / (points[k + 1] - points[k]))
+            for k in range(len(points) - 1)
+        ]
+        out = values[len(pieces)]
+        for k in reversed(range(len(pieces))):
+            out = where(less(at, points[k + 1]), pieces[k], out)
+        return out
+
+    return Op("table", formula, r"\operatorname{table}\left(#1\right)")
+
+
+LIMITER = Op("limiter", _clipped, r"\min\left(\max\left(#1, #2\right), #3\right)")
+DEAD_ZONE = Op(
+    "dead zone", lambda u, low, high: u - _clipped(u, low, high), r"#1 - \min\left(\max\left(#1, #2\right), #3\right)"
+)
+GREATER = Op("greater", lambda u, level: where(less(level, u), 1.0, 0.0), r"\left[#1 > #2\right]")
+NOT = Op("not", lambda u: where(less(0.5, u), 0.0, 1.0), r"\lnot #1")
+LAG = Op("lag", lambda u, y, time: (u - y) / time, r"\tfrac{1}{#3}\left(#1 - (#2)\right)")
+RATIO = Op("ratio", lambda u, num, den: num[0] / den[0] * u, r"\tfrac{(#2)_1}{(#3)_1}\,#1")
+CANONICAL_RATE = Op(
+    "canonical rate", _canonical_rate,
+    r"\left(x_2, \ldots, x_n, \tfrac{1}{a_n}\left(#2 - \textstyle\sum_{k=0}^{n-1} a_k x_{k+1}\right)\right),"
+    r"\quad x = #1,\quad (a_n, \ldots, a_0) = #3",
+)  # fmt: skip
+CANONICAL_RESULT = Op(
+    "canonical result", _canonical_result,
+    r"\textstyle\sum_{k=0}^{m} b_k z_k,\quad z = (#1, (#2)_n),\quad (b_m, \ldots, b_0) = #3",
+)  # fmt: skip
+SINE = Op(
+    "sine", lambda t, amplitude, omega, phase, offset: offset + amplitude * sin(omega * t + phase),
+    r"#5 + #2 \sin\left(#3\,#1 + #4\right)",
+)  # fmt: skip
+STEP = Op(
+    "step", lambda t, start, before, after: where(less(t, start), before, after),
+    r"\begin{cases} #3 & #1 < #2 \\ #4 & \text{else} \end{cases}",
+)  # fmt: skip
+RAMP = Op(
+    "ramp", lambda t, slope, start, offset: offset + slope * maximum(t - start, 0.0),
+    r"#4 + #2 \max\left(#1 - (#3), 0\right)",
+)  # fmt: skip
+RAMP_TO = Op(
+    "ramp", lambda t, slope, start, offset, end: offset + slope * (_clipped(t, start, end) - start),
+    r"#4 + #2 \left(\min\left(\max\left(#1, #3\right), #5\right) - (#3)\right)",
+)  # fmt: skip
+SMOOTH_STEP = Op(
+    "smooth step", _quintic,
+    r"#4 + \left(#5 - (#4)\right) s^3 \left(10 - 15 s + 6 s^2\right),\quad"
+    r" s = \min\left(\max\left(\tfrac{#1 - (#2)}{#3}, 0\right), 1\right)",
+)  # fmt: skip
