@@ -29,9 +29,9 @@ from bondgraph.passes.pipeline import equations
 from bondgraph.run.program import Layout, NewtonLoop, Program, Slot, Transition
 from bondgraph.schedule.build import Scheduled, is_large, kernels_in_loops, scheduled
 from bondgraph.tape.routine import Choice, Routine
-from bondgraph.tracing.implicit import Unsolvable
+from bondgraph.tracing.implicit import Unsolvable, Untraceable
 from bondgraph.tracing.routines import output_names, trace
-from bondgraph.tracing.unsolvable import unsolvable
+from bondgraph.tracing.unsolvable import unsolvable, untraceable
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -179,6 +179,8 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
         routines, system, pattern = scheduled(system) if is_large(system) else trace(system)
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
+    except Untraceable as stuck:
+        raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
     traced = time.perf_counter()
     kernels = _kernels(routines, backend)
     program = _program(system, kernels, pattern)

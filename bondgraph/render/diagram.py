@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -47,11 +47,15 @@ def diagram(
     model: Model,
     causality: Causality | None = None,
     positions: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    folded: Collection[str] = (),
 ) -> Diagram:
     """Draw a model: half arrows, causal strokes (with `causality`), vector bonds as double lines, switches, signals.
 
     `positions` maps paths of elements to centres in px, x to the right and y downwards; elements that it leaves out are
-    placed near their neighbours. Raises `ModelError` (E131, E132) for an unknown element or a position that is none.
+    placed near their neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their
+    outer bonds and signals attach; where only elements inside have positions, it stands in their middle.
+    Raises `ModelError` (E131, E132, E134) for an unknown element, a position that is none, an unknown nested graph.
     Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
     (Karnopp, Margolis and Rosenberg, 2012).
 
@@ -62,7 +66,7 @@ def diagram(
     >>> sorted(drawing.positions)
     ['leak', 'loop', 'store']
     """
-    drawn = sketch(model)
+    drawn = sketch(model, folded)
     where = placed(drawn, positions) if positions else automatic(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
@@ -167,8 +171,9 @@ def _kinds(drawn: Sketch, causality: Causality | None) -> set[str]:
         "bond": bool(bonds),
         "vector": any(bond.dimension > 1 for bond in bonds),
         "stroke": bool(bonds) and causality is not None,
-        "derivative": causality is not None and bool(causality.derivative),
-        "switch": any(node.note for node in drawn.nodes),
+        "derivative": causality is not None and any(node.name in causality.derivative for node in drawn.nodes),
+        "switch": any(node.shape == "switch" for node in drawn.nodes),
         "signal": any(edge.bond is None for edge in drawn.edges),
+        "folded": any(node.shape == "folded" for node in drawn.nodes),
     }
     return {kind for kind, occurs in occurring.items() if occurs}

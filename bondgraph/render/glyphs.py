@@ -125,6 +125,8 @@ def node_text(node: Node, x: float, y: float, caption: tuple[float, float] | Non
             rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 5, style)
         )
         return "".join([*parts, text(x, y, node.label, LABEL_SIZE, MUTED)])
+    if node.shape == "folded":
+        return _folded(node, x, y)
     colour = COLOURS.get(node.kind, INK)
     if node.stacked:
         parts = [text(x, y - 8, node.kind, KIND_SIZE, colour, extra=bold), text(x, y + 8, node.label, NAME_SIZE)]
@@ -142,3 +144,11 @@ def node_text(node: Node, x: float, y: float, caption: tuple[float, float] | Non
         ends = [np.array([x - half, level]), np.array([x + half, level])]
         parts.append(_path(ends, STROKE, 1.4, 'stroke-dasharray="3 2" class="derivative"'))
     return "".join(parts)
+
+
+def _folded(node: Node, x: float, y: float) -> str:
+    """A nested graph in one box: its title, and how much is inside."""
+    style = f'fill="{BOX_FILLS[1]}" stroke="{MUTED}" stroke-width="1.3"'
+    outline = rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)
+    title = text(x, y - 7, node.label, NAME_SIZE, INK, extra='font-weight="600"')
+    return outline + title + text(x, y + 10, node.note, LABEL_SIZE - 1.0, MUTED)

@@ -44,7 +44,7 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
             cures=("positions by the paths of elements: " + ", ".join(list(names)[:8]),),
         )
         for name in positions
-        if name not in names
+        if name not in names and name not in sketch.inside
     ]
     bad = [name for name, at in positions.items() if not _is_point(at)]
     problems += [
@@ -53,6 +53,7 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
     ]
     if problems:
         raise ModelError(sketch.name, problems)
+    positions = _of_boxes(sketch, positions)
     where = automatic(sketch) if len(positions) < len(names) else np.zeros((len(names), 2))
     given = [names[name] for name in positions]
     wished = np.array([positions[name] for name in positions], dtype=float).reshape(-1, 2)
@@ -60,6 +61,20 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
         where = where + (wished - where[given]).mean(axis=0)
         where[given] = wished
     return _pushed_apart(sketch, where, set(given))
+
+
+def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Positions of what is drawn: a folded graph without one stands in the middle of those of its elements."""
+    own = {name: at for name, at in positions.items() if name not in sketch.inside}
+    members: dict[str, list[tuple[float, float]]] = {}
+    for name, at in positions.items():
+        if name in sketch.inside:
+            members.setdefault(sketch.inside[name], []).append(at)
+    middles = {box: np.array(inside, dtype=float) for box, inside in members.items() if box not in own}
+    for box, inside in middles.items():
+        x, y = (inside.min(axis=0) + inside.max(axis=0)) / 2
+        own[box] = (float(x), float(y))
+    return own
 
 
 def _is_point(at: object) -> bool:

@@ -12,7 +12,7 @@ SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 
 
 def legend(kinds: set[str], left: float, top: float, width: float) -> tuple[str, float]:
-    """SVG text and its height; `kinds` says which of "bond vector stroke derivative switch signal" occur."""
+    """SVG text and its height; `kinds` says which of "bond vector stroke derivative switch signal folded" occur."""
     words = {
         "bond": "half arrow: positive power, barb on the flow's side",
         "vector": "vector bond with its dimension",
@@ -20,6 +20,7 @@ def legend(kinds: set[str], left: float, top: float, width: float) -> tuple[str,
         "derivative": "storage in derivative causality",
         "switch": "switched by the automaton named in it",
         "signal": "signal",
+        "folded": "nested graph, folded",
     }
     parts, x, y = [], left, top + LINE / 2
     for kind, says in words.items():
@@ -48,5 +49,8 @@ def _glyph(kind: str, x: float, y: float) -> str:
     if kind == "switch":
         style = f'fill="#fff8ec" stroke="{glyphs.SWITCH}" stroke-width="1.3" stroke-dasharray="4 3"'
         return glyphs.rounded(x + 3, y - 8, x + GLYPH - 3, y + 8, 5, style)
+    if kind == "folded":
+        style = f'fill="{glyphs.BOX_FILLS[1]}" stroke="{glyphs.MUTED}" stroke-width="1.2"'
+        return glyphs.rounded(x + 3, y - 7, x + GLYPH - 3, y + 7, 4, style)
     style = f'stroke="{glyphs.STROKE}" stroke-width="1.4" stroke-dasharray="3 2"'
     return f'<path d="M{x + 4:.1f},{y + 4:.1f} H{x + GLYPH - 4:.1f}" {style}/>'

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
+from bondgraph.errors import ModelError, Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Junction, SignalBlock
 from bondgraph.graph.model import Bond, Model
@@ -19,7 +20,7 @@ class Node:
 
     name: str
     shape: str
-    """"element", "junction", "switch", "block" or "automaton"."""
+    """"element", "junction", "switch", "block", "automaton" or "folded"."""
     kind: str
     label: str
     group: str
@@ -27,7 +28,7 @@ class Node:
     half_height: float
     below: float = 0.0
     note: str = ""
-    """Name of the automaton of a switch."""
+    """Name of the automaton of a switch; what a folded graph holds."""
     stacked: bool = False
     """Whether the name stands under the kind because it is long."""
 
@@ -59,6 +60,8 @@ class Sketch:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     boxes: tuple[Box, ...]
+    inside: Mapping[str, str] = field(default_factory=dict)
+    """Element or automaton that is not drawn -> the folded graph around it, which is."""
 
     def chain(self, node: int) -> tuple[str, ...]:
         """Paths of the boxes around a node, outermost first."""
@@ -81,8 +84,12 @@ def _advance(letter: str) -> float:
     return 0.70 if letter.isupper() else 0.60
 
 
-def sketch(model: Model) -> Sketch:
-    """Nodes and edges of a model; signals between the same two nodes become one arrow."""
+def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
+    """Nodes and edges of a model; signals between the same two nodes become one arrow.
+
+    Every nested graph in `folded` is one node. Raises `ModelError` (E134) for a path that is no nested graph.
+    """
+    around = _around(model, folded)
     nodes = [_node(path, element) for path, element in model.elements.items()]
     switches: dict[str, int] = {}
     for index, element in enumerate(model.elements.values()):
@@ -95,43 +102,99 @@ def sketch(model: Model) -> Sketch:
             half = text_width(label, LABEL_SIZE) / 2 + 8
             nodes.append(Node(path, "automaton", "", label, group, half, 12.0))
     place = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
+    within = {node.name: group for node in nodes for group in (around.get(node.group),) if group is not None}
     edges = [Edge(place[bond.tail.element], place[bond.head.element], bond) for bond in model.bonds]
-    edges += [Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, place, switches))]
+    edges += [
+        Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, place, switches, frozenset(within)))
+    ]
+    drawn, edges = _fold(nodes, edges, within)
     boxes = []
     for path in model.groups:
-        members = tuple(i for i, node in enumerate(nodes) if f"{node.group}.".startswith(f"{path}."))
+        members = tuple(i for i, node in enumerate(drawn) if f"{node.group}.".startswith(f"{path}."))
         if members:
             parent, _, title = path.rpartition(".")
             boxes.append(Box(path, title, parent, members))
-    return Sketch(model.name, tuple(nodes), tuple(edges), tuple(boxes))
+    return Sketch(model.name, tuple(drawn), tuple(edges), tuple(boxes), within)
 
 
-def _signals(model: Model, place: dict[str, int], switches: dict[str, int]) -> Iterator[tuple[int, int]]:
+def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
+    """Nested graph -> the outermost folded graph that it is or lies in."""
+    folded = {folded} if isinstance(folded, str) and folded != "all" else folded
+    if folded == "all":
+        folded = set(model.groups)
+    unknown = [path for path in folded if path not in model.groups]
+    if unknown:
+        known = ", ".join(model.groups[:8]) or "there is none"
+        cures = (f"the path of a nested graph: {known}",)
+        raise ModelError(
+            model.name,
+            [Problem("E134", f'"{path}" cannot be folded: it is no nested graph', cures=cures) for path in unknown],
+        )
+    out = {}
+    for path in model.groups:
+        parts = path.split(".")
+        outer = [".".join(parts[: depth + 1]) for depth in range(len(parts))]
+        found = [whole for whole in outer if whole in folded]
+        if found:
+            out[path] = found[0]
+    return out
+
+
+def _fold(nodes: list[Node], edges: list[Edge], within: Mapping[str, str]) -> tuple[list[Node], list[Edge]]:
+    """One node for each folded graph, in the place of its first element; edges inside it go."""
+    drawn: list[Node] = []
+    new: dict[str, int] = {}
+    for node in nodes:
+        name = within.get(node.name, node.name)
+        if name not in new or name == node.name:
+            new[name] = len(drawn)
+            drawn.append(node if name == node.name else _folded(name, list(within.values()).count(name)))
+    place = [new[within.get(node.name, node.name)] for node in nodes]
+    moved = [Edge(place[edge.tail], place[edge.head], edge.bond) for edge in edges]
+    kept = [edge for edge, old in zip(moved, edges, strict=True) if edge.tail != edge.head or old.tail == old.head]
+    return drawn, list(dict.fromkeys(kept))
+
+
+def _folded(path: str, count: int) -> Node:
+    group, _, label = path.rpartition(".")
+    note = f"{count} elements" if count > 1 else "1 element"
+    half = max(text_width(label, NAME_SIZE) * 1.06, text_width(note, LABEL_SIZE - 1.0)) / 2 + 14
+    return Node(path, "folded", "", label, group, half, 23.0, note=note)
+
+
+def _signals(
+    model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]
+) -> Iterator[tuple[int, int]]:
     """(source, reader) of every signal; a guard's signals go to the switch that its automaton moves."""
     for path, element in model.elements.items():
-        yield from _arrows(element.signals, place[path], model, place, switches)
+        yield from _arrows(element.signals, place[path], model, place, switches, hidden)
     for path, automaton in model.automata.items():
         for transition in automaton.transitions:
-            yield from _arrows(transition.signals, switches[path], model, place, switches)
+            yield from _arrows(transition.signals, switches[path], model, place, switches, hidden)
 
 
 def _arrows(
-    signals: tuple[str, ...], reader: int, model: Model, place: dict[str, int], switches: dict[str, int]
+    signals: tuple[str, ...],
+    reader: int,
+    model: Model,
+    place: dict[str, int],
+    switches: dict[str, int],
+    hidden: Collection[str],
 ) -> Iterator[tuple[int, int]]:
     for signal in signals:
         path = model.aliases.get(signal, signal)
         while path and path not in model.elements and path not in switches:
             path = path.rpartition(".")[0]
         source = switches[path] if path in switches else place.get(path, reader)
-        shared = path in switches and _is_junction(model, reader)
+        shared = path in switches and _shows_automaton(model, reader, hidden)
         if source != reader and not shared:
             yield source, reader
 
 
-def _is_junction(model: Model, node: int) -> bool:
-    """Whether a node is a junction: switched ones carry their automaton's name and need no arrow from it."""
-    elements = list(model.elements.values())
-    return node < len(elements) and isinstance(elements[node].law, Junction)
+def _shows_automaton(model: Model, node: int, hidden: Collection[str]) -> bool:
+    """Whether a node is a junction that is drawn: switched ones carry their automaton's name and need no arrow from it."""
+    elements = list(model.elements.items())
+    return node < len(elements) and isinstance(elements[node][1].law, Junction) and elements[node][0] not in hidden
 
 
 def _node(path: str, element: Element) -> Node:

@@ -19,16 +19,25 @@ from typing import Any
 import numpy as np
 
 from bondgraph.emit.numpy import evaluate
-from bondgraph.equations.system import Loop, System, Unknown
+from bondgraph.equations.system import Loop, Statement, System, Unknown
 from bondgraph.ops import TIME_DERIVATIVE
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine, reachable
-from bondgraph.tape.scalar import Tape
+from bondgraph.tape.scalar import Tape, TraceError
 from bondgraph.tape.solve import SingularSystem, solve
 from bondgraph.tape.specialise import substitute
 from screws.scalars import array
 
 Values = dict[str, Any]
+
+
+class Untraceable(Exception):
+    """A formula that works on floats but does with a traced value what cannot be recorded."""
+
+    def __init__(self, statement: Statement, error: Exception):
+        self.statement = statement
+        self.error = error
+        super().__init__(str(error))
 
 
 class Unsolvable(Exception):
@@ -117,7 +126,10 @@ class Solver:
 
     def _step(self, env: Values, index: int) -> None:
         statement = self.system.statements[index]
-        results = statement.op(*[env[arg] for arg in statement.args])
+        try:
+            results = statement.op(*[env[arg] for arg in statement.args])
+        except (TraceError, TypeError, ValueError, AttributeError) as error:
+            raise Untraceable(statement, error) from error
         outs = statement.outs
         env.update(zip(outs, (results,) if len(outs) == 1 else results, strict=True))
 

@@ -7,7 +7,20 @@ from bondgraph.errors import Problem
 from bondgraph.graph.laws import Junction
 from bondgraph.graph.model import Model
 from bondgraph.passes.rings import elements_at, named
-from bondgraph.tracing.implicit import Unsolvable
+from bondgraph.tracing.implicit import Unsolvable, Untraceable
+
+
+def untraceable(stuck: Untraceable, model: Model) -> Problem:
+    """The problem of a formula that cannot be recorded (E129), with its element."""
+    path = stuck.statement.element
+    element = model.elements.get(path)
+    return Problem(
+        "E129",
+        f'the formula of {element.kind if element else "automaton"} "{path}" cannot be compiled',
+        (f"{type(stuck.error).__name__}: {stuck.error}",),
+        (element.place if element else None,),
+        ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",),
+    )
 
 
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:

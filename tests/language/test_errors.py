@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -317,6 +318,16 @@ CASES: list[Case] = [
     ),
     ("E207", lambda: loop(C("spring", 1.0), Constraint("stop")), ('C "spring"', 'constraint "stop"', "Sf of zero")),
     ("E208", lambda: loop(Sf("drive", 1.0), I("m", 1.0), Constraint("stop")), ('constraint "stop"',)),
+    (
+        "E129",
+        lambda: loop(Se("u", lambda t: 1.0 if t < 1.0 else 0.0, signals=["time"]), I("m", 1.0)),
+        ('formula of Se "u" cannot be compiled', "branches", "screws.scalars"),
+    ),
+    (
+        "E129",
+        lambda: loop(Se("u", lambda t: math.sin(t), signals=["time"]), I("m", 1.0)),
+        ('formula of Se "u" cannot be compiled', "screws.scalars"),
+    ),
     # use of the compiled model
     ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is no parameter', "c.capacitance")),
     ("E122", lambda: compiled().initial({"r.resistance": 1.0}), ("no state and no automaton", "c.q")),

@@ -1,0 +1,267 @@
+"""The pages in docs/: their code runs and prints what they show, and they speak of exactly what the packages hold."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.abc
+import importlib.util
+import io
+import math
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bondgraph
+from bondgraph import J1, C, Compiled, Graph, I, R, ScrewbondError, Se, compile_model, signals
+from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
+from bondgraph.export import c_source
+from bondgraph.render.diagram import diagram
+from bondgraph.run.simulate import simulate as run_program
+from models import contact, ground, rigid_body
+from screws.contact import closest_points
+from screws.errors import GeometryError
+from screws.scalars import sqrt
+from screws.surfaces import closed_surface, egg, plane, sphere, torus
+
+ROOT = Path(bondgraph.__file__).parents[1]
+DOCS = ROOT / "docs"
+END_OF_BLOCK = "\f"
+ELEMENTS = {
+    "C", "I", "R", "Se", "Sf", "TF", "MTF", "GY", "MGY", "EulerJunction", "J0", "J1", "X0", "X1", "Constraint", "Block",
+    "multiport",
+}  # fmt: skip
+
+
+def text_of(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def program_of(page: str) -> tuple[str, list[str | None]]:
+    """The code of a page on the page's own line numbers, a form feed printed after each block; what each block shows."""
+    lines: list[str] = []
+    shown: list[str | None] = []
+    language, body = "", list[str]()
+    for line in text_of(page).splitlines():
+        fence = line.startswith("```")
+        if fence and not language:
+            language, body = line[3:] or "plain", []
+            lines.append("")
+        elif fence:
+            if language == "python":
+                shown.append(None)
+            elif language == "text" and shown:
+                shown[-1] = "\n".join(body)
+            lines.append(f"print({END_OF_BLOCK!r}, end='')" if language == "python" else "")
+            language = ""
+        else:
+            body.append(line)
+            lines.append(line if language == "python" else "")
+    return "\n".join(lines) + "\n", shown
+
+
+@cache
+def run_page(page: str) -> tuple[types.ModuleType, tuple[str, ...]]:
+    """Import the code of a page as a module; its namespace, and what each block printed."""
+    source, _ = program_of(page)
+    name = f"page_{Path(page).stem}"
+    loader = _PageLoader(name, str(DOCS / page), source)
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    printed = io.StringIO()
+    sys.modules[name] = module
+    with contextlib.redirect_stdout(printed):
+        loader.exec_module(module)
+    return module, tuple(printed.getvalue().split(END_OF_BLOCK)[:-1])
+
+
+class _PageLoader(importlib.abc.SourceLoader):
+    """Loads the code of a page under the page's own file name, which errors then show."""
+
+    def __init__(self, name: str, file: str, source: str):
+        self.name, self.file, self.source = name, file, source
+
+    def get_filename(self, fullname: str) -> str:
+        return self.file
+
+    def get_data(self, path: str | bytes) -> bytes:
+        return self.source.encode()
+
+
+def plain(text: str) -> list[str]:
+    """Lines without trailing blanks; the line numbers of the page itself stay open."""
+    return [re.sub(r"(\.md):\d+", r"\1:LINE", line.rstrip()) for line in text.strip("\n").splitlines()]
+
+
+@pytest.mark.parametrize("page", ["tutorial.md", "elements.md", "signals.md"])
+def test_code_prints_what_the_page_shows(page: str) -> None:
+    _, shown = program_of(page)
+    _, printed = run_page(page)
+    assert len(printed) == len(shown)
+    for number, (told, wanted) in enumerate(zip(printed, shown, strict=True), start=1):
+        assert plain(told) == plain(wanted or ""), f"block {number} of {page}"
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
+def test_links_lead_somewhere(page: str) -> None:
+    prose = re.sub(r"^```.*?^```", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)]+)\)", prose):
+        if target.startswith("http"):
+            continue
+        file, _, anchor = target.partition("#")
+        path = (DOCS / file) if file else DOCS / page
+        assert path.exists(), target
+        if anchor:
+            assert anchor in headings(path), target
+
+
+def headings(path: Path) -> set[str]:
+    """Anchors of a page, as GitHub makes them."""
+    found = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in found}
+
+
+def test_the_index_lists_every_page() -> None:
+    index = text_of("README.md")
+    for path in DOCS.glob("*.md"):
+        assert path.name == "README.md" or f"({path.name})" in index, path.name
+
+
+def test_the_picture_of_the_motor_is_what_the_code_draws() -> None:
+    module, _ = run_page("tutorial.md")
+    picture = DOCS / "pictures" / "dc_motor.svg"
+    assert module.picture.svg == picture.read_text(encoding="utf-8"), f"write tutorial's `picture` to {picture}"
+    assert picture.stat().st_size < 60_000
+
+
+# --- elements --------------------------------------------------------------------------------------------------------
+
+
+def sections(page: str) -> Iterator[tuple[str, str]]:
+    """(title, text) of every second-level section."""
+    for part in re.split(r"^## ", text_of(page), flags=re.MULTILINE)[1:]:
+        title, _, body = part.partition("\n")
+        yield title.strip(), body
+
+
+def test_every_element_has_its_section() -> None:
+    made = {
+        name for name in bondgraph.__all__
+        if isinstance(getattr(bondgraph, name), types.FunctionType)
+        and getattr(bondgraph, name).__annotations__.get("return") in ("Element", "Graph")
+    }  # fmt: skip
+    assert made == ELEMENTS
+    titles = " ".join(title for title, _ in sections("elements.md"))
+    assert set(re.findall(r"\b\w+\b", titles)) >= ELEMENTS
+
+
+def test_every_signal_block_is_on_the_page() -> None:
+    assert set(re.findall(r"^\| `(\w+)\(", text_of("signals.md"), flags=re.MULTILINE)) == set(signals.__all__)
+
+
+def test_every_element_has_an_example_that_runs() -> None:
+    run_page("elements.md")
+    assert set(re.findall(r"^(\w+)\(", program_of("elements.md")[0], flags=re.MULTILINE)) >= ELEMENTS
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_errors_lists_exactly_the_codes_of_the_packages() -> None:
+    sources = [path for package in ("bondgraph", "screws", "models") for path in (ROOT / package).rglob("*.py")]
+    written = {code for path in sources for code in re.findall(r'"([EG]\d{3})"', path.read_text(encoding="utf-8"))}
+    listed = re.findall(r"^\| ([EG]\d{3}) \|", text_of("errors.md"), flags=re.MULTILINE)
+    assert len(listed) == len(set(listed)), "a code stands twice"
+    assert set(listed) == written
+
+
+def test_every_row_of_the_errors_is_complete() -> None:
+    for line in text_of("errors.md").splitlines():
+        if re.match(r"\| [EG]\d{3} \|", line):
+            cells = [cell.strip() for cell in line[1:-1].split("|")]
+            assert len(cells) == 4 and all(cells), line
+
+
+def rc() -> Compiled:
+    graph, loop = Graph("model"), J1("loop")
+    graph.connect(loop, C("c", 1.0, initial=1.0)).connect(loop, R("r", 1.0))
+    return compile_model(graph, backend="numpy")
+
+
+def pushed(force: Any = 1.0, **more: Any) -> Compiled:
+    graph, v = Graph("pushed"), J1("v")
+    return compile_model(graph.connect(Se("push", force, **more), v).connect(v, I("m", 1.0)), backend="numpy")
+
+
+def touching(**more: Any) -> Graph:
+    ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0))
+    return contact("touch", ground("floor", surface=plane()), ball, normal_stiffness=1.0, **more)
+
+
+UNIT = np.eye(4)
+CAUSES: list[tuple[str, Callable[[], object]]] = [
+    ("E131", lambda: diagram(rc().model, positions={"nobody": (0.0, 0.0)})),
+    ("E132", lambda: diagram(rc().model, positions={"loop": (0.0, math.nan)})),
+    ("E140", lambda: signals.product("p", [])),
+    ("E141", lambda: signals.summation("s", {"c.q": 2})),
+    ("E142", lambda: signals.lowpass("f", "c.q", 0.0)),
+    ("E143", lambda: signals.pid("c", "e.y", 1.0, kd=0.1)),
+    ("E144", lambda: signals.transfer_function("h", "c.q", [1, 0], [1])),
+    ("E145", lambda: signals.transfer_function("h", "c.q", [1], [0])),
+    ("E146", lambda: signals.table("t", "c.q", [0, 0], [1, 2])),
+    ("E147", lambda: signals.table("t", "c.q", [0, 1], [1])),
+    ("E148", lambda: signals.limiter("l", "c.q", 1.0, -1.0)),
+    ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"])),
+    ("E250", lambda: linearise(rc(), inputs=["c.q"])),
+    ("E251", lambda: linearise(rc(), outputs=["nobody.flow"])),
+    ("E252", lambda: linearise(rc(), x=np.ones(3))),
+    ("E254", lambda: steady_state(pushed())),
+    ("E255", lambda: linearise(rc(), inputs=["r.resistance"], outputs=["c.q"]).part("nobody", "c.q")),
+    ("E257", lambda: passivity(linearise(rc(), inputs=["r.resistance"], outputs=["c.q", "loop.flow"]))),
+    ("E259", lambda: sensitivities(pushed(0.0), ["m.p"], ["push.value"])),
+    ("E260", lambda: linearise(pushed(lambda p: sqrt(p), signals=["m.p"]))),
+    ("E261", lambda: operating_point(rc(), fixed=["r.resistance"])),
+    ("E270", lambda: c_source(rc(), name="my model")),
+    ("E301", lambda: rc().simulate(0.0)),
+    ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
+    ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
+    ("E304", lambda: rc().simulate(1.0, method="euler")),
+    ("E305", lambda: run_program(rc().program, [], rc().parameters(), [], 1.0)),
+    ("E306", lambda: rc().simulate(1.0, max_step=0.0)),
+    ("E308", lambda: run_program(rc().program, [math.nan], rc().parameters(), [], 1.0)),
+    ("E395", lambda: rc().program.rates(0.0, [])),
+    ("E420", lambda: contact("c", ground("a"), ground("b", surface=plane()), normal_stiffness=1.0)),
+    ("E421", lambda: touching(constrained="gliding")),
+    ("E422", lambda: touching(constrained="rolling")),
+    ("E424", lambda: ground("a", position=(0.0, 0.0))),
+    ("E425", lambda: ground("a", quaternion=(1.0, 1.0, 0.0, 0.0))),
+    ("G101", lambda: sphere(-1.0)),
+    ("G102", lambda: egg(f=1.0, S=2.0)),
+    ("G103", lambda: egg(f=1.0, S=0.5)),
+    ("G106", lambda: torus(1.0, 2.0)),
+    ("G107", lambda: closed_surface(lambda n: 1.0)),
+    ("G108", lambda: plane().change_chart(np.zeros(2), 0.0)),
+    ("G111", lambda: rigid_body("b", mass=0.0, inertia=(1.0, 1.0, 1.0))),
+    ("G112", lambda: rigid_body("b", mass=1.0, inertia=(1.0, 1.0, 0.0))),
+    ("G113", lambda: rigid_body("b", mass=1.0, inertia=(1.0, 1.0, 3.0))),
+    ("G114", lambda: rigid_body("b", mass=1.0, inertia=(1.0, 1.0))),
+    ("G122", lambda: closest_points(plane(), plane(), UNIT)),
+    ("G123", lambda: closest_points(sphere(1.0), sphere(1.0), UNIT)),
+    ("G124", lambda: closest_points(sphere(1.0), sphere(1.0), np.eye(3))),
+]
+"""Causes from the page beyond the table of tests/language/test_errors.py."""
+
+
+@pytest.mark.parametrize(("code", "make"), CAUSES, ids=[code for code, _ in CAUSES])
+def test_the_smallest_cause_brings_its_code(code: str, make: Callable[[], object]) -> None:
+    with pytest.raises((ScrewbondError, GeometryError)) as caught:
+        make()
+    error: Any = caught.value
+    assert code in str(error) or code == getattr(error, "code", ""), str(error)

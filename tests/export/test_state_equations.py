@@ -1,0 +1,340 @@
+"""State equations of small models: exactly those of the literature, and the numbers of the compiled model."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import sympy
+
+from bondgraph import (
+    GY,
+    J0,
+    J1,
+    TF,
+    X0,
+    Automaton,
+    C,
+    Compiled,
+    Constraint,
+    EulerJunction,
+    Graph,
+    I,
+    ModelError,
+    R,
+    Se,
+    Sf,
+    Transition,
+    compile_model,
+)
+from bondgraph.export import StateEquations, state_equations
+from bondgraph.export.canonical import exact, rational
+from screws.scalars import array, exp, sin, where
+from tests.language.random_graphs import random_graph, rigid_graph
+
+
+def joined(junction, *parts) -> Graph:
+    graph = Graph("model")
+    for part in parts:
+        graph.connect(part, junction) if part.kind in ("Se", "Sf") else graph.connect(junction, part)
+    return graph
+
+
+def compiled(graph: Graph) -> Compiled:
+    return compile_model(graph, backend="numpy")
+
+
+def lines(graph: Graph, **more) -> list[str]:
+    return str(state_equations(compiled(graph), **more)).splitlines()
+
+
+def series(*parts) -> Graph:
+    return joined(J1("loop"), *parts)
+
+
+def node(*parts) -> Graph:
+    return joined(J0("node"), *parts)
+
+
+def geared() -> Graph:
+    """m2 turns with m1 at a third of its speed: one independent state."""
+    graph, a, b = Graph("geared"), J1("a"), J1("b")
+    graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
+    return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0))
+
+
+def looped() -> Graph:
+    graph, a, middle, b = Graph("loop"), J1("a"), J0("middle"), J1("b")
+    graph.connect(Se("u", 1.0), a).connect(a, R("r2", 2.0)).connect(a, middle).connect(middle, R("r3", 3.0))
+    return graph.connect(middle, b).connect(b, R("r5", 5.0)).connect(b, I("i7", 7.0))
+
+
+def duffing() -> Graph:
+    spring = C("c", energy=lambda x: x * x / 2 + x**4 / 4)
+    return series(spring, I("m", 1.0))
+
+
+def relay() -> Graph:
+    graph = Graph("switched").add_automaton(
+        Automaton(
+            "clutch", ("open", "closed"), "closed", (Transition("closed", "open", lambda q: q - 1.0, ("spring.q",)),)
+        )
+    )
+    gate = X0("gate", automaton="clutch", active=["closed"])
+    graph.connect(v := J1("v"), I("mass", 2.0, initial=1.0)).connect(v, gate)
+    return graph.connect(gate, C("spring", stiffness=3.0, initial=0.3)).connect(gate, R("slip", 5.0))
+
+
+EXACT = {
+    "RC": (series(C("c", 1.0), R("r", 1.0)), ["c.q' = -c.q"]),
+    "RLC on a 0-junction": (node(R("r", 1.0), C("c", 1.0), I("l", 1.0)), ["c.q' = -c.q - l.p", "l.p' = c.q"]),
+    "RLC in series with Se": (
+        series(Se("u", 1.0), R("r", 1.0), C("c", 1.0), I("l", 1.0)),
+        ["c.q' = l.p", "l.p' = u.value - c.q - l.p"],
+    ),
+    "C = 10, R = 100, L = 10 with Sf": (
+        node(Sf("u", 1.0), R("r", 100.0), C("c", 10.0), I("l", 10.0)),
+        ["c.q' = u.value - c.q/1000 - l.p/10", "l.p' = c.q/10"],
+    ),
+    "linear loop": (looped(), ["i7.p' = 3*u.value/5 - 31*i7.p/35"]),
+    "effective mass 23/9": (geared(), ["m1.p' = 18*u.value/23 - 7*m1.p/23"]),
+    "Duffing": (duffing(), ["c.q' = m.p", "m.p' = -c.q - c.q**3"]),
+    "source of time": (
+        series(Se("u", lambda t: sin(0.5 * t), signals=["time"]), R("r", 0.1), C("c", 4.0)),
+        ["c.q' = 10*sin(time/2) - 5*c.q/2"],
+    ),
+    "diode": (
+        node(Sf("i", 1.0), C("c", 1.0), R("d", flow=lambda e, v: exp(e / v) - 1, parameters={"v": 0.1})),
+        ["c.q' = i.value - exp(10*c.q) + 1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_equations_are_those_of_the_literature(name: str) -> None:
+    graph, wanted = EXACT[name]
+    found = lines(graph, numbers=True)
+    assert sorted(found) == sorted(wanted)
+
+
+def test_parameters_are_symbols() -> None:
+    assert lines(series(C("c", 2.0), R("r", 5.0))) == ["c.q' = -c.q/(c.capacitance*r.resistance)"]
+    found = state_equations(compiled(looped()))
+    r2, r3, r5, i7, u, p = (
+        sympy.Symbol(name, real=True)
+        for name in ("r2.resistance", "r3.resistance", "r5.resistance", "i7.inertia", "u.value", "i7.p")
+    )
+    wanted = u * r3 / (r2 + r3) - p * (r2 * r3 + r2 * r5 + r3 * r5) / ((r2 + r3) * i7)
+    assert sympy.cancel(found.equations["i7.p"] - wanted) == 0
+    assert found.inputs == ("u.value",) and found.states == ("i7.p",)
+    assert found.parameters == {"r2.resistance": 2.0, "r3.resistance": 3.0, "r5.resistance": 5.0, "i7.inertia": 7.0}
+
+
+def test_effective_mass_with_symbols() -> None:
+    """p1' of two masses that a lever couples: m1 / (m1 + n^2 m2) of the force is left."""
+    found = state_equations(compiled(geared()))
+    m1, m2, n, d, u, p = (
+        sympy.Symbol(name, real=True)
+        for name in ("m1.inertia", "m2.inertia", "gear.ratio", "d.resistance", "u.value", "m1.p")
+    )
+    wanted = (u - n**2 * d * p / m1) * m1 / (m1 + n**2 * m2)
+    assert sympy.cancel(found.equations["m1.p"] - wanted) == 0
+
+
+def test_source_that_sets_a_capacitor_s_effort() -> None:
+    """Derivative causality without a state: the current of the source is u' C + u / R."""
+    graph = node(Se("u", 1.0), C("c", 1.0), R("r", 1.0))
+    C_, R_, u, du = (sympy.Symbol(n, real=True) for n in ("c.capacitance", "r.resistance", "u.value", "u.value'"))
+    found = state_equations(compiled(graph), outputs=["u.flow"], varying=["u.value"])
+    assert found.equations == {} and sympy.cancel(found.outputs["u.flow"] - (du * C_ + u / R_)) == 0
+    assert lines(graph, outputs="u.flow", varying="u.value", numbers=True) == ["u.flow = u.value + u.value'"]
+    assert lines(graph, outputs="u.flow", numbers=True) == ["u.flow = u.value"]
+    assert r"\dot{e}_{\text{u}}" in found.latex()
+    timed = node(Se("u", lambda t: sin(3.0 * t) + 2.0, signals=["time"]), C("c", 0.5), R("r", 4.0))
+    t = sympy.Symbol("time", real=True)
+    current = state_equations(compiled(timed), outputs=["u.flow"], numbers=True).outputs["u.flow"]
+    assert sympy.expand(current - (sympy.cos(3 * t) * 3 / 2 + sympy.sin(3 * t) / 4 + sympy.Rational(1, 2))) == 0
+
+
+def test_nested_graphs_have_paths_for_names() -> None:
+    part, outer = Graph("part"), Graph("outer")
+    part.connect(b := J1("b"), C("c", 0.5)).connect(b, I("l", 4.0)).expose("port", b)
+    outer.connect(a := J1("a"), R("r", 3.0)).connect(a, part.port("port"))
+    assert sorted(lines(outer, numbers=True)) == ["part.c.q' = part.l.p/4", "part.l.p' = -2*part.c.q - 3*part.l.p/4"]
+
+
+def test_ideal_constraint() -> None:
+    """Two masses held together, stabilised with the double pole -5: the symbols of its gains stay."""
+    graph, a, b, gap, force = Graph("held"), J1("a"), J1("b"), J1("gap"), J0("force")
+    graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
+    model = compiled(graph.connect(force, gap).connect(gap, Constraint("hold")))
+    found = state_equations(model, numbers=True)
+    assert set(found.equations) == {"m1.p", "m2.p", "hold.h"}
+    agree(model, found, 0)
+
+
+def test_modes_side_by_side_or_held() -> None:
+    model = compiled(relay())
+    found = state_equations(model, numbers=True)
+    assert str(found).splitlines() == [
+        "mass.p' = 0   (clutch: open)",
+        "mass.p' = -3*spring.q   (clutch: closed)",
+        "spring.q' = 0   (clutch: open)",
+        "spring.q' = mass.p/2 - 3*spring.q/5   (clutch: closed)",
+    ]
+    assert isinstance(found.equations["mass.p"], sympy.Piecewise)
+    assert r"\begin{cases} 0 & \text{clutch: open} \\" in found.latex()
+    closed = state_equations(model, numbers=True, modes={"clutch": "closed"})
+    assert str(closed).splitlines() == ["mass.p' = -3*spring.q", "spring.q' = mass.p/2 - 3*spring.q/5"]
+    agree(model, found, 1)
+
+
+def test_vector_states_by_component() -> None:
+    """Euler's equations of a rigid body, I = (1, 2, 3)."""
+
+    def tilde(p):
+        return array([[0.0, p[2], -p[1]], [-p[2], 0.0, p[0]], [p[1], -p[0], 0.0]])
+
+    graph = Graph("body").connect(omega := J1("omega"), I("body", [1.0, 2.0, 3.0], initial=[0.01, 1.0, 0.01]))
+    graph.connect(omega, EulerJunction("euler", tilde, signals=["body.p"], dimension=3))
+    model = compiled(graph)
+    found = state_equations(model, numbers=True)
+    assert str(found).splitlines() == [
+        "body.p[0]' = -body.p[1]*body.p[2]/6",
+        "body.p[1]' = 2*body.p[0]*body.p[2]/3",
+        "body.p[2]' = -body.p[0]*body.p[1]/2",
+    ]
+    assert r"\dot{p}_{\text{body},1} &= - \frac{p_{\text{body},2} p_{\text{body},3}}{6}" in found.latex()
+    agree(model, state_equations(model), 2)
+
+
+def test_conditions_in_a_formula_stay() -> None:
+    stop = C("c", output=lambda q: where(q < 0, 0.0, 3.0 * q), energy=lambda q: where(q < 0, 0.0, 1.5 * q * q))
+    model = compiled(series(stop, I("m", 2.0), R("r", 1.0)))
+    found = state_equations(model)
+    agree(model, found, 3)
+
+
+def test_latex_is_in_the_letters_of_the_literature() -> None:
+    graph = Graph("motor")
+    coil, shaft = J1("coil"), J1("shaft")
+    machine = GY("machine", 0.2, symbols={"matrix": "K_t"})
+    graph.connect(Se("supply", 5.0, symbols={"effort": "U"}), coil).connect(coil, R("winding", 4.0))
+    graph.connect(coil, I("inductance", 0.5, symbols={"p": r"\lambda"})).connect(coil, machine)
+    graph.connect(machine, shaft).connect(shaft, I("rotor", 0.1))
+    found = state_equations(compiled(graph))
+    assert found.latex() == found._repr_latex_()
+    first, second = found.latex().splitlines()[1:3]
+    assert first.startswith(r"\tfrac{d}{dt} \lambda &= U - ") and first.endswith(r"\\")
+    assert second.startswith(r"\dot{p}_{\text{rotor}} &= ")
+
+
+@pytest.mark.parametrize(
+    ("make", "more", "code"),
+    [
+        (lambda: chain(20), {}, "E272"),
+        (lambda: series(I("m", np.eye(9), initial=np.zeros(9)), R("r", np.eye(9))), {}, "E272"),
+        (lambda: bent(), {}, "E273"),
+        (lambda: series(I("m", 1.0), R("r", effort=no_symbols)), {}, "E274"),
+        (relay, {"modes": {"clutsh": "open"}}, "E122"),
+        (relay, {"modes": {"clutch": "ajar"}}, "E122"),
+        (relay, {"outputs": ["mass.effrt"]}, "E251"),
+        (relay, {"varying": ["mass.p"]}, "E250"),
+    ],
+)
+def test_refusals_say_why(make, more, code: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        state_equations(compiled(make()), **more)
+    (problem,) = caught.value.problems
+    assert problem.code == code and problem.details and problem.cures
+    if code == "E272":
+        assert "latex" in str(problem)
+
+
+def no_symbols(f):
+    """What works on numbers of all kinds but symbols."""
+    if isinstance(f, sympy.Basic):
+        raise TypeError("numbers wanted")
+    return 2.0 * f
+
+
+def chain(count: int) -> Graph:
+    graph, before = Graph("chain"), Se("push", 1.0)
+    for k in range(count):
+        mass, force = J1(f"v{k}"), J0(f"f{k}")
+        graph.connect(before, mass).connect(mass, I(f"m{k}", 1.0)).connect(mass, force).connect(force, C(f"c{k}", 1.0))
+        before = force
+    return graph.connect(before, Sf("wall"))
+
+
+def bent() -> Graph:
+    """A loop of two resistors, one of them curved."""
+    graph, a, b = Graph("bent"), J1("a"), J0("b")
+    graph.connect(Se("u", 1.0), a).connect(a, R("straight", 1.0)).connect(a, b)
+    return graph.connect(b, R("curved", flow=lambda e: e + e**3)).connect(b, Sf("i", 0.5)).connect(a, C("c", 1.0))
+
+
+def agree(model: Compiled, equations: StateEquations, seed: int) -> None:
+    """The same rates as the compiled model at random states, in every mode."""
+    rng, layout = np.random.default_rng(seed), model.program.layout
+    flat, (start, m0) = model.parameters(), model.initial()
+    for index in range(max([len(states) for states, _ in model.system.modes.values()], default=1)):
+        x, m = rng.normal(size=len(start)), np.full(len(m0), float(index))
+        numbers = {"time": 0.3}
+        for name, values in ((n, v) for block in "xpm" for n, v in _values(model, block, x, flat, m)):
+            numbers |= values_by_label(name, values)
+        rates = model.program.rates(0.3, x, flat, m)
+        for name, expression in equations.equations.items():
+            place = layout[name.partition("[")[0]]
+            offset = int(name.partition("[")[2].rstrip("]") or 0)
+            symbols = {s: numbers[s.name] for s in expression.free_symbols}
+            found = float(expression.subs(symbols))
+            size = 1.0 + np.abs(rates).max()
+            assert found == pytest.approx(rates[place.start + offset], rel=1e-10, abs=1e-11 * size), name
+
+
+def _values(model: Compiled, block: str, x, p, m):
+    names = {"x": [s.name for s in model.system.states], "p": model.system.parameters, "m": model.system.modes}
+    given = {"x": x, "p": p, "m": m}
+    for name in names[block]:
+        slot = model.program.layout[name]
+        yield name, np.asarray(given[block][slot.start : slot.stop]).reshape(slot.shape)
+
+
+def values_by_label(name: str, values) -> dict[str, float]:
+    if not np.shape(values):
+        return {name: float(values)}
+    return {f"{name}[{', '.join(map(str, i))}]": float(values[i]) for i in np.ndindex(*values.shape)}
+
+
+@pytest.mark.parametrize("draw", [random_graph, rigid_graph])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_random_graphs_agree_with_the_compiled_model(draw, numbers: bool) -> None:
+    """Those of scalars that compile: loops, dependent storages, constraints, modulated two-ports, switches."""
+    seen: Counter[str] = Counter()
+    for seed in range(24):
+        try:
+            model = compiled(draw(np.random.default_rng(seed)))
+            if any(value.shape for value in model.system.values.values()):
+                continue
+            found = state_equations(model, numbers=numbers)
+        except ModelError as error:
+            seen[error.problems[0].code] += 1
+            continue
+        agree(model, found, seed)
+        seen["implicit" if model.system.unknowns or model.system.loops else "explicit"] += 1
+    assert seen["explicit"] > (5 if draw is random_graph else 0)
+    assert seen["implicit"] > (0 if draw is random_graph else 5)
+
+
+def test_numbers_are_exact_where_they_are_short() -> None:
+    assert rational(0.1) == sympy.Rational(1, 10) and rational(1 / 3) == sympy.Rational(1, 3)
+    assert rational(15e-6) == sympy.Rational(15, 10**6) and rational(9.81) == sympy.Rational(981, 100)
+    assert float(rational(np.pi)) == np.pi
+    x = sympy.Symbol("x")
+    assert exact(0.5 * x**2.0) == x**2 / 2
+
+
+def test_long_numbers_are_decimals() -> None:
+    assert lines(series(C("c", 1.0), R("r", np.pi)), numbers=True) == [f"c.q' = {-1 / np.pi:.15f}*c.q"]
