@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -107,7 +108,8 @@ def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
     edges += [
         Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, place, switches, frozenset(within)))
     ]
-    drawn, edges = _fold(nodes, edges, within)
+    count = Counter(within[path] for path in model.elements if path in within)
+    drawn, edges = _fold(nodes, edges, within, count)
     boxes = []
     for path in model.groups:
         members = tuple(i for i, node in enumerate(drawn) if f"{node.group}.".startswith(f"{path}."))
@@ -140,7 +142,9 @@ def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
     return out
 
 
-def _fold(nodes: list[Node], edges: list[Edge], within: Mapping[str, str]) -> tuple[list[Node], list[Edge]]:
+def _fold(
+    nodes: list[Node], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int]
+) -> tuple[list[Node], list[Edge]]:
     """One node for each folded graph, in the place of its first element; edges inside it go."""
     drawn: list[Node] = []
     new: dict[str, int] = {}
@@ -148,7 +152,7 @@ def _fold(nodes: list[Node], edges: list[Edge], within: Mapping[str, str]) -> tu
         name = within.get(node.name, node.name)
         if name not in new or name == node.name:
             new[name] = len(drawn)
-            drawn.append(node if name == node.name else _folded(name, list(within.values()).count(name)))
+            drawn.append(node if name == node.name else _folded(name, count[name]))
     place = [new[within.get(node.name, node.name)] for node in nodes]
     moved = [Edge(place[edge.tail], place[edge.head], edge.bond) for edge in edges]
     kept = [edge for edge, old in zip(moved, edges, strict=True) if edge.tail != edge.head or old.tail == old.head]
@@ -157,7 +161,7 @@ def _fold(nodes: list[Node], edges: list[Edge], within: Mapping[str, str]) -> tu
 
 def _folded(path: str, count: int) -> Node:
     group, _, label = path.rpartition(".")
-    note = f"{count} elements" if count > 1 else "1 element"
+    note = f"{count} element" + "s" * (count != 1)
     half = max(text_width(label, NAME_SIZE) * 1.06, text_width(note, LABEL_SIZE - 1.0)) / 2 + 14
     return Node(path, "folded", "", label, group, half, 23.0, note=note)
 

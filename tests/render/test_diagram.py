@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondgraph import J1, C, Model, ModelError, R, assign_causality
+from bondgraph import J1, X0, Automaton, C, Graph, I, Model, ModelError, R, assign_causality
 from bondgraph.render.diagram import diagram
 from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout import automatic
@@ -236,3 +236,110 @@ def test_empty_model():
 def test_write_and_notebook(tmp_path):
     drawing = diagram(hoist().freeze())
     assert drawing.write(tmp_path / "hoist.svg").read_text(encoding="utf-8") == drawing.svg == drawing._repr_svg_()
+
+
+# --- folded graphs ---------------------------------------------------------------------------------------------------
+
+BODIES = ("body 1", "body 2", "contact")
+
+
+def outer_bonds(model, folded):
+    """Bonds that are not inside one folded graph."""
+
+    def home(end):
+        return next((path for path in folded if end.element.startswith(f"{path}.")), end.element)
+
+    return {bond.name: tuple(map(home, bond.ends)) for bond in model.bonds if len(set(map(home, bond.ends))) == 2}
+
+
+@pytest.mark.parametrize("folded", [(path,) for path in BODIES] + [BODIES[:2], BODIES, "all"])
+def test_folded_graphs_are_one_box_each(folded):
+    model = touching_bodies().freeze()
+    causality = assign_causality(model)
+    drawing = diagram(model, causality, folded=folded)
+    root = ElementTree.fromstring(drawing.svg)
+    paths = BODIES if folded == "all" else folded
+    boxes = groups(root, "folded")
+    assert set(boxes) == set(paths)
+    for path, box in boxes.items():
+        count = sum(name.startswith(f"{path}.") for name in model.elements)
+        assert [text.text for text in box.iter(f"{SVG}text")] == [path, f"{count} elements"]
+    shown = {name for name in model.elements if not name.startswith(tuple(f"{path}." for path in paths))}
+    assert set(groups(root, "element", "junction", "switch", "block")) == shown
+    assert set(drawing.positions) == shown | set(paths)
+    assert set(groups(root, "box")) == set(model.groups) - set(paths)
+    bonds, ends = groups(root, "bond"), outer_bonds(model, paths)
+    assert set(bonds) == set(ends)
+    for name, (tail, head) in ends.items():
+        line = lines_of(bonds[name])[0]
+        along = np.subtract(drawing.positions[head], drawing.positions[tail])
+        assert (line[-1] - line[0]) @ along > 0
+        stroke = next(path for path in bonds[name].iter(f"{SVG}path") if path.get("class") == "stroke")
+        to_head, to_tail = (np.linalg.norm(points(stroke).mean(axis=0) - line[k]) for k in (-1, 0))
+        assert bool(to_head < to_tail) == causality.effort_into_head[name]
+    for a, b in itertools.combinations(rectangles(root), 2):
+        assert not (min(a[3], b[3]) - max(a[1], b[1]) > 0.5 and min(a[4], b[4]) - max(a[2], b[2]) > 0.5)
+    assert "nested graph, folded" in drawing.svg
+    assert "nested graph, folded" not in diagram(model).svg
+
+
+def test_outer_signals_attach_to_the_box():
+    from examples.rolling_eggs import build
+
+    model = build()[0].freeze()
+    everything = ElementTree.fromstring(diagram(model, folded="all").svg)
+    assert set(groups(everything, "signal")) == {"egg 2 -> contact", "egg 1 -> gravity", "egg 2 -> gravity"}
+    assert set(groups(everything, "bond")) == set(outer_bonds(model, model.groups))
+    others = [path for path in model.groups if path != "contact"]
+    opened = set(groups(ElementTree.fromstring(diagram(model, folded=others).svg), "signal"))
+    assert "egg 2 -> contact.kinematics" in opened and "contact.kinematics -> contact.XO" in opened
+
+
+def test_graphs_inside_a_folded_one_go_with_it():
+    outer = Graph("outer")
+    outer.connect(nest("arm", nest("hand")).port("port"), J1("world"))
+    outer.connect(outer.parts["world"], R("drag", 1.0))
+    model = outer.freeze()
+    assert set(model.groups) == {"arm", "arm.hand"}
+    root = ElementTree.fromstring(diagram(model, folded=["arm.hand", "arm"]).svg)
+    assert set(groups(root, "folded")) == {"arm"} and not groups(root, "box")
+    root = ElementTree.fromstring(diagram(model, folded="arm.hand").svg)
+    assert set(groups(root, "folded")) == {"arm.hand"} and set(groups(root, "box")) == {"arm"}
+
+
+def nest(name, inner=None):
+    """A graph with a port, and perhaps another one inside."""
+    graph, port = Graph(name), J1("port")
+    graph.connect(port, C("store", 1.0)).expose("port", port)
+    return graph.connect(inner.port("port"), port) if inner else graph
+
+
+def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
+    """Another junction on the automaton of a switch that is drawn: its name is not seen any more."""
+    part, outer = Graph("part"), Graph("outer")
+    part.connect(X0("second", automaton="relay", active=["on"]), C("c", 1.0)).expose("port", part.parts["second"])
+    outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))
+    first = X0("first", automaton="relay", active=["on"])
+    outer.connect(v := J1("v"), first).connect(first, C("d", 1.0)).connect(v, I("m", 1.0)).connect(v, part.port("port"))
+    root = ElementTree.fromstring(diagram(outer.freeze(), folded="all").svg)
+    assert set(groups(root, "folded")) == {"part"}
+
+
+def test_positions_of_folded_graphs():
+    model = touching_bodies().freeze()
+    first = diagram(model, folded="all")
+    assert diagram(model, positions=first.positions, folded="all").positions == first.positions
+    whole = diagram(model).positions
+    folded = diagram(model, positions=whole, folded=["body 1"]).positions
+    inside = np.array([at for name, at in whole.items() if name.startswith("body 1.")])
+    assert folded["body 1"] == pytest.approx((inside.min(axis=0) + inside.max(axis=0)) / 2)
+    assert folded["contact.gap"] == whole["contact.gap"]
+
+
+@pytest.mark.parametrize("folded", ["body 3", ("body 1", "body 3"), ("contact.gap",)])
+def test_what_is_no_nested_graph_is_not_folded(folded):
+    with pytest.raises(ModelError, match="body 1, "):
+        diagram(touching_bodies().freeze(), folded=folded)
+    with pytest.raises(ModelError) as error:
+        diagram(touching_bodies().freeze(), folded=folded)
+    assert [problem.code for problem in error.value.problems] == ["E134"]
