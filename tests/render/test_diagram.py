@@ -323,6 +323,7 @@ def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
     outer.connect(v := J1("v"), first).connect(first, C("d", 1.0)).connect(v, I("m", 1.0)).connect(v, part.port("port"))
     root = ElementTree.fromstring(diagram(outer.freeze(), folded="all").svg)
     assert set(groups(root, "folded")) == {"part"}
+    assert set(groups(root, "signal")) == {"first -> part"}
 
 
 def test_positions_of_folded_graphs():
