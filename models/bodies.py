@@ -91,7 +91,6 @@ def _gravity_energy(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any
 GRAVITY = Op("gravity", _gravity_wrench, r"-\begin{bmatrix} \tilde c R^T m g \\ R^T m g \end{bmatrix}(#1)")
 POTENTIAL = Op("potential", _gravity_energy, r"-m\,g \cdot p(#1)")
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)")
-POSE = Op("pose", pose_from_state, "#1")
 AD_WORLD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}")
 GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)")
 

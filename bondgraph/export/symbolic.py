@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from bondgraph.equations.system import System
-from bondgraph.export.symbols import value_latex
 
 
 def sympy_statements(system: System) -> list[Any]:
@@ -39,11 +38,6 @@ def symbol_of(system: System, name: str) -> Any:
     for index in np.ndindex(*shape):
         out[index] = sympy.Symbol(f"{name}[{', '.join(map(str, index))}]", real=True)
     return out
-
-
-def symbol_names(system: System) -> dict[str, str]:
-    """Name of every value -> its LaTeX, for `sympy.latex(..., symbol_names=...)`."""
-    return {name: value_latex(system, name) for name in system.values}
 
 
 def _matrix(value: Any) -> Any:

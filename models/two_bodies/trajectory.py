@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from bondgraph.run.result import Result
@@ -125,8 +123,3 @@ def _tangential(spring: np.ndarray, components: list[int]) -> np.ndarray:
     names = [COMPONENTS[i] for i in components]
     first = 3 if {"v_x", "v_y"} & set(names) else 0
     return np.stack([spring[:, first], spring[:, first + 1], spring[:, 2]], axis=1)
-
-
-def energies_by_storage(result: Result) -> Mapping[str, np.ndarray]:
-    """Energy of every storage over time (k,), J, by its path."""
-    return {name: result.ledger.elements[name] for name in result.program.energy_names}
