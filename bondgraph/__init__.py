@@ -12,6 +12,7 @@ from bondgraph.graph import signals
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.elements import (
     GY,
+    IC,
     J0,
     J1,
     MGY,
@@ -21,17 +22,23 @@ from bondgraph.graph.elements import (
     X1,
     Block,
     C,
+    Ce,
     Constraint,
+    Diode,
     Element,
     EulerJunction,
+    Friction,
     I,
     Port,
     R,
+    Re,
     Se,
     Sf,
+    Switch,
 )
 from bondgraph.graph.fields import multiport
 from bondgraph.graph.laws import Automaton, Parameter, StateSpec, Transition
+from bondgraph.graph.modal import by_mode
 from bondgraph.graph.model import Bond, Model
 from bondgraph.ops import Op
 from bondgraph.passes.pipeline import equations
@@ -39,6 +46,7 @@ from bondgraph.passes.pipeline import equations
 __all__ = [
     "DOMAINS",
     "GY",
+    "IC",
     "J0",
     "J1",
     "MGY",
@@ -50,12 +58,15 @@ __all__ = [
     "Block",
     "Bond",
     "C",
+    "Ce",
     "Causality",
     "Compiled",
     "Constraint",
+    "Diode",
     "Domain",
     "Element",
     "EulerJunction",
+    "Friction",
     "Graph",
     "I",
     "Model",
@@ -65,13 +76,16 @@ __all__ = [
     "Port",
     "Problem",
     "R",
+    "Re",
     "RunError",
     "ScrewbondError",
     "Se",
     "Sf",
+    "Switch",
     "StateSpec",
     "Transition",
     "assign_causality",
+    "by_mode",
     "compile_model",
     "equations",
     "multiport",

@@ -12,7 +12,19 @@ from dataclasses import dataclass, field
 
 from bondgraph.conflict import describe, describe_dead_end
 from bondgraph.errors import Problem, raise_if_any
-from bondgraph.graph.laws import Gyrator, IdealConstraint, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
+from bondgraph.graph.laws import (
+    Gyrator,
+    IdealConstraint,
+    IdealSwitch,
+    InertialField,
+    Junction,
+    Reaction,
+    Resistor,
+    SkewGyrator,
+    Source,
+    Storage,
+    Transformer,
+)
 from bondgraph.graph.model import Bond, Model
 from bondgraph.strokes import Clash, Strokes
 
@@ -36,16 +48,6 @@ class Causality:
     def effort_into(self, bond: Bond, element: str) -> bool:
         """Whether the element receives the effort on this bond (and so sets its flow)."""
         return self.effort_into_head[bond.name] == (bond.head.element == element)
-
-    def report(self) -> str:
-        """Strokes and what follows from them, for reading."""
-        lines = [
-            f"{name}: effort {'into head' if into else 'into tail'}" for name, into in self.effort_into_head.items()
-        ]
-        lines.append("derivative causality: " + (", ".join(self.derivative) or "none"))
-        lines += [f"  {path} follows {', '.join(others)}" for path, others in self.forced_by.items()]
-        lines.append("free choices: " + (", ".join(self.chosen) or "none"))
-        return "\n".join(lines)
 
 
 def assign_causality(model: Model) -> Causality:
@@ -156,6 +158,9 @@ def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
             yield path, bonds[0], element.kind == "Sf"
         elif isinstance(law, (SkewGyrator, IdealConstraint)):
             yield path, bonds[0], False
+        elif isinstance(law, (InertialField, Reaction)):
+            for bond in bonds:
+                yield path, bond, True
         elif isinstance(law, Resistor) and (law.effort is None or law.flow is None):
             yield path, bonds[0], law.effort is None
         elif isinstance(law, Transformer) and not law.invertible:
@@ -175,6 +180,6 @@ def _storages(model: Model) -> Iterator[tuple[str, Bond, bool]]:
 
 def _resistors_then_rest(model: Model) -> Iterator[Bond]:
     for path, element in model.elements.items():
-        if isinstance(element.law, Resistor):
+        if isinstance(element.law, (Resistor, IdealSwitch)):
             yield from model.bonds_at(path)
     yield from model.bonds

@@ -10,7 +10,19 @@ import numpy as np
 
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import IdealConstraint, Junction, Resistor, SignalBlock, StateSpec, Storage, Transformer
+from bondgraph.graph.laws import (
+    ByMode,
+    IdealConstraint,
+    IdealSwitch,
+    InertialField,
+    Junction,
+    Resistor,
+    SignalBlock,
+    StateSpec,
+    Storage,
+    Transformer,
+)
+from bondgraph.graph.modal import numbers_of
 from bondgraph.graph.model import Model
 
 
@@ -45,7 +57,7 @@ def check_numbers(model: Model) -> Iterator[Problem]:
 
 def _given_numbers(element: Element) -> Iterator[tuple[str, Any]]:
     for name, parameter in element.parameters.items():
-        yield name, parameter.value
+        yield from numbers_of(name, parameter).items()
     for name, spec in states_of(element).items():
         yield f"start value of {name}", spec.initial
         yield f"nominal size of {name}", spec.nominal
@@ -84,28 +96,52 @@ def check_junctions(model: Model) -> Iterator[Problem]:
 
 
 def check_switches(model: Model) -> Iterator[Problem]:
-    """A switched junction names states that its automaton has."""
+    """A switched junction, constraint or switch names states that its automaton has."""
     for path, element in model.elements.items():
         law = element.law
-        if not isinstance(law, Junction) or law.automaton is None:
+        if not isinstance(law, (Junction, IdealConstraint, IdealSwitch)) or law.automaton is None:
             continue
-        automaton = model.automata.get(element.signals[0].removesuffix(".mode"))
+        word, active = ("closed", law.closed) if isinstance(law, IdealSwitch) else ("active", law.active)
+        automaton = model.automata.get(element.signals[-1].removesuffix(".mode"))
         states = automaton.states if automaton else ()
-        missing = [state for state in law.active if state not in states]
-        if missing or not law.active:
+        missing = [state for state in active if state not in states]
+        if missing or not active:
+            switched = "switched junction " if isinstance(law, Junction) else ""
             yield Problem(
                 "E116",
-                f'switched junction {element.kind} "{path}" is active in no known state',
-                (f"active: {', '.join(law.active) or 'none'}", f"states: {', '.join(states) or 'none'}"),
+                f'{switched}{element.kind} "{path}" is {word} in no known state',
+                (f"{word}: {', '.join(active) or 'none'}", f"states: {', '.join(states) or 'none'}"),
                 (element.place,),
-                ("name states of its automaton in `active`",),
+                (f"name states of its automaton in `{word}`",),
             )
+
+
+def check_impacts(model: Model) -> Iterator[Problem]:
+    """Impacts turn round the flow of constraints that have a restitution."""
+    for automaton in model.automata.values():
+        for transition in automaton.transitions:
+            for path in transition.impact:
+                element = model.elements.get(path)
+                if element is None or not isinstance(element.law, IdealConstraint):
+                    says, cure = f'"{path}" is no Constraint', "name a Constraint of the same graph in `impact`"
+                elif "restitution" not in element.parameters:
+                    says, cure = f'Constraint "{path}" has no restitution', f'Constraint("{path}", restitution=0.8)'
+                else:
+                    continue
+                yield Problem(
+                    "E211",
+                    f'automaton "{automaton.name}" has an impact that nothing takes',
+                    (f"in its transition from {transition.source} to {transition.target}: {says}",),
+                    (automaton.place, element.place if element else None),
+                    (cure,),
+                )
 
 
 def check_automata(model: Model) -> Iterator[Problem]:
     """States are named once; start states and the ends of transitions are states of their automaton."""
     for automaton in model.automata.values():
         named = {automaton.initial} | {s for t in automaton.transitions for s in (t.source, t.target)}
+        named |= {t.accumulates for t in automaton.transitions if t.accumulates is not None}
         unknown = sorted(named - set(automaton.states))
         twice = sorted({state for state in automaton.states if automaton.states.count(state) > 1})
         for states, says in ((unknown, "speaks of unknown states"), (twice, "has two states of one name")):
@@ -144,16 +180,31 @@ def check_blocks(model: Model) -> Iterator[Problem]:
         given = [*element.parameters, *law.inputs, *law.states]
         outs = [out for equation in law.equations for out in equation.outs]
         twice = sorted({name for name in given + outs if (given + outs).count(name) > 1})
-        used = {arg for equation in law.equations for arg in equation.args} | set(law.rates.values())
+        used = {arg for equation in law.equations for arg in equation.args}
+        used |= {*law.rates.values(), *law.updates.values(), *law.breaks}
         unknown = sorted(used - set(given) - set(outs))
         for names, says, cure in (
             (twice, "defines twice", "one equation, parameter, input or state for each name"),
             (unknown, "uses but does not define", "an equation, parameter, input or state of this name"),
-            (sorted(set(law.states) - set(law.rates)), "has no rate for its state", "rates={<state>: <local name>}"),
             (
-                sorted(set(law.rates) - set(law.states)),
-                "has a rate but no state",
+                sorted(set(law.states) - set(law.rates) - set(law.updates)),
+                "has no rate for its state",
+                "rates={<state>: <local name>}",
+            ),
+            (
+                sorted({*law.rates, *law.updates} - set(law.states)),
+                "has a rate or update but no state",
                 "states={<state>: StateSpec(<start>)}",
+            ),
+            (
+                sorted(set(law.updates) if law.offset is None else ()),
+                "has no clock for the updates of",
+                "a period, an offset, or both",
+            ),
+            (
+                sorted({name for name in (law.period, law.offset, *law.breaks) if name} - set(element.parameters)),
+                "takes times from what is no parameter of its own:",
+                "a parameter in s",
             ),
         ):
             if names:
@@ -168,10 +219,13 @@ def check_energies(model: Model) -> Iterator[Problem]:
     """Linear storages hold positive energy and linear resistors take power: positive, or symmetric and positive
     definite (semidefinite where zero makes sense)."""
     for path, element in model.elements.items():
-        for name, strict in _POSITIVE.items():
-            if name not in element.parameters or not is_linear(element):
-                continue
-            given = element.parameters[name].value
+        numbers = [
+            (own, strict, given)
+            for key, strict in _POSITIVE.items()
+            if key in element.parameters and is_linear(element)
+            for own, given in numbers_of(key, element.parameters[key]).items()
+        ]
+        for name, strict, given in numbers:
             value = None if isinstance(given, float) and given > 0.0 else as_numbers(given)
             if value is None or not np.isfinite(value).all() or value.ndim > 2:
                 continue
@@ -187,6 +241,56 @@ def check_energies(model: Model) -> Iterator[Problem]:
                     (element.place,),
                     (f"a {name} that is {wanted}{active}",),
                 )
+
+
+def modal_parameters(element: Element) -> dict[str, ByMode]:
+    """Parameters of an element that depend on the mode of an automaton."""
+    return {name: p.value for name, p in element.parameters.items() if isinstance(p.value, ByMode)}
+
+
+def check_values_by_mode(model: Model) -> Iterator[Problem]:
+    """A value by mode has a number for each state of its automaton, all of one shape."""
+    for path, element in model.elements.items():
+        for name, given in modal_parameters(element).items():
+            states = model.automata[given.automaton].states if given.automaton in model.automata else ()
+            shapes = {np.shape(value) for value in given.values.values()}
+            if set(given.values) != set(states) or len(shapes) != 1:
+                yield Problem(
+                    "E139",
+                    f'{element.kind} "{path}": {name} by mode does not fit the automaton "{given.automaton}"',
+                    (
+                        f"values for: {', '.join(given.values) or 'none'}; shapes: {', '.join(map(str, sorted(shapes)))}",
+                        f"states: {', '.join(states) or 'none'}",
+                    ),
+                    (element.place,),
+                    ("one value for each state, all of one shape",),
+                )
+
+
+def check_kinetic_energies(model: Model) -> Iterator[Problem]:
+    """The kinetic energy of an IC is quadratic in the velocity; where signals enter, only the run's ledger can tell."""
+    for path, element in model.elements.items():
+        law = element.law
+        if not isinstance(law, InertialField) or element.signals or modal_parameters(element):
+            continue
+        numbers = [as_numbers(value) for _, value in _given_numbers(element)]
+        if any(array is None or not np.isfinite(array).all() for array in numbers):
+            continue
+        given = [np.asarray(parameter.value, dtype=float)[()] for parameter in element.parameters.values()]
+        q = np.asarray(law.position.initial, dtype=float)[()]
+        v = np.linspace(0.7, 1.3, q.size).reshape(q.shape)[()]
+        try:
+            rest, once, twice = (float(law.energy(q, factor * v, *given)) for factor in (0.0, 1.0, 2.0))
+        except Exception:  # the pass `shapes` reports a formula that fails, with its arguments
+            continue
+        if abs(twice - rest - 4.0 * (once - rest)) > 1e-9 * (abs(twice) + abs(rest) + abs(once)):
+            yield Problem(
+                "E136",
+                f'the kinetic energy of IC "{path}" is not quadratic in the velocity',
+                (f"at the start it is {once - rest:.6g} J at a velocity and {twice - rest:.6g} J at twice that",),
+                (element.place,),
+                ("T = v M(q) v / 2; what depends on q alone belongs to `potential`",),
+            )
 
 
 def is_linear(element: Element) -> bool:
@@ -220,10 +324,15 @@ def check_sizes(model: Model) -> Iterator[Problem]:
         if isinstance(law, Storage) and law.rate is None:
             allowed += [(name, value, [(), *vector]) for name, value in
                         ((f"start value of {law.state}", law.spec.initial), ("nominal size", law.spec.nominal))]  # fmt: skip
+        if isinstance(law, InertialField):
+            for name, spec in states_of(element).items():
+                allowed.append((f"start value of {name}", spec.initial, vector or [()]))
+                allowed.append((f"nominal size of {name}", spec.nominal, [(), *vector]))
         square = [(n, n)] if n > 1 else []
         for name in _POSITIVE:
             if name in element.parameters and is_linear(element):
-                allowed.append((name, element.parameters[name].value, [(), *vector, *square]))
+                numbers = numbers_of(name, element.parameters[name])
+                allowed += [(own, value, [(), *vector, *square]) for own, value in numbers.items()]
         for name, value, shapes in allowed:
             array = None if isinstance(value, float) else as_numbers(value)
             if array is not None and array.shape not in shapes:
@@ -243,8 +352,11 @@ def states_of(element: Element) -> dict[str, StateSpec]:
     """State variables of an element by local name."""
     if isinstance(element.law, Storage):
         return {element.law.state: element.law.spec}
+    if isinstance(element.law, InertialField):
+        return {"q": element.law.position, element.law.motion: element.law.start}
     if isinstance(element.law, IdealConstraint):
-        return {} if element.law.position else {"h": element.law.start}
+        law = element.law
+        return {"h": law.start} if law.position is None and law.stores_position else {}
     return element.law.states if isinstance(element.law, SignalBlock) else {}
 
 
@@ -255,9 +367,12 @@ CHECKS = (
     (check_junctions, _ENDS),
     (check_switches, frozenset({"E106"})),
     (check_automata, _NOTHING),
+    (check_impacts, _NOTHING),
     (check_resets, frozenset({"E106"})),
     (check_blocks, _NOTHING),
     (check_energies, _NOTHING),
     (check_sizes, _ENDS),
+    (check_kinetic_energies, _NOTHING),
+    (check_values_by_mode, frozenset({"E106"})),
 )
 """The checks in the order of their report, each with the codes after which it would only repeat what is known."""

@@ -18,7 +18,7 @@ import numpy as np
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.checks import check_energies
 from bondgraph.collection import paused_collection
-from bondgraph.equations.execute import evaluate_statements
+from bondgraph.equations.execute import computed, evaluate_statements
 from bondgraph.equations.system import System
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.builder import Graph
@@ -26,7 +26,8 @@ from bondgraph.graph.laws import Parameter
 from bondgraph.graph.model import Model
 from bondgraph.ops import TIME_DERIVATIVE
 from bondgraph.passes.pipeline import equations
-from bondgraph.run.program import Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.report import report
+from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Transition
 from bondgraph.schedule.build import Scheduled, is_large, kernels_in_loops, scheduled
 from bondgraph.tape.routine import Choice, Routine
 from bondgraph.tracing.implicit import Unsolvable, Untraceable
@@ -104,7 +105,7 @@ class Compiled:
                 )
         numbers = self._numbers(parameters)
         for start in self.system.starts:
-            values = [{**numbers, **states}[self.system.resolve(a)] for a in start.arguments]
+            values = [computed(self.system, self.system.resolve(a), {**numbers, **states}) for a in start.arguments]
             for name, value in zip(start.results, start.function(*values), strict=True):
                 known = self.system.resolve(name)
                 if known in given or name in given:
@@ -117,6 +118,10 @@ class Compiled:
             float(names.index(modes[name.removesuffix(".mode")])) for name, (names, _) in self.system.modes.items()
         ]
         return _flat(states.values()), np.array(places)
+
+    def report(self) -> str:
+        """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
+        return report(self.model, self.causality, self.system)
 
     def simulate(
         self,
@@ -246,6 +251,7 @@ def _program(system: System, kernels: Mapping[str, Kernel], pattern: tuple[np.nd
             e.kind,
             e.internal,
             Problem("E320", e.error, (f'automaton "{e.automaton}"',)) if e.error else None,
+            None if e.accumulates is None else float(e.accumulates),
         )
         for e in system.events
     )
@@ -267,7 +273,18 @@ def _program(system: System, kernels: Mapping[str, Kernel], pattern: tuple[np.nd
         energy_names=tuple(path for path, _ in system.energies),
         rates_and_powers=kernels.get("rates_and_powers"),
         loops=_newton_loops(system, kernels),
+        clocks=_clocks(system, kernels),
     )
+
+
+def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:
+    """Clocks with their times as places in p; a break at several times is one for each."""
+    layout, clocks = _layout(system), []
+    for index, clock in enumerate(system.clocks):
+        period = math.inf if clock.period is None else layout[clock.period].start
+        offset = layout[clock.offset]
+        clocks += [Clock(clock.element, period, at, kernels.get(f"tick_{index}")) for at in range(offset.start, offset.stop)]
+    return tuple(clocks)
 
 
 def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:

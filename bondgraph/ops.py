@@ -108,12 +108,15 @@ POWER = Op("power", _power, "#1 \\cdot #2")
 """Effort dot flow, W."""
 
 
+def _one_of(mode: Any, active: tuple[int, ...]) -> Any:
+    if len(active) == 1:
+        return equal(mode, float(active[0]))
+    return equal(sum(where(equal(mode, float(a)), 1.0, 0.0) for a in active), 1.0)
+
+
 def _gate(active: tuple[int, ...]) -> Callable[..., Any]:
     def gated(mode: Any, value: Any) -> Any:
-        if len(active) == 1:
-            condition = equal(mode, float(active[0]))
-        else:
-            condition = equal(sum(where(equal(mode, float(a)), 1.0, 0.0) for a in active), 1.0)
+        condition = _one_of(mode, active)
         if np.ndim(value) == 0:
             return where(condition, value, 0.0)
         return array([where(condition, v, 0.0) for v in value])
@@ -125,6 +128,19 @@ def _gate(active: tuple[int, ...]) -> Callable[..., Any]:
 def gate(active: tuple[int, ...]) -> Op:
     """(mode, value) -> value where the mode is one of the active ones, else zero (a switched junction)."""
     return Op("gate", _gate(active), r"\left[#1\right]\,#2")
+
+
+@cache
+def choose(active: tuple[int, ...]) -> Op:
+    """(mode, held, released) -> held where the mode is one of the active ones, else released."""
+
+    def chosen(mode: Any, held: Any, released: Any) -> Any:
+        condition = _one_of(mode, active)
+        if np.ndim(held) == 0:
+            return where(condition, held, released)
+        return array([where(condition, a, b) for a, b in zip(held, released, strict=True)])
+
+    return Op("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}")
 
 
 def _same_shape(value: Any) -> Any:
@@ -141,3 +157,12 @@ STABILISED = Op(
     r"#1 + #4\,#2 + #5\,#3 + #6\,#3^3",
 )
 """h'' + a1 h' + a0 h + a2 h^3, zero for a constraint; Bortoff 2020, section 2."""
+
+DAMPED = Op("damped", lambda second, first, a1: second + a1 * first, r"#1 + #3\,#2")
+"""h'' + a1 h', zero for a constraint that holds a velocity and no position."""
+
+SLIPPING = Op("excess", lambda effort, released: effort - released, "#1 - #2")
+"""Zero where an effort is what its element gives by itself."""
+
+REBOUND = Op("rebound", lambda flow, restitution: (1.0 + restitution) * flow, r"(1 + #2)\,#1")
+"""Change of a flow by an impact, sign turned round: (1 + e) times the flow before it; Newton's law of restitution."""

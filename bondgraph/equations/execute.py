@@ -39,6 +39,17 @@ def run_statements(system: System, env: dict[str, Any]) -> dict[str, Any]:
     return env
 
 
+def computed(system: System, name: str, known: Mapping[str, Any]) -> Any:
+    """One value from those that are known (states, parameters, modes), by the statements that it needs, in floats."""
+    if name in known:
+        return known[name]
+    for statement in system.statements:
+        if name in statement.outs:
+            results = statement.op(*[computed(system, arg, known) for arg in statement.args])
+            return results if len(statement.outs) == 1 else results[statement.outs.index(name)]
+    raise KeyError(name)
+
+
 def evaluate_statements(
     system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, solved: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -55,6 +55,23 @@ class Event:
     kind: str
     internal: bool
     error: str | None
+    impulse: bool = False
+    """Whether constraints begin to hold or bodies collide here, so that states jump by impulses."""
+    impact: tuple[str, ...] = ()
+    """Constraints whose flow this event turns round."""
+    accumulates: int | None = None
+    """State of the automaton that holds where this event accumulates."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Ticks at offset + n period: states that take new values there. Without a period, times at which signals jump."""
+
+    element: str
+    offset: str
+    period: str | None = None
+    updates: tuple[tuple[str, str], ...] = ()
+    """(state, value after the tick)."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +91,15 @@ class Unknown:
     residual: str
     element: str
     reason: str
-    """"derivative causality", "constraint" or "algebraic loop"."""
+    """"derivative causality", "constraint", "switch" or "algebraic loop"."""
+    held: str = ""
+    """Of a constraint or switch: its residual while it holds."""
+    vanishing: str = ""
+    """Of these: the flow (or effort) that is zero while it holds."""
+    stopped: str = ""
+    """The same where an impulse may bring it to zero, and 0 in modes in which it does not hold; "" where it decays."""
+    algebraic: bool = False
+    """Whether `vanishing` depends on the unknowns themselves, so that no time derivative of it is needed."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +135,8 @@ class System:
     """Unknowns whose residuals hold time derivatives: flows and efforts of dependent storages, constraint efforts."""
     loops: tuple[Loop, ...] = ()
     """Algebraic loops, once the statements are sorted; they do not overlap."""
+    clocks: tuple[Clock, ...] = ()
+    """In the order in which those that tick together do so."""
 
     def resolve(self, name: str) -> str:
         """The name under which a value is computed."""

@@ -52,9 +52,13 @@ def c_source(compiled: Compiled, name: str | None = None) -> CSource:
     Raises
     ------
     ModelError
-        E270 if `name` is no identifier, E271 if an operation has no form in C, E262 if an algebraic loop has no solution at
-        the start.
+        E332 if the model has sampled blocks, E270 if `name` is no identifier, E271 if an operation has no form in C, E262 if an
+        algebraic loop has no solution at the start.
     """
+    if sampled := [clock.element for clock in compiled.system.clocks if clock.updates]:
+        title, why = "a model with sampled blocks has no C form", f"sampled: {', '.join(sampled)}"
+        cure = "simulate it here, or put its controllers into your own code"
+        raise ModelError(compiled.model.name, [Problem("E332", title, (why,), (), (cure,))])
     name = sanitised(compiled.model.name).lower() if name is None else name
     name = f"model_{name}" if name[:1].isdigit() else name
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.domains import DOMAINS, Domain
 from bondgraph.errors import ModelError, Problem, caller_place
-from bondgraph.graph.laws import Parameter
+from bondgraph.graph.laws import ByMode, Parameter
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
@@ -45,8 +45,10 @@ def size_of(value: Any) -> int | None:
 
 def shape_of(value: Any) -> tuple[int, ...]:
     """Shape of a value, () where it is no array; `checks.check_numbers` says so later, with all other problems."""
+    value = value.value if isinstance(value, Parameter) else value
+    value = next(iter(value.values.values()), 0.0) if isinstance(value, ByMode) else value
     try:
-        return np.shape(value.value if isinstance(value, Parameter) else value)
+        return np.shape(value)
     except ValueError:
         return ()
 
@@ -96,3 +98,17 @@ def formula_name(formula: Any) -> str:
     """The name of a function as the user gave it; a lambda has none."""
     name = getattr(formula, "__name__", "f")
     return "f" if name == "<lambda>" else str(name)
+
+
+def choice(kind: str, name: str, **given: tuple[str, tuple[str, ...]]) -> None:
+    """Refuse words that are none of those an argument may be (E110)."""
+    for argument, (word, words) in given.items():
+        if word not in words:
+            problem = Problem(
+                "E110",
+                f'{kind} "{name}": {argument} cannot be {word!r}',
+                (f"it is one of {', '.join(words)}",),
+                (caller_place(),),
+                (f'{kind}("{name}", {argument}="{words[0]}")',),
+            )
+            raise ModelError(name, [problem])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bondgraph.errors import caller_place
+from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.graph.arguments import formula_name, parameters_of
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Equation, SignalBlock, StateSpec
@@ -22,21 +22,36 @@ def Block(
     parameters: Mapping[str, Any] | None = None,
     symbols: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
+    updates: Mapping[str, str] | None = None,
+    period: Any = None,
+    offset: Any = None,
+    breaks: Sequence[str] = (),
 ) -> Element:
     """Signals in, signals out: `equations` are (outs, formula, args) over local names.
 
     `inputs` maps local names to signal paths, `states` names state variables, `rates` says which local name is the time
     derivative of which state. Every local name is the signal `<name>.<local>`.
+
+    `updates` says which local name is the value of which state after a tick; ticks are at `offset` + n `period` (s, n = 0,
+    1, ...; without a period at `offset` alone), which become parameters of these names. A state without a rate is held
+    between them. `breaks` names parameters that are times (s) at which a result jumps or bends.
     """
+    own = dict(parameters or {})
+    ticking = {"period": period, "offset": 0.0 if offset is None and period is not None else offset}
+    ticking = {key: value for key, value in ticking.items() if value is not None}
+    if twice := sorted(ticking.keys() & own.keys()):
+        title = f'block "{name}" defines twice {", ".join(twice)}'
+        raise ModelError(name, [Problem("E118", title, (), (caller_place(),), ("another name for the parameter",))])
     written = tuple(
         Equation((outs,) if isinstance(outs, str) else tuple(outs), as_op(op, formula_name(op)), tuple(args))
         for outs, op, args in equations
     )
     inputs = inputs or {}
     law = SignalBlock(
-        tuple(inputs), dict(states or {}), written, dict(rates or {}), dict(symbols or {}), dict(units or {})
-    )
+        tuple(inputs), dict(states or {}), written, dict(rates or {}), dict(symbols or {}), dict(units or {}),
+        dict(updates or {}), "period" if "period" in ticking else None, "offset" if "offset" in ticking else None, tuple(breaks),
+    )  # fmt: skip
+    numbers = parameters_of({**own, **ticking}, dict.fromkeys(ticking, "s"))
     return Element(
-        "block", name, law, (), parameters_of(parameters or {}), tuple(inputs.values()), dict(symbols or {}), None, None,
-        caller_place(),
+        "block", name, law, (), numbers, tuple(inputs.values()), dict(symbols or {}), None, None, caller_place()
     )  # fmt: skip

@@ -13,6 +13,7 @@ from bondgraph.graph.element import Element, PortRef
 from bondgraph.graph.flatten import flatten
 from bondgraph.graph.laws import Automaton, Start
 from bondgraph.graph.model import Model
+from bondgraph.graph.replacing import put_in_place
 
 
 class Graph(Draft):
@@ -67,6 +68,28 @@ class Graph(Draft):
             self.add(reference.owner)
             ends.append(reference)
         self.links.append(Link(ends[0], ends[1], caller_place()))
+        return self
+
+    def replace(self, name: str, part: Element | Graph) -> Graph:
+        """Put another part of the same name in the place of the part `name`: it takes over its bonds, wires and exposed ports.
+
+        `name` may be a path into nested graphs, `left.damper`. The new part has the same ports (or one, as the old), the same
+        signal inputs, and exports at least what the old one did; what else is read of it must exist in it as well.
+
+        Raises
+        ------
+        ModelError
+            E100 for what is no part, E138 where there is no such part, or the new one has another name, other ports, inputs
+            or exports.
+        """
+        if not isinstance(part, (Element, Graph)):
+            raise ModelError(self.name, [_no_part(part)])
+        first, _, rest = name.partition(".")
+        inside = self.parts.get(first)
+        if rest and isinstance(inside, Graph):
+            inside.replace(rest, part)
+            return self
+        raise_if_any(self.name, put_in_place(self, name, part))
         return self
 
     def port(self, name: str) -> PortRef:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from bondgraph.domains import Domain
-from bondgraph.errors import Place
-from bondgraph.graph.laws import Law, Parameter
+from bondgraph.errors import Place, caller_place
+from bondgraph.graph.arguments import domain_of, parameters_of
+from bondgraph.graph.laws import Automaton, Law, Parameter
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Element:
     domain: Domain | None = None
     frame: str | None = None
     place: Place | None = None
+    automaton: Automaton | None = None
+    """A state machine of the element's own, which bears its name."""
 
     def port(self, name: str) -> PortRef:
         """Reference to one named port of this element, for `Graph.connect`."""
@@ -49,3 +52,22 @@ class PortRef:
 
     owner: Any
     name: str
+
+
+def one_port(
+    kind: str,
+    name: str,
+    law: Law,
+    parameters: Mapping[str, Any],
+    signals: Sequence[str],
+    dimension: int | None,
+    domain: Domain | str | None,
+    symbols: Mapping[str, str] | None,
+    frame: str | None,
+    port: str = "1",
+) -> Element:
+    """Element of one kind of port, in the domain and frame of that port; `parameters` are plain values or `Parameter`s."""
+    found = domain_of(domain, name)
+    ports = (Port(port, dimension, found, frame),)
+    values = parameters_of(parameters)
+    return Element(kind, name, law, ports, values, tuple(signals), dict(symbols or {}), found, frame, caller_place())

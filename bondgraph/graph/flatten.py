@@ -15,15 +15,20 @@ from bondgraph.graph.element import Element
 from bondgraph.graph.joining import Scope, join
 from bondgraph.graph.laws import (
     Automaton,
+    ByMode,
     Gyrator,
     IdealConstraint,
+    IdealSwitch,
+    InertialField,
     Junction,
+    Reaction,
     SignalBlock,
     SkewGyrator,
     Start,
     Storage,
     Transformer,
 )
+from bondgraph.graph.modal import numbers_of
 from bondgraph.graph.model import Model
 
 
@@ -46,7 +51,7 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     automata = {
         scope.prefix + name: _flat_automaton(scope.prefix, automaton, resolver)
         for scope in scopes
-        for name, automaton in scope.graph.automata.items()
+        for name, automaton in own_automata(scope.graph).items()
     }
     starts = tuple(
         _flat_start(scope.prefix, start, resolver, automata) for scope in scopes for start in scope.graph.starts
@@ -64,8 +69,29 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
 
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     signals = tuple(resolver.resolve(_prefix(path), s, path, element.place) for s in element.signals)
-    same = path == element.name and signals == element.signals
-    return element if same else replace(element, name=path, signals=signals)
+    values = {
+        name: replace(p, value=replace(p.value, automaton=_automaton_of(path, p.value, element, resolver)))
+        for name, p in element.parameters.items()
+        if isinstance(p.value, ByMode)
+    }
+    if path == element.name and signals == element.signals and not values:
+        return element
+    return replace(element, name=path, signals=signals, parameters={**element.parameters, **values})
+
+
+def _automaton_of(path: str, value: ByMode, element: Element, resolver: _Resolver) -> str:
+    """Path of the automaton that decides a value."""
+    return resolver.resolve(_prefix(path), f"{value.automaton}.mode", path, element.place).removesuffix(".mode")
+
+
+def own_automata(graph: Draft) -> dict[str, Automaton]:
+    """Automata of one graph: those added to it, and those that its elements bring along."""
+    brought = {
+        part.automaton.name: replace(part.automaton, place=part.place)
+        for part in graph.parts.values()
+        if isinstance(part, Element) and part.automaton is not None
+    }
+    return {**graph.automata, **brought}
 
 
 def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[Problem]) -> Iterator[Scope]:
@@ -94,7 +120,7 @@ def _prefix(path: str) -> str:
 def signals_of(path: str, element: Element) -> list[str]:
     """Every signal that an element offers by name: `<path>.<local>`; one that is listed twice is ambiguous."""
     law = element.law
-    names = list(element.parameters)
+    names = [name for key, parameter in element.parameters.items() for name in {key: None} | numbers_of(key, parameter)]
     if isinstance(law, SignalBlock):
         names += law.states
         names += [out for equation in law.equations for out in equation.outs]
@@ -102,13 +128,20 @@ def signals_of(path: str, element: Element) -> list[str]:
         names += ["effort" if law.type == 0 else "flow"]
     elif isinstance(law, (Transformer, Gyrator)):
         names += ["N" if isinstance(law, Transformer) else "r", "1.effort", "1.flow", "2.effort", "2.flow"]
+    elif isinstance(law, Reaction):
+        names += ["1.effort", "1.flow", "2.effort", "2.flow", "flow", "power"]
     else:
         names += ["effort", "flow"]
         if isinstance(law, SkewGyrator):
             names += ["J"]
+        elif isinstance(law, InertialField):
+            names += ["power", "q", "v", *law.motion.replace("v", ""), "energy"]
         else:
             names += ["power", law.state, "energy"] if isinstance(law, Storage) else ["power"]
-            names += ["h"] if isinstance(law, IdealConstraint) else []
+            if isinstance(law, IdealConstraint):
+                names += ["h'", "multiplier"] + (["h"] if law.position or law.stores_position else [])
+            elif isinstance(law, IdealSwitch):
+                names += ["inflow"]
     return [f"{path}.{name}" for name in names]
 
 
@@ -129,7 +162,7 @@ def _signal_names(scopes: list[Scope], elements: dict[str, Element], problems: l
                 )
             names.add(signal)
     for scope in scopes:
-        for name, automaton in scope.graph.automata.items():
+        for name, automaton in own_automata(scope.graph).items():
             signal = f"{scope.prefix}{name}.mode"
             if signal in names:
                 problems.append(
@@ -222,6 +255,7 @@ def _flat_automaton(prefix: str, automaton: Automaton, resolver: _Resolver) -> A
                 t,
                 signals=tuple(map(full, t.signals)),
                 resets=tuple((full(state), op, tuple(map(full, args))) for state, op, args in t.resets),
+                impact=tuple(prefix + element for element in t.impact),
             )
             for t in automaton.transitions
         ),

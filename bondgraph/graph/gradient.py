@@ -1,79 +1,93 @@
-"""Gradients: an energy as a plain formula -> its derivatives with respect to its first argument, for any scalar."""
+"""Gradients: a plain formula -> its partial derivatives with respect to one argument, for any scalar."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from bondgraph.ops import Op
-from bondgraph.tape.scalar import TapeScalar
+from bondgraph.tape.scalar import Tape, TapeScalar
 from screws.scalars import array
 
 
 def gradient(energy: Op) -> Op:
     """(x, ...) -> d energy / dx, of the shape of x.
 
-    On a tape the tape is differentiated, of SymPy expressions the expression, and floats go through a tape of their own: the
-    energy is written once, and what follows from it is conservative by construction.
+    The energy is written once, and what follows from it is conservative by construction.
     """
 
+    function = energy.function  # closed over by itself, so that equal energies are known as the same formula
+
     def formula(x: Any, *others: Any) -> Any:
-        scalars = list(np.asarray(x, dtype=object).flat)
-        kinds = [*scalars, *(s for other in others for s in np.asarray(other, dtype=object).flat)]
-        if any(isinstance(s, TapeScalar) for s in kinds):
-            slopes = _on_tape(energy, x, others)
-        elif any(_is_symbolic(s) for s in kinds):
-            slopes = _symbolic(energy, x, others)
-        else:
-            slopes = _in_floats(energy, x, others)
-        return array(slopes).reshape(np.shape(x)) if np.shape(x) else slopes[0]
+        slopes = partials(lambda at: [function(at, *others)], x, others)[0]
+        return array(list(slopes)).reshape(np.shape(x)) if np.shape(x) else slopes[0]
 
     return Op(
         f"gradient of {energy.name}", formula, r"\nabla_{#1}\left(" + energy.latex + r"\right)" if energy.latex else ""
     )
 
 
-def _on_tape(energy: Op, x: Any, others: tuple[Any, ...]) -> list[Any]:
-    from bondgraph.tape.differentiate import jacobian
+def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any] = ()) -> np.ndarray:
+    """Partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n of x.
 
-    scalars = list(np.asarray(x, dtype=object).flat)
-    moving = [k for k, s in enumerate(scalars) if isinstance(s, TapeScalar) and s.value is None]
-    sparse = jacobian([energy(x, *others)], [scalars[k] for k in moving])
-    slopes: list[Any] = [0.0] * len(scalars)
-    for column, value in zip(sparse.columns, sparse.values, strict=True):
-        slopes[moving[int(column)]] = value
+    What the formula holds besides x counts as constant, even where it depends on x; `others` lists it. On a tape the tape is
+    differentiated, of SymPy expressions the expression, and floats go through a tape of their own.
+    """
+    held = [*np.asarray(x, dtype=object).flat, *(s for other in others for s in np.asarray(other, dtype=object).flat)]
+    tape = next((s.tape for s in held if isinstance(s, TapeScalar)), None)
+    if tape is not None:
+        return _on_tape(tape, formula, x)
+    return _symbolic(formula, x) if any(_is_symbolic(s) for s in held) else _in_floats(formula, x)
+
+
+def _shaped(scalars: np.ndarray, x: Any) -> Any:
+    return scalars.reshape(np.shape(x)) if np.shape(x) else scalars[0]
+
+
+def _on_tape(tape: Tape, formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
+    """Differentiated at inputs of its own, which x then replaces: so only x itself moves."""
+    from bondgraph.tape.differentiate import jacobian
+    from bondgraph.tape.specialise import substitute
+
+    places = tape.inputs(f"place {len(tape.blocks)}", max(np.size(x), 1))
+    values = list(formula(_shaped(places, x)))
+    sparse = jacobian(values, list(places))
+    actual = [tape.scalar(s).index for s in np.asarray(x, dtype=object).flat]
+    moved = substitute(tape, sparse.values, {p.index: a for p, a in zip(places, actual, strict=True)})
+    slopes = np.full((len(values), len(places)), 0.0, dtype=object)
+    for row, column, value in zip(sparse.rows, sparse.columns, moved, strict=True):
+        slopes[row, column] = value
     return slopes
 
 
-def _symbolic(energy: Op, x: Any, others: tuple[Any, ...]) -> list[Any]:
+def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     """Differentiated at symbols of its own, which x then replaces."""
     sympy = sys.modules["sympy"]
     places = np.array([sympy.Dummy(f"x{k}", real=True) for k in range(max(np.size(x), 1))], dtype=object)
-    at = places.reshape(np.shape(x)) if np.shape(x) else places[0]
-    value = sympy.S(energy(at, *others))
+    values = [sympy.S(value) for value in formula(_shaped(places, x))]
     swap = dict(zip(places, np.asarray(x, dtype=object).flat, strict=True))
-    return [sympy.diff(value, place).subs(swap) for place in places]
+    rows = [[sympy.diff(value, place).subs(swap) for place in places] for value in values]
+    return np.array(rows, dtype=object)
 
 
-def _in_floats(energy: Op, x: Any, others: tuple[Any, ...]) -> list[Any]:
+def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     from bondgraph.emit.numpy import evaluate
     from bondgraph.tape.differentiate import jacobian
     from bondgraph.tape.routine import Routine
-    from bondgraph.tape.scalar import Tape
 
     tape = Tape()
     size = max(int(np.size(x)), 1)
     inputs = tape.inputs("x", size)
-    value = energy(inputs.reshape(np.shape(x)) if np.shape(x) else inputs[0], *others)
-    sparse = jacobian([value], list(inputs))
-    numbers = evaluate(
-        Routine("gradient", tape, (("x", size),), tuple(sparse.values)), np.ravel(np.asarray(x, dtype=float))
-    )
-    slopes = [0.0] * size
-    for column, number in zip(sparse.columns, numbers, strict=True):
-        slopes[int(column)] = float(number)
+    values = list(formula(_shaped(inputs, x)))
+    sparse = jacobian(values, list(inputs))
+    at = np.ravel(np.asarray(x, dtype=float))
+    numbers = evaluate(Routine("gradient", tape, (("x", size),), tuple(sparse.values)), at)
+    slopes = np.zeros((len(values), size))
+    for row, column, number in zip(sparse.rows, sparse.columns, numbers, strict=True):
+        slopes[row, column] = float(number)
     return slopes
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bondgraph.domains import Domain
-from bondgraph.errors import caller_place
-from bondgraph.graph.arguments import domain_of
-from bondgraph.graph.element import Element, Port
+from bondgraph.graph.element import Element, one_port
 from bondgraph.graph.laws import Junction
 
 
@@ -23,11 +21,8 @@ def _junction(
 ) -> Element:
     law = Junction(type_, automaton, tuple(active))
     kind = ("X" if automaton else "") + str(type_)
-    ports = (Port("any", dimension, domain_of(domain, name), frame),)
     signals = (f"{automaton}.mode",) if automaton else ()
-    return Element(
-        kind, name, law, ports, {}, signals, dict(symbols or {}), domain_of(domain, name), frame, caller_place()
-    )
+    return one_port(kind, name, law, {}, signals, dimension, domain, symbols, frame, port="any")
 
 
 def J0(

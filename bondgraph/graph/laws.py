@@ -6,7 +6,7 @@ then its signals in their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,14 @@ class Parameter:
 
     value: Any
     unit: str = ""
+
+
+@dataclass(frozen=True)
+class ByMode:
+    """A parameter with a value for each state of an automaton."""
+
+    automaton: str
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,26 @@ class Storage:
 
 
 @dataclass(frozen=True)
+class InertialField:
+    """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V.
+
+    Source: Breedveld 1984 (the IC element).
+    """
+
+    position: StateSpec
+    motion: str
+    """"v" (Lagrange's equations) or "p" (Hamilton's)."""
+    start: StateSpec
+    """Of the motion."""
+    flow: Op
+    """(q, motion, parameters, signals) -> v = q'."""
+    rate: Op
+    """(q, v, effort, parameters, signals) -> motion'."""
+    energy: Op
+    """(q, v, parameters, signals) -> T + V."""
+
+
+@dataclass(frozen=True)
 class Resistor:
     """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
 
@@ -65,16 +93,41 @@ class Resistor:
 
 
 @dataclass(frozen=True)
+class Reaction:
+    """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
+
+    flow: Op
+    """(effort at port 1, effort at port 2, parameters, signals) -> flow."""
+
+
+@dataclass(frozen=True)
 class IdealConstraint:
     """No flow, by whatever effort that takes: the effort is a Lagrange multiplier.
 
     It is such that h'' + a1 h' + a0 h + a2 h^3 = 0, where h' is the flow and h either its integral (a state) or
     `position`(parameters, signals): index reduction with Baumgarte's stabilisation, and the cubic term of Bortoff 2020.
+    A switched one holds only in the active modes of its automaton, and gives the effort `released` in the others.
     """
 
     position: Op | None
     start: StateSpec
     """Of h, where it is the integral of the flow."""
+    automaton: str | None = None
+    active: tuple[str, ...] = ()
+    released: Op | None = None
+    """Effort while it does not hold, (mode, flow, parameters, signals); None: zero."""
+    impulsive: bool = True
+    """Whether the flow jumps to zero where it begins to hold, by an impulse; else it decays as h does."""
+    stores_position: bool = True
+    """Whether h is a state where no position is given; else the flow alone is stabilised, f' + a1 f = 0."""
+
+
+@dataclass(frozen=True)
+class IdealSwitch:
+    """No effort while its automaton is in one of the `closed` states, no flow in all others."""
+
+    automaton: str
+    closed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -136,14 +189,25 @@ class SignalBlock:
     states: dict[str, StateSpec] = field(default_factory=dict)
     equations: tuple[Equation, ...] = ()
     rates: dict[str, str] = field(default_factory=dict)
-    """State -> local name of its time derivative."""
+    """State -> local name of its time derivative; a state without one is held."""
     symbols: dict[str, str] = field(default_factory=dict)
     """Local name -> LaTeX."""
     units: dict[str, str] = field(default_factory=dict)
     """Local name -> unit."""
+    updates: dict[str, str] = field(default_factory=dict)
+    """State -> local name of its value after a tick; all are evaluated before any is set."""
+    period: str | None = None
+    """Parameter that is the time between ticks, s: they are at offset + n period, n = 0, 1, ..."""
+    offset: str | None = None
+    """Parameter that is the time of the first tick, s."""
+    breaks: tuple[str, ...] = ()
+    """Parameters that are times at which a result jumps or bends, s: an integrator stops there and begins anew."""
 
 
-Law = Storage | Resistor | IdealConstraint | Source | Transformer | Gyrator | SkewGyrator | Junction | SignalBlock
+Law = (
+    Storage | InertialField | Resistor | Reaction | IdealConstraint | IdealSwitch | Source | Transformer | Gyrator
+    | SkewGyrator | Junction | SignalBlock
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -161,6 +225,10 @@ class Transition:
     """Whether the event is one of the method (a change of chart), not of the physics."""
     error: str | None = None
     """Not None: the run ends here, with this as its reason."""
+    impact: tuple[str, ...] = ()
+    """Constraints whose flow f this transition turns into -e f by an impulse, e their restitution; momentum is conserved."""
+    accumulates: str | None = None
+    """State in which a run goes on where this transition happens ever faster, towards a limit (Zeno): the ball at rest."""
 
 
 @dataclass(frozen=True)

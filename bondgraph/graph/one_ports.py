@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.domains import Domain
-from bondgraph.errors import caller_place
-from bondgraph.graph.arguments import domain_of, one_of, only_with_formula, parameters_of, size_of, start_of
-from bondgraph.graph.element import Element, Port
+from bondgraph.graph.arguments import choice, one_of, only_with_formula, size_of, start_of
+from bondgraph.graph.element import Element, one_port
 from bondgraph.graph.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec
 from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.ops import Op, as_op, zeros
@@ -34,38 +33,31 @@ def R(
         if resistance is not None or conductance is not None:
             one_of("R", name, resistance=resistance, conductance=conductance, effort=effort or flow)
         law = Resistor(as_op(effort, "effort") if effort else None, as_op(flow, "flow") if flow else None)
-        values = parameters_of(parameters or {})
+        values = parameters or {}
     else:
         how = one_of("R", name, resistance=resistance, conductance=conductance)
         only_with_formula("R", name, how, "effort", parameters=parameters, signals=signals)
         by_product, by_inverse = BY_PRODUCT[0], BY_INVERSE[0]
         law = Resistor(by_product, by_inverse) if how == "resistance" else Resistor(by_inverse, by_product)
-        values = parameters_of({how: resistance if how == "resistance" else conductance})
+        values = {how: resistance if how == "resistance" else conductance}
         dimension = dimension or size_of(next(iter(values.values())))
-    port = Port("1", dimension, domain_of(domain, name), frame)
-    return Element(
-        "R",
-        name,
-        law,
-        (port,),
-        values,
-        tuple(signals),
-        dict(symbols or {}),
-        domain_of(domain, name),
-        frame,
-        caller_place(),
-    )
+    return one_port("R", name, law, values, signals, dimension, domain, symbols, frame)
 
 
 def Constraint(
     name: str,
     *,
     position: Callable[..., Any] | None = None,
+    holds: str = "position",
     signals: Sequence[str] = (),
     parameters: Mapping[str, Any] | None = None,
     alpha1: float = 10.0,
     alpha0: float = 25.0,
     alpha2: float = 0.0,
+    automaton: str | None = None,
+    active: Sequence[str] = (),
+    closing: str = "impulse",
+    restitution: float | None = None,
     initial: Any = 0.0,
     dimension: int | None = None,
     domain: Domain | str | None = None,
@@ -78,23 +70,35 @@ def Constraint(
     starts at `initial`) or `position`(*parameters, *signals): what is off decays with the double pole -5 1/s by default.
     It accepts any flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
 
-    Source: Baumgarte 1972; Bortoff 2018, h'' of (9); Bortoff 2020, section 2 (the cubic term).
+    Parameters
+    ----------
+    holds : "position", h = 0 (of a switched one: a gap, which h goes on measuring while it does not hold), or
+        "velocity" alone: then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
+    automaton, active : a switched constraint holds while the automaton is in one of the `active` states; else its effort is 0.
+    closing : "impulse": where it begins to hold, the flow jumps to zero and momentum is conserved (a plastic impact);
+        "smooth": the flow decays as alpha1 and alpha0 say, without any impact.
+    restitution : e of a `Transition` with `impact` on this constraint, which turns the flow f into -e f.
+
+    Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort that it gives in the direction of h.
+
+    Source: Baumgarte 1972; Bortoff 2018, h'' of (9); Bortoff 2020, section 2 (the cubic term, the state machine).
     """
-    law = IdealConstraint(as_op(position, "h") if position else None, StateSpec(start_of(initial, dimension)))
-    values = parameters_of({**(parameters or {}), "alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2})
-    port = Port("1", dimension or size_of(initial), domain_of(domain, name), frame)
-    return Element(
-        "constraint",
-        name,
-        law,
-        (port,),
-        values,
-        tuple(signals),
-        dict(symbols or {}),
-        domain_of(domain, name),
-        frame,
-        caller_place(),
+    choice("Constraint", name, holds=(holds, ("position", "velocity")), closing=(closing, ("impulse", "smooth")))
+    law = IdealConstraint(
+        as_op(position, "h") if position else None,
+        StateSpec(start_of(initial, dimension)),
+        automaton,
+        tuple(active),
+        impulsive=closing == "impulse",
+        stores_position=holds == "position",
     )
+    stabilisers = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2}
+    values = {**(parameters or {}), **(stabilisers if holds == "position" else {"alpha1": alpha1})}
+    if restitution is not None:
+        values["restitution"] = restitution
+    signals = (*signals, f"{automaton}.mode") if automaton else signals
+    size = dimension or size_of(initial)
+    return one_port("constraint", name, law, values, signals, size, domain, symbols, frame)
 
 
 def _source(
@@ -110,25 +114,13 @@ def _source(
     frame: str | None,
 ) -> Element:
     if callable(value):
-        law, values = Source(as_op(value, variable)), parameters_of(parameters or {})
+        law, values = Source(as_op(value, variable)), parameters or {}
     elif value is None:
         law, values = Source(zeros((dimension,) if dimension and dimension > 1 else ())), {}
     else:
-        law, values = Source(Op("value", lambda v: v, "#1")), parameters_of({"value": value})
+        law, values = Source(Op("value", lambda v: v, "#1")), {"value": value}
         dimension = dimension or size_of(value)
-    port = Port("1", dimension, domain_of(domain, name), frame)
-    return Element(
-        kind,
-        name,
-        law,
-        (port,),
-        values,
-        tuple(signals),
-        dict(symbols or {}),
-        domain_of(domain, name),
-        frame,
-        caller_place(),
-    )
+    return one_port(kind, name, law, values, signals, dimension, domain, symbols, frame)
 
 
 def Se(
@@ -175,8 +167,4 @@ def EulerJunction(
 ) -> Element:
     """MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
     law = SkewGyrator(as_op(matrix, "J"))
-    port = Port("1", dimension, domain_of(domain, name), frame)
-    return Element(
-        "MGY", name, law, (port,), parameters_of(parameters or {}), tuple(signals), dict(symbols or {}), None, frame,
-        caller_place(),
-    )  # fmt: skip
+    return one_port("MGY", name, law, parameters or {}, signals, dimension, domain, symbols, frame)

@@ -121,3 +121,45 @@ SMOOTH_STEP = Op(
     r"#4 + \left(#5 - (#4)\right) s^3 \left(10 - 15 s + 6 s^2\right),\quad"
     r" s = \min\left(\max\left(\tfrac{#1 - (#2)}{#3}, 0\right), 1\right)",
 )  # fmt: skip
+
+
+def _difference(
+    u: Any, previous: Any, slope: Any, count: Any, period: Any, between: Any, time_constant: Any
+) -> tuple[Any, Any, Any]:
+    first, due = less(count, -0.5), less(count, 0.5)
+    fresh = (time_constant * slope + (u - previous)) / (time_constant + between)
+    ticks = maximum(count, 0.0) + 1.0
+    return (
+        where(first, slope, where(due, fresh, slope)),
+        where(due, u, previous),
+        where(less(between - 0.5 * period, ticks * period), 0.0, ticks),
+    )
+
+
+DIFFERENCE = Op(
+    "filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)",
+)  # fmt: skip
+"""(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the
+count is that of ticks since the last difference, -1 before the first tick."""
+
+
+@cache
+def sampled_pid(integral: bool, slope: int, limited: bool) -> Op:
+    """(e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]; `slope` is its sign, 0 without."""
+
+    def formula(e: Any, period: Any, kp: Any, *rest: Any) -> Any:
+        given = iter(rest)
+        ki, total = (next(given), next(given)) if integral else (0.0, 0.0)
+        others = kp * e + (next(given) * next(given) * float(slope) if slope else 0.0)
+        more = total + period * e
+        y = others + ki * more if integral else others
+        if not limited:
+            return (y, more) if integral else y
+        lowest, highest = next(given), next(given)
+        if not integral:
+            return _clipped(y, lowest, highest)
+        beyond = y - _clipped(y, lowest, highest)
+        total = where(less(0.0, beyond * ki * e), total, more)
+        return _clipped(others + ki * total, lowest, highest), total
+
+    return Op("sampled PID", formula, r"\operatorname{PID}\left(#1\right)")

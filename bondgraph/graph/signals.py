@@ -12,18 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.graph import signal_formulas as formulas
 from bondgraph.graph.elements import Block, Element
-from bondgraph.graph.laws import Parameter, StateSpec
-from bondgraph.ops import APPLY, Op, combine
+from bondgraph.graph.laws import StateSpec
+from bondgraph.graph.sampled import hold, sampled, sampled_derivative, sampled_pid
+from bondgraph.graph.signal_arguments import (
+    coefficients,
+    need_inputs,
+    need_order,
+    need_positive,
+    numbers_of,
+    same_unit,
+    shape_text,
+    start_values,
+    static_block,
+    wrong,
+)
+from bondgraph.ops import APPLY, combine
 
 # --- algebra ---------------------------------------------------------------------------------------------------------
 
 
 def gain(name: str, input: str, k: Any, *, unit: str = "", symbol: str = "") -> Element:
     """y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
-    return _static(name, APPLY, {"k": k}, [input], unit, symbol, parameters_first=True)
+    return static_block(name, APPLY, {"k": k}, [input], unit, symbol, parameters_first=True)
 
 
 def summation(name: str, inputs: Mapping[str, int], *, unit: str = "", symbol: str = "") -> Element:
@@ -31,30 +43,30 @@ def summation(name: str, inputs: Mapping[str, int], *, unit: str = "", symbol: s
 
     Raises `ModelError` E140 without inputs, E141 for a sign that is not 1 or -1.
     """
-    _need_inputs("summation", name, inputs)
+    need_inputs("summation", name, inputs)
     for path, sign in inputs.items():
         if sign not in (1, -1):
-            raise _wrong("E141", name, f'summation "{name}": "{path}" has the sign {sign!r}', "a sign is 1 or -1",
+            raise wrong("E141", name, f'summation "{name}": "{path}" has the sign {sign!r}', "a sign is 1 or -1",
                          "a gain in front of the sum for any other factor")  # fmt: skip
-    return _static(name, combine(tuple(int(sign) for sign in inputs.values())), {}, list(inputs), unit, symbol)
+    return static_block(name, combine(tuple(int(sign) for sign in inputs.values())), {}, list(inputs), unit, symbol)
 
 
 def product(name: str, inputs: Sequence[str], *, unit: str = "", symbol: str = "") -> Element:
     """y = product of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
-    _need_inputs("product", name, inputs)
-    return _static(name, formulas.product(len(inputs)), {}, inputs, unit, symbol)
+    need_inputs("product", name, inputs)
+    return static_block(name, formulas.product(len(inputs)), {}, inputs, unit, symbol)
 
 
 def limiter(name: str, input: str, lowest: Any, highest: Any, *, unit: str = "", symbol: str = "") -> Element:
     """y = u held between `lowest` and `highest`. Raises `ModelError` E148 where these are in the wrong order."""
-    _ordered("limiter", name, lowest=lowest, highest=highest)
-    return _static(name, formulas.LIMITER, {"lowest": lowest, "highest": highest}, [input], unit, symbol)
+    need_order("limiter", name, lowest=lowest, highest=highest)
+    return static_block(name, formulas.LIMITER, {"lowest": lowest, "highest": highest}, [input], unit, symbol)
 
 
 def dead_zone(name: str, input: str, lowest: Any, highest: Any, *, unit: str = "", symbol: str = "") -> Element:
     """y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
-    _ordered("dead zone", name, lowest=lowest, highest=highest)
-    return _static(name, formulas.DEAD_ZONE, {"lowest": lowest, "highest": highest}, [input], unit, symbol)
+    need_order("dead zone", name, lowest=lowest, highest=highest)
+    return static_block(name, formulas.DEAD_ZONE, {"lowest": lowest, "highest": highest}, [input], unit, symbol)
 
 
 def table(
@@ -66,17 +78,17 @@ def table(
 
     Raises `ModelError` E146 for points that are not finite and ascending, E147 where the lengths do not fit.
     """
-    at, given = _numbers(points), _numbers(values)
+    at, given = numbers_of(points), numbers_of(values)
     if at is None or given is None or at.ndim != 1 or at.shape != given.shape or len(at) < 2:
-        raise _wrong("E147", name, f'table "{name}": points and values do not fit together',
-                     f"points {_shape(at)}, values {_shape(given)}", "two lists of one length, two or more")  # fmt: skip
+        raise wrong("E147", name, f'table "{name}": points and values do not fit together',
+                     f"points {shape_text(at)}, values {shape_text(given)}", "two lists of one length, two or more")  # fmt: skip
     bad = np.flatnonzero(~(np.isfinite(at[:-1]) & np.isfinite(at[1:]) & (np.diff(at) > 0)))
     if bad.size:
         first = int(bad[0])
-        raise _wrong("E146", name, f'table "{name}": points must be finite and ascending',
+        raise wrong("E146", name, f'table "{name}": points must be finite and ascending',
                      f"{at[first]:g} is followed by {at[first + 1]:g}, at index {first + 1}",
                      "sort the points, each with its value; for a jump, two points close together")  # fmt: skip
-    return _static(name, formulas.lookup(tuple(at.tolist())), {"values": values}, [input], unit, symbol)
+    return static_block(name, formulas.lookup(tuple(at.tolist())), {"values": values}, [input], unit, symbol)
 
 
 # --- logic: signals that are 0 or 1 ----------------------------------------------------------------------------------
@@ -88,8 +100,8 @@ def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "")
     The jump is no event: where the motion depends on its exact instant, use an `Automaton`.
     """
     if isinstance(threshold, str):
-        return _static(name, formulas.GREATER, {}, [input, threshold], "", symbol)
-    return _static(name, formulas.GREATER, {"threshold": threshold}, [input], "", symbol)
+        return static_block(name, formulas.GREATER, {}, [input, threshold], "", symbol)
+    return static_block(name, formulas.GREATER, {"threshold": threshold}, [input], "", symbol)
 
 
 def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") -> Element:
@@ -98,13 +110,13 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     Raises `ModelError` E140 for a wrong number of inputs, E149 for another relation.
     """
     if relation not in ("and", "or", "not"):
-        raise _wrong("E149", name, f'logic "{name}": there is no relation {relation!r}', "there are: and, or, not",
+        raise wrong("E149", name, f'logic "{name}": there is no relation {relation!r}', "there are: and, or, not",
                      'one of these; any other is a chain of blocks, such as "not" of "and"')  # fmt: skip
-    _need_inputs("logic", name, inputs)
+    need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
-        raise _wrong("E140", name, f'logic "{name}": "not" has {len(inputs)} inputs', "it has one",
+        raise wrong("E140", name, f'logic "{name}": "not" has {len(inputs)} inputs', "it has one",
                      '"and" or "or" first, and "not" of its result')  # fmt: skip
-    return _static(
+    return static_block(
         name, formulas.NOT if relation == "not" else formulas.logic(relation, len(inputs)), {}, inputs, "", symbol
     )
 
@@ -117,7 +129,7 @@ def integrator(
     symbol: str = "",
 ) -> Element:  # fmt: skip
     """y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
-    spec = StateSpec(_start(initial, dimension), nominal, unit, symbol)
+    spec = StateSpec(start_values(initial, dimension), nominal, unit, symbol)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
 
 
@@ -126,11 +138,11 @@ def lowpass(
     nominal: Any = 1.0, unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state. Raises `ModelError` E142 unless T > 0."""
-    _positive("lowpass", name, time_constant=time_constant)
+    need_positive("lowpass", name, time_constant=time_constant)
     return Block(
         name, [("rate", formulas.LAG, ["u", "y", "time_constant"])],
         inputs={"u": input}, parameters={"time_constant": time_constant},
-        states={"y": StateSpec(_start(initial, dimension), nominal, unit, symbol)}, rates={"y": "rate"},
+        states={"y": StateSpec(start_values(initial, dimension), nominal, unit, symbol)}, rates={"y": "rate"},
     )  # fmt: skip
 
 
@@ -142,11 +154,11 @@ def derivative_filter(
 
     Give u's own start value there for a derivative that starts at zero. Raises `ModelError` E142 unless T > 0.
     """
-    _positive("derivative filter", name, time_constant=time_constant)
+    need_positive("derivative filter", name, time_constant=time_constant)
     return Block(
         name, [("y", formulas.LAG, ["u", "filtered", "time_constant"])],
         inputs={"u": input}, parameters={"time_constant": time_constant},
-        states={"filtered": StateSpec(_start(initial, dimension), nominal)}, rates={"filtered": "y"},
+        states={"filtered": StateSpec(start_values(initial, dimension), nominal)}, rates={"filtered": "y"},
         units={"y": unit}, symbols={"y": symbol},
     )  # fmt: skip
 
@@ -164,22 +176,22 @@ def pid(
     """
     if (kd is None) != (filter_time is None):
         given, missing = ("filter_time", "kd") if kd is None else ("kd", "filter_time")
-        raise _wrong("E143", name, f'pid "{name}" has {given} but no {missing}',
+        raise wrong("E143", name, f'pid "{name}" has {given} but no {missing}',
                      "a pure derivative of a signal does not exist: it is filtered", f"{missing}=...")  # fmt: skip
     gains, arguments, equations = {"kp": kp}, ["u"], []
     states, rates, start = {}, {}, dict(initial or {})
     if ki is not None:
         gains["ki"] = ki
         arguments.append("integral")
-        states["integral"], rates["integral"] = StateSpec(_start(start.pop("integral", 0.0), None), nominal), "u"
+        states["integral"], rates["integral"] = StateSpec(start_values(start.pop("integral", 0.0), None), nominal), "u"
     if kd is not None:
-        _positive("pid", name, filter_time=filter_time)
+        need_positive("pid", name, filter_time=filter_time)
         gains["kd"] = kd
         arguments.append("slope")
         equations.append(("slope", formulas.LAG, ["u", "filtered", "filter_time"]))
-        states["filtered"], rates["filtered"] = StateSpec(_start(start.pop("filtered", 0.0), None), nominal), "slope"
+        states["filtered"], rates["filtered"] = StateSpec(start_values(start.pop("filtered", 0.0), None), nominal), "slope"
     if start:
-        raise _wrong("E143", name, f'pid "{name}" has no state {", ".join(start)}',
+        raise wrong("E143", name, f'pid "{name}" has no state {", ".join(start)}',
                      f"its states: {', '.join(states) or 'none'}", "ki for the integral, kd for the filter")  # fmt: skip
     equations.append(("y", formulas.weighted(len(gains)), [*gains, *arguments]))
     parameters = gains if kd is None else {**gains, "filter_time": filter_time}
@@ -198,18 +210,18 @@ def transfer_function(
 
     Raises `ModelError` E144 where num has a higher degree than den, E145 for what are no coefficients or no start values.
     """
-    above, below = _coefficients(name, "num", num), _coefficients(name, "den", den)
+    above, below = coefficients(name, "num", num), coefficients(name, "den", den)
     order, scale = len(below) - 1, np.abs(below)
     if len(above) > len(below):
-        raise _wrong("E144", name, f'transfer function "{name}" is not proper',
+        raise wrong("E144", name, f'transfer function "{name}" is not proper',
                      f"num has degree {len(above) - 1}, den has degree {order}",
                      "a filter with more poles, as a real differentiator has")  # fmt: skip
-    values = {"num": _same_unit(num, above), "den": _same_unit(den, below)}
+    values = {"num": same_unit(num, above), "den": same_unit(den, below)}
     if order == 0:
-        return _static(name, formulas.RATIO, values, [input], unit, symbol)
-    start = _start(initial, order)
+        return static_block(name, formulas.RATIO, values, [input], unit, symbol)
+    start = start_values(initial, order)
     if np.shape(start) != (order,):
-        raise _wrong("E145", name, f'transfer function "{name}": {initial!r} is no start of its state',
+        raise wrong("E145", name, f'transfer function "{name}": {initial!r} is no start of its state',
                      f"x has shape ({order},)", f"{order} numbers: x and its derivatives, lowest first")  # fmt: skip
     # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
     last = int(np.flatnonzero(scale)[-1])
@@ -232,14 +244,15 @@ def sine(
 ) -> Element:  # fmt: skip
     """y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
-    return _static(name, formulas.SINE, values, ["time"], unit, symbol)
+    return static_block(name, formulas.SINE, values, ["time"], unit, symbol)
 
 
 def step(
     name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, *, unit: str = "", symbol: str = ""
 ) -> Element:
-    """y = `before` until t = start (s), `after` from then on. A jump is no event; `smooth_step` is kinder to a solver."""
-    return _static(name, formulas.STEP, {"start": start, "before": before, "after": after}, ["time"], unit, symbol)
+    """y = `before` until t = start (s), `after` from then on; integration stops at the jump and begins anew."""
+    values = {"start": start, "before": before, "after": after}
+    return static_block(name, formulas.STEP, values, ["time"], unit, symbol, breaks=["start"])
 
 
 def ramp(
@@ -252,9 +265,9 @@ def ramp(
     """
     values = {"slope": slope, "start": start, "offset": offset}
     if end is None:
-        return _static(name, formulas.RAMP, values, ["time"], unit, symbol)
-    _ordered("ramp", name, start=start, end=end)
-    return _static(name, formulas.RAMP_TO, {**values, "end": end}, ["time"], unit, symbol)
+        return static_block(name, formulas.RAMP, values, ["time"], unit, symbol, breaks=["start"])
+    need_order("ramp", name, start=start, end=end)
+    return static_block(name, formulas.RAMP_TO, {**values, "end": end}, ["time"], unit, symbol, breaks=["start", "end"])
 
 
 def smooth_step(
@@ -265,88 +278,13 @@ def smooth_step(
 
     Raises `ModelError` E142 unless the duration is positive.
     """
-    _positive("smooth step", name, duration=duration)
+    need_positive("smooth step", name, duration=duration)
     values = {"start": start, "duration": duration, "before": before, "after": after}
-    return _static(name, formulas.SMOOTH_STEP, values, ["time"], unit, symbol)
-
-
-# --- small helpers ---------------------------------------------------------------------------------------------------
-
-
-def _static(
-    name: str, op: Op, parameters: Mapping[str, Any], inputs: Sequence[str], unit: str, symbol: str, *,
-    parameters_first: bool = False,
-) -> Element:  # fmt: skip
-    """A block without states, y = op(inputs, parameters)."""
-    local = {"u" if len(inputs) == 1 else f"u{k}": path for k, path in enumerate(inputs, start=1)}
-    arguments = [*parameters, *local] if parameters_first else [*local, *parameters]
-    return Block(name, [("y", op, arguments)], inputs=local, parameters=parameters, units={"y": unit},
-                 symbols={"y": symbol})  # fmt: skip
-
-
-def _wrong(code: str, name: str, title: str, detail: str, cure: str) -> ModelError:
-    return ModelError(name, [Problem(code, title, (detail,), (caller_place(),), (cure,))])
-
-
-def _need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any]) -> None:
-    if isinstance(inputs, str) or not inputs:
-        given = f"given: {inputs!r}" if inputs else "given: none"
-        raise _wrong("E140", name, f'{kind} "{name}" needs a list of inputs', given, "paths of signals, one or more")
-
-
-def _numbers(value: Any) -> np.ndarray | None:
-    """A value as an array of floats; None where it is no number (`checks.check_numbers` tells of parameters)."""
-    try:
-        return np.asarray(value.value if isinstance(value, Parameter) else value, dtype=float)
-    except (TypeError, ValueError):
-        return None
-
-
-def _shape(numbers: np.ndarray | None) -> str:
-    return "are no numbers" if numbers is None else f"have shape {numbers.shape}"
-
-
-def _start(initial: Any, dimension: int | None) -> Any:
-    start = _numbers(initial)
-    if start is None:
-        return initial
-    return np.full(dimension, float(start)) if dimension and start.ndim == 0 else start[()]
-
-
-def _positive(kind: str, name: str, **values: Any) -> None:
-    for key, value in values.items():
-        number = _numbers(value)
-        if number is not None and not np.all(number > 0.0):
-            raise _wrong("E142", name, f'{kind} "{name}": {key} must be positive', f"given: {number[()]}",
-                         f"a {key} of more than 0 s; without it, leave the block out")  # fmt: skip
-
-
-def _ordered(kind: str, name: str, **values: Any) -> None:
-    (low, low_value), (high, high_value) = values.items()
-    one, two = _numbers(low_value), _numbers(high_value)
-    if one is not None and two is not None and np.any(one > two):
-        raise _wrong("E148", name, f'{kind} "{name}": {low} is above {high}', f"{low} {one[()]}, {high} {two[()]}",
-                     f"{low} and {high} the other way round")  # fmt: skip
-
-
-def _coefficients(name: str, which: str, given: Any) -> np.ndarray:
-    """Coefficients without leading zeros; only den must not vanish."""
-    numbers = _numbers(given)
-    if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
-        raise _wrong("E145", name, f'transfer function "{name}": {which} is no list of coefficients',
-                     f"given: {given!r}", "finite numbers, the highest power of s first")  # fmt: skip
-    trimmed = np.trim_zeros(numbers, "f")
-    if which == "den" and not trimmed.size:
-        raise _wrong("E145", name, f'transfer function "{name}": den is zero', f"given: {given!r}",
-                     "a polynomial with at least one coefficient that is not zero")  # fmt: skip
-    return trimmed if trimmed.size else np.zeros(1)
-
-
-def _same_unit(given: Any, value: Any) -> Any:
-    return Parameter(value, given.unit) if isinstance(given, Parameter) else value
+    return static_block(name, formulas.SMOOTH_STEP, values, ["time"], unit, symbol)
 
 
 __all__: list[str] = [
     "gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic", "integrator", "lowpass",
-    "derivative_filter", "pid", "transfer_function", "sine", "step", "ramp", "smooth_step",
+    "derivative_filter", "pid", "transfer_function", "sine", "step", "ramp", "smooth_step", "sampled", "hold",
+    "sampled_derivative", "sampled_pid",
 ]  # fmt: skip

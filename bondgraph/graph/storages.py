@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.domains import Domain
-from bondgraph.errors import caller_place
-from bondgraph.graph.arguments import domain_of, one_of, only_with_formula, parameters_of, size_of, start_of
-from bondgraph.graph.element import Element, Port
+from bondgraph.graph.arguments import one_of, only_with_formula, size_of, start_of
+from bondgraph.graph.element import Element, one_port
 from bondgraph.graph.gradient import gradient
 from bondgraph.graph.laws import StateSpec, Storage
 from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
@@ -45,32 +44,15 @@ def C(
     how = one_of("C", name, capacitance=capacitance, stiffness=stiffness, output=output)
     spec = StateSpec(start_of(initial, dimension), nominal)
     if how == "output":
-        if energy is None:
-            one_of("C", name, energy=energy)
-        assert output is not None and energy is not None
-        back = as_op(inverse, "state") if inverse else None
-        law = Storage("q", spec, as_op(output, "effort"), as_op(energy, "energy"), inverse=back)
-        values = parameters_of(parameters or {})
+        law, values = _by_formula("C", name, "q", spec, "effort", output, energy, inverse), parameters or {}
     else:
         only_with_formula(
             "C", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
         )
         ops, others = (BY_INVERSE, BY_PRODUCT) if how == "capacitance" else (BY_PRODUCT, BY_INVERSE)
         law = Storage("q", spec, *ops, inverse=others[0])
-        values = parameters_of({how: capacitance if how == "capacitance" else stiffness})
-    port = Port("1", dimension, domain_of(domain, name), frame)
-    return Element(
-        "C",
-        name,
-        law,
-        (port,),
-        values,
-        tuple(signals),
-        dict(symbols or {}),
-        domain_of(domain, name),
-        frame,
-        caller_place(),
-    )
+        values = {how: capacitance if how == "capacitance" else stiffness}
+    return one_port("C", name, law, values, signals, dimension, domain, symbols, frame)
 
 
 def I(  # noqa: E743 - the name of the element in the literature
@@ -101,28 +83,20 @@ def I(  # noqa: E743 - the name of the element in the literature
     how = one_of("I", name, inertia=inertia, output=output)
     spec = StateSpec(start_of(initial, dimension), nominal)
     if how == "output":
-        if energy is None:
-            one_of("I", name, energy=energy)
-        assert output is not None and energy is not None
-        back = as_op(inverse, "state") if inverse else None
-        law = Storage("p", spec, as_op(output, "flow"), as_op(energy, "energy"), inverse=back)
-        values = parameters_of(parameters or {})
+        law, values = _by_formula("I", name, "p", spec, "flow", output, energy, inverse), parameters or {}
     else:
         only_with_formula(
             "I", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
         )
         law = Storage("p", spec, *BY_INVERSE, inverse=BY_PRODUCT[0])
-        values = parameters_of({"inertia": inertia})
-    port = Port("1", dimension, domain_of(domain, name), frame)
-    return Element(
-        "I",
-        name,
-        law,
-        (port,),
-        values,
-        tuple(signals),
-        dict(symbols or {}),
-        domain_of(domain, name),
-        frame,
-        caller_place(),
-    )
+        values = {"inertia": inertia}
+    return one_port("I", name, law, values, signals, dimension, domain, symbols, frame)
+
+
+def _by_formula(
+    kind: str, name: str, state: str, spec: StateSpec, result: str, output: Any, energy: Any, inverse: Any
+) -> Storage:
+    """The law of an energy of the user's own; E110 for an output without one."""
+    one_of(kind, name, energy=energy)
+    back = as_op(inverse, "state") if inverse else None
+    return Storage(state, spec, as_op(output, result), as_op(energy, "energy"), inverse=back)

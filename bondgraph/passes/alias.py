@@ -65,8 +65,19 @@ def remove_aliases(system: System) -> System:
         ),
         energies=tuple((path, final(value)) for path, value in system.energies),
         powers=tuple(replace(p, value=final(p.value)) for p in system.powers),
+        clocks=tuple(replace(c, updates=tuple((final(s), final(v)) for s, v in c.updates)) for c in system.clocks),
         aliases=aliases,
-        unknowns=tuple(replace(u, value=final(u.value), residual=final(u.residual)) for u in system.unknowns),
+        unknowns=tuple(
+            replace(
+                u,
+                value=final(u.value),
+                residual=final(u.residual),
+                held=final(u.held),
+                vanishing=final(u.vanishing),
+                stopped=final(u.stopped),
+            )
+            for u in system.unknowns
+        ),
     )
 
 

@@ -36,7 +36,8 @@ def find_shapes(system: System, model: Model) -> System:
         if computed == shapes:
             break
         shapes = computed
-    for problem in [*_rates(system, model, values), *_resets(system, model, values), *_skew(system, model, values)]:
+    checks = (_rates, _ticks, _resets, _skew)
+    for problem in [problem for check in checks for problem in check(system, model, values)]:
         problems.setdefault(str(problem), problem)
     raise_if_any(system.name, list(problems.values()))
     unknown = [name for name, value in system.values.items() if value.shape is None and name in values]
@@ -136,6 +137,16 @@ def _resets(system: System, model: Model, values: dict[str, Any]) -> list[Proble
         )
         for event in system.events
         for state, value in event.resets
+        if value in values and _shape(values[value]) != shapes[state]
+    ]
+
+
+def _ticks(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
+    shapes = {state.name: state.initial.shape for state in system.states}
+    return [
+        _unlike(f'the update of "{state}"', _shape(values[value]), shapes[state], model, state)
+        for clock in system.clocks
+        for state, value in clock.updates
         if value in values and _shape(values[value]) != shapes[state]
     ]
 

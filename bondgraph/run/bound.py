@@ -31,6 +31,7 @@ class Bound:
         self._powers = self._bind(program.powers)
         self._energies = self._bind(program.energies)
         self._resets = [self._bind(kernel) for kernel in program.resets]
+        self._ticks = [self._bind(clock.kernel) for clock in program.clocks]
         self._loops = [(loop, self._bind(loop.kernel)) for loop in program.loops]
 
     def _bind(self, kernel: Kernel | None) -> tuple[Callable[[], object] | None, np.ndarray]:
@@ -70,6 +71,10 @@ class Bound:
         if index >= len(self._resets) or self._resets[index][0] is None:
             return x.copy()
         return self._call(self._resets[index], t, x, m)
+
+    def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """x after a tick of clock `index`."""
+        return x.copy() if self._ticks[index][0] is None else self._call(self._ticks[index], t, x, m)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
         """x with the unknowns of nonlinear algebraic loops found by a damped Newton iteration, and the loop where that fails.

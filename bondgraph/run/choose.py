@@ -6,8 +6,10 @@ import numpy as np
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
+from bondgraph.run.clocked import Clocked
 from bondgraph.run.leg import Choice, Integrator, Tolerances
 from bondgraph.run.settings import Settings
+from bondgraph.run.ticks import Ticks
 
 # Between the user's rtol, which is to bound the energy residual of a run, and the tolerance per step of each method.
 # Measured residual / rtol at rtol 1e-9 with these factors: an undamped oscillator over 184 turns dop853 0.3, adams 3,
@@ -20,7 +22,8 @@ _FLOOR = {"dop853": 1e-15, "adams": 1e-15, "bdf": 1e-15, "radau": 3e-14, "lsoda"
 def compiled(bound: Bound) -> bool:
     """Whether all kernels that run inside an integrator are machine code."""
     program = bound.program
-    kernels = (program.rates, program.guards, program.powers, program.jacobian, program.rates_and_powers)
+    kernels = [program.rates, program.guards, program.powers, program.jacobian, program.rates_and_powers]
+    kernels += [clock.kernel for clock in program.clocks]
     return all(kernel is None or kernel.is_machine_code for kernel in kernels)
 
 
@@ -76,9 +79,20 @@ def tolerances(settings: Settings, method: str) -> Tolerances:
     return Tolerances(relative, np.asarray(absolute), settings.max_step)
 
 
-def build(bound: Bound, settings: Settings, choice: Choice) -> Integrator:
-    """The integrator of a choice."""
+def build(bound: Bound, settings: Settings, choice: Choice, ticks: Ticks) -> Integrator:
+    """The integrator of a choice. Clocks tick inside the machine code; around the others, and where a tick must solve
+    algebraic loops, in Python."""
     tolerance = tolerances(settings, choice.method)
+    if choice.solver not in ("sundials", "scipy"):
+        from bondgraph.run.explicit.dop853 import Dop853
+
+        if not bound.program.loops:
+            return Dop853(bound, tolerance, choice.watch_stiffness, ticks)
+    made = _without_clocks(bound, settings, choice, tolerance)
+    return Clocked(bound, made, ticks) if len(ticks) else made
+
+
+def _without_clocks(bound: Bound, settings: Settings, choice: Choice, tolerance: Tolerances) -> Integrator:
     if choice.solver == "sundials":
         from bondgraph.run.sundials.cvode import Cvode
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class Event:
     transition : its index in the program.
     x_before, x_after, m_before, m_after : states and modes on both sides.
     energies_before, energies_after : energy per storage, J.
+    accumulation : of an event that stands for all that would follow ever faster: the time of their limit, s.
     """
 
     time: float
@@ -41,6 +42,7 @@ class Event:
     m_after: np.ndarray = field(repr=False)
     energies_before: np.ndarray = field(repr=False)
     energies_after: np.ndarray = field(repr=False)
+    accumulation: float | None = None
 
     @property
     def lost(self) -> float:
@@ -65,7 +67,8 @@ def settle(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[in
     """Carry out the transitions that fired, then all whose guards are positive in the new modes (level check).
 
     A guard that is exactly at the zero which it has just crossed the other way does not fire: what counts is its
-    value after `probe` seconds along the new rates.
+    value after `probe` seconds along the new rates. A transition into its own state that leaves its guard as it is fires
+    once; then the guard must have been below zero before it fires again.
     """
     transitions = bound.program.transitions
     events: list[Event] = []
@@ -73,9 +76,10 @@ def settle(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[in
         return Settled(x, m, (), np.zeros(0))
     pending, now = list(fired), bound.guards(t, x, m)
     at_root, first = now, True
+    once: set[int] = set()
     for _ in range(20 + 4 * len(transitions)):
         if not pending and now.max() < 0.0:
-            return Settled(x, m, tuple(events), _levels(now))
+            return Settled(x, m, tuple(events), _levels(now, once))
         if first and pending:
             chosen = pending.pop(0)
         else:
@@ -83,23 +87,57 @@ def settle(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[in
             active = np.array([m[edge.slot] == edge.source for edge in transitions])
             waiting = [i for i in pending if active[i] and now[i] >= min(at_root[i], 0.0) and later[i] > now[i]]
             ready = waiting or np.flatnonzero(active & (now >= 0.0) & (later > 0.0)).tolist()
+            ready = [i for i in ready if i not in once]
             if not ready:
-                return Settled(x, m, tuple(events), _levels(now))
+                return Settled(x, m, tuple(events), _levels(now, once))
             chosen = int(ready[0])
             pending = [i for i in waiting if i != chosen]
         first = False
         event = _apply(bound, chosen, t, x, m)
         events.append(event)
+        now, was = bound.guards(t, event.x_after, event.m_after), now
+        if transitions[chosen].source == transitions[chosen].target and now[chosen] == was[chosen]:
+            courses = [bound.guards(t + probe, y + probe * bound.rates(t, y, m), m)[chosen] for y in (x, event.x_after)]
+            once |= {chosen} if courses[0] == courses[1] else set()
         x, m = event.x_after, event.m_after
-        now = bound.guards(t, x, m)
         if transitions[chosen].error is not None:
-            return Settled(x, m, tuple(events), _levels(now), ended=transitions[chosen])
-    return Settled(x, m, tuple(events), _levels(now), looping=True)
+            return Settled(x, m, tuple(events), _levels(now, once), ended=transitions[chosen])
+    return Settled(x, m, tuple(events), _levels(now, once), looping=True)
 
 
-def _levels(guards: np.ndarray) -> np.ndarray:
-    """What a guard that starts at a tiny positive value must exceed to fire before it has been below zero."""
-    return np.where(guards >= 0.0, 2.0 * guards + 1e-300, 0.0)
+def _levels(guards: np.ndarray, once: set[int]) -> np.ndarray:
+    """What a guard that starts at a tiny positive value must exceed to fire before it has been below zero; of guards that
+    fire `once`, what they must fall below first."""
+    levels = np.where(guards >= 0.0, 2.0 * guards + 1e-300, 0.0)
+    for i in once:
+        levels[i] = min(2.0 * guards[i], 0.0) - 1e-300
+    return levels
+
+
+def rest(bound: Bound, last: Event, t: float, x: np.ndarray, m: np.ndarray, limit: float) -> Event | None:
+    """The transition to the state that holds where `last` accumulates towards the time `limit`, with the resets of the edge
+    that leads there; None where there is no such state, or it is no longer the one to leave."""
+    transitions = bound.program.transitions
+    edge = transitions[last.transition]
+    if edge.accumulates is None or m[edge.slot] != edge.target:
+        return None
+    ends = (edge.slot, edge.target, edge.accumulates)
+    index = next((i for i, e in enumerate(transitions) if (e.slot, e.source, e.target) == ends), None)
+    x_after, m_after = x.copy() if index is None else bound.reset(index, t, x, m), m.copy()
+    m_after[edge.slot] = edge.accumulates
+    return replace(
+        last,
+        time=t,
+        kind=f"{edge.kind}: accumulation",
+        transition=last.transition if index is None else index,
+        x_before=x.copy(),
+        x_after=x_after,
+        m_before=m.copy(),
+        m_after=m_after,
+        energies_before=bound.energies(t, x, m),
+        energies_after=bound.energies(t, x_after, m_after),
+        accumulation=limit,
+    )
 
 
 def _apply(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> Event:
@@ -146,6 +184,15 @@ class Watch:
             if ratios.max() - ratios.min() < 0.05 * ratio and left < self._rtol * self._span:
                 return "Zeno"
         return ""
+
+    def limit(self, transition: int) -> float:
+        """Where the times of a transition's last events lead, as a geometric series; the last of them if nowhere."""
+        times = [*self._times.pop(transition, ())][-_RATIOS - 2 :]
+        steps = np.diff(np.array(times))
+        if len(steps) < 2 or not np.all(steps > 0.0):
+            return times[-1] if times else 0.0
+        ratio = float((steps[-1] / steps[0]) ** (1.0 / (len(steps) - 1)))
+        return times[-1] + (float(steps[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else 0.0)
 
     def shrinking(self, transition: int) -> bool:
         """Whether the times between the last events of a transition shrink."""

@@ -17,7 +17,10 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "step too small": ("a looser rtol", 'method="bdf" if the model is stiff', "a look for discontinuities"),
     "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
-    "Zeno": ("a resting state for this switch", "a compliant instead of an impulsive law"),
+    "Zeno": (
+        "a resting state for this switch, named by `accumulates` of its transition",
+        "a compliant instead of an impulsive law",
+    ),
     "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
     "too many steps": (
         "a look at the suspect for a law that jumps: a switch with a state for each side suits it",

@@ -92,6 +92,7 @@ class Transition:
     kind : what happens ("contact on").
     internal : a change of description (of chart), not of the physics.
     error : terminal; the run ends here with this as its reason.
+    accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
     """
 
     name: str
@@ -101,6 +102,24 @@ class Transition:
     kind: str
     internal: bool = False
     error: Problem | str | None = None
+    accumulates: float | None = None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Ticks at offset + n period, n = 0, 1, ..., at which states that are held between them take new values.
+
+    Parameters
+    ----------
+    name : the element in the user's words.
+    period, offset : in s: a float, or the index (int) of a number in p; an infinite period is one tick only.
+    kernel : x after the tick, (n,); None where x stays, but rates or guards jump at this time.
+    """
+
+    name: str
+    period: float | int
+    offset: float | int
+    kernel: Kernel | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +159,7 @@ class Program:
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
+    clocks : in the order in which those that tick together do so.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -160,6 +180,7 @@ class Program:
     energy_names: tuple[str, ...] = ()
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
+    clocks: tuple[Clock, ...] = ()
 
     def __post_init__(self) -> None:
         counts = (

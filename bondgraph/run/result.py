@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ class Statistics:
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
-    events : count of transitions.
+    events : count of transitions; ticks : count of clock ticks.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     """
@@ -42,6 +42,7 @@ class Statistics:
     wall_time: float
     integration_time: float
     local_rtol: float
+    ticks: int = 0
 
     @property
     def time_per_rate(self) -> float:
@@ -120,20 +121,25 @@ class Result:
                 sides.append(_cut(x if slot.block == "x" else m, slot))
         return sides[0], sides[1]
 
+    def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A quantity just before and just after one event (or the event of this number), (*shape) each."""
+        given = self.events[event] if isinstance(event, int) else event
+        before, after = replace(self, events=(given,)).at_events(name)
+        return before[0], after[0]
+
     def peak(self, name: str) -> tuple[float, float]:
-        """Time and value of the largest sample of a scalar quantity, refined by the parabola through its neighbours."""
+        """Time and value of the largest value of a scalar quantity: among its samples and its values just before and just
+        after events. A sample is refined by the parabola through its neighbours where the next ones lie on it too, so that
+        the peak of a signal that is clipped, or that jumps, is a value that it has."""
         values = np.asarray(self[name], dtype=float)
         if values.ndim != 1:
             raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
-        top = int(np.argmax(values))
-        if 0 < top < len(values) - 1:
-            t, v = self.t[top - 1 : top + 2] - self.t[top], values[top - 1 : top + 2]
-            second, first, _ = np.polyfit(t, v - v[1], 2)
-            between = [event for event in self.events if self.t[top - 1] < event.time <= self.t[top + 1]]
-            if second < 0.0 and not between:
-                shift = -first / (2.0 * second)
-                return float(self.t[top] + shift), float(v[1] + first * shift + second * shift**2)
-        return float(self.t[top]), float(values[top])
+        time, value = _refined(self.t, values, [event.time for event in self.events])
+        for side in self.at_events(name) if self.events else ():
+            top = int(np.argmax(side))
+            if (side[top], -self.events[top].time) > (value, -time):
+                time, value = self.events[top].time, float(side[top])
+        return time, value
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -162,6 +168,27 @@ class Result:
                 place = ", ".join(str(int(k)) for k in np.unravel_index(i, slot.shape)) if slot.shape else ""
                 columns[f"{name}[{place}]" if place else name] = values[:, i]
         return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
+
+
+_OFF = 0.25
+"""Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
+
+
+def _refined(t: np.ndarray, values: np.ndarray, events: Sequence[float]) -> tuple[float, float]:
+    """Time and value of the largest sample, or of the top of the parabola through it and its neighbours."""
+    top = int(np.argmax(values))
+    sample = float(t[top]), float(values[top])
+    first, last = max(top - 2, 0), min(top + 2, len(t) - 1)
+    if not 0 < top < len(t) - 1 or last - first < 3 or any(t[first] < time <= t[last] for time in events):
+        return sample
+    at, v = t[first : last + 1] - t[top], values[first : last + 1] - values[top]
+    inner = slice(top - 1 - first, top + 2 - first)
+    bend, slope, _ = np.polyfit(at[inner], v[inner], 2)
+    width = float(np.max(np.abs(at[inner])))
+    if not bend < 0.0 or np.max(np.abs(bend * at**2 + slope * at - v)) > -_OFF * 2.0 * bend * width**2:
+        return sample
+    shift = float(-slope / (2.0 * bend))
+    return sample[0] + shift, float(sample[1] + slope * shift + bend * shift**2)
 
 
 def _cut(block: np.ndarray, slot: Slot) -> np.ndarray:

@@ -12,13 +12,14 @@ from bondgraph.run import leg as legs
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.choose import build, choose, sundials_reason, tolerances
-from bondgraph.run.events import Event, Settled, Watch, settle
+from bondgraph.run.events import Event, Settled, Watch, rest, settle
 from bondgraph.run.failure import Failure, describe, fastest_rate, suspect_rate
 from bondgraph.run.leg import Choice, Effort, Integrator
 from bondgraph.run.program import Program
 from bondgraph.run.progress import Progress
 from bondgraph.run.result import Result, Statistics
 from bondgraph.run.settings import Settings
+from bondgraph.run.ticks import Ticks
 
 _PIECES = 100
 
@@ -72,7 +73,7 @@ def simulate(
     ------
     RunError
         E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values,
-        E306 other settings, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite.
+        E306 other settings, E330 clocks, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite.
     """
     begin = time.perf_counter()
     start, end = checks.span_of(t_start, t_end)
@@ -99,7 +100,7 @@ def simulate(
     choice = choose(bound, settings)
     bar = Progress(program.name, start, end, progress)
     try:
-        run = _Run(bound, settings, choice, bar)
+        run = _Run(bound, settings, choice, bar, Ticks(bound, start, end))
         run.go()
     finally:
         bar.close()
@@ -114,6 +115,7 @@ class _Run:
     settings: Settings
     choice: Choice
     bar: Progress
+    ticks: Ticks
     modes: list[tuple[np.ndarray, int]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     failure: Failure | None = None
@@ -128,6 +130,8 @@ class _Run:
         self.q = np.zeros(bound.quadratures)
         self.watch = Watch(settings.span, settings.rtol)
         self.start_energies = bound.energies(self.t, self.x, self.m).copy()
+        if self.ticks.due(self.t):
+            _, self.x = self.ticks.tick(self.t, bound.consistent(self.t, self.x, self.m)[0], self.m)
         choice: Choice | None = self.choice
         settled = self._settle((), 1e-9 * settings.span)
         self.rows = np.empty((len(settings.times), bound.program.states + bound.quadratures))
@@ -135,7 +139,7 @@ class _Run:
         self._record(1)
         while choice is not None and self.failure is None:
             self.methods.append(choice.method)
-            integrator = build(bound, settings, choice)
+            integrator = build(bound, settings, choice, self.ticks)
             try:
                 choice, settled = self._integrate(integrator, choice, settled)
             finally:
@@ -148,15 +152,20 @@ class _Run:
             self.modes.append((self.m.copy(), count))
 
     def _settle(self, fired: tuple[int, ...], probe: float) -> Settled:
+        resting: Event | None = None
         settled = settle(self.bound, self.t, self.x, self.m, fired, probe)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
         for event in settled.events:
             self.events.append(event)
             pattern = self.watch.add(event)
-            if pattern and self.failure is None:
+            if pattern and self.bound.program.transitions[event.transition].accumulates is not None:
+                resting = event
+            elif pattern and self.failure is None:
                 self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
-        if settled.looping:
+        if settled.looping and self.bound.program.transitions[settled.events[-1].transition].accumulates is not None:
+            resting = settled.events[-1]
+        elif settled.looping:
             last = settled.events[-1]
             pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
             text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
@@ -176,7 +185,19 @@ class _Run:
             label = self.bound.program.layout.label("x", int(bad[0]))
             kind = settled.events[-1].kind if settled.events else "start"
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
-        return settled
+        return settled if resting is None or self.failure is not None else self._rest(resting, settled, probe)
+
+    def _rest(self, last: Event, settled: Settled, probe: float) -> Settled:
+        """Go on after events that accumulate, in the state that holds there."""
+        event = rest(self.bound, last, self.t, self.x, self.m, self.watch.limit(last.transition))
+        if event is None:
+            if settled.looping:
+                self._fail("chattering", f'the transitions of "{last.name}" follow one another without end', last.name)
+            return settled
+        self.events.append(event)
+        self.x, self.m = event.x_after, event.m_after
+        after = self._settle((), probe)
+        return replace(after, events=(*settled.events, event, *after.events))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.t, self.x, suspect)
@@ -239,6 +260,7 @@ class _Run:
             jacobians=effort.jacobians,
             guards=effort.guards,
             events=len(self.events),
+            ticks=self.ticks.count,
             wall_time=wall_time,
             integration_time=effort.seconds,
             local_rtol=tolerances(self.settings, used[-1]).relative,

@@ -69,6 +69,10 @@ def wanted_values(system: System) -> dict[str, list[str]]:
         if event.resets:
             after = dict(event.resets)
             found[f"reset_{index}"] = [after.get(state.name, state.name) for state in system.states]
+    for index, clock in enumerate(system.clocks):
+        if clock.updates:
+            ticked = dict(clock.updates)
+            found[f"tick_{index}"] = [ticked.get(state.name, state.name) for state in system.states]
     found["outputs"] = output_names(system)
     return {name: names for name, names in found.items() if names or name == "rates"}
 

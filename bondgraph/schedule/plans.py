@@ -68,6 +68,8 @@ def find(shop: Workshop, wanted: Sequence[int], for_derivatives: bool = False) -
     results: dict[int, int] = {}
     place = 0
     for value in wanted:
+        if not book.sizes[value]:  # The rate of a storage without a state of its own.
+            continue
         given = value not in table.producer or book.fixed[value] or value in results
         results[table.copy_of(value) if given else value] = place
         place += book.sizes[value]

@@ -84,14 +84,14 @@ class Program:
     outputs: tuple[int, ...]
 
 
-def reachable(nodes: Nodes, roots: Iterable[int]) -> list[int]:
-    """Positions of `roots` and of all that they need, ascending: a valid order of evaluation."""
+def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0) -> list[int]:
+    """Positions of `roots` and of all that they need from position `first` on, ascending: a valid order of evaluation."""
     seen: set[int] = set()
     stack = list(roots)
     table = nodes.nodes
     while stack:
         position = stack.pop()
-        if position in seen:
+        if position in seen or position < first:
             continue
         seen.add(position)
         node = table[position]

@@ -1,4 +1,4 @@
-"""Linear systems on a tape: A w = b by elimination with a pivot order that is chosen before, from sample values."""
+"""Linear systems on a tape: A w = b by elimination with pivots that are chosen before, from sample values, or while it runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from screws.scalars import absolute, less, maximum, where
 
 THRESHOLD = 1e-2
 """A pivot must be at least this part of the largest entry of its row, at every sample."""
@@ -102,3 +104,42 @@ def _pivot(
                 if best is None or price < cost:
                     best, cost = (i, j), price
     return best
+
+
+def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any]) -> list[Any]:
+    """As `solve`, with the largest entry of each column as pivot, chosen by `where` when the code runs.
+
+    For an A whose zeros come and go. Rows are scaled by their largest entries first. A singular A gives no finite number.
+    """
+    n = len(right)
+    rows: list[dict[int, Any]] = [{} for _ in range(n)]
+    for (i, j), value in matrix.items():
+        rows[i][j] = value
+    for row, value in zip(rows, right, strict=True):
+        largest: Any = 0.0
+        for entry in row.values():
+            largest = maximum(largest, absolute(entry))
+        for j in row:
+            row[j] = row[j] / largest
+        row[n] = value / largest
+    for k in range(n):
+        for i in range(k + 1, n):
+            if k not in rows[i]:
+                continue
+            other = less(absolute(rows[k].get(k, 0.0)), absolute(rows[i][k]))
+            for j in sorted(rows[k].keys() | rows[i].keys()):
+                if j >= k:
+                    a, b = rows[k].get(j, 0.0), rows[i].get(j, 0.0)
+                    rows[k][j], rows[i][j] = where(other, b, a), where(other, a, b)
+            factor = rows[i].pop(k) / rows[k][k]
+            for j in sorted(rows[k]):
+                if j > k:
+                    rows[i][j] = rows[i].get(j, 0.0) - factor * rows[k][j]
+    w: list[Any] = [0.0] * n
+    for k in reversed(range(n)):
+        rest = rows[k].get(n, 0.0)
+        for j in sorted(rows[k]):
+            if k < j < n:
+                rest = rest - rows[k][j] * w[j]
+        w[k] = rest / rows[k][k]
+    return w

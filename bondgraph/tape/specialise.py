@@ -24,14 +24,12 @@ def substitute(
     """The same outputs, on the same tape, with other nodes in place of some: `replaced` maps positions to positions."""
     roots = [tape.scalar(output).index for output in outputs]
     new: dict[int, int] = {}
-    for position in reachable(tape, roots):
+    for position in reachable(tape, roots, min(replaced, default=len(tape))):
         node = tape.nodes[position]
         if position in replaced:
             new[position] = replaced[position]
-        elif node[0] <= op.INPUT:
-            new[position] = position
-        else:
-            arguments = [new[a] for a in node[1:]]
+        elif node[0] > op.INPUT:
+            arguments: list[int] = [new[a] if a in new else a for a in node[1:]]  # noqa: SIM401
             same = all(a == b for a, b in zip(arguments, node[1:], strict=True))
             new[position] = position if same else tape.apply(node[0], *arguments)
-    return tuple(TapeScalar(tape, new[root]) for root in roots)
+    return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)

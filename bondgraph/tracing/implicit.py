@@ -18,14 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.numpy import evaluate
-from bondgraph.equations.system import Loop, Statement, System, Unknown
+from bondgraph.emit.numpy import run
+from bondgraph.equations.system import Event, Loop, Statement, System, Unknown
 from bondgraph.ops import TIME_DERIVATIVE
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.routine import Routine, reachable
+from bondgraph.tape.routine import Routine, program, reachable
 from bondgraph.tape.scalar import Tape, TraceError
 from bondgraph.tape.solve import SingularSystem, solve
 from bondgraph.tape.specialise import substitute
+from bondgraph.tracing.impulses import Acting, after_impulse, jumps_at
+from bondgraph.tracing.jumps import jumps
+from bondgraph.tracing.modewise import SingularMode, solve_in_modes
 from screws.scalars import array
 
 Values = dict[str, Any]
@@ -43,11 +46,20 @@ class Untraceable(Exception):
 class Unsolvable(Exception):
     """A set of unknowns that its equations do not determine linearly; `reason` is "nonlinear", "singular" or "index"."""
 
-    def __init__(self, reason: str, unknowns: Sequence[Unknown], loop: Loop | None, suspects: Sequence[str] = ()):
+    def __init__(
+        self,
+        reason: str,
+        unknowns: Sequence[Unknown],
+        loop: Loop | None,
+        suspects: Sequence[str] = (),
+        modes: Mapping[str, str] | None = None,
+    ):
         self.reason = reason
         self.unknowns = tuple(unknowns)
         self.loop = loop
         self.suspects = tuple(suspects)
+        self.modes = dict(modes or {})
+        """Automaton -> state, where other modes have a solution."""
         super().__init__(reason)
 
 
@@ -82,6 +94,11 @@ class Solver:
         self.pursuits: list[Pursuit] = []
         self.late = _after_derivatives(system)
         self.fresh = 0
+        self.algebraic = frozenset(u.element for u in system.unknowns if u.algebraic)
+        self.acting: Acting | None = None
+        ticking = {state for clock in system.clocks for state, _ in clock.updates}
+        held = [state.name in ticking for state in system.states for _ in range(int(np.size(state.initial)))]
+        self.held = frozenset(scalar.index for scalar, own in zip(inputs["x"], held, strict=True) if own)
         self.sought: dict[int, Unknown] = {}
         """Scalars of the tape that stand for the unknowns whose residuals hold time derivatives."""
 
@@ -148,7 +165,12 @@ class Solver:
                 self._step(env, index)
                 continue
             value = env[statement.args[0]]
+            if statement.element in self.algebraic:
+                env[statement.outs[0]] = 0.0 * value
+                continue
             flat = scalars_of(value)
+            if jumps(self.tape, [self.tape.scalar(scalar).index for scalar in flat], self.held):
+                raise Unsolvable("jump", self.system.unknowns, None, [statement.element])
             slope: list[Any] = [0.0] * len(flat)
             sparse = jacobian(flat, along)
             for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
@@ -167,7 +189,10 @@ class Solver:
         if loop is None:
             owners = [unknown for unknown, size in zip(unknowns, sizes, strict=True) for _ in range(size)]
             self.sought = {scalar.index: unknown for scalar, unknown in zip(w, owners, strict=True)}
-        residuals = self._residuals(run({**given, **_placed(unknowns, shapes, sizes, w)}), unknowns)
+        env = run({**given, **_placed(unknowns, shapes, sizes, w)})
+        if loop is None:
+            self.acting = Acting(tuple(w), tuple(unknowns), env)
+        residuals = self._residuals(env, unknowns)
         sparse = jacobian(residuals, w)
         entries = dict(
             zip(zip(map(int, sparse.rows), map(int, sparse.columns), strict=True), sparse.values, strict=True)
@@ -175,13 +200,33 @@ class Solver:
         self._refuse_nonlinear(entries, w, unknowns, loop)
         zero = [0.0] * len(w)
         right = [-r for r in self._residuals(run({**given, **_placed(unknowns, shapes, sizes, zero)}), unknowns)]
-        try:
-            solution = solve(entries, right, self._sampled(entries))
-        except SingularSystem as singular:
-            elements = [u.element for u, size in zip(unknowns, sizes, strict=True) for _ in range(size)]
-            suspects = dict.fromkeys(elements[k] for k in (*singular.equations, *singular.unknowns))
-            raise Unsolvable("singular", unknowns, loop, list(suspects)) from None
+        solution = self._regular(unknowns, loop, lambda: solve_in_modes(
+            self.system, self.tape, entries, right, self._sampled))  # fmt: skip
         return run({**given, **_placed(unknowns, shapes, sizes, solution)})
+
+    def _regular(self, unknowns: Sequence[Unknown], loop: Loop | None, solve: Callable[[], list[Any]]) -> list[Any]:
+        """What `solve` gives; an `Unsolvable` with the elements to suspect where a system is singular."""
+        try:
+            return solve()
+        except (SingularSystem, SingularMode) as failure:
+            modes = failure.modes if isinstance(failure, SingularMode) else {}
+            singular = failure.singular if isinstance(failure, SingularMode) else failure
+        elements = [u.element for u in unknowns for _ in range(int(np.prod(self.system.values[u.value].shape or ())))]
+        suspects = dict.fromkeys(elements[k] for k in (*singular.equations, *singular.unknowns))
+        raise Unsolvable("singular", unknowns, loop, list(suspects), modes)
+
+    def is_impulse(self, event: Event) -> bool:
+        """Whether an event makes something jump that unknown efforts or flows hold."""
+        acting = self.acting
+        return acting is not None and (event.impulse or jumps_at(self.system, self.tape, self.inputs, acting, event))
+
+    def impulse(self, event: Event, before: Sequence[Any]) -> list[Any]:
+        """States after the impulse of an event from those before it; the same where nothing is held by an unknown."""
+        acting = self.acting
+        if acting is None or not self.is_impulse(event):
+            return list(before)
+        return self._regular(acting.unknowns, None, lambda: after_impulse(
+            self.system, self.tape, self.inputs, acting, event, before, self._sampled))  # fmt: skip
 
     def _pursued(
         self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
@@ -245,14 +290,18 @@ class Solver:
     def _refuse_unknown_derivatives(self, env: Values) -> None:
         """A value whose time derivative is needed must not depend on the unknowns: their rates are not known."""
         statements = [self.system.statements[index] for index in sorted(self.late)]
-        argument = {s.element: s.args[0] for s in statements if s.op is TIME_DERIVATIVE}
+        argument = {
+            s.element: s.args[0] for s in statements if s.op is TIME_DERIVATIVE and s.element not in self.algebraic
+        }
         roots = {e: [self.tape.scalar(v).index for v in scalars_of(env[a])] for e, a in argument.items()}
         if not self.sought.keys() & set(reachable(self.tape, [i for group in roots.values() for i in group])):
             return
-        for element, group in roots.items():
-            met = [self.sought[i] for i in reachable(self.tape, group) if i in self.sought]
-            if met:
-                raise Unsolvable("index", list(dict.fromkeys(met)), None, [element])
+        met = {
+            element: [self.sought[i] for i in reachable(self.tape, group) if i in self.sought]
+            for element, group in roots.items()
+        }
+        guilty = [element for element, unknowns in met.items() if unknowns]
+        raise Unsolvable("index", list(dict.fromkeys(u for e in guilty for u in met[e])), None, guilty)
 
     def _refuse_nonlinear(
         self, entries: Mapping[Any, Any], w: Sequence[Any], unknowns: Sequence[Unknown], loop: Loop | None
@@ -266,11 +315,10 @@ class Solver:
         """Values of the matrix at the sample states; unknowns of outer systems count as zero."""
         blocks = tuple(self.tape.blocks.items())
         routine = Routine("matrix", self.tape, blocks, tuple(entries.values()))
-        rows = []
-        for sample in self.samples:
-            known = dict(zip(("t", "x", "p", "m"), sample, strict=True))
-            rows.append(evaluate(routine, *[known.get(name, np.zeros(size)) for name, size in blocks]))
-        table = np.array(rows)
+        given = [np.array(block) for block in zip(*self.samples, strict=True)]
+        known, count = dict(zip(("t", "x", "p", "m"), given, strict=True)), len(self.samples)
+        table = np.zeros((count, len(entries)))
+        run(program(routine), tuple(known.get(name, np.zeros((count, size))) for name, size in blocks), table)
         finite = np.all(np.isfinite(table), axis=1)
         table = table[finite] if np.any(finite) else table
         return {key: table[:, k] for k, key in enumerate(entries)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +32,8 @@ class Traced:
     values: dict[str, Any]
     newton: list[list[Any]]
     """For every nonlinear loop: its residuals at the guesses, then the Newton step from there."""
+    solver: Solver
+    """What ran the statements; it also finds the impulses of events."""
 
 
 def values_on_tape(system: System) -> Traced:
@@ -39,9 +42,24 @@ def values_on_tape(system: System) -> Traced:
         try:
             return _on_tape(system)
         except Unsolvable as stuck:
+            eased = _with_algebraic(system, stuck)
+            if eased is not None:
+                system = eased
+                continue
             if stuck.reason != "nonlinear" or stuck.loop is None or stuck.loop.guesses:
                 raise
             system = _with_guesses(system, stuck.loop)
+
+
+def _with_algebraic(system: System, stuck: Unsolvable) -> System | None:
+    """The system where what vanishes at a constraint or switch depends on the unknowns themselves, so that it need not be
+    differentiated; None if that is not the trouble."""
+    own = {u.element for u in system.unknowns if u.held and not u.algebraic}
+    found = own & set(stuck.suspects)
+    if stuck.reason != "index" or not found:
+        return None
+    unknowns = tuple(replace(u, algebraic=u.algebraic or u.element in found) for u in system.unknowns)
+    return replace(system, unknowns=unknowns)
 
 
 def _with_guesses(system: System, loop: Loop) -> System:
@@ -75,7 +93,7 @@ def _on_tape(system: System) -> Traced:
     newton = (
         [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
     )
-    return Traced(replace(system, values=values), tape, inputs, env, newton)
+    return Traced(replace(system, values=values), tape, inputs, env, newton, solver)
 
 
 def _nonlinear(system: System) -> int:
@@ -85,20 +103,35 @@ def _nonlinear(system: System) -> int:
 SAMPLES = 4
 """States, besides the start, at which pivots of implicit equations are chosen."""
 
+COMBINATIONS = 64
+"""Most combinations of modes at which they are."""
+
 
 def _samples(system: System) -> list[tuple[np.ndarray, ...]]:
-    """(t, x, p, m) at the start and at states around it, in every combination of modes (at most 16)."""
+    """(t, x, p, m) at the start and at states around it, in the combinations of modes."""
     rng = np.random.default_rng(0)
     x = flat(state.initial for state in system.states)
     p = flat(system.parameters.values())
     spread = flat(state.nominal for state in system.states)
-    modes = itertools.product(*(range(len(states)) for states, _ in system.modes.values()))
     out: list[tuple[np.ndarray, ...]] = []
-    for m in itertools.islice(modes, 16):
-        out.append((np.zeros(1), x, p, np.array(m, dtype=float)))
+    for combination in _combinations(system):
+        m = np.array(combination, dtype=float)
+        out.append((np.zeros(1), x, p, m))
         for _ in range(SAMPLES):
-            out.append((rng.uniform(size=1), x + spread * rng.normal(size=len(x)), p, np.array(m, dtype=float)))
+            out.append((rng.uniform(size=1), x + spread * rng.normal(size=len(x)), p, m))
     return out
+
+
+def _combinations(system: System) -> list[tuple[int, ...]]:
+    """All combinations of modes; of more than `COMBINATIONS`, the start with one mode changed at a time, and some at random."""
+    counts = [len(states) for states, _ in system.modes.values()]
+    start = tuple(states.index(first) for states, first in system.modes.values())
+    if math.prod(counts) <= COMBINATIONS:
+        return list(itertools.product(*map(range, counts)))
+    changed = [(*start[:k], value, *start[k + 1 :]) for k, count in enumerate(counts) for value in range(count)]
+    rng = np.random.default_rng(0)
+    some = [tuple(map(int, rng.integers(counts))) for _ in range(COMBINATIONS)]
+    return list(dict.fromkeys([start, *changed, *some]))[: max(COMBINATIONS, 1 + len(changed))]
 
 
 def flat(values: Any) -> np.ndarray:
@@ -132,10 +165,15 @@ def trace(system: System) -> tuple[dict[str, Routine | Choice], System, tuple[np
         outputs[f"newton_{index}"] = scalars
     outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
     for index, event in enumerate(system.events):
-        if event.resets:
+        if event.resets or traced.solver.is_impulse(event):
             after = dict(event.resets)
-            outputs[f"reset_{index}"] = [
-                scalar for s in system.states for scalar in scalars_of(env[after.get(s.name, s.name)])
+            jumped = [scalar for s in system.states for scalar in scalars_of(env[after.get(s.name, s.name)])]
+            outputs[f"reset_{index}"] = traced.solver.impulse(event, jumped)
+    for index, clock in enumerate(system.clocks):
+        if clock.updates:
+            ticked = dict(clock.updates)
+            outputs[f"tick_{index}"] = [
+                scalar for s in system.states for scalar in scalars_of(env[ticked.get(s.name, s.name)])
             ]
     everything = [scalar for group in outputs.values() for scalar in group]
     hoisted = hoist(tape, everything)

@@ -25,7 +25,10 @@ def untraceable(stuck: Untraceable, model: Model) -> Problem:
 
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     """The problem of an algebraic loop (E205 not linear, E206 singular), of a derivative of what depends on the unknowns
-    themselves (E207), or of redundant constraints and dependent storages (E208)."""
+    themselves (E207), of redundant constraints and dependent storages (E208), of
+    the derivative of what jumps (E209), or of a mode without a solution (E212)."""
+    if stuck.modes:
+        return _in_mode(stuck, model)
     if stuck.loop is not None:
         return _of_loop(stuck, system, model)
     owners = elements_at(model, [unknown.element for unknown in stuck.unknowns])
@@ -39,7 +42,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         )
     if stuck.reason == "index":
         elements = elements_at(model, stuck.suspects)
-        needed = ", ".join(f"the {'effort' if e.kind == 'C' else 'flow'} at {named([e])}" for e in elements)
+        needed = ", ".join(f"the {'flow' if e.kind == 'I' else 'effort'} at {named([e])}" for e in elements)
         return Problem(
             "E207",
             "a derivative is needed of what is unknown itself",
@@ -51,6 +54,8 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
                 "a small C or I between them",
             ),
         )
+    if stuck.reason == "jump":
+        return _of_jump(stuck, model)
     elements = elements_at(model, stuck.suspects)
     constraints = [e for e in elements if e.kind == "constraint"]
     return Problem(
@@ -59,6 +64,38 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         (f"these repeat or contradict the others: {named(elements)}",),
         tuple(e.place for e in elements),
         ("leave one of them out, or put a C (a little compliance) in its place",),
+    )
+
+
+def _of_jump(stuck: Unsolvable, model: Model) -> Problem:
+    """What follows a value that jumps would need an infinite effort or flow."""
+    elements = elements_at(model, stuck.suspects)
+    return Problem(
+        "E209",
+        "a derivative is needed of what jumps",
+        (f"{named(elements)} must follow a value with a sign, a comparison or a step in it",),
+        tuple(e.place for e in elements),
+        (
+            "an R between the source and what follows it (a resistance, a compliance of the drive)",
+            "a smooth course in place of the step: a ramp, tanh, or a lowpass",
+        ),
+    )
+
+
+def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
+    """What has a solution in some modes and none in another: that mode, and the elements that then contradict each other."""
+    elements = elements_at(model, stuck.suspects)
+    mode = " and ".join(f'"{state}" of "{automaton}"' for automaton, state in stuck.modes.items())
+    automata = [model.automata[name] for name in stuck.modes]
+    return Problem(
+        "E212",
+        f"the mode {mode} has no valid causality",
+        (f"then these contradict or repeat each other, or leave something undecided: {named(elements)}",),
+        (*(e.place for e in elements), *(a.place for a in automata)),
+        (
+            "an R (a resistance) in series with a switch that shorts an effort source or a capacitor",
+            "one automaton for switches that must never be closed, or open, at the same time",
+        ),
     )
 
 

@@ -35,6 +35,7 @@ DOCS = ROOT / "docs"
 END_OF_BLOCK = "\f"
 ELEMENTS = {
     "C", "I", "R", "Se", "Sf", "TF", "MTF", "GY", "MGY", "EulerJunction", "J0", "J1", "X0", "X1", "Constraint", "Block",
+    "Diode", "Friction", "Switch", "IC", "Ce", "Re",
     "multiport",
 }  # fmt: skip
 

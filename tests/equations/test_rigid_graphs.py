@@ -7,16 +7,19 @@ with their multiplicity and no motion is missing; and what is refused as having 
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
 from scipy.linalg import eigvals
 
 from bondgraph import J0, J1, TF, C, Compiled, Constraint, Graph, I, ModelError, R, Se, assign_causality, compile_model
+from bondgraph.graph.model import Model
 from bondgraph.run.bound import Bound
 from tests.language.descriptor import Descriptor
-from tests.language.random_graphs import rigid_graph
+from tests.language.random_graphs import rigid_graph, switched_graph
 
 BLOCKS, PER_BLOCK = 8, 75
 MODES = ("off", "half", "on")
@@ -24,19 +27,32 @@ POINTS = (0.7 + 1.1j, -1.3 + 0.4j, 2.1 - 3.0j)
 """Where the determinants are compared, 1/s."""
 
 
-def compiled_or_refused(seed: int) -> tuple[Compiled | None, str]:
-    graph = rigid_graph(np.random.default_rng(seed))
+MOST = 6
+"""Combinations of modes that are looked at, of one graph."""
+
+
+def compiled_or_refused(
+    seed: int, draw: Callable[[np.random.Generator], Graph] = rigid_graph
+) -> tuple[Compiled | None, str]:
+    graph = draw(np.random.default_rng(seed))
     try:
         return compile_model(graph, backend="numpy"), "ok"
     except ModelError as error:
         codes = {problem.code for problem in error.problems}
-        assert codes <= {"E203", "E206", "E207", "E208"}, str(error)
+        assert codes <= {"E203", "E206", "E207", "E208", "E209", "E212"}, str(error)
         assert all(problem.cures and problem.places for problem in error.problems), str(error)
-        if codes & {"E206", "E208"}:
+        if codes & {"E206", "E208", "E212"}:
             model = graph.freeze()
             causality = assign_causality(model)
-            assert any(Descriptor(model, {"relay": mode}, causality).is_singular() for mode in MODES), str(error)
+            assert any(Descriptor(model, modes, causality).is_singular() for modes in modes_of(model)), str(error)
         return None, min(codes)
+
+
+def modes_of(model: Model) -> list[dict[str, str]]:
+    """Every combination of the modes of all automata."""
+    names = [automaton.name for automaton in model.automata.values()]
+    states = itertools.product(*(automaton.states for automaton in model.automata.values()))
+    return [dict(zip(names, combination, strict=True)) for combination in states]
 
 
 def jacobian(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -57,9 +73,11 @@ def unknowns(compiled: Compiled, system: Descriptor, x: np.ndarray, m: np.ndarra
     return y
 
 
-def check(compiled: Compiled, index: int, seed: int) -> None:
-    m, p = np.array([float(index)]), compiled.parameters()
-    system = Descriptor(compiled.model, {"relay": MODES[index]}, compiled.causality)
+def check(compiled: Compiled, modes: Mapping[str, str], seed: int) -> None:
+    automata = compiled.model.automata.values()
+    m, p = np.array([float(a.states.index(modes[a.name])) for a in automata]), compiled.parameters()
+    algebraic = {u.element for u in compiled.system.unknowns if u.algebraic}
+    system = Descriptor(compiled.model, modes, compiled.causality, algebraic)
     x = np.random.default_rng(seed).normal(size=compiled.program.states)
     rates = compiled.program.rates(0.0, x, p, m)
     y, later = unknowns(compiled, system, x, m), unknowns(compiled, system, x + rates, m)
@@ -93,9 +111,29 @@ def test_the_compiled_equations_are_the_whole_descriptor_system(block: int) -> N
         kinds["dependent"] += bool(compiled.causality.derivative)
         kinds["constraints"] += any(element.kind == "constraint" for element in elements)
         switched = any(element.kind in ("X0", "X1") for element in elements)
-        for index in range(3 if switched else 1):
-            check(compiled, index, seed)
+        for modes in modes_of(compiled.model)[: None if switched else 1]:
+            check(compiled, modes, seed)
     least = {"ok": 0.75, "loops": 0.2, "dependent": 0.35, "constraints": 0.1}
+    assert all(kinds[kind] > part * PER_BLOCK for kind, part in least.items()), kinds
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_they_are_so_in_every_mode_of_ideal_switches(block: int) -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(10_000 + PER_BLOCK * block, 10_000 + PER_BLOCK * (block + 1)):
+        compiled, code = compiled_or_refused(seed, switched_graph)
+        kinds[code] += 1
+        if compiled is None:
+            continue
+        unknowns = compiled.system.unknowns
+        for kind in ("constraint", "Sw", "friction"):
+            kinds[kind] += any(compiled.model.elements[u.element].kind == kind for u in unknowns)
+        kinds["algebraic"] += any(u.algebraic for u in unknowns)
+        every = modes_of(compiled.model)
+        some = np.random.default_rng(seed).permutation(len(every))[:MOST]
+        for index in some:
+            check(compiled, every[index], seed)
+    least = {"ok": 0.5, "constraint": 0.1, "Sw": 0.1, "friction": 0.05, "algebraic": 0.05}
     assert all(kinds[kind] > part * PER_BLOCK for kind, part in least.items()), kinds
 
 

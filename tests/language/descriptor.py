@@ -6,26 +6,34 @@ the numbers. Its finite generalised eigenvalues are the poles of the graph, coun
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from bondgraph.causality import Causality
-from bondgraph.graph.laws import IdealConstraint, Storage
-from bondgraph.graph.model import Model
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Storage
+from bondgraph.graph.model import Bond, Model
 from tests.language.dense import Relations, _square
 
 
 class Descriptor(Relations):
-    """The matrices N, M and b of a model in one combination of modes."""
+    """The matrices N, M and b of a model in one combination of modes.
 
-    def __init__(self, model: Model, modes: Mapping[str, str], causality: Causality):
+    `algebraic` names constraints and switches that need no time derivative of what vanishes, since it depends on the efforts
+    and flows themselves: a1 f + a0 h = 0 holds for them, without f'.
+    """
+
+    def __init__(
+        self, model: Model, modes: Mapping[str, str], causality: Causality, algebraic: Collection[str] = ()
+    ):
+        self.algebraic = frozenset(algebraic)
         super().__init__(model, {}, modes, causality)
         self.held: dict[str, int] = {}
         """Storage or constraint -> where its state stands in y."""
         self.moving: list[tuple[int, int, float]] = []
         for path, element in model.elements.items():
-            if isinstance(element.law, (Storage, IdealConstraint)):
+            law = element.law
+            if isinstance(law, Storage) or (isinstance(law, IdealConstraint) and law.stores_position):
                 self.held[path] = self.size
                 self.size += model.bonds_at(path)[0].dimension
         for path in model.elements:
@@ -56,15 +64,37 @@ class Descriptor(Relations):
                        (self.state(path), -value if name == "stiffness" else -np.linalg.inv(value))])  # fmt: skip
             self.rows([(self.block(bond, given), -sign * np.eye(n))], [(self.state(path), np.eye(n))])
         elif isinstance(element.law, IdealConstraint):
-            a1, a0 = (float(element.parameters[name].value) for name in ("alpha1", "alpha0"))
-            flow = self.block(bond, "f")
-            self.rows([(flow, -sign * np.eye(n))], [(self.state(path), np.eye(n))])
-            self.rows([(flow, sign * a1 * np.eye(n)), (self.state(path), a0 * np.eye(n))], [(flow, sign * np.eye(n))])
+            self.constraint(path, bond)
+        elif isinstance(element.law, IdealSwitch):
+            closed = self.modes[element.law.automaton] in element.law.closed
+            variable = self.block(bond, "e" if closed else "f")
+            asked = closed == self.causality.effort_into(bond, path)  # else what vanishes is what the switch itself gives
+            a1 = float(element.parameters["alpha1"].value)
+            moving = asked and path not in self.algebraic
+            self.rows([(variable, a1 * np.eye(n))], [(variable, np.eye(n))] if moving else [])
         elif element.signals and element.kind in ("Se", "Sf"):
             gain, source = float(element.parameters["gain"].value), element.signals[0].rpartition(".")[0]
             self.rows([(self.block(bond, element.kind[1]), np.eye(n)), (self.state(source), -gain * np.eye(n))])
         else:
             super().relations(path)
+
+    def constraint(self, path: str, bond: Bond) -> None:
+        element, n, sign = self.model.elements[path], bond.dimension, self.sign(bond, path)
+        law, one = element.law, np.eye(bond.dimension)
+        number = {name: float(parameter.value) for name, parameter in element.parameters.items()}
+        flow, effort = self.block(bond, "f"), self.block(bond, "e")
+        position = [(self.state(path), number["alpha0"] * one)] if law.stores_position else []
+        if law.stores_position:
+            self.rows([(flow, -sign * one)], [(self.state(path), one)])
+        if self.active(path):
+            second = [] if path in self.algebraic else [(flow, sign * one)]
+            self.rows([(flow, sign * number["alpha1"] * one), *position], second)
+        elif law.released is None:
+            self.rows([(effort, one)])
+        else:
+            forward = 1.0 if self.modes[law.automaton] == "forward" else -1.0
+            self.rows([(effort, one), (flow, -sign * number["viscous"] * one)])
+            self.right[-n:] = [forward * number["limit"]] * n
 
     def rows(self, still: list[tuple[slice, np.ndarray]], moving: list[tuple[slice, np.ndarray]] = ()) -> None:
         """Equations sum(matrix @ y[part]) + sum(matrix @ y'[part]) = 0."""

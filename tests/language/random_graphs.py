@@ -18,11 +18,13 @@ from bondgraph import (
     Constraint,
     Element,
     EulerJunction,
+    Friction,
     Graph,
     I,
     R,
     Se,
     Sf,
+    Switch,
 )
 from screws.scalars import exp, log, sqrt
 
@@ -38,6 +40,11 @@ def random_graph(rng: np.random.Generator) -> Graph:
 def rigid_graph(rng: np.random.Generator) -> Graph:
     """Linear, as `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
     return _Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph
+
+
+def switched_graph(rng: np.random.Generator) -> Graph:
+    """As `rigid_graph`, with switched constraints, ideal switches and dry friction."""
+    return _Switched(rng, int(rng.choice([1, 1, 1, 1, 2, 3]))).graph
 
 
 def curved_graph(rng: np.random.Generator) -> Graph:
@@ -229,6 +236,33 @@ class _Rigid(_Draw):
             self.join(a, lever.port("1"))
             return self.join(lever.port("2"), b)
         super().branch(a, b)
+
+
+class _Switched(_Rigid):
+    def junction(self) -> Element:
+        return super().junction() if self.rng.random() < 0.3 else (J0, J1)[self.rng.integers(2)](self.name("j"), dimension=self.n)
+
+    def active(self) -> list[str]:
+        return [["on"], ["on", "half"], ["off"]][self.rng.integers(3)]
+
+    def guest(self, junction: Element) -> Element:
+        """Now and then what holds in some modes only."""
+        draw, one = self.rng.random(), junction.kind.endswith("1")
+        if draw < 0.15 and self.n == 1:
+            return Switch(self.name("s"), automaton="relay", closed=self.active())
+        if draw < 0.25 and one:
+            holds = "position" if self.rng.random() < 0.6 else "velocity"
+            return Constraint(
+                self.name("k"), automaton="relay", active=self.active(), dimension=self.n, initial=self.numbers() / 10,
+                holds=holds, closing="impulse" if self.rng.random() < 0.7 else "smooth",
+            )  # fmt: skip
+        if draw < 0.32 and one and self.n == 1:
+            start = ("stick", "forward", "backward")[self.rng.integers(3)]
+            return Friction(
+                self.name("f"), self.rng.uniform(0.1, 0.5), stick_limit=self.rng.uniform(0.5, 1.0),
+                viscous=self.rng.uniform(0.0, 0.3), initial=start,
+            )  # fmt: skip
+        return super().guest(junction)
 
 
 def _sinh(x):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import (
+    DOMAINS,
     GY,
     J0,
     J1,
@@ -15,6 +16,7 @@ from bondgraph import (
     Block,
     C,
     Compiled,
+    Domain,
     Element,
     EulerJunction,
     Graph,
@@ -424,3 +426,64 @@ def test_backends_agree() -> None:
     numbers = [compile_model(graph, backend=backend) for backend in ("numpy", "llvm")]
     one, two = (m.program.rates(0.0, m.initial()[0], m.parameters(), m.initial()[1]) for m in numbers)
     np.testing.assert_allclose(one, two, rtol=1e-14)
+
+
+# --- domains ---------------------------------------------------------------------------------------------------------
+
+SI = {
+    "": {}, "V": {"W": 1, "A": -1}, "A": {"A": 1}, "C": {"A": 1, "s": 1}, "Wb": {"W": 1, "A": -1, "s": 1},
+    "N": {"W": 1, "s": 1, "m": -1}, "m": {"m": 1}, "s": {"s": 1}, "rad": {}, "Pa": {"W": 1, "s": 1, "m": -3}, "K": {"K": 1},
+    "J": {"W": 1, "s": 1}, "W": {"W": 1}, "mol": {"mol": 1},
+}  # fmt: skip
+"""Units as powers of W, A, m, s, K and mol."""
+
+
+def powers(unit: str) -> dict[str, int]:
+    """A unit such as `J s/mol` or `m^3/s` in powers of base units."""
+    found: dict[str, int] = {}
+    for sign, part in zip((1, -1), unit.split("/"), strict=False):
+        for factor in part.split():
+            name, _, exponent = factor.partition("^")
+            for base, power in SI[name].items():
+                found[base] = found.get(base, 0) + sign * power * int(exponent or 1)
+    return {base: power for base, power in found.items() if power}
+
+
+def together(*units: str) -> dict[str, int]:
+    total = [powers(unit) for unit in units]
+    found = {base: sum(part.get(base, 0) for part in total) for part in total for base in part}
+    return {base: power for base, power in found.items() if power}
+
+
+REAL = [domain for domain in DOMAINS.values() if domain.name not in ("generic", "screw")]
+
+
+@pytest.mark.parametrize("domain", REAL, ids=lambda d: d.name)
+def test_units_of_a_domain_make_power_and_energy(domain: Domain) -> None:
+    assert together(domain.effort_unit, domain.flow_unit) == powers("W")
+    assert together(domain.flow_unit, "s") == powers(domain.displacement_unit)
+    assert together(domain.effort_unit, "s") == powers(domain.momentum_unit)
+    model = compiled(star(J1("v"), C("c", 2.0, domain=domain.name), R("r", 1.0)))
+    assert model.program.layout["c.q"].unit == domain.displacement_unit
+    assert model.program.layout["r.effort"].unit == domain.effort_unit
+
+
+def test_a_bond_between_two_domains_is_refused_for_every_pair_of_them() -> None:
+    assert {d.name for d in DOMAINS.values()} >= {
+        "electrical",
+        "translation",
+        "rotation",
+        "hydraulic",
+        "thermal",
+        "chemical",
+        "screw",
+    }
+    for one in DOMAINS:
+        for other in DOMAINS:
+            if one == other:
+                continue
+            with pytest.raises(ModelError, match=r"E10[35] "):
+                star(J1("v"), C("c", 2.0, domain=one), R("r", 1.0, domain=other)).freeze()
+            gyrated = Graph("gyrated").connect(C("c", 2.0, domain=one), GY("turn", 1.0, domains=(one, other)))
+            if "screw" not in (one, other):
+                gyrated.connect(gyrated.parts["turn"], C("d", 1.0, domain=other)).freeze()

@@ -13,6 +13,7 @@ import pytest
 import bondgraph
 from bondgraph import (
     GY,
+    IC,
     J0,
     J1,
     MGY,
@@ -22,6 +23,7 @@ from bondgraph import (
     Automaton,
     Block,
     C,
+    Ce,
     Constraint,
     EulerJunction,
     Graph,
@@ -31,11 +33,13 @@ from bondgraph import (
     Se,
     Sf,
     StateSpec,
+    Switch,
     Transition,
+    by_mode,
     compile_model,
     signals,
 )
-from screws.scalars import sqrt
+from screws.scalars import sign, sqrt
 
 
 def loop(*parts, **more) -> Graph:
@@ -57,6 +61,19 @@ def with_automaton(*transitions: Transition, states=("a", "b"), initial: str = "
 def wired(name: str) -> Graph:
     part = Graph("part").declare_input("u")
     return rc().wire("c.q", part, name)
+
+
+def falling(impact: str) -> Graph:
+    hit = Transition("free", "free", lambda h: -h, ("stop.h",), impact=(impact,))
+    graph = loop(I("m", 1.0), Constraint("stop", initial=1.0, automaton="contact", active=["held"]))
+    return graph.add_automaton(Automaton("contact", ("free", "held"), "free", (hit,)))
+
+
+def shorted() -> Graph:
+    graph, node = Graph("model"), J0("node")
+    for part in (Se("u", 1.0), R("r", 1.0), Switch("short", automaton="lever", closed=["on"])):
+        graph.connect(node, part)
+    return graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
 
 
 def unfed() -> Graph:
@@ -230,7 +247,7 @@ CASES: list[Case] = [
     ("E118", lambda: block([("x", lambda: 1.0, []), ("x", lambda: 2.0, [])]), ('block "b" defines twice x',)),
     ("E118", lambda: block([("x", lambda y: y, ["y"])]), ("uses but does not define y",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], states={"s": StateSpec(0.0)}), ("no rate for its state s",)),
-    ("E118", lambda: block([("x", lambda: 1.0, [])], rates={"s": "x"}), ("a rate but no state s",)),
+    ("E118", lambda: block([("x", lambda: 1.0, [])], rates={"s": "x"}), ("a rate or update but no state s",)),
     ("E140", lambda: signals.summation("error", {}), ('summation "error" needs a list of inputs', "given: none")),
     ("E141", lambda: signals.summation("error", {"c.q": 2}), ('"c.q" has the sign 2', "gain")),
     ("E142", lambda: signals.lowpass("lag", "c.q", 0.0), ("time_constant must be positive", "given: 0.0")),
@@ -283,6 +300,23 @@ CASES: list[Case] = [
         lambda: loop(I("m", 1.0, dimension=2), EulerJunction("e", lambda: np.eye(2), signals=[], dimension=2)),
         ('"e" is not skew-symmetric',),
     ),
+    ("E135", lambda: IC("arm", inertia=lambda q: 1.0, form="newtonian"), ('IC "arm"', "'newtonian'", "lagrangian")),
+    (
+        "E136",
+        lambda: loop(Se("e"), IC("arm", kinetic=lambda q, v: v**4)),
+        ('IC "arm" is not quadratic', "0.2401 J at a velocity and 3.8416 J at twice that"),
+    ),
+    ("E137", lambda: Ce("A", 0.0), ('Ce "A" has constant = 0.0', "positive")),
+    ("E138", lambda: loop(R("r", 1.0)).replace("r", TF("t", 2.0)), ("of the old part: 1", "of the new one: 1, 2")),
+    ("E138", lambda: loop(R("r", 1.0)).replace("r", R("s", 1.0)), ('"r" cannot be replaced by "s"', "another name")),
+    ("E138", lambda: loop(R("drag", 1.0)).replace("drg", R("r", 2.0)), ('no part "drg"', "near it: drag")),
+    (
+        "E139",
+        lambda: with_automaton(Transition("a", "b", lambda t: t, ("time",))).replace(
+            "r", R("r", by_mode("relay", {"a": 1.0}))
+        ),
+        ('R "r": resistance by mode does not fit the automaton "relay"', "values for: a", "states: a, b"),
+    ),
     # causality and equations
     ("E203", lambda: loop(Sf("a", 1.0), Sf("b", 1.0), R("r", 1.0)), ('1-junction "loop"', 'Sf "a" and Sf "b"', "Se")),
     (
@@ -307,17 +341,20 @@ CASES: list[Case] = [
         ('the flow at I "m" must be differentiated', 'what these give: I "m"', "effort="),
     ),
     (
-        "E207",
-        lambda: loop(Constraint("stop"), R("r", 1.0)),
-        ('the flow at constraint "stop" must be differentiated', "Sf of zero"),
-    ),
-    (
         "E208",
         lambda: loop(I("m", 1.0), Constraint("one"), Constraint("two")),
         ("redundant constraints", 'constraint "two"', "leave one of them out", "C"),
     ),
     ("E207", lambda: loop(C("spring", 1.0), Constraint("stop")), ('C "spring"', 'constraint "stop"', "Sf of zero")),
     ("E208", lambda: loop(Sf("drive", 1.0), I("m", 1.0), Constraint("stop")), ('constraint "stop"',)),
+    (
+        "E209",
+        lambda: loop(Sf("drive", lambda t: sign(t - 1.0), signals=["time"]), I("m", 1.0)),
+        ("derivative is needed of what jumps", 'I "m"', "an R between", "a ramp"),
+    ),
+    ("E211", lambda: falling("floor"), ('"floor" is no Constraint', "name a Constraint")),
+    ("E211", lambda: falling("stop"), ('Constraint "stop" has no restitution', "restitution=0.8")),
+    ("E212", lambda: shorted(), ('mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")),
     (
         "E129",
         lambda: loop(Se("u", lambda t: 1.0 if t < 1.0 else 0.0, signals=["time"]), I("m", 1.0)),

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import sympy
 
-from bondgraph import J1, C, Graph, I, Op, R, Se, compile_model, multiport
+from bondgraph import J0, J1, TF, C, Graph, I, Op, R, Se, Sf, compile_model, multiport
+from bondgraph.analysis import reciprocity
 from bondgraph.graph.gradient import gradient
-from screws.scalars import cos, sqrt
+from screws.scalars import array, cos, exp, sqrt
 
 
 def test_duffing_from_its_energy() -> None:
@@ -97,3 +98,81 @@ def test_an_inertia_field_couples_its_ports() -> None:
     i = inverse @ [0.3, -0.2]
     rates = compiled.program.rates(0.0, x, compiled.parameters(), m)
     assert rates == pytest.approx([1.0 - 0.5 * i[0], -0.8 * i[1]], rel=1e-14)
+
+
+# --- thermodynamic ports: U(S, V) of an ideal gas ---------------------------------------------------------------------
+
+CV, R_GAS, GAMMA = 12.47, 8.314, 1.0 + 8.314 / 12.47  # J/(mol K), of one atom
+
+
+def gas(name: str, amount: float, T: float, volume: float) -> Graph:
+    """Ideal gas as a C-field with the states S - S0 and the volume V0 - V by which it is compressed, so that its efforts
+    are the temperature and the pressure."""
+
+    def energy(x, n, T0, V0):
+        return n * CV * T0 * (V0 / (V0 - x[1])) ** (R_GAS / CV) * exp(x[0] / (n * CV))
+
+    return multiport(
+        "C", name, energy, {"heat": "thermal", "compression": "hydraulic"}, initial=[0.0, 0.0],
+        nominal=[amount * CV, volume], parameters={"n": amount, "T0": T, "V0": volume},
+    )  # fmt: skip
+
+
+def test_ideal_gas_efforts_are_temperature_and_pressure_and_reciprocal() -> None:
+    cell = gas("gas", 2.0, 300.0, 0.05)
+    graph = Graph("bottle").connect(Sf("insulation"), cell.port("heat")).connect(Sf("lid"), cell.port("compression"))
+    compiled = compile_model(graph)
+    x = np.array([5.0, 0.01])
+    T, p = compiled.evaluate(x=x)[compiled.system.resolve("gas.storage.effort")]
+    assert p == pytest.approx(2.0 * R_GAS * T / 0.04, rel=1e-14)
+    assert pytest.approx(300.0 * (0.05 / 0.04) ** (GAMMA - 1.0) * np.exp(5.0 / (2.0 * CV)), rel=1e-14) == T
+    (found,) = reciprocity(compiled, spread=0.1)  # Maxwell: dT/dV at constant S is -dp/dS at constant V
+    assert found.ok
+
+
+def test_piston_on_a_gas_swings_adiabatically() -> None:
+    """m x'' = (p0 - p) A: small swings have omega^2 = gamma p A^2 / (V m), and T V^(gamma - 1) is constant in all."""
+    n, T, V, A, m = 2.0, 300.0, 0.05, 0.01, 3.0
+    p0 = n * R_GAS * T / V
+    cell, piston = gas("gas", n, T, V), J1("piston", domain="translation")
+    area = TF("area", A, domains=("translation", "hydraulic"))
+    graph = Graph("engine").connect(Sf("insulation"), cell.port("heat"))
+    graph.connect(Se("atmosphere", p0 * A), piston).connect(piston, I("mass", m, initial=m * 1e-3))
+    graph.connect(piston, area).connect(area, cell.port("compression"))
+    omega = np.sqrt(GAMMA * p0 / (V * m)) * A
+    compiled = compile_model(graph)
+    swing = compiled.simulate(2.0 * np.pi / omega, rtol=1e-10)
+    assert swing["piston.flow"][-1] == pytest.approx(1e-3, rel=1e-5)
+    assert swing["mass.p"][-1] == pytest.approx(m * 1e-3, rel=1e-5)
+    large = compiled.simulate(3.0, initial={"mass.p": 60.0}, rtol=1e-10)
+    temperature, volume = large["gas.storage.effort"][:, 0], V - large["gas.storage.q"][:, 1]
+    assert np.ptp(volume) > 0.3 * V
+    assert temperature * volume ** (GAMMA - 1.0) == pytest.approx(T * V ** (GAMMA - 1.0), rel=1e-9)
+    assert large.ledger.relative_residual < 1e-9
+
+
+def test_two_gases_exchange_heat_and_make_entropy() -> None:
+    """A wall of heat conductance G passes the entropy flows G (T1 - T2) / T1 and / T2: no energy is lost, entropy grows."""
+    graph, wall = Graph("wall"), J1("wall", dimension=2)
+    graph.connect(wall, R("conduction", flow=_conduction, parameters={"G": 4.0}, dimension=2))
+    for k, (amount, T) in enumerate(((2.0, 400.0), (1.0, 250.0))):
+        cell, node = gas(f"gas {k}", amount, T, 0.05), J0(f"node {k}", domain="thermal")
+        side = TF(f"side {k}", np.eye(2)[k], structural=True, domains=(None, "thermal"))
+        graph.connect(node, cell.port("heat")).connect(node, side.port("2")).connect(side.port("1"), wall)
+        graph.connect(Sf(f"lid {k}"), cell.port("compression"))
+    compiled = compile_model(graph)
+    result = compiled.simulate(60.0, rtol=1e-10)
+    T = (2.0 * 400.0 + 250.0) / 3.0
+    grown = 0.0
+    for k, (amount, before) in enumerate(((2.0, 400.0), (1.0, 250.0))):
+        assert result[f"gas {k}.storage.effort"][-1, 0] == pytest.approx(T, rel=1e-6)
+        assert result[f"gas {k}.storage.q"][-1, 0] == pytest.approx(amount * CV * np.log(T / before), rel=1e-6)
+        grown += result[f"gas {k}.storage.q"][-1, 0]
+    assert grown > 0.1
+    assert result.ledger.dissipated[-1] == pytest.approx(0.0, abs=1e-6)
+    assert result.ledger.relative_residual < 1e-9
+
+
+def _conduction(T, G):
+    heat = G * (T[0] - T[1])
+    return array([heat / T[0], -heat / T[1]])

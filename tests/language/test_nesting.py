@@ -5,8 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, MTF, Automaton, C, Graph, I, ModelError, R, Se, Transition, compile_model
+from bondgraph import (
+    J0,
+    J1,
+    MTF,
+    Automaton,
+    Block,
+    C,
+    Diode,
+    Graph,
+    I,
+    ModelError,
+    R,
+    Se,
+    Transition,
+    compile_model,
+    signals,
+)
 from bondgraph.graph.builder import nested
+from screws.scalars import sin
 
 
 def section(name: str, mass: float, stiffness: float, damping: float) -> Graph:
@@ -170,3 +187,65 @@ def test_a_graph_that_contains_itself_is_refused() -> None:
     b.add(a)
     with pytest.raises(ModelError, match="E114"):
         a.freeze()
+
+
+# --- parts replaced by others ----------------------------------------------------------------------------------------
+
+
+def test_a_resistor_is_replaced_by_a_diode() -> None:
+    """A capacitor behind a resistor follows a sine; behind a diode it keeps the peak."""
+
+    def circuit() -> Graph:
+        graph, loop = Graph("rectifier"), J1("loop", domain="electrical")
+        graph.connect(Se("u", lambda t: 3.0 * sin(t), signals=["time"]), loop).connect(loop, R("wire", 0.1))
+        return graph.connect(loop, R("part", 0.1)).connect(loop, C("c", 0.1))
+
+    plain = compile_model(circuit()).simulate(6.0)["c.effort"]
+    assert np.min(plain) < -2.5
+    held = compile_model(circuit().replace("part", Diode("part"))).simulate(6.0)["c.effort"]
+    assert held[-1] == pytest.approx(3.0, abs=5e-3)
+    assert np.min(held) > -1e-9
+
+
+def filter_of(kind: str) -> Graph:
+    """A resistor and a C or I, `port` in; what it takes scales with an input from outside; its flow is exported."""
+    part, inside = Graph("load"), J1("inside")
+    storage = C("capacitor", 0.5) if kind == "RC" else I("coil", 0.5)
+    part.connect(inside, R("resistor", effort=lambda f, k: 2.0 * k * f, signals=["gain"])).connect(inside, storage)
+    return part.declare_input("gain").expose("port", inside).export("current", "inside.flow")
+
+
+def test_a_nested_rc_is_replaced_by_an_rl_and_keeps_bonds_and_wires() -> None:
+    def circuit(kind: str) -> Graph:
+        graph, node, load = Graph("circuit"), J0("node"), filter_of(kind)
+        graph.connect(Se("u", 6.0), node).connect(node, load.port("port")).connect(node, R("leak", 3.0))
+        graph.add(Block("three", [("y", lambda: 3.0, [])]))
+        graph.wire("three.y", load, "gain")
+        return graph.add(signals.gain("shown", "load.current", 1.0)) and graph
+
+    changed = compile_model(circuit("RC").replace("load", filter_of("RL"))).simulate(1.0, rtol=1e-9)
+    made = compile_model(circuit("RL")).simulate(1.0, rtol=1e-9)
+    assert changed["shown.y"] == pytest.approx(made["shown.y"], rel=1e-12)
+    assert changed["shown.y"][-1] == pytest.approx(1.0 - np.exp(-6.0 / 0.5), rel=1e-6)
+
+
+def test_a_part_inside_a_nested_graph_is_replaced_by_its_path() -> None:
+    graph, ends = Graph("one"), J1("wall")
+    graph.connect(Se("pull", 3.0), ends).connect(ends, (part := section("a", 1.0, 10.0, 0.1)).port("in"))
+    assert part.parts["damper"].parameters["resistance"].value == 0.1
+    graph.replace("a.damper", R("damper", conductance=4.0))
+    assert part.parts["damper"].parameters["conductance"].value == 4.0
+
+
+def test_replacing_is_refused_with_what_differs() -> None:
+    graph, load = Graph("circuit"), filter_of("RC")
+    graph.connect(Se("u", 6.0), load.port("port")).add(Block("one", [("y", lambda: 1.0, [])]))
+    graph.wire("one.y", load, "gain")
+    other = Graph("load")
+    other.expose("port", J1("inside")).expose("second", J0("node"))
+    with pytest.raises(ModelError) as refused:
+        graph.replace("load", other)
+    text = str(refused.value)
+    assert "3 problems" in text
+    for words in ("ports of the new one: port, second", "inputs of the old part: gain", "missing: current"):
+        assert words in text

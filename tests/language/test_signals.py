@@ -437,18 +437,19 @@ def test_many_blocks_are_compiled_as_loops() -> None:
 
 def test_the_module_lists_its_blocks() -> None:
     kinds = [name for name in signals.__all__ if getattr(signals, name).__doc__]
-    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 17
+    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 21
 
 
 def test_the_page_lists_every_block_and_its_example_prints_what_it_shows() -> None:
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)\(", page, re.MULTILINE) == list(signals.__all__)
     assert set(re.findall(r"E14\d", page)) == {code for code, _, _ in WRONG}
-    (code,), (shown,) = (
+    codes, texts = (
         re.findall(rf"^```{kind}\n(.*?)^```", page, re.DOTALL | re.MULTILINE) for kind in ("python", "text")
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == shown
+    for code, shown in zip(codes, texts, strict=True):
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert done.stdout == shown
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------

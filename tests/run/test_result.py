@@ -236,3 +236,42 @@ def test_layout_is_a_mapping():
     layout = Layout({"a": Slot("x", 0), "b": Slot("out", 0, (3,))})
     assert list(layout) == ["a", "b"] and len(layout) == 2 and layout.names("out") == ("b",)
     assert layout["b"].stop == 3 and layout.label("m", 1) == "m[1]"
+
+
+def peaked(formula):
+    """An output that is a formula of time, sampled at 20 places a turn."""
+    made = program(lambda t, x, p, m: [1.0], (1, 0, 0), outputs=lambda t, x, p, m: [formula(t)], slots={"y": Slot("out", 0)})
+    return simulate(made, [0.0], [], [], 3.0, samples=np.arange(0.0, 3.0, 2.0 * np.pi / 20.0)).peak("y")
+
+
+def test_a_peak_is_a_value_that_the_signal_has():
+    clipped = peaked(lambda t: s.minimum(s.sin(t), 0.7))
+    assert clipped[1] == 0.7
+    saw = peaked(lambda t: s.where(s.less(t, 1.5), t, -1.0))
+    assert saw[1] <= 1.5
+    roof = peaked(lambda t: -s.absolute(t - 1.4))
+    assert roof[1] <= 0.0
+    smooth = peaked(lambda t: s.sin(t))
+    assert smooth == (pytest.approx(np.pi / 2.0, abs=1e-3), pytest.approx(1.0, abs=1e-4))
+
+
+def test_a_peak_at_an_event_is_recorded_there():
+    """The wall's damper is at its largest force at the very contact, which no sample sees."""
+    slots = {"force": Slot("out", 0), "x": Slot("x", 0)}
+    force = lambda x, p, m: m[0] * (p[0] * x[0] + p[1] * x[1])  # noqa: E731
+    made = program(
+        lambda t, x, p, m: [x[1], -force(x, p, m)],
+        (2, 2, 1),
+        guards=lambda t, x, p, m: [s.where(s.less(m[0], 0.5), x[0], -1.0)],
+        outputs=lambda t, x, p, m: [force(x, p, m)],
+        transitions=[Transition("wall", 0, 0.0, 1.0, "contact on")],
+        slots=slots,
+    )
+    run = simulate(made, [-0.0105, 1.0], [100.0, 50.0], [0.0], 0.1, samples=1e-3)
+    assert run.peak("force") == (pytest.approx(0.0105, abs=1e-12), pytest.approx(50.0, rel=1e-9))
+    assert np.max(run["force"]) < 49.0
+    before, after = run.at_event(run.events[0], "force")
+    assert before == 0.0 and after == pytest.approx(50.0, rel=1e-9)
+    assert run.at_event(0, "x")[0] == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(KeyError):
+        run.at_event(0, "farce")

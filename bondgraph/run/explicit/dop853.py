@@ -13,6 +13,7 @@ from bondgraph.run.explicit import fields as of
 from bondgraph.run.explicit.driver import machine_code
 from bondgraph.run.leg import Effort, Leg, Tolerances
 from bondgraph.run.table import Table
+from bondgraph.run.ticks import Ticks
 
 # Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
 _BUDGET, _PATIENCE = 2_000, 0.1
@@ -26,8 +27,11 @@ _REASONS = {
 class Dop853:
     """Explicit Runge-Kutta method of order 8 with dense output, in machine code."""
 
-    def __init__(self, bound: Bound, tolerances: Tolerances, watch_stiffness: bool = False):
+    def __init__(
+        self, bound: Bound, tolerances: Tolerances, watch_stiffness: bool = False, ticks: Ticks | None = None
+    ):
         program = bound.program
+        self._bound = bound
         self._code, self._tolerances = machine_code(), tolerances
         self._n, self._nq = program.states, bound.quadratures
         width, guards = self._n + self._nq, 0 if program.guards is None else program.guards.n_out
@@ -62,8 +66,24 @@ class Dop853:
         table["n"], table["quadratures"], table["width"], table["guard_count"] = self._n, self._nq, width, guards
         table["h_max"], table["rtol"], table["watch"] = tolerances.max_step, tolerances.relative, watch_stiffness
         table["budget"] = _BUDGET
+        if ticks is not None and len(ticks):
+            self._share(ticks)
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._code.address("dop853_advance"))
         self._seconds = 0.0
+
+    def _share(self, ticks: Ticks) -> None:
+        """Let the machine code run the clocks."""
+        kernels = [clock.kernel for clock in self._bound.program.clocks]
+        addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
+        for name, array in (
+            ("periods", ticks.period),
+            ("tick_offsets", ticks.offset),
+            ("following", ticks.following),
+            ("tick_index", ticks.index),
+            ("tick_kernels", np.array(addresses, dtype=np.uint64)),
+        ):
+            self._table.point(name, array)
+        self._table["clock_count"] = len(ticks)
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
         """Begin a leg (see `leg.Integrator`)."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.run.explicit import clocks, location, steps
 from bondgraph.run.explicit import fields as of
-from bondgraph.run.explicit import location, steps
 from bondgraph.run.explicit.location import EPSILON
 from bondgraph.run.procedure import Local, Procedure, Record, Value, module
+from bondgraph.run.ticks import TOGETHER
 
 _SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
 # Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
 # A change of method must be worth it: so many steps would be still ahead.
 _BOUNDARY, _STIFF_STEPS, _MILD, _WORTH = 6.1, 15, 6, 20_000.0
+# Another method would begin anew at every tick, at the price of so many steps of this one.
+_WORTH_TICK = 200.0
 
 
 def _begin(write: Procedure, record: Record) -> None:
@@ -65,7 +68,8 @@ def stiffness() -> Procedure:
         run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
         above.set(above.get() + rise * rise)
         below.set(below.get() + run * run)
-    ahead = record.get("stop") - record.get("t") > h * _WORTH
+    t = record.get("t")
+    ahead = (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
     beyond = h * h * above.get() > below.get() * _BOUNDARY**2
     with write.when(beyond & ahead):
         record.set("mild", 0)
@@ -83,19 +87,15 @@ def _accept(write: Procedure, record: Record, t_new: Value) -> None:
     with write.loop(width) as i:
         y[i] = y_new[i]
         k[i] = k[width * of.STAGES + i]
-    with write.loop(record.get("guard_count")) as i:
-        last = record.get("g")[record.get("guard_count") * (of.POINTS - 1) + i]
-        level = record.get("levels")[i]
-        # A guard that has been below zero needs no level any more.
-        below = last + level < 0.0
-        record.get("g")[i] = write.select(below, last + level, last)
-        record.get("levels")[i] = write.select(below, 0.0, level)
+    last = record.get("g").at(record.get("guard_count") * (of.POINTS - 1))
+    clocks.settle_levels(write, record, last, record.get("levels"))
     record.set("t", t_new)
     record.count("steps")
 
 
 def advance() -> Procedure:
-    """Integrate from t to the stop time, the next event, the end of the budget of steps, or a failure."""
+    """Integrate from t to the stop time, the next event, the end of the budget of steps, or a failure; ticks are done
+    on the way."""
     write = Procedure("dop853_advance", {"c": "ptr"}, "i64")
     record = steps.record_of(write)
     c = write["c"]
@@ -107,16 +107,20 @@ def advance() -> Procedure:
         tiny = 16.0 * EPSILON * write.intrinsic("fabs", t)
         with write.when(stop - t <= write.select(record.get("steps") > 0, tiny, 0.0)):
             record.set("t", stop)
-            _flush(write, record)
+            write.call("flush", [c, stop])
             write.give(of.STOP)
         with write.when(tried.get() >= record.get("budget")):
             write.give(of.PAUSE)
         tried.set(tried.get() + 1)
+        record.set("horizon", stop)
+        with write.when(record.get("clock_count") > 0):
+            _tick(write, record, is_landing, again)
+        horizon = record.get("horizon")
         h = write.intrinsic("minnum", record.get("h"), record.get("h_max"))
-        last = t + h * 1.01 >= stop
+        last = t + h * 1.01 >= horizon
         land = is_landing.get().equals(1)
-        h = write.select(land, landing.get(), write.select(last, stop - t, h))
-        t_new = write.select(land, t + h, write.select(last, stop, t + h))
+        h = write.select(land, landing.get(), write.select(last, horizon - t, h))
+        t_new = write.select(land, t + h, write.select(last, horizon, t + h))
         error = write.call("attempt", [c, h, t_new], "double")
         finite = (error * 0.0).equals(0.0)
         with write.when(~(error <= 1.0) & (~land | ~finite)):
@@ -154,18 +158,18 @@ def advance() -> Procedure:
     return write
 
 
-def _flush(write: Procedure, record: Record) -> None:
-    """Samples at the stop time itself that rounding left over."""
-    with write.repeat() as (_, done):
-        w, width = record.get("written"), record.get("width")
-        with write.when(w >= record.get("samples")):
-            write.jump(done)
-        with write.when(record.get("times")[w] > record.get("stop")):
-            write.jump(done)
-        row = record.get("rows").at(w * width)
-        with write.loop(width) as i:
-            row[i] = record.get("y")[i]
-        record.set("written", w + 1)
+def _tick(write: Procedure, record: Record, is_landing: Local, again: str) -> None:
+    """If a tick is due at t and the end is not: carry it out and begin anew, or end the leg where a guard jumps."""
+    following = write.call("due", [write["c"]], "double")
+    t, stop = record.get("t"), record.get("stop")
+    size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", following))
+    inside = following < stop - write.intrinsic("fabs", stop) * TOGETHER
+    with write.when((following - t <= size * TOGETHER) & inside):
+        is_landing.set(0)
+        jumped = write.call("tick", [write["c"], following], "i64")
+        with write.when(jumped.equals(1)):
+            write.give(of.EVENT)
+        write.jump(again)
 
 
 def _land(
@@ -194,6 +198,7 @@ def text() -> str:
     parts += [steps.derivative(), steps.attempt(), steps.first_step()]
     parts += [steps.prepare_dense(), steps.dense(), steps.hermite()]
     parts += [location.guards(), location.suspicion(), location.root(), location.locate()]
+    parts += [clocks.due(), clocks.flush(), clocks.tick()]
     return module([*parts, samples(), stiffness(), advance()])
 
 

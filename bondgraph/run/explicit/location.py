@@ -36,14 +36,15 @@ def suspicion() -> Procedure:
     write.call("guard_values", [write["c"], write["t_new"], record.get("y_new"), g.at(count * (POINTS - 1))])
     with write.loop(count) as i:
         for j in range(1, POINTS):
-            with write.when(g[count * j + i] >= 0.0):
+            with write.when((g[count * (j - 1) + i] < 0.0) & (g[count * j + i] >= 0.0)):
                 write.give(1)
         for j in range(1, POINTS - 1):
             left, middle, right = (g[count * (j + s) + i] for s in (-1, 0, 1))
             bend = left - 2.0 * middle + right
             height = middle - (left - right) * (left - right) / (8.0 * bend)
             drop = middle - write.intrinsic("minnum", left, right)
-            with write.when((middle >= left) & (middle >= right) & (bend < 0.0) & (height + 0.25 * drop >= 0.0)):
+            hump = (middle < 0.0) & (middle >= left) & (middle >= right) & (bend < 0.0)
+            with write.when(hump & (height + 0.25 * drop >= 0.0)):
                 write.give(1)
     write.give(0)
     return write

@@ -95,14 +95,14 @@ def _sparse_jacobian() -> Procedure:
 
 
 def _roots() -> Procedure:
-    """Guards minus their levels; a level (see `events`) is dropped as soon as its guard has been below zero."""
+    """Guards minus their levels; a level (see `events`) ends as soon as its guard has been below both zero and it."""
     write = Procedure("cvode_guards", {"t": "double", "y": "ptr", "g": "ptr", "c": "ptr"}, "i32")
     record = Record(write["c"], FIELDS)
     x, g, levels = _data(write, record, write["y"]), write["g"], record.get("levels")
     _model(write, record, "guards", write.local(write["t"]).place, x, g)
     record.count("guard_calls")
     with write.loop(record.get("guard_count")) as i:
-        with write.when(g[i] < 0.0):
+        with write.when((g[i] < 0.0) & (g[i] < levels[i])):
             levels[i] = 0.0
         g[i] = g[i] - levels[i]
     write.give(Value(write, "0", "i32"))

@@ -187,6 +187,10 @@ class Cvode:
         if cut := len(times) > _SAMPLES:
             times = times[:_SAMPLES]
             stop = float(times[-1])
+        if stop != self._stop:
+            self._stop = stop
+            if self._started:
+                self._check(self._api.CVodeSetStopTime(self._memory, stop), "the stop time")
         near = 1e-13 * max(abs(self._t), abs(stop))
         skipped = int(np.searchsorted(times, self._t + near, side="right"))
         rows[:skipped] = self._y

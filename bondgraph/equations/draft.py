@@ -1,0 +1,116 @@
+"""Draft of a system: statements, values and roles collected while the elements of a model are visited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bondgraph.causality import Causality
+from bondgraph.equations.system import Clock, Power, State, Statement, Unknown, Value
+from bondgraph.graph.element import Element
+from bondgraph.graph.laws import StateSpec
+from bondgraph.graph.model import Bond, Model
+from bondgraph.ops import IDENTITY, NEGATE, POWER, Op
+
+
+@dataclass
+class Draft:
+    """Collects statements while the elements are visited."""
+
+    model: Model
+    causality: Causality
+    statements: list[Statement] = field(default_factory=list)
+    values: dict[str, Value] = field(default_factory=dict)
+    states: list[State] = field(default_factory=list)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    energies: list[tuple[str, str]] = field(default_factory=list)
+    powers: list[Power] = field(default_factory=list)
+    unknowns: list[Unknown] = field(default_factory=list)
+    clocks: list[Clock] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.declare("time", (), "s", "t")
+        for automaton in self.model.automata.values():
+            self.declare(f"{automaton.name}.mode", (), "")
+        for bond in self.model.bonds:
+            shape = (bond.dimension,) if bond.dimension > 1 else ()
+            self.declare(effort(bond), shape, bond.domain.effort_unit, "", bond.frame)
+            self.declare(flow(bond), shape, bond.domain.flow_unit, "", bond.frame)
+
+    def declare(
+        self, name: str, shape: tuple[int, ...] | None, unit: str = "", symbol: str = "", frame: str | None = None
+    ) -> str:
+        self.values[name] = Value(name, shape, unit, symbol, frame)
+        return name
+
+    def state(self, element: str, op: Op, outs: str | tuple[str, ...], *args: str) -> None:
+        """Append one statement."""
+        self.statements.append(Statement((outs,) if isinstance(outs, str) else outs, op, args, element))
+
+    def same(self, element: str, alias: str, value: str, symbol: str = "") -> None:
+        """`alias` is another name of `value`."""
+        known = self.values[value]
+        self.values.setdefault(alias, Value(alias, known.shape, known.unit, symbol, known.frame))
+        self.state(element, IDENTITY, alias, value)
+
+
+def effort(bond: Bond) -> str:
+    """Name of a bond's effort."""
+    return f"{bond.name}:effort"
+
+
+def flow(bond: Bond) -> str:
+    """Name of a bond's flow."""
+    return f"{bond.name}:flow"
+
+
+def into(bond: Bond, path: str) -> int:
+    """+1 where the half arrow points into the element, else -1."""
+    return 1 if bond.head.element == path else -1
+
+
+def law_arguments(path: str, element: Element) -> tuple[str, ...]:
+    """Names of an element's parameters, then of its signals: what its formulas take."""
+    return (*(f"{path}.{name}" for name in element.parameters), *element.signals)
+
+
+def signed(draft: Draft, path: str, value: str, sign: int) -> str:
+    """A value, or for sign -1 the name of its negative, computed by the element `path`."""
+    if sign > 0:
+        return value
+    negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)
+    draft.state(path, NEGATE, negative, value)
+    return negative
+
+
+def name_port(draft: Draft, path: str, element: Element, bond: Bond, prefix: str) -> None:
+    """Give a bond's variables the names that they have at a port, `<prefix>.effort` and `.flow`."""
+    local = prefix.removeprefix(path).removeprefix(".")
+    for variable, name in (("effort", effort(bond)), ("flow", flow(bond))):
+        key = f"{local}.{variable}" if local else variable
+        draft.same(path, f"{prefix}.{variable}", name, element.symbols.get(key, ""))
+
+
+def declare_state(draft: Draft, path: str, name: str, spec: StateSpec, shape: tuple[int, ...], rate: str) -> None:
+    """Declare a state variable of an element whose time derivative is the value `rate`."""
+    full = f"{path}.{name}"
+    draft.declare(full, shape, spec.unit, spec.symbol)
+    draft.states.append(State(full, _filled(spec.initial, shape), _filled(spec.nominal, shape), rate))
+
+
+def _filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    numbers = np.asarray(value, dtype=float)
+    return numbers if numbers.shape == shape else np.broadcast_to(numbers, shape)
+
+
+def account_power(draft: Draft, path: str, bond: Bond, sign: int, role: str | None) -> None:
+    """Power into the element (for a source: out of it), and its part in the ledger."""
+    name = draft.declare(f"{path}.power", (), "W")
+    raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), "W")
+    draft.state(path, POWER, raw, effort(bond), flow(bond))
+    if sign < 0:
+        draft.state(path, NEGATE, name, raw)
+    if role:
+        draft.powers.append(Power(path, name, role))

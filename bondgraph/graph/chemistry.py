@@ -1,0 +1,139 @@
+"""Chemistry: Ce, a species that stores amount, and Re, a reaction between the affinities of its two sides."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bondgraph.domains import CHEMICAL
+from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.graph.arguments import parameters_of
+from bondgraph.graph.element import Element, Port, one_port
+from bondgraph.graph.laws import Parameter, Reaction, StateSpec, Storage
+from bondgraph.ops import Op
+from screws.scalars import exp, log, maximum
+
+TINY = 1e-300
+"""What is less than this counts as this in a logarithm: a species that is not there has a large finite potential, and the
+exponential of it is zero to rounding."""
+
+
+def Ce(
+    name: str,
+    constant: Any = None,
+    *,
+    RT: Any = None,
+    initial: Any = 0.0,
+    nominal: Any = 1.0,
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Chemical species at constant temperature: its state q is the amount, its effort the potential mu = RT ln(K q).
+
+    Parameters
+    ----------
+    constant : K, 1/mol; None is the number 1 (unit constants).
+    RT : gas constant times temperature, J/mol; None is the number 1. The same for all species and reactions that meet.
+    initial : amount at the start, mol; zero is allowed.
+
+    The stored energy is the free energy G = RT q (ln(K q) - 1).
+
+    Raises
+    ------
+    ModelError
+        E137 for a constant that is not positive.
+
+    Source: Oster, Perelson and Katchalsky 1973; Gawthrop and Crampin 2014 (Ce).
+    """
+    values = _positive("Ce", name, constant=constant, RT=RT)
+    law = Storage(
+        "q",
+        StateSpec(np.asarray(initial, dtype=float)[()] if _is_number(initial) else initial, nominal),
+        Op("potential", _taking(values, ("constant", "RT"), _potential), _latex(values, r"\ln", "#1")),
+        Op("energy", _taking(values, ("constant", "RT"), _energy), r"G(#1)"),
+        inverse=Op("amount", _taking(values, ("constant", "RT"), _amount), r"q(#1)"),
+    )
+    return one_port("Ce", name, law, values, (), 1, CHEMICAL, symbols, None)
+
+
+def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str] | None = None) -> Element:
+    """Chemical reaction from what is at port 1 to what is at port 2: v = kappa (exp(A_f / RT) - exp(A_r / RT)).
+
+    A_f and A_r are the efforts of ports 1 and 2, the same v flows in at port 1 and out at port 2 (mass action where species are
+    Ce). Several species of one side meet at a 1-junction; a TF of ratio n between reaction and species takes n of it.
+
+    Parameters
+    ----------
+    rate : kappa, mol/s; None is the number 1.
+    RT : gas constant times temperature, J/mol; None is the number 1.
+
+    Raises
+    ------
+    ModelError
+        E137 for a constant that is not positive.
+
+    Source: Oster, Perelson and Katchalsky 1973; Gawthrop and Crampin 2014 (Re).
+    """
+    values = _positive("Re", name, rate=rate, RT=RT)
+    law = Reaction(Op("mass action", _taking(values, ("rate", "RT"), _mass_action), r"v(#1, #2)"))
+    ports = (Port("1", 1, CHEMICAL), Port("2", 1, CHEMICAL))
+    return Element("Re", name, law, ports, values, (), dict(symbols or {}), CHEMICAL, None, caller_place())
+
+
+def _present(x: Any) -> Any:
+    """x, not less than `TINY`; symbols stand for amounts that are there."""
+    sympy = sys.modules.get("sympy")
+    return x if sympy is not None and isinstance(x, sympy.Basic) else maximum(x, TINY)
+
+
+def _potential(q: Any, constant: Any, RT: Any) -> Any:
+    return RT * log(_present(constant * q))
+
+
+def _amount(potential: Any, constant: Any, RT: Any) -> Any:
+    return exp(potential / RT) / constant
+
+
+def _energy(q: Any, constant: Any, RT: Any) -> Any:
+    """The integral of the potential, also where it has its least value."""
+    present = _present(constant * q)
+    return RT * (q * log(present) - present / constant)
+
+
+def _mass_action(forward: Any, reverse: Any, rate: Any, RT: Any) -> Any:
+    return rate * (exp(forward / RT) - exp(reverse / RT))
+
+
+def _taking(values: Mapping[str, Any], names: tuple[str, str], formula: Callable[..., Any]) -> Callable[..., Any]:
+    """The formula with the number 1 for the last two arguments where `names` have no value."""
+    given = tuple(name in values for name in names)
+    own = formula.__code__.co_argcount - 2
+
+    def taken(*arguments: Any) -> Any:
+        rest = iter(arguments[own:])
+        return formula(*arguments[:own], *(next(rest) if known else 1.0 for known in given))
+
+    return taken
+
+
+def _latex(values: Mapping[str, Any], function: str, x: str) -> str:
+    places = {name: f"#{k}" for k, name in enumerate(values, start=2)}
+    inner = f"{places['constant']}\\,{x}" if "constant" in places else x
+    return (f"{places['RT']}\\," if "RT" in places else "") + rf"{function}\left({inner}\right)"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number, np.ndarray))
+
+
+def _positive(kind: str, name: str, **given: Any) -> dict[str, Parameter]:
+    """The parameters that are given; E137 unless they are positive."""
+    values = parameters_of({key: value for key, value in given.items() if value is not None})
+    bad = [key for key, p in values.items() if _is_number(p.value) and not np.all(np.asarray(p.value) > 0)]
+    if bad:
+        shown = ", ".join(f"{key} = {values[key].value}" for key in bad)
+        cure = "positive constants"
+        raise ModelError(name, [Problem("E137", f'{kind} "{name}" has {shown}', (), (caller_place(),), (cure,))])
+    return values

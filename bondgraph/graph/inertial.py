@@ -1,0 +1,121 @@
+"""IC: the configuration of a mechanism as one storage, with its kinetic and potential energy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.domains import Domain
+from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.graph.arguments import one_of, parameters_of, start_of
+from bondgraph.graph.element import Element, one_port
+from bondgraph.graph.laws import ByMode, InertialField, Parameter, StateSpec
+from bondgraph.graph.mechanics import Mechanics, on_bond
+from bondgraph.ops import IDENTITY, Op
+
+
+def IC(
+    name: str,
+    *,
+    inertia: Callable[..., Any] | None = None,
+    kinetic: Callable[..., Any] | None = None,
+    potential: Callable[..., Any] | None = None,
+    bias: Callable[..., Any] | None = None,
+    form: str = "lagrangian",
+    position: Any = 0.0,
+    velocity: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Sequence[str] = (),
+    nominal: Any = 1.0,
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
+) -> Element:
+    """IC storage of n coordinates q with energy T + V: effort in, flow q' out, inertia that depends on the configuration.
+
+    In Lagrangian form its states are q and v, M v' + h + dV/dq = e; in Hamiltonian form q and p = M v, p' = e - dH/dq. All
+    derivatives are the compiler's.
+
+    Parameters
+    ----------
+    inertia : M(q, *parameters, *signals), symmetric positive definite (n, n), a diagonal (n,) or a number; or
+    kinetic : T(q, v, *parameters, *signals) in J, quadratic in v.
+    potential : V(q, *parameters, *signals) in J; none is zero.
+    bias : h(q, v, *parameters, *signals), centrifugal and Coriolis forces (n,) where you have them; else M' v - dT/dq.
+    form : "lagrangian" or "hamiltonian".
+    position, velocity : q and v at the start, (n,) or, for one coordinate in scalar formulas, numbers; no velocity is rest.
+    nominal : typical size of the states, or {"q": ..., "v": ...} (or "p").
+
+    Signals that change T while it moves do so without power: the Hamiltonian form is right for them, the Lagrangian one lacks
+    the force that comes of their rate.
+
+    Raises
+    ------
+    ModelError
+        E110 for none or both of `inertia` and `kinetic`, or a `bias` in Hamiltonian form; E135 for another `form`, or a start
+        momentum that depends on signals.
+
+    Source: Breedveld 1984 (IC element); Lagrange's and Hamilton's equations.
+    """
+    one_of("IC", name, inertia=inertia, kinetic=kinetic)
+    if form not in ("lagrangian", "hamiltonian"):
+        raise ModelError(name, [_refused(name, f"form {form!r}", 'form="lagrangian" or form="hamiltonian"')])
+    lagrangian = form == "lagrangian"
+    if bias is not None and not lagrangian:
+        one_of("IC", f"{name} in Hamiltonian form", bias=bias, inertia=inertia, kinetic=kinetic)
+    q, scalar = _start(position, dimension)
+    v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
+    values = parameters_of(parameters or {})
+    law = _law(Mechanics(inertia, kinetic, potential, bias, scalar), lagrangian, q, v, nominal)
+    if not lagrangian and np.any(v):
+        if signals or any(isinstance(value.value, ByMode) for value in values.values()):
+            cure = f'no velocity here, and initial={{"{name}.p": ...}} at the run'
+            raise ModelError(name, [_refused(name, "a start momentum that depends on signals", cure)])
+        law = _with_momentum(law, Mechanics(inertia, kinetic, potential, bias, scalar), values)
+    size = dimension or max(int(np.size(q)), 1)
+    return one_port("IC", name, law, values, signals, size, domain, symbols, frame)
+
+
+def _start(given: Any, dimension: int | None) -> tuple[Any, bool]:
+    """Start value in the shape of the bond, and whether it was given as a number; one coordinate is a scalar there."""
+    start = start_of(given, dimension)
+    if np.shape(start) == (1,) and isinstance(start, np.ndarray):
+        return start[0], False
+    return start, np.ndim(start) == 0
+
+
+def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -> InertialField:
+    sizes = nominal if isinstance(nominal, Mapping) else dict.fromkeys("qvp", nominal)
+    motion = "v" if lagrangian else "p"
+    rate = Mechanics.acceleration if lagrangian else Mechanics.momentum_rate
+    energy = on_bond(mechanics, Mechanics.energy, 2)
+    return InertialField(
+        StateSpec(q, sizes.get("q", 1.0)),
+        motion,
+        StateSpec(v, sizes.get(motion, 1.0)),
+        IDENTITY if lagrangian else Op("velocity", on_bond(mechanics, Mechanics.velocity, 2), r"M(#1)^{-1}\,#2"),
+        Op("acceleration" if lagrangian else "momentum rate", on_bond(mechanics, rate, 3), _RATES[motion]),
+        Op("energy", energy, r"\mathcal{H}(#1, #2)"),
+    )
+
+
+_RATES = {
+    "v": r"M(#1)^{-1}\left(#3 - h(#1, #2) - \nabla V(#1)\right)",
+    "p": r"#3 + \nabla_{#1} T(#1, #2) - \nabla V(#1)",
+}
+
+
+def _with_momentum(law: InertialField, mechanics: Mechanics, parameters: Mapping[str, Parameter]) -> InertialField:
+    """The law with its start velocity turned into the momentum at these parameters."""
+    from dataclasses import replace
+
+    values = [np.asarray(parameter.value, dtype=float)[()] for parameter in parameters.values()]
+    momentum = on_bond(mechanics, Mechanics.momentum, 2)(law.position.initial, law.start.initial, *values)
+    return replace(law, start=StateSpec(np.asarray(momentum, dtype=float)[()], law.start.nominal))
+
+
+def _refused(name: str, what: str, cure: str) -> Problem:
+    return Problem("E135", f'IC "{name}" cannot have {what}', (), (caller_place(),), (cure,))

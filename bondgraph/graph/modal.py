@@ -1,0 +1,52 @@
+"""Values that depend on the mode of an automaton: a damper that switches, a gear, a voltage that is on or off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bondgraph.graph.laws import ByMode, Parameter
+from bondgraph.ops import Op
+from screws.scalars import array, equal, where
+
+
+def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode:
+    """A value for each state of an automaton, wherever an element takes a number or array as its parameter.
+
+    Parameters
+    ----------
+    automaton : its name, as in `X0(automaton=...)`.
+    values : state -> number or array; all states of the automaton, all of one shape.
+
+    The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. What the
+    stored energy of a C or I changes by at the switch is booked as lost. E139 where the states are not the automaton's.
+
+    >>> from bondgraph import R, by_mode
+    >>> damper = R("damper", by_mode("bumper", {"free": 0.0, "contact": 5.0}))
+    """
+    return ByMode(automaton, dict(values))
+
+
+def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:
+    """The numbers of a parameter by name: itself, or one for each state of an automaton."""
+    value = parameter.value
+    if isinstance(value, ByMode):
+        return {f"{name} in {state}": each for state, each in value.values.items()}
+    return {name: value}
+
+
+def choose_by(indices: tuple[int, ...]) -> Op:
+    """(mode, values ...) -> the value for the mode; `indices` are the modes of the values."""
+
+    def chosen(mode: Any, *values: Any) -> Any:
+        found = values[-1]
+        for index, value in zip(indices[:-1], values[:-1], strict=True):
+            condition = equal(mode, float(index))
+            flat = [where(condition, v, f) for v, f in zip(np.ravel(value), np.ravel(found), strict=True)]
+            found = array(flat).reshape(np.shape(value)) if np.shape(value) else flat[0]
+        return found
+
+    rows = r" \\ ".join(rf"#{k} & #1 = {index}" for k, index in enumerate(indices, start=2))
+    return Op("value by mode", chosen, rf"\begin{{cases}} {rows} \end{{cases}}")

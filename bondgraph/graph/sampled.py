@@ -1,0 +1,145 @@
+"""Sampled signal blocks: states that take new values at the ticks of a clock of fixed period and are held between them.
+
+The ticks are at `offset` + n `period`, n = 0, 1, ...; both are run-time parameters of the block, in s. A tick sees all
+signals as they are at that instant; blocks that tick together do so in the order in which they were added, so that the
+later ones see the new values of the earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bondgraph.graph import signal_formulas as formulas
+from bondgraph.graph.arguments import formula_name
+from bondgraph.graph.elements import Block, Element
+from bondgraph.graph.laws import StateSpec
+from bondgraph.graph.signal_arguments import need_order, need_positive, numbers_of, start_values, wrong
+from bondgraph.ops import Op, as_op
+
+
+def sampled(
+    name: str, update: Op | Callable[..., Any], *, period: Any, offset: Any = 0.0, output: Op | Callable[..., Any] | None = None,
+    initial: Any = 0.0, dimension: int | None = None, parameters: Mapping[str, Any] | None = None,
+    signals: Sequence[str] = (), nominal: Any = 1.0, unit: str = "", symbol: str = "",
+) -> Element:  # fmt: skip
+    """A discrete-time block of your own: at every tick state = `update`(state, *parameters, *signals).
+
+    Its result `y` is `output`(state, *parameters), with the state called `x`, or without `output` the state itself, () or
+    (dimension,). Before the first tick the state is `initial`.
+
+    Raises `ModelError` E142 unless the period is positive.
+    """
+    need_positive("sampled block", name, period=period)
+    own, state = dict(parameters or {}), "y" if output is None else "x"
+    local = {"u" if len(signals) == 1 else f"u{k}": path for k, path in enumerate(signals, start=1)}
+    equations: list[tuple[str, Op, list[str]]] = [
+        ("next", as_op(update, formula_name(update)), [state, *own, *local]),
+    ]
+    units, symbols = ({}, {}) if output is None else ({"y": unit}, {"y": symbol})
+    spec = StateSpec(start_values(initial, dimension), nominal, *((unit, symbol) if output is None else ()))
+    if output is not None:
+        equations.append(("y", as_op(output, formula_name(output)), ["x", *own]))
+    return Block(name, equations, inputs=local, states={state: spec}, updates={state: "next"}, parameters=own,
+                 period=period, offset=offset, units=units, symbols=symbols)  # fmt: skip
+
+
+def hold(
+    name: str, input: str, period: Any, *, offset: Any = 0.0, initial: Any = 0.0, dimension: int | None = None,
+    nominal: Any = 1.0, unit: str = "", symbol: str = "",
+) -> Element:  # fmt: skip
+    """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first one.
+
+    Raises `ModelError` E142 unless the period is positive.
+    """
+    need_positive("hold", name, period=period)
+    spec = StateSpec(start_values(initial, dimension), nominal, unit, symbol)
+    return Block(name, [], inputs={"u": input}, states={"y": spec}, updates={"y": "u"}, period=period, offset=offset)
+
+
+def sampled_derivative(
+    name: str, input: str, period: Any, time_constant: Any = 0.0, *, offset: Any = 0.0, dimension: int | None = None,
+    nominal: Any = 1.0, unit: str = "", symbol: str = "",
+) -> Element:  # fmt: skip
+    """Filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
+
+    The backward difference of the derivative s / (T s + 1); with T = 0 the plain difference quotient.
+
+    Raises `ModelError` E142 unless the period is positive.
+    """
+    need_positive("sampled derivative", name, period=period)
+    states = {
+        "y": StateSpec(start_values(0.0, dimension), nominal, unit, symbol),
+        "previous": StateSpec(start_values(0.0, dimension), nominal),
+        "count": StateSpec(-1.0),
+    }
+    results = ["y_next", "previous_next", "count_next"]
+    arguments = ["u", "previous", "y", "count", "period", "period", "time_constant"]
+    return Block(name, [(results, formulas.DIFFERENCE, arguments)], inputs={"u": input}, states=states,
+                 updates=dict(zip(states, results, strict=True)), parameters={"time_constant": time_constant},
+                 period=period, offset=offset)  # fmt: skip
+
+
+def sampled_pid(
+    name: str, error: str, kp: Any, ki: Any = None, kd: Any = None, *, period: Any, time_constant: Any = 0.0,
+    filter_period: Any = None, measurement: str | None = None, limits: tuple[Any, Any] | None = None, offset: Any = 0.0,
+    dimension: int | None = None, nominal: Any = 1.0, unit: str = "", symbol: str = "",
+) -> Element:  # fmt: skip
+    """Sampled PID controller of a signal e = `error`, held between the ticks: y = kp e + ki integral + kd slope.
+
+    integral[n] = integral[n-1] + period e[n]; slope is the filtered difference of e (see `sampled_derivative`, T =
+    `time_constant`), or minus that of the signal `measurement`, so that a goal that jumps gives no kick. With
+    `filter_period`, a multiple of `period`, only every so many ticks enter the difference. `limits` (lowest, highest)
+    hold y; the integral rests while it would push y beyond them.
+
+    Raises `ModelError` E142 for a period that is not positive, E143 for `measurement` or `filter_period` without `kd`,
+    E148 for limits in the wrong order, E331 for a filter period that is no multiple of the period.
+    """
+    need_positive("sampled pid", name, period=period)
+    own: dict[str, Any] = {"kp": kp}
+    arguments = ["u", "period", "kp"]
+    states = {"y": StateSpec(start_values(0.0, dimension), nominal, unit, symbol)}
+    inputs, equations, results = {"u": error}, [], ["y_next"]
+    if ki is not None:
+        own["ki"] = ki
+        states["integral"] = StateSpec(start_values(0.0, dimension), nominal)
+        arguments += ["ki", "integral"]
+        results.append("integral_next")
+    updates = {"y": "y_next"} | ({"integral": "integral_next"} if ki is not None else {})
+    if kd is not None:
+        own |= {"kd": kd, "time_constant": time_constant}
+        if filter_period is not None:
+            need_multiple(name, period, filter_period)
+            own["filter_period"] = filter_period
+        if measurement is not None:
+            inputs["measured"] = measurement
+        for state, start in (("slope", 0.0), ("previous", 0.0)):
+            states[state] = StateSpec(start_values(start, dimension), nominal)
+        states["count"] = StateSpec(-1.0)
+        updates |= {state: f"{state}_next" for state in ("slope", "previous", "count")}
+        between = "period" if filter_period is None else "filter_period"
+        given = ["u" if measurement is None else "measured", "previous", "slope", "count", "period", between, "time_constant"]
+        equations.append((["slope_next", "previous_next", "count_next"], formulas.DIFFERENCE, given))
+        arguments += ["kd", "slope_next"]
+    elif measurement is not None or filter_period is not None:
+        raise wrong("E143", name, f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope",
+                    "kd=...")  # fmt: skip
+    if limits is not None:
+        need_order("sampled pid", name, lowest=limits[0], highest=limits[1])
+        own |= {"lowest": limits[0], "highest": limits[1]}
+        arguments += ["lowest", "highest"]
+    kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
+    equations.append((results, formulas.sampled_pid(*kind), arguments))
+    return Block(name, equations, inputs=inputs, states=states, updates=updates, parameters=own, period=period, offset=offset)
+
+
+def need_multiple(name: str, period: Any, longer: Any) -> None:
+    """Raises `ModelError` E331 unless a period is a whole multiple (1, 2, ...) of a shorter one, up to rounding."""
+    short, long = numbers_of(period), numbers_of(longer)
+    if short is None or long is None or short.shape or long.shape or not short > 0.0:
+        return
+    count = float(long / short)
+    if round(count) < 1 or abs(count - round(count)) > 1e-9 * count:
+        near = max(round(count), 1)
+        raise wrong("E331", name, f'"{name}": a period of {long:g} s is no multiple of {short:g} s',
+                    f"their ratio is {count:.6g}", f"{near * float(short):g} s")  # fmt: skip

@@ -1,0 +1,156 @@
+"""Ideal switching elements: switch, diode, and dry friction with an exact stick state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.domains import Domain
+from bondgraph.errors import caller_place
+from bondgraph.graph.arguments import domain_of, parameters_of
+from bondgraph.graph.element import Element, Port
+from bondgraph.graph.laws import Automaton, IdealConstraint, IdealSwitch, StateSpec, Transition
+from bondgraph.ops import Op
+from screws.scalars import equal, where
+
+
+def Switch(
+    name: str,
+    *,
+    automaton: str,
+    closed: Sequence[str],
+    alpha1: float = 10.0,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
+
+    Where it closes on charged capacitors or opens on a current, what is stored is shared out by an impulse: charge and
+    flux are conserved, and the ledger books the energy as lost. What rounding leaves decays with `alpha1`, 1/s.
+    """
+    return _switch("Sw", name, automaton, tuple(closed), alpha1, domain, symbols, None)
+
+
+def Diode(
+    name: str,
+    *,
+    initial: str = "open",
+    alpha1: float = 10.0,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Ideal diode: conducts any flow along its half arrow into it without effort, and blocks the other way.
+
+    Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
+    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow`.
+    """
+    own = Automaton(
+        name,
+        ("open", "closed"),
+        initial,
+        (
+            Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes"),
+            Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens"),
+        ),
+    )
+    return _switch("Diode", name, name, ("closed",), alpha1, domain, symbols, own)
+
+
+def _switch(
+    kind: str,
+    name: str,
+    automaton: str,
+    closed: tuple[str, ...],
+    alpha1: float,
+    domain: Domain | str | None,
+    symbols: Mapping[str, str] | None,
+    own: Automaton | None,
+) -> Element:
+    where_from = domain_of(domain, name)
+    return Element(
+        kind,
+        name,
+        IdealSwitch(automaton, closed),
+        (Port("1", 1, where_from),),
+        parameters_of({"alpha1": alpha1}),
+        (f"{automaton}.mode",),
+        dict(symbols or {}),
+        where_from,
+        None,
+        caller_place(),
+        own,
+    )
+
+
+STICK, FORWARD, BACKWARD = "stick", "forward", "backward"
+
+
+def Friction(
+    name: str,
+    limit: Any,
+    *,
+    stick_limit: Any = None,
+    viscous: float = 0.0,
+    scale: Callable[..., Any] | None = None,
+    signals: Sequence[str] = (),
+    initial: str = STICK,
+    alpha1: float = 10.0,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Dry friction (Coulomb) with an exact stick state: it sticks, without any flow, while the effort that this takes
+    is below `stick_limit` (by default `limit`); else it slips with the effort `limit` + `viscous` |f| against the flow.
+
+    Its automaton has its name and the states "stick", "forward" and "backward". `scale`(*signals) multiplies both limits,
+    for example the normal force where the limits are coefficients of friction.
+
+    Parameters
+    ----------
+    limit, stick_limit : effort while it slips, and from which it slips (with `scale`: per unit of it).
+    viscous : additional effort per flow.
+
+    Source: Coulomb 1785; state machine as in Karnopp 1985.
+    """
+    values = {"limit": limit, "stick_limit": limit if stick_limit is None else stick_limit, "viscous": viscous}
+
+    def size(*given: Any) -> Any:
+        return scale(*given) if scale is not None else 1.0
+
+    def slip(mode: Any, flow: Any, limit: Any, _: Any, viscous: Any, *given: Any) -> Any:
+        sense = where(equal(mode, 1.0), 1.0, -1.0)
+        return sense * limit * size(*given) + viscous * flow
+
+    def exceeds(sign: float) -> Callable[..., Any]:
+        return lambda effort, most, *given: sign * effort - most * size(*given)
+
+    limits = (f"{name}.effort", f"{name}.stick_limit", *signals)
+    own = Automaton(
+        name,
+        (STICK, FORWARD, BACKWARD),
+        initial,
+        (
+            Transition(STICK, FORWARD, Op("e - limit", exceeds(1.0)), limits, kind=f"{name} slips"),
+            Transition(STICK, BACKWARD, Op("-e - limit", exceeds(-1.0)), limits, kind=f"{name} slips back"),
+            Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks"),
+            Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks"),
+        ),
+    )
+    law = IdealConstraint(
+        None, StateSpec(np.zeros(())), name, (STICK,), Op("friction", slip), impulsive=True, stores_position=False
+    )
+    where_from = domain_of(domain, name)
+    return Element(
+        "friction",
+        name,
+        law,
+        (Port("1", 1, where_from),),
+        parameters_of({**values, "alpha1": alpha1}),
+        (*signals, f"{name}.mode"),
+        dict(symbols or {}),
+        where_from,
+        None,
+        caller_place(),
+        own,
+    )

@@ -1,0 +1,82 @@
+"""Report: what compilation found out about a model, for reading - strokes, dependent storages, loops, constraints, modes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from bondgraph.causality import Causality
+from bondgraph.equations.system import Loop, System
+from bondgraph.graph.element import Element
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction
+from bondgraph.graph.model import Model
+from bondgraph.passes.rings import elements_at
+
+
+def report(model: Model, causality: Causality, system: System) -> str:
+    """Strokes of all bonds, and why the equations are as they are."""
+    sections = (
+        ("strokes", _strokes(model, causality)),
+        ("storages in derivative causality", _dependent(model, causality)),
+        ("algebraic loops", (_loop(loop, system, model) for loop in system.loops)),
+        ("constraints and switches", _held(model, system)),
+        ("modes", _modes(system)),
+    )
+    size = sum(np.size(state.initial) for state in system.states)
+    lines = [f'"{model.name}": {len(model.elements)} elements, {len(model.bonds)} bonds, {size} states']
+    for title, found in sections:
+        entries = list(found)
+        lines += [title + ("" if entries else ": none"), *(f"  {entry}" for entry in entries)]
+    return "\n".join(lines)
+
+
+def _strokes(model: Model, causality: Causality) -> Iterator[str]:
+    for bond in model.bonds:
+        head = causality.effort_into_head[bond.name]
+        tail_name, head_name = bond.tail.element, bond.head.element
+        picture = f"{tail_name} ---> | {head_name}" if head else f"{tail_name} | ---> {head_name}"
+        free = " (a free choice)" if bond.name in causality.chosen else ""
+        yield f"{picture}   {tail_name if head else head_name} sets the effort{free}"
+
+
+def _dependent(model: Model, causality: Causality) -> Iterator[str]:
+    for path in causality.derivative:
+        element = model.elements[path]
+        others = ", ".join(f'{e.kind} "{e.name}"' for e in elements_at(model, causality.forced_by.get(path, ())))
+        variable = "effort" if element.kind == "C" else "flow"
+        yield f'{element.kind} "{path}": its {variable} is set by {others or "the rest of the graph"}'
+
+
+def _loop(loop: Loop, system: System, model: Model) -> str:
+    paths = list(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop]))
+    closing = [e for e in elements_at(model, paths) if not isinstance(e.law, Junction)] or elements_at(model, paths)
+    count = sum(math.prod(system.values[u.value].shape or ()) for u in loop.unknowns)
+    how = "Newton's method along the run" if loop.guesses else "solved in place"
+    names = ", ".join(f'{e.kind} "{e.name}"' for e in closing)
+    return f"{names}: {count} unknown{'s' if count > 1 else ''}, {how}"
+
+
+def _held(model: Model, system: System) -> Iterator[str]:
+    algebraic = {u.element for u in system.unknowns if u.algebraic}
+    for path, element in model.elements.items():
+        if isinstance(element.law, (IdealConstraint, IdealSwitch)):
+            once = "by itself (something yields to it at once)" if path in algebraic else "once differentiated"
+            yield f'{element.kind} "{path}": {_when(element)}; what vanishes is solved for {once}'
+
+
+def _when(element: Element) -> str:
+    law = element.law
+    if isinstance(law, IdealSwitch):
+        return f'closed in {", ".join(law.closed)} of "{element.signals[-1].removesuffix(".mode")}"'
+    assert isinstance(law, IdealConstraint)
+    if law.automaton is None:
+        return "holds always"
+    return f'holds in {", ".join(law.active)} of "{element.signals[-1].removesuffix(".mode")}"'
+
+
+def _modes(system: System) -> Iterator[str]:
+    for name, (states, start) in system.modes.items():
+        known = ", ".join(f"{state} (start)" if state == start else state for state in states)
+        yield f"{name.removesuffix('.mode')}: {known}"

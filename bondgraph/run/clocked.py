@@ -1,0 +1,85 @@
+"""Legs from tick to tick around an integrator that knows no clocks -> legs of a run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from bondgraph.run import leg as legs
+from bondgraph.run.bound import Bound
+from bondgraph.run.leg import Effort, Integrator, Leg
+from bondgraph.run.ticks import TOGETHER, Ticks
+
+_PATIENCE = 0.1
+
+
+class Clocked:
+    """An integrator that is stopped at every tick and begins anew after it."""
+
+    def __init__(self, bound: Bound, integrator: Integrator, ticks: Ticks):
+        self._bound, self._integrator, self._ticks = bound, integrator, ticks
+
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
+        """Begin a leg (see `leg.Integrator`)."""
+        self._t, self._x, self._q = t, x.copy(), q.copy()
+        self._m, self._levels, self._energy = m.copy(), levels.copy(), energy
+        self._integrator.restart(t, x, q, m, levels, energy)
+
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+        """Integrate (see `leg.Integrator`)."""
+        ticks, written, begin = self._ticks, 0, time.perf_counter()
+        end = stop - TOGETHER * abs(stop)
+        while True:
+            inside = ticks.next() < end
+            if inside and ticks.due(self._t):
+                ahead = times[written:]
+                reached = int(np.searchsorted(ahead, ticks.next(), side="right"))
+                rows[written : written + reached] = np.concatenate([self._x, self._q])
+                written += reached
+                ended = self._tick()
+                if ended is not None:
+                    return replace(ended, written=written)
+                if time.perf_counter() - begin > _PATIENCE:
+                    return Leg(legs.PAUSE, self._t, self._x, self._q, written)
+                continue
+            until = ticks.target() if inside else stop
+            ahead = times[written:]
+            ahead = ahead[: int(np.searchsorted(ahead, until, side="right"))]
+            leg = self._integrator.advance(ahead, rows[written:], until)
+            self._t, self._x, self._q = leg.t, leg.x, leg.q
+            written += leg.written
+            if leg.status != legs.STOP or not inside:
+                return replace(leg, written=written)
+
+    def _tick(self) -> Leg | None:
+        """Carry out what is due; a leg where a guard jumps through zero, or an algebraic loop is left unsolved."""
+        bound, before = self._bound, self._guards(self._t, self._x)
+        self._t, x = self._ticks.tick(self._t, self._x, self._m)
+        self._x, unsolved = bound.consistent(self._t, x, self._m)
+        if unsolved is not None:
+            text = f"algebraic loop: no solution of the loop through {', '.join(unsolved.elements)} after a tick"
+            return Leg(legs.FAILED, self._t, self._x, self._q, 0, reason=text)
+        after = self._guards(self._t, self._x)
+        jumped = np.flatnonzero((before < 0.0) & (after >= 0.0))
+        if jumped.size:
+            return Leg(legs.EVENT, self._t, self._x, self._q, 0, tuple(int(i) for i in jumped))
+        self._integrator.restart(self._t, self._x, self._q, self._m, self._levels, self._energy)
+        return None
+
+    def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Guards less their levels, which end where a guard has been below both zero and its level."""
+        raw = self._bound.guards(t, x, self._m)
+        if not raw.size:
+            return raw
+        self._levels = np.where((raw < 0.0) & (raw < self._levels), 0.0, self._levels)
+        return raw - self._levels
+
+    def effort(self) -> Effort:
+        """Counts since the start."""
+        return self._integrator.effort()
+
+    def close(self) -> None:
+        """Free what was taken."""
+        self._integrator.close()

@@ -1,0 +1,97 @@
+"""Clocks inside the explicit method's loop: where to stop for the next tick, and the tick itself."""
+
+from __future__ import annotations
+
+from bondgraph.run.explicit.fields import POINTS
+from bondgraph.run.explicit.steps import record_of
+from bondgraph.run.procedure import Procedure, Record, Value
+from bondgraph.run.ticks import AHEAD, TOGETHER
+
+
+def _kernel(write: Procedure, record: Record, i: Value) -> tuple[Value, Value]:
+    """The code of clock i, and whether there is any."""
+    address = record.get("tick_kernels").load(i, "ptr")
+    return address, write.write(f"icmp ne ptr {address.text}, null", "i1")
+
+
+def due() -> Procedure:
+    """Time of the next tick of all clocks; sets `horizon`, where to stop for it or at the end."""
+    write = Procedure("due", {"c": "ptr"}, "double", internal=True)
+    record = record_of(write)
+    stop = record.get("stop")
+    end = stop - write.intrinsic("fabs", stop) * TOGETHER
+    earliest, horizon = write.local(float("inf")), write.local(stop)
+    with write.loop(record.get("clock_count")) as i:
+        time = record.get("following")[i]
+        earliest.set(write.intrinsic("minnum", earliest.get(), time))
+        _, loud = _kernel(write, record, i)
+        early = time - write.intrinsic("fabs", time) * AHEAD
+        target = write.select(loud, time, early)
+        with write.when((time < end) & (target < horizon.get())):
+            horizon.set(target)
+    record.set("horizon", horizon.get())
+    write.give(earliest.get())
+    return write
+
+
+def flush() -> Procedure:
+    """Rows for sample times up to a time at which the state is y."""
+    write = Procedure("flush", {"c": "ptr", "until": "double"}, internal=True)
+    record = record_of(write)
+    with write.repeat() as (_, done):
+        w, width = record.get("written"), record.get("width")
+        with write.when(w >= record.get("samples")):
+            write.jump(done)
+        with write.when(record.get("times")[w] > write["until"]):
+            write.jump(done)
+        row = record.get("rows").at(w * width)
+        with write.loop(width) as i:
+            row[i] = record.get("y")[i]
+        record.set("written", w + 1)
+    write.give()
+    return write
+
+
+def tick() -> Procedure:
+    """Carry out all ticks at the time of the next one, `first`; 1 if a guard jumps through zero there (marked in `fired`)."""
+    write = Procedure("tick", {"c": "ptr", "first": "double"}, "i64", internal=True)
+    record, c = record_of(write), write["c"]
+    y, y_new, following, index = (record.get(name) for name in ("y", "y_new", "following", "tick_index"))
+    t, first = record.get("t"), write["first"]
+    size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", first))
+    last, time = first + size * TOGETHER, write.local(t)
+    with write.loop(record.get("clock_count")) as i, write.when(following[i] <= last):
+        time.set(write.intrinsic("maxnum", time.get(), following[i]))
+    record.set("t", time.get())
+    write.call("flush", [c, time.get()])
+    with write.loop(record.get("clock_count")) as i, write.when(following[i] <= last):
+        address, loud = _kernel(write, record, i)
+        with write.when(loud):
+            write.call(address, [time.place, y, record.get("p"), record.get("m"), y_new])
+            with write.loop(record.get("n")) as k:
+                y[k] = y_new[k]
+        number = index.load(i, "i64") + 1
+        index.store(i, number, "i64")
+        following[i] = record.get("tick_offsets")[i] + write.real(number) * record.get("periods")[i]
+    write.call("derivative", [c, time.get(), y, record.get("k"), write.value(1, "i64")])
+    count, g, levels = record.get("guard_count"), record.get("g"), record.get("levels")
+    jumps = write.local(0, "i64")
+    with write.when(count > 0):
+        after = g.at(count * (POINTS - 1))
+        write.call("guard_values", [c, time.get(), y, after])
+        with write.loop(count) as i:
+            jumped = (g[i] < 0.0) & (after[i] >= 0.0)
+            record.get("fired").store(i, write.select(jumped, 1, 0, "i64"), "i64")
+            jumps.set(write.select(jumped, 1, jumps.get(), "i64"))
+        settle_levels(write, record, after, levels)
+    write.give(jumps.get())
+    return write
+
+
+def settle_levels(write: Procedure, record: Record, now: Value, levels: Value) -> None:
+    """Guards `now` (less their levels) become those of the next step; one that has been below both zero and its level
+    needs no level any more."""
+    with write.loop(record.get("guard_count")) as i:
+        below = (now[i] + levels[i] < 0.0) & (now[i] < 0.0)
+        record.get("g")[i] = write.select(below, now[i] + levels[i], now[i])
+        levels[i] = write.select(below, 0.0, levels[i])

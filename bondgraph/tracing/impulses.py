@@ -1,0 +1,215 @@
+"""Impulses: how states jump where constraints begin to hold, bodies collide, or a mode couples what moves differently.
+
+Along the motion, unknowns w (efforts of constraints, flows of dependent storages ...) act on the rates as x' = F + B w and
+on what vanishes while a constraint holds as A w. An impulse is so large an unknown for so short a time that nothing else
+counts: with its integrals W, states jump by B W and what vanishes by A W. So A W = -f brings f to rest (A W = -(1 + e) f turns it
+round), with the same A and B, and momentum, charge and flux are conserved. Where A depends on what jumps (storages with curves),
+Newton's method finds W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.equations.system import Event, System, Unknown
+from bondgraph.ops import REBOUND, TIME_DERIVATIVE
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.routine import reachable
+from bondgraph.tape.scalar import Tape, TapeScalar
+from bondgraph.tape.specialise import substitute
+from bondgraph.tracing.modewise import solve_in_modes
+from screws.scalars import absolute, array, less, less_equal, maximum, where
+
+STEPS = 12
+"""Newton steps of an impulse with curved storages."""
+
+CLOSE = 1e-8
+"""Part of what there is to remove that may be left after them; with more there is no finite state after the event."""
+
+Sampled = Callable[[Mapping[tuple[int, int], Any]], dict[tuple[int, int], np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Acting:
+    """The unknowns of a system as inputs w of the tape, and all values in terms of them."""
+
+    w: tuple[TapeScalar, ...]
+    unknowns: tuple[Unknown, ...]
+    values: Mapping[str, Any]
+
+
+def jumps_at(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], acting: Acting, event: Event) -> bool:
+    """Whether a mode alone makes something jump at an event: a dependent storage, or what a constraint holds."""
+    followed = _followed(system, acting)
+    names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in acting.unknowns if not u.algebraic]
+    roots = [tape.scalar(s).index for name in names if name for s in _scalars(acting.values[name])]
+    return not event.internal and inputs["m"][event.slot].index in reachable(tape, roots)
+
+
+def after_impulse(
+    system: System,
+    tape: Tape,
+    inputs: Mapping[str, np.ndarray],
+    acting: Acting,
+    event: Event,
+    before: Sequence[Any],
+    sampled: Sampled,
+) -> list[Any]:
+    """States after the impulse of an event, from the states before it (after its resets), in the modes after it.
+
+    Raises
+    ------
+    SingularSystem, SingularMode
+    """
+    w = list(acting.w)
+    residuals = [s for u in acting.unknowns for s in _scalars(acting.values[_row(u, event)])]
+    rates = [
+        s for state in system.states
+        for s in _scalars(acting.values.get(state.rate, np.zeros(np.shape(state.initial))))
+    ]  # fmt: skip
+    matrix, action = _sparse(residuals, w), _sparse(rates, w)
+
+    def at(state: Sequence[Any], mode: int, scalars: Sequence[Any]) -> list[Any]:
+        places = {a.index: tape.scalar(b).index for a, b in zip(inputs["x"], state, strict=True)}
+        places[inputs["m"][event.slot].index] = tape.constant(float(mode))
+        return list(substitute(tape, scalars, places))
+
+    push = at(before, event.target, list(action.values()))
+
+    def moved(impulses: Sequence[Any]) -> list[Any]:
+        after = list(before)
+        for (i, j), value in zip(action, push, strict=True):
+            after[i] = after[i] + value * impulses[j]
+        return after
+
+    def slopes(state: Sequence[Any]) -> dict[tuple[int, int], Any]:
+        flat = at(state, event.target, list(matrix.values()))
+        return {key: value for key, value in zip(matrix, flat, strict=True) if value.value != 0.0}
+
+    missing = _Missing(system, acting, event, at, before)
+    entries, off = slopes(before), missing(before, [0.0] * len(w), {})
+    impulses = solve_in_modes(system, tape, entries, [-f for f in off], sampled)
+    jumping = {inputs["x"][i].index for i, _ in action}
+    roots = [tape.scalar(value).index for value in matrix.values()]
+    if not jumping & set(reachable(tape, roots)):
+        return moved(impulses)
+    return _iterated(system, tape, impulses, moved, slopes, missing, sampled, _largest(off))
+
+
+def _iterated(
+    system: System,
+    tape: Tape,
+    change: list[Any],
+    moved: Callable[[Sequence[Any]], list[Any]],
+    slopes: Callable[[Sequence[Any]], dict[tuple[int, int], Any]],
+    missing: _Missing,
+    sampled: Sampled,
+    whole: Any,
+) -> list[Any]:
+    """States after Newton steps; a step that leaves more than there was is taken back, and a quarter of it tried next."""
+    at: list[Any] = [0.0] * len(change)
+    size = whole
+    for _ in range(STEPS):
+        trial = [a + d for a, d in zip(at, change, strict=True)]
+        state = moved(trial)
+        entries = slopes(state)
+        off = missing(state, trial, entries)
+        left = _largest(off)
+        better = less(left, size)
+        step = solve_in_modes(system, tape, entries, [-f for f in off], sampled)
+        at = [where(better, b, a) for a, b in zip(at, trial, strict=True)]
+        change = [where(better, new, 0.25 * old) for new, old in zip(step, change, strict=True)]
+        size = where(better, left, size)
+    done = less_equal(size, CLOSE * whole)
+    return [where(done, state, float("nan")) for state in moved(at)]
+
+
+class _Missing:
+    """What impulses W have not removed yet, at the states that they lead to, one number for each row of A."""
+
+    def __init__(
+        self,
+        system: System,
+        acting: Acting,
+        event: Event,
+        at: Callable[[Sequence[Any], int, Sequence[Any]], list[Any]],
+        before: Sequence[Any],
+    ):
+        self.acting, self.event, self.at = acting, event, at
+        self.shapes = [system.values[u.value].shape or () for u in acting.unknowns]
+        self.followed = _followed(system, acting)
+        producer = {s.outs: s.op for s in system.statements}
+        self.balance = {u.element: producer[(u.residual,)] for u in acting.unknowns if u.element in self.followed}
+        self.was = {path: at(before, event.source, _scalars(acting.values[name])) for path, name in self.followed.items()}
+        self.rebound = {
+            u.element: at(before, event.target, _scalars(
+                REBOUND(acting.values[u.vanishing], acting.values[f"{u.element}.restitution"]) - acting.values[u.vanishing]
+            ))
+            for u in acting.unknowns if u.element in event.impact
+        }  # fmt: skip
+
+    def __call__(
+        self, state: Sequence[Any], impulses: Sequence[Any], entries: Mapping[tuple[int, int], Any]
+    ) -> list[Any]:
+        out: list[Any] = []
+        for unknown, shape in zip(self.acting.unknowns, self.shapes, strict=True):
+            rows = range(len(out), len(out) + int(np.prod(shape)))
+            out += self._rows(unknown, shape, rows, state, impulses, entries)
+        return out
+
+    def _rows(
+        self,
+        unknown: Unknown,
+        shape: tuple[int, ...],
+        rows: range,
+        state: Sequence[Any],
+        impulses: Sequence[Any],
+        entries: Mapping[tuple[int, int], Any],
+    ) -> list[Any]:
+        path, values = unknown.element, self.acting.values
+        name = unknown.vanishing if path in self.event.impact else unknown.stopped
+        if path in self.followed:  # it has taken what it holds now and did not hold before
+            now = self.at(state, self.event.target, _scalars(values[self.followed[path]]))
+            gained = [a - b for a, b in zip(now, self.was[path], strict=True)]
+            taken = [impulses[k] for k in rows]
+            return _scalars(self.balance[path](array(taken).reshape(shape), array(gained).reshape(shape))
+                            if shape else self.balance[path](taken[0], gained[0]))  # fmt: skip
+        if name and not unknown.algebraic:
+            now = self.at(state, self.event.target, _scalars(values[name]))
+            return [a + b for a, b in zip(now, self.rebound.get(path, [0.0] * len(now)), strict=True)]
+        totals: list[Any] = [0.0] * len(rows)
+        for (i, j), value in entries.items():
+            if i in rows:
+                totals[i - rows.start] = totals[i - rows.start] + value * impulses[j]
+        return totals
+
+
+def _followed(system: System, acting: Acting) -> dict[str, str]:
+    """Storage in derivative causality -> the value that is its state."""
+    own = {u.element for u in acting.unknowns if u.reason == "derivative causality"}
+    return {s.element: s.args[0] for s in system.statements if s.op is TIME_DERIVATIVE and s.element in own}
+
+
+def _row(unknown: Unknown, event: Event) -> str:
+    """What an unknown must make vanish during the impulse: a body that collides is held whatever its mode is."""
+    return unknown.held if unknown.element in event.impact else unknown.residual
+
+
+def _largest(values: Sequence[Any]) -> Any:
+    out: Any = 0.0
+    for value in values:
+        out = maximum(out, absolute(value))
+    return out
+
+
+def _sparse(values: Sequence[Any], w: Sequence[Any]) -> dict[tuple[int, int], Any]:
+    found = jacobian(values, w)
+    return {(int(i), int(j)): v for i, j, v in zip(found.rows, found.columns, found.values, strict=True)}
+
+
+def _scalars(value: Any) -> list[Any]:
+    return list(np.asarray(value).flat) if np.ndim(value) else [value]

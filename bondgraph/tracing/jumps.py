@@ -1,0 +1,49 @@
+"""Values that certainly jump: a derivative with respect to time does not exist for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import reachable
+from bondgraph.tape.scalar import Tape
+
+
+def jumps(tape: Tape, roots: Sequence[int], held: Collection[int] = ()) -> bool:
+    """Whether values depend on a `held` input (one that a clock changes), on a sign or a comparison taken as a number, or on a
+    choice between two different numbers (a step), while states or time decide it.
+
+    A choice between formulas may be continuous and is let pass; what a mode decides jumps at an event, which accounts for it.
+    """
+    selected = set(reachable(tape, roots))
+    if selected & set(held):
+        return True
+    conditions = {tape.nodes[i][1] for i in selected if tape.nodes[i][0] == op.WHERE}
+    used = {a for i in selected if tape.nodes[i][0] not in op.CONDITIONS for a in _operands(tape, i)} | set(roots)
+    moving: dict[int, bool] = {}
+    for position in sorted(selected):
+        node = tape.nodes[position]
+        if node[0] == op.INPUT:
+            moving[position] = list(tape.blocks)[node[1]] not in ("p", "m")
+        elif node[0] == op.CONSTANT:
+            moving[position] = False
+        else:
+            moving[position] = any(moving[a] for a in node[1:])
+        if node[0] == op.SIGN and moving[position]:
+            return True
+        if node[0] in op.CONDITIONS and moving[position] and position in used and position not in conditions:
+            return True
+        if (
+            node[0] == op.WHERE
+            and moving[node[1]]
+            and node[2] != node[3]
+            and not moving[node[2]]
+            and not moving[node[3]]
+        ):
+            return True
+    return False
+
+
+def _operands(tape: Tape, position: int) -> tuple[int, ...]:
+    node = tape.nodes[position]
+    return () if node[0] <= op.INPUT else tuple(node[2:] if node[0] == op.WHERE else node[1:])

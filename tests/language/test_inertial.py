@@ -1,0 +1,247 @@
+"""IC: equations of motion from energies alone, in both forms, against closed forms and an independent derivation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import (
+    IC,
+    J0,
+    J1,
+    TF,
+    Automaton,
+    Block,
+    C,
+    Constraint,
+    Graph,
+    I,
+    ModelError,
+    R,
+    Se,
+    Sf,
+    Transition,
+    compile_model,
+    equations,
+)
+from bondgraph.analysis import linearise
+from bondgraph.export import c_source, latex, state_equations
+from bondgraph.render.diagram import diagram
+from bondgraph.schedule.identity import formula_key
+from screws.scalars import array, cos, sin
+
+FORMS = ("lagrangian", "hamiltonian")
+PERIOD = 2.3678419  # s, of L = 1 m, g = 9.81 m/s^2 from 90 degrees: 4 K(1/2) sqrt(L/g)
+
+
+def pendulum(form: str, given: str, vector: bool = False, **more: Any) -> Any:
+    def angle(q: Any) -> Any:
+        return q[0] if vector else q
+
+    energies = {
+        "inertia": {"inertia": lambda q, m, L, g: m * L * L},
+        "kinetic": {"kinetic": lambda q, v, m, L, g: m * L * L * angle(v) ** 2 / 2},
+    }
+    return IC(
+        "arm",
+        **energies[given],
+        potential=lambda q, m, L, g: m * g * L * (1.0 - cos(angle(q))),
+        form=form,
+        position=[np.pi / 2] if vector else np.pi / 2,
+        parameters={"m": 2.0, "L": 1.0, "g": 9.81},
+        domain="rotation",
+        **more,
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("given", ["inertia", "kinetic"])
+@pytest.mark.parametrize("vector", [False, True])
+def test_pendulum_period_and_energy(form: str, given: str, vector: bool) -> None:
+    compiled = compile_model(Graph("pendulum").connect(Se("free"), pendulum(form, given, vector)))
+    result = compiled.simulate(5 * PERIOD, rtol=1e-10)
+    assert result["arm.q"][-1] == pytest.approx(np.pi / 2, abs=1e-6)
+    assert result["arm.energy"] == pytest.approx(2.0 * 9.81, rel=1e-9)
+    assert result.ledger.relative_residual < 1e-10
+
+
+def double(form: str, given: str, bias: bool = False, **more: Any) -> Any:
+    """Two point masses on massless rods, absolute angles; h by hand where it is asked for."""
+
+    def inertia(q: Any, m: Any) -> Any:
+        off = m[1] * cos(q[0] - q[1])
+        return array([[m[0] + m[1], off], [off, m[1]]])
+
+    def kinetic(q: Any, v: Any, m: Any) -> Any:
+        vx, vy = cos(q[0]) * v[0] + cos(q[1]) * v[1], sin(q[0]) * v[0] + sin(q[1]) * v[1]
+        return (m[0] * v[0] ** 2 + m[1] * (vx * vx + vy * vy)) / 2
+
+    def coriolis(q: Any, v: Any, m: Any) -> Any:
+        s = m[1] * sin(q[0] - q[1])
+        return array([s * v[1] ** 2, -s * v[0] ** 2])
+
+    return IC(
+        "arms",
+        **({"inertia": inertia} if given == "inertia" else {"kinetic": kinetic}),
+        potential=lambda q, m: -9.81 * ((m[0] + m[1]) * cos(q[0]) + m[1] * cos(q[1])),
+        bias=coriolis if bias else None,
+        form=form,
+        position=[1.2, -0.4],
+        velocity=[0.5, 2.0],
+        parameters={"m": [1.3, 0.8]},
+        **more,
+    )
+
+
+def textbook(q: np.ndarray, v: np.ndarray, torque: np.ndarray) -> np.ndarray:
+    """Accelerations of the double pendulum, eliminated by hand from Newton's equations with rod lengths of 1 m."""
+    m1, m2, g, d = 1.3, 0.8, 9.81, q[0] - q[1]
+    a = torque[0] - m2 * np.sin(d) * v[1] ** 2 - (m1 + m2) * g * np.sin(q[0])
+    b = torque[1] + m2 * np.sin(d) * v[0] ** 2 - m2 * g * np.sin(q[1])
+    determinant = m2 * (m1 + m2 * np.sin(d) ** 2)
+    return np.array([m2 * a - m2 * np.cos(d) * b, (m1 + m2) * b - m2 * np.cos(d) * a]) / determinant
+
+
+@pytest.mark.parametrize(
+    ("form", "given", "bias"),
+    [*((form, given, False) for form in FORMS for given in ("inertia", "kinetic")), ("lagrangian", "inertia", True)],
+)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_double_pendulum_against_newton(form: str, given: str, bias: bool, reverse: bool) -> None:
+    torque, joint = np.array([0.7, -1.1]), J1("joint", dimension=2)
+    graph, arms = Graph("double"), double(form, given, bias)
+    graph.connect(Se("motors", torque), joint)
+    graph.connect(arms, joint) if reverse else graph.connect(joint, arms)
+    compiled = compile_model(graph, backend="numpy")
+    q, v = np.array([1.2, -0.4]), np.array([0.5, 2.0])
+    expected = textbook(q, v, torque)  # an arrow turned round changes nothing of it
+    values = compiled.evaluate()
+    assert values[compiled.system.resolve("arms.flow")] == pytest.approx(v, rel=1e-14)
+    step = 1e-6
+    x, m = compiled.initial()
+    dx = compiled.program.rates(0.0, x, compiled.parameters(), m)
+    if form == "lagrangian":
+        found = dx[2:]
+    else:  # v along the motion, by differences
+        there = [compiled.evaluate(x=x + s * dx)[compiled.system.resolve("arms.v")] for s in (-step, step)]
+        found = (np.asarray(there[1]) - np.asarray(there[0])) / (2 * step)
+    assert dx[:2] == pytest.approx(v, rel=1e-14)
+    assert found == pytest.approx(expected, rel=1e-12 if form == "lagrangian" else 1e-7)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_double_pendulum_keeps_its_energy_and_takes_what_is_supplied(form: str) -> None:
+    joint = J1("joint", dimension=2)
+    graph = Graph("double").connect(joint, double(form, "kinetic")).connect(joint, R("bearings", resistance=[0.1, 0.2]))
+    graph.connect(Se("motors", effort=lambda t: array([sin(t), cos(2 * t)]), signals=["time"]), joint)
+    ledger = compile_model(graph).simulate(6.0, rtol=1e-10).ledger
+    assert ledger.relative_residual < 1e-9
+    assert abs(ledger.supplied[-1]) > 0.1
+    assert ledger.dissipated[-1] > 0.1
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_rigidly_coupled_inertia_follows_and_a_constraint_stops(form: str) -> None:
+    """A rotor on the pendulum's shaft adds its inertia; a constraint at its joint holds it against gravity."""
+    shaft = J1("shaft")
+    graph = Graph("loaded").connect(shaft, pendulum(form, "kinetic")).connect(shaft, I("rotor", 3.0))
+    compiled = compile_model(graph)
+    assert compiled.causality.derivative == ("rotor",)
+    result = compiled.simulate(2.0, rtol=1e-10)
+    assert result.ledger.relative_residual < 1e-9
+    v = result["arm.v"]
+    assert (2.0 + 3.0) * v**2 / 2 == pytest.approx(2.0 * 9.81 * np.cos(result["arm.q"]), rel=1e-7, abs=1e-6)
+
+    shaft = J1("shaft")
+    held = compile_model(Graph("held").connect(shaft, pendulum(form, "inertia")).connect(Constraint("hand"), shaft))
+    assert held.evaluate()[held.system.resolve("hand.effort")] == pytest.approx(2.0 * 9.81, rel=1e-12)
+
+
+def test_text_picture_and_linearisation_of_an_ic() -> None:
+    compiled = compile_model(Graph("pendulum").connect(Se("torque", 0.0), pendulum("lagrangian", "kinetic")))
+    written = state_equations(compiled)
+    assert str(written).splitlines()[1].startswith("arm.v' = torque.value/(arm.L**2*arm.m) - arm.g*sin(arm.q)/arm.L")
+    assert r"M(" in latex(equations(compiled.model))
+    assert ">IC<" in diagram(compiled.model).svg
+    assert "ARM_V" in c_source(compiled).header
+    np.testing.assert_allclose(linearise(compiled, x=np.zeros(2)).A, [[0.0, 1.0], [-9.81, 0.0]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_flow_of_an_ic_cannot_be_given(form: str) -> None:
+    joint = J1("joint")
+    with pytest.raises(ModelError) as refused:
+        compile_model(Graph("driven").connect(Sf("motor", 1.0), joint).connect(joint, pendulum(form, "inertia")))
+    text = str(refused.value)
+    assert "E203" in text
+    assert 'IC "arm"' in text
+    assert 'Sf "motor"' in text
+    assert "Constraint" in text
+
+
+def test_refusals() -> None:
+    with pytest.raises(ModelError, match="E110"):
+        IC("arm", inertia=lambda q: 1.0, kinetic=lambda q, v: v * v)
+    with pytest.raises(ModelError, match="E110"):
+        IC("arm", inertia=lambda q: 1.0, bias=lambda q, v: 0.0, form="hamiltonian")
+    with pytest.raises(ModelError, match="depends on signals"):
+        IC("arm", inertia=lambda q, s: s, form="hamiltonian", velocity=1.0, signals=["s.y"])
+    with pytest.raises(ModelError, match="inertia has shape"):
+        compile_model(Graph("g").connect(Se("e"), IC("arm", inertia=lambda q: np.eye(3), position=[0.0, 1.0])))
+    with pytest.raises(ModelError, match="E128"):
+        compile_model(
+            Graph("g").connect(Se("e"), IC("arm", inertia=lambda q: 1.0, position=[0.0, 1.0], velocity=[1, 2, 3]))
+        )
+
+
+def test_a_gradient_is_partial_where_a_signal_depends_on_the_state() -> None:
+    """V = k(s) q^2 / 2 with the signal s = q: the effort is k q = q^2, not the total derivative 3 q^2 / 2."""
+    graph, v = Graph("spring"), J1("v")
+    graph.connect(v, C("spring", energy=lambda q, s: s * q**2 / 2, signals=["gauge.y"], initial=0.5))
+    graph.connect(v, I("mass", 1.0))
+    graph.add(Block("gauge", [("y", lambda q: q, ["q"])], inputs={"q": "spring.q"}))
+    compiled = compile_model(graph)
+    x, m = compiled.initial()
+    assert compiled.program.rates(0.0, x, compiled.parameters(), m)[1] == pytest.approx(-0.25, rel=1e-14)
+
+
+def test_two_mechanisms_coupled_by_a_constraint_move_as_one() -> None:
+    """Two pendulums of one shaft speed, tied at a 0-junction, move as a compound one from the same angle."""
+
+    def arm(name: str, m: float) -> Any:
+        return IC(
+            name, inertia=lambda q, m: m, potential=lambda q, m: -m * 9.81 * cos(q), position=1.0, parameters={"m": m}
+        )
+
+    tie, one, two = J0("tie"), J1("one"), J1("two")
+    graph = Graph("pair").connect(one, arm("a", 1.0)).connect(two, arm("b", 2.0))
+    graph.connect(one, tie).connect(tie, turn := TF("equal", 1.0)).connect(turn, two)
+    graph.connect(tie, Constraint("teeth"))
+    result = compile_model(graph).simulate(3.0, rtol=1e-10)
+    assert result["a.q"] == pytest.approx(result["b.q"], abs=1e-8)
+    assert result.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
+    """Restitution 0.8 where it hangs down: it keeps 0.64 of its energy and swings back."""
+    hit = Transition("free", "free", lambda q: -q, ("arm.q",), impact=("stop",))
+    joint, stop = J1("joint"), Constraint("stop", automaton="contact", active=["on"], restitution=0.8)
+    graph = Graph("bell").add_automaton(Automaton("contact", ("free", "on"), "free", (hit,)))
+    result = compile_model(graph.connect(joint, pendulum(form, "inertia")).connect(stop, joint)).simulate(
+        1.0, rtol=1e-9
+    )
+    (event,) = result.events
+    assert event.time == pytest.approx(PERIOD / 4.0, rel=1e-6)
+    assert event.lost == pytest.approx(0.36 * 2.0 * 9.81, rel=1e-8)
+    assert result["arm.v"][-1] > 0.0
+
+
+def test_many_alike_share_one_kernel() -> None:
+    """Elements of the same formulas, made in a loop, are traced once."""
+    arms = [pendulum("hamiltonian", "kinetic") for _ in range(2)]
+    first, second = (arm.law for arm in arms)
+    for name in ("flow", "rate", "energy"):
+        assert formula_key(getattr(first, name)) == formula_key(getattr(second, name))

@@ -1,0 +1,134 @@
+"""Going on after events that accumulate (Zeno), and transitions into their own state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Block, Constraint, Graph, I, Se, StateSpec, compile_model
+from bondgraph.errors import ModelError
+from bondgraph.graph.laws import Automaton, Transition
+from bondgraph.run.program import Slot
+from bondgraph.run.program import Transition as Edge
+from bondgraph.run.simulate import simulate
+from bondgraph.run.sundials.library import available
+from screws.scalars import absolute, equal, where
+from tests.run.problems import program
+
+METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+G = 9.81
+
+
+def ball(restitution=0.8, edges=(), **weight):
+    """A ball of 1 kg under gravity that its floor carries in contact; impacts turn its momentum round."""
+    bounce = Transition(
+        "flight", "flight", lambda x: -x, ("height.x",), (("ball.p", lambda p: -restitution * p, ("ball.p",)),), kind="impact",
+        accumulates="contact",
+    )  # fmt: skip
+    graph, v = Graph("ball"), J1("v")
+    graph.connect(
+        Se("weight", lambda g, mode: where(equal(mode, 0.0), -g, 0.0), parameters={"g": G}, signals=["floor.mode"]), v
+    )
+    graph.connect(v, I("ball", 1.0))
+    graph.add(Block("height", [], inputs={"v": "ball.flow"}, states={"x": StateSpec(1.0)}, rates={"x": "v"}))
+    return graph.add_automaton(Automaton("floor", ("flight", "contact"), "flight", (bounce, *edges)))
+
+
+def stop(p="ball.p"):
+    return Transition("flight", "contact", lambda: -1.0, (), ((p, lambda q: 0.0 * q, (p,)),))
+
+
+@pytest.mark.parametrize(("restitution", "end"), [(0.8, 4.063713), (0.5, None), (0.9, None)])
+def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
+    exact = np.sqrt(2.0 / G) * (1.0 + restitution) / (1.0 - restitution)
+    run = compile_model(ball(restitution, [stop()])).simulate(20.0, samples=0.01)
+    last = run.events[-1]
+    assert run.ok and last.kind == "impact: accumulation" and last.name == "floor"
+    assert last.accumulation == pytest.approx(exact, abs=1e-9)
+    assert end is None or last.accumulation == pytest.approx(end, abs=5e-7)
+    assert 0.0 <= last.accumulation - last.time < 2.1e-8
+    assert all(event.kind == "impact" and event.accumulation is None for event in run.events[:-1])
+    assert run["floor.mode"][-1] == 1.0 and run["ball.p"][-1] == 0.0 and run.t[-1] == 20.0
+    assert abs(run["height.x"][-1]) < 1e-12
+    resting = sum(event.lost for event in run.events)
+    assert resting == pytest.approx(G, rel=1e-9)  # what was potential energy at 1 m and 1 kg
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
+    """Without one x stays, so that the ball creeps on with the speed of its last, tiny flight."""
+    run = compile_model(ball(0.6)).simulate(10.0, method=method, rtol=1e-8)
+    assert run.ok and run.events[-1].kind == "impact: accumulation"
+    assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-6
+
+
+def test_what_rests_may_start_again():
+    """A lift throws the ball up from its rest: a second sequence accumulates like the first."""
+    thrown = Transition(
+        "contact", "flight", lambda t: 0.05 - absolute(t - 8.05), ("time",), (("ball.p", lambda p: p + 1.0, ("ball.p",)),),
+        kind="throw",
+    )  # fmt: skip
+    run = compile_model(ball(0.5, [stop(), thrown])).simulate(12.0)
+    ends = [event.accumulation for event in run.events if event.accumulation is not None]
+    first = 3.0 * np.sqrt(2.0 / G)
+    assert run.ok and ends == pytest.approx([first, 8.0 + 2.0 / G / 0.5], abs=1e-7)
+    assert [event.time for event in run.events if event.kind == "throw"] == pytest.approx([8.0], abs=1e-9)
+
+
+def test_an_ideal_constraint_carries_the_ball_at_rest():
+    """The edge to rest is made by itself, and closes the constraint by an impulse."""
+    bounce = Transition(
+        "flight", "flight", lambda x: -x, ("height.x",), kind="impact", impact=("floor",), accumulates="contact"
+    )
+    graph, v = Graph("ball"), J1("v")
+    floor = Constraint(
+        "floor", position=lambda x: x, signals=["height.x"], automaton="touch", active=("contact",), restitution=0.8
+    )
+    graph.connect(Se("weight", -G), v).connect(v, I("ball", 1.0)).connect(v, floor)
+    graph.add(Block("height", [], inputs={"v": "ball.flow"}, states={"x": StateSpec(1.0)}, rates={"x": "v"}))
+    graph.add_automaton(Automaton("touch", ("flight", "contact"), "flight", (bounce,)))
+    run = compile_model(graph).simulate(20.0)
+    last = run.events[-1]
+    assert run.ok and last.accumulation == pytest.approx(9.0 * np.sqrt(2.0 / G), abs=1e-9)
+    assert last.x_after[0] == 0.0 and run["floor.multiplier"][-1] == pytest.approx(G)
+    assert run.ledger.relative_residual < 1e-9
+
+
+def test_an_unknown_state_of_rest_is_refused():
+    graph = ball(0.5)
+    graph.automata["floor"] = Automaton(
+        "floor", ("flight",), "flight", (Transition("flight", "flight", lambda x: -x, ("height.x",), accumulates="rest"),)
+    )
+    with pytest.raises(ModelError, match="E117"):
+        graph.freeze()
+
+
+def wave(resets=(), **options):
+    """x = sin t, and a count in x[2]; the edge into its own state fires at every upward crossing of 1/2."""
+    return program(
+        lambda t, x, p, m: [x[1], -x[0], 0.0],
+        (3, 0, 1),
+        guards=lambda t, x, p, m: [x[0] - 0.5],
+        resets=resets,
+        transitions=[Edge("mark", 0, 0.0, 0.0, "up")],
+        slots={"count": Slot("x", 2)},
+        **options,
+    )
+
+
+UP = np.arcsin(0.5) + 2.0 * np.pi * np.arange(5)
+
+
+@pytest.mark.parametrize("options", [{"method": name} for name in METHODS] + [{"solver": "scipy"}], ids=str)
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_transition_into_its_own_state_fires_once_per_crossing(options, counted):
+    made = wave([lambda t, x, p, m: [x[0], x[1], x[2] + 1.0]] if counted else ())
+    run = simulate(made, [0.0, 1.0, 0.0], [], [0.0], 30.0, **options)
+    assert run.ok
+    assert [event.time for event in run.events] == pytest.approx(UP, abs=1e-7)
+    assert run["count"][-1] == (5.0 if counted else 0.0)
+
+
+def test_one_that_is_true_at_the_start_fires_there_and_at_the_next_crossing():
+    run = simulate(wave(), [1.0, 0.0, 0.0], [], [0.0], 6.0)
+    assert run.ok and [event.time for event in run.events] == pytest.approx([0.0, 2.0 * np.pi - np.arccos(0.5)], abs=1e-9)
