@@ -3,6 +3,7 @@
 from models.bodies import Body, ground, prescribed_body, rigid_body
 from models.contact import attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
+from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
     ContactRun,
     Scenario,
@@ -18,17 +19,22 @@ __all__ = [
     "Body",
     "ContactRun",
     "Scenario",
+    "attach_between",
     "attach_central_gravity",
     "attach_contact",
     "central_gravity",
+    "centre_of_stiffness",
     "contact",
     "contact_trajectory",
     "ground",
+    "point_spring",
     "prescribed_body",
     "read_scenario",
     "rigid_body",
     "run_contact",
     "run_scenario",
     "save_run",
+    "spatial_damper",
+    "spatial_spring",
     "two_body_graph",
 ]

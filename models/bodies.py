@@ -7,13 +7,14 @@ signals `pose` ([qw, qx, qy, qz, px, py, pz], object to world) and `twist` (T_b_
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from bondgraph import J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.domains import SCREW
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, Place, Problem, caller_place
+from bondgraph.graph.element import PortRef
 from bondgraph.graph.elements import Element, Port
 from bondgraph.graph.laws import Parameter, Storage
 from bondgraph.ops import IDENTITY, zeros
@@ -29,12 +30,46 @@ UNIT_TOLERANCE = 1e-3
 """A quaternion whose norm is off by less is normalised; by more, it is refused."""
 
 
+class Touchable(Protocol):
+    """What a contact needs of a body: a name, a skin, the port of its world twist, and where its pose is."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    @property
+    def surface(self) -> Surface | None:
+        """Skin in object coordinates; None: it cannot touch."""
+
+    @property
+    def place(self) -> Place | None:
+        """Line of the user's source."""
+
+    @property
+    def world(self) -> PortRef:
+        """Port of the twist T_0_0_b."""
+
+    @property
+    def pose_path(self) -> str:
+        """Path of the pose signal (7,) in the graph around the body."""
+
+
 class Body(Graph):
     """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch)."""
 
     def __init__(self, name: str, surface: Surface | None = None):
         super().__init__(name)
         self.surface = surface
+
+    @property
+    def world(self) -> PortRef:
+        """Port of the world twist."""
+        return self.port("world")
+
+    @property
+    def pose_path(self) -> str:
+        """Path of the pose signal in the graph around the body."""
+        return f"{self.name}.pose"
 
 
 def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:

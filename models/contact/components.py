@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place
-from models.bodies import Body
+from models.bodies import Touchable
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 """Components of T_{O2}^{C2,O1} in their order."""
@@ -54,8 +54,8 @@ def unpaired(chosen: Sequence[str]) -> bool:
 
 def argument_problems(
     name: str,
-    body1: Body,
-    body2: Body,
+    body1: Touchable,
+    body2: Touchable,
     constrained: str | Sequence[str],
     chosen: Sequence[str],
     stiffness: Mapping[str, float],

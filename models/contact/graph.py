@@ -15,6 +15,8 @@
                  / \\
                 C   R
 ```
+
+With friction a slider joins the lower 1-junction: `models.contact.friction`.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ import numpy as np
 from bondgraph import J0, J1, MTF, TF, X0, C, Element, Graph, Op, Parameter, R, Se
 from bondgraph.domains import SCREW
 from bondgraph.errors import raise_if_any
-from models.bodies import Body
+from models.bodies import Touchable
 from models.contact.components import COMPONENTS, argument_problems, by_component, in_order
+from models.contact.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contact.kinematics import contact_kinematics
 from models.contact.start import start_parameters, start_results, start_values
 from models.contact.switches import chart_switch, contact_switch
@@ -38,8 +41,8 @@ from screws.scalars import array, maximum
 
 def contact(
     name: str,
-    body1: Body,
-    body2: Body,
+    body1: Touchable,
+    body2: Touchable,
     *,
     constrained: str | Sequence[str] = "rolling",
     normal_stiffness: float,
@@ -48,6 +51,8 @@ def contact(
     tangential_damping: float = 0.0,
     rotational_stiffness: float = 0.0,
     rotational_damping: float = 0.0,
+    friction: float | None = None,
+    torsional_friction: float | None = None,
 ) -> Graph:
     """Contact of the surfaces of two bodies, with ports `1` and `2` for their world twists and the inputs `pose 1`, `pose 2`.
 
@@ -58,19 +63,26 @@ def contact(
     normal_stiffness, normal_damping : N/m, N s/m on v_z.
     tangential_stiffness, tangential_damping : N/m, N s/m on v_x and v_y.
     rotational_stiffness, rotational_damping : N m/rad, N m s on the omega components.
+    friction : coefficient of the cone of v_x and v_y; None: they never slip. Needs v_z constrained and tangential damping.
+    torsional_friction : limit of the torque of omega_z over the normal force, m; None: it never slips.
 
     Signals: `gap` d (m, negative in contact), `force` on body 2 in C2 is minus `wrench`, `q1`, `q2`, `alpha` (Montana's
     sign), `frame` H_0_C2. Modes: `switch` ("free", "contact") and, for closed surfaces, `chart 1`, `chart 2`.
+    With friction also `normal force` N, `friction excess` |w| - mu N (N; negative: what is left before it slips),
+    `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); the same for `torsional friction`.
 
     Raises
     ------
     ModelError
-        E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is missing.
+        E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is missing,
+        E490, E491, E492 for friction that cannot be.
     """
     chosen = in_order(constrained)
     stiffness = by_component((normal_stiffness, tangential_stiffness, rotational_stiffness))
     damping = by_component((normal_damping, tangential_damping, rotational_damping))
-    raise_if_any(name, argument_problems(name, body1, body2, constrained, chosen, stiffness, damping))
+    cones = friction_cones(chosen, friction, torsional_friction)
+    problems = argument_problems(name, body1, body2, constrained, chosen, stiffness, damping)
+    raise_if_any(name, [*problems, *friction_problems(name, cones, chosen, damping)])
     surface1, surface2 = body1.surface, body2.surface
     assert surface1 is not None and surface2 is not None
 
@@ -92,15 +104,16 @@ def contact(
     graph.connect(to_contact, switched)
     graph.connect(switched, split)
     _connect_free(graph, split, chosen)
-    _connect_constrained(graph, split, chosen, stiffness, damping)
+    _connect_constrained(graph, split, chosen, stiffness, damping, cones)
 
     graph.add(contact_kinematics(surface1, surface2))
     graph.add_automaton(contact_switch(chosen))
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
             graph.add_automaton(chart_switch(index, surface, chosen))
-    graph.start(start_values(name, surface1, surface2, chosen), ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
-                start_results(surface1, surface2))  # fmt: skip
+    graph.start(start_values(name, surface1, surface2, chosen, len(cones)),
+                ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
+                start_results(surface1, surface2, [cone.name for cone in cones]))  # fmt: skip
     graph.expose("2", relative)
     graph.expose("1", relative)
     graph.export("gap", "kinematics.d")
@@ -111,12 +124,12 @@ def contact(
     return graph
 
 
-def attach_contact(graph: Graph, touching: Graph, body1: Body, body2: Body) -> None:
+def attach_contact(graph: Graph, touching: Graph, body1: Touchable, body2: Touchable) -> None:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals."""
-    graph.connect(body2, touching.port("2"))
-    graph.connect(touching.port("1"), body1)
-    graph.wire(f"{body1.name}.pose", touching, "pose 1")
-    graph.wire(f"{body2.name}.pose", touching, "pose 2")
+    graph.connect(body2.world, touching.port("2"))
+    graph.connect(touching.port("1"), body1.world)
+    graph.wire(body1.pose_path, touching, "pose 1")
+    graph.wire(body2.pose_path, touching, "pose 2")
 
 
 AD_CONTACT = Op("Ad", lambda H: Ad(inverse(H)), r"\mathrm{Ad}_{#1^{-1}}")
@@ -137,7 +150,12 @@ def _connect_free(graph: Graph, split: Element, chosen: Sequence[str]) -> None:
 
 
 def _connect_constrained(
-    graph: Graph, split: Element, chosen: Sequence[str], stiffness: Mapping[str, float], damping: Mapping[str, float]
+    graph: Graph,
+    split: Element,
+    chosen: Sequence[str],
+    stiffness: Mapping[str, float],
+    damping: Mapping[str, float],
+    cones: Sequence[Cone],
 ) -> None:
     pick = TF("constrained", _selection(chosen), structural=True, symbols={"matrix": r"S_{\mathrm{con}}"})
     common = J1("deformation rate", symbols={"flow": r"\dot s"})
@@ -158,7 +176,13 @@ def _connect_constrained(
         signals=["spring.effort"],
     )
     graph.connect(split, pick)
-    graph.connect(pick, common)
+    if cones:
+        force = J0("contact force", symbols={"effort": "f"})
+        graph.connect(pick, force)
+        graph.connect(force, common)
+        connect_friction(graph, force, chosen, cones)
+    else:
+        graph.connect(pick, common)
     graph.connect(common, spring)
     graph.connect(common, damper)
 

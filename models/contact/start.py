@@ -22,14 +22,26 @@ def start_parameters(surface1: Surface, surface2: Surface) -> list[str]:
     return [f"kinematics.surface {i} {key}" for i, s in ((1, surface1), (2, surface2)) for key in s.parameters]
 
 
-def start_results(surface1: Surface, surface2: Surface) -> list[str]:
+def start_results(surface1: Surface, surface2: Surface, frictions: Sequence[str] = ()) -> list[str]:
     """States and automata that `start_values` sets, in its order."""
     charts = [f"chart {i}" for i, s in ((1, surface1), (2, surface2)) if s.charts > 1]
-    return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", "kinematics.d", "spring.q", "switch", *charts]
+    return [
+        "kinematics.q1",
+        "kinematics.q2",
+        "kinematics.alpha",
+        "kinematics.d",
+        "spring.q",
+        "switch",
+        *frictions,
+        *charts,
+    ]
 
 
-def start_values(name: str, surface1: Surface, surface2: Surface, chosen: Sequence[str]) -> Any:
-    """Closest points of the start poses -> contact coordinates, spring (at its penetration) and modes."""
+def start_values(name: str, surface1: Surface, surface2: Surface, chosen: Sequence[str], frictions: int = 0) -> Any:
+    """Closest points of the start poses -> contact coordinates, spring (at its penetration) and modes.
+
+    A contact starts sticking; where its velocities say otherwise it slips from the first moment.
+    """
 
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
@@ -54,7 +66,7 @@ def start_values(name: str, surface1: Surface, surface2: Surface, chosen: Sequen
         ]
         return (
             nearest.q1, nearest.q2, nearest.alpha, nearest.d, spring if len(chosen) > 1 else spring[0],
-            "contact" if touching else "free", *charts,
+            "contact" if touching else "free", *(["stick" if touching else "off"] * frictions), *charts,
         )  # fmt: skip
 
     return start

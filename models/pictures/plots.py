@@ -14,7 +14,7 @@ from models.pictures.style import AXES, ENERGIES, FORCE, INK, MUTED, PATHS, RULE
 
 SHADE = "#eef1f7"
 
-_STYLE: dict[str, Any] = {
+STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
     "mathtext.fontset": "stix",
@@ -53,7 +53,7 @@ def plots(motion: ContactMotion, path: str | os.PathLike[str], dpi: int = 160) -
 
     panels = [_gap, _force, _coordinates, _energy] + ([_residual] if motion.residual is not None else [])
     spans = [(float(motion.t[0]), float(motion.t[-1])), *close_up(motion)]
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8.4 + 4.2 * (len(spans) - 1), 1.2 + 1.75 * len(panels)))
         FigureCanvasAgg(figure)
         ratios = {"width_ratios": [1.75, 1.0] if len(spans) > 1 else [1.0]}
@@ -177,7 +177,7 @@ def strip(
     draw = {"force": _force, "gap": _gap, "coordinates": _coordinates, "energy": _energy, "residual": _residual}[
         quantity
     ]
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
         canvas = FigureCanvasAgg(figure)
         figure.patch.set_alpha(0.0)

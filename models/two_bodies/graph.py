@@ -31,6 +31,8 @@ def two_body_graph(scenario: Scenario) -> Graph:
         tangential_damping=law.r_t,
         rotational_stiffness=law.k_w,
         rotational_damping=law.r_w,
+        friction=law.friction,
+        torsional_friction=law.torsional_friction,
     )
     attach_contact(graph, touching, body1, body2)
     if scenario.gravity.type == "central":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -89,7 +90,8 @@ class ContactRun:
         """Energies, ledger residual, peak force, events, cost: what `summary.json` holds."""
         ledger, statistics = self.result.ledger, self.result.statistics
         when, force = self.peak_force()
-        external = [e for e in self.result.events if not e.internal]
+        kinds = Counter(e.kind for e in self.result.events)
+        frictions = ("slip", "stick", "torsional slip", "torsional stick")
         failure = self.result.failure
         return {
             "name": self.name,
@@ -101,9 +103,10 @@ class ContactRun:
             "ledger_residual": ledger.relative_residual,
             "peak_force": {"time": when, "value": force},
             "events": {
-                "contact on": sum(e.kind == "contact on" for e in external),
-                "contact off": sum(e.kind == "contact off" for e in external),
-                "chart switches": len(self.result.events) - len(external),
+                "contact on": kinds["contact on"],
+                "contact off": kinds["contact off"],
+                "chart switches": sum(count for kind, count in kinds.items() if kind.startswith("chart of surface")),
+                **{kind: kinds[kind] for kind in frictions if kinds[kind]},
             },
             "solver": {
                 "solver": statistics.solver,

@@ -11,8 +11,10 @@ motion         required                                            optional (def
 =============  ==================================================  ==========================================
 
 A contact must give the stiffness of each constrained component (`k_n` of v_z, `k_t` of v_x and v_y, `k_w` of omega_x,
-omega_y, omega_z); dampings (`c_n`, `r_t`, `r_w`) are zero unless given. `COMMENTS` and keys that begin with an
-underscore or with "comment" pass anywhere and mean nothing.
+omega_y, omega_z); dampings (`c_n`, `r_t`, `r_w`) are zero unless given. It may give `friction`, the coefficient of the
+cone beyond which v_x and v_y slip, which needs `r_t`, and `torsional_friction`, the limit of the torque of omega_z over the
+normal force (m), which needs `r_w`. `COMMENTS` and keys that begin with an underscore or with "comment" pass anywhere and
+mean nothing.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from bondgraph.errors import raise_if_any
+from models.two_bodies.contact_fields import COMPONENTS, ContactSpec, contact_fields
 from models.two_bodies.json_fields import Document, Fields, parse_json
 
-COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
-"""Components of the twist T_{O2}^{C2,O1} that a contact can constrain."""
+__all__ = ["COMMENTS", "COMPONENTS", "SURFACES", "BodySpec", "ContactSpec", "GravitySpec", "Scenario", "read_scenario"]
 
 SURFACES = ("egg", "sphere", "ellipsoid", "plane")
 """Types of surface."""
@@ -67,20 +69,6 @@ class BodySpec:
     quat0_wxyz: tuple[float, ...]
     v0_com_world: tuple[float, ...]
     omega0_world: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class ContactSpec:
-    """The contact law: constrained components of T_{O2}^{C2,O1}, stiffnesses and dampings (SI; 0 where not given)."""
-
-    constrained: tuple[str, ...]
-    k_n: float
-    c_n: float
-    k_t: float
-    r_t: float
-    k_w: float
-    r_w: float
-    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,7 +134,7 @@ def _scenario(fields: Fields, document: Document) -> Scenario:
     """The whole file; meaningless where the document holds problems."""
     notes: list[str] = []
     bodies = tuple(_body(fields.section(name), name, notes) for name in ("body1", "body2"))
-    contact = _contact(fields.section("contact"), notes)
+    contact = contact_fields(fields.section("contact"), notes, COMMENTS)
     gravity = _gravity(fields.section("gravity"))
     scenario = Scenario(
         name=fields.label("name", Path(document.file).stem),
@@ -276,26 +264,6 @@ def _surface(fields: Fields | None) -> tuple[Any, str]:
         key = {"sphere": "radius", "ellipsoid": "semi_axes", "egg": "S"}.get(surface_type, "")
         fields.report("E409", key, f"{error.code} {error.message}", error.cure)
         return None, surface_type
-
-
-def _contact(fields: Fields | None, notes: list[str]) -> ContactSpec:
-    if fields is None:
-        return ContactSpec((), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    constrained = fields.choices("constrained", COMPONENTS)
-    stiffness_of = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
-    needed = {stiffness_of[component] for component in constrained}
-    units = {"k_n": "N/m", "k_t": "N/m", "k_w": "N m/rad", "c_n": "N s/m", "r_t": "N s/m", "r_w": "N m s/rad"}
-    laws = {}
-    for key in ("k_n", "k_t", "k_w"):
-        given = key in needed or fields.has(key)
-        laws[key] = fields.number(key, units[key], default=None if given else 0.0, above=0.0 if key in needed else None)
-    for key in ("c_n", "r_t", "r_w"):
-        laws[key] = fields.number(key, units[key], default=0.0, least=0.0)
-    if "v_z" not in constrained:
-        notes.append("contact.constrained: without v_z nothing keeps the bodies apart; they pass through each other")
-    label = fields.label("paper_name", fields.label("mode", ""))
-    fields.finish(COMMENTS)
-    return ContactSpec(constrained, **laws, label=label)
 
 
 def _gravity(fields: Fields | None) -> GravitySpec:

@@ -1,0 +1,28 @@
+"""Serial chains of screw joints: links, kinematics by products of exponentials, dynamics, and the chain as a multiport field."""
+
+from models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
+from models.chains.graph import ChainGraph, LinkBody, chain_graph
+from models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
+from models.chains.links import BodyInertia, Chain, Link, ball_inertia, cylinder_inertia, welded
+
+__all__ = [
+    "BodyInertia",
+    "Chain",
+    "ChainGraph",
+    "Link",
+    "LinkBody",
+    "ball_inertia",
+    "bias",
+    "body_jacobian",
+    "body_twists",
+    "chain_graph",
+    "cylinder_inertia",
+    "gravity_forces",
+    "kinetic_energy",
+    "link_pose",
+    "link_pose_state",
+    "mass_matrix",
+    "potential",
+    "space_jacobian",
+    "welded",
+]

@@ -1,0 +1,279 @@
+"""A serial chain as a multiport field: an IC of its joint coordinates, joint ports, and the screw ports of its links.
+
+```
+ joint ports 1 --> TF --> 1 --> IC mechanism (M(q), h(q, v), V(q))
+          (one row)    /| \\
+                      R |  MTF J_k(q) --> 1 world twist of link k   (a port like that of a rigid body)
+                damping |
+                      joints  (the junction itself, n-dimensional)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
+from bondgraph.domains import ROTATION, SCREW, TRANSLATION, Domain
+from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
+from bondgraph.graph.element import PortRef
+from models.bodies import Body
+from models.chains import limits as stops
+from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential
+from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
+from models.chains.links import Chain, Vector
+from models.chains.velocity_forces import recursion_is_shorter
+from screws.poses import inverse
+from screws.scalars import array
+from screws.surfaces import Surface
+from screws.twists import transform_twist
+
+
+@dataclass(frozen=True, eq=False)
+class LinkBody:
+    """A link of a chain graph as a contact sees a body: its skin, its port and where its pose is."""
+
+    name: str
+    surface: Surface | None
+    place: Place | None
+    world: PortRef
+    """Port that carries the link's twist T_0_0_k."""
+    pose_path: str
+    """Path of its pose signal (7,) in the graph around the chain."""
+
+
+class ChainGraph(Graph):
+    """The graph of a chain. Signals `q`, `v` (n,); of every link with a port `<link>.pose`, `<link>.twist`, `<link>.H`."""
+
+    def __init__(self, name: str, chain: Chain, ports: Sequence[str]):
+        super().__init__(name)
+        self.chain = chain
+        self.link_ports = tuple(ports)
+
+    def link(self, name: str, surface: Surface | None = None) -> LinkBody:
+        """A link that has a port, for contacts; `surface` (in the link's frame) replaces that of the link.
+
+        Raises
+        ------
+        ModelError
+            E454 where no port was asked for.
+        """
+        if name not in self.link_ports:
+            cure = f'chain_graph(chain, ports=("{name}", ...))'
+            problem = Problem("E454", f'chain "{self.name}" has no port of a link "{name}"',
+                              (f"ports: {', '.join(self.link_ports) or 'none'}",), (self.place,), (cure,))  # fmt: skip
+            raise ModelError(self.name, [problem])
+        skin = surface or self.chain.links[self.chain.index(name)].surface
+        return LinkBody(f"{self.name} {name}", skin, self.place, self.port(name), f"{self.name}.{name}.pose")
+
+
+def chain_graph(
+    chain: Chain,
+    name: str | None = None,
+    *,
+    ports: Sequence[str] = (),
+    joint_ports: Sequence[str] = (),
+    form: str = "lagrangian",
+    position: Vector | None = None,
+    velocity: Vector | None = None,
+    gravity: Vector = (0.0, 0.0, 0.0),
+    limits: str = "report",
+    stop_stiffness: float | Vector = 1e3,
+    stop_dissipation: float = 1.0,
+    nominal: Any = 1.0,
+) -> ChainGraph:
+    """Chain as a graph with the port `joints` (n efforts and velocities of the joints) and those that are asked for.
+
+    Parameters
+    ----------
+    ports : links that get a screw port of their own name (twist T_0_0_k); others cost nothing.
+    joint_ports : joint coordinates (`chain.coordinates`) that get a scalar port `joint <coordinate>`.
+    form : "lagrangian" (states `mechanism.q`, `mechanism.v`) or "hamiltonian" (`mechanism.q`, `mechanism.p`).
+    position, velocity : of the joints at the start (n,), rad or m; zero if not given.
+    gravity : uniform acceleration in world coordinates, m/s^2.
+    limits : what happens at a joint limit: "report" (an event), "end" (the run ends there), "stop" (a spring
+        stop_stiffness * excess, and an event), "ignore".
+    stop_stiffness, stop_dissipation : N m/rad or N/m, and the factor of the spring's force per velocity, s/rad or s/m
+        (Hunt and Crossley 1975).
+    nominal : typical size of the states, as for `IC`.
+
+    Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its size;
+    the direction is fixed), `damping.resistance` (n,). Lengths and axes belong to the equations.
+
+    Raises
+    ------
+    ModelError
+        E454 for ports, start values or options that do not fit the chain, or a freedom without inertia.
+    """
+    label = name or chain.name
+    n = chain.freedoms
+    q0 = np.zeros(n) if position is None else np.asarray(position, dtype=float)
+    v0 = np.zeros(n) if velocity is None else np.asarray(velocity, dtype=float)
+    pull = np.asarray(gravity, dtype=float)
+    raise_if_any(label, _problems(chain, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness))
+    graph = ChainGraph(label, chain, ports)
+    joints = J1("joint velocities", dimension=n, domain=_domain(chain), symbols={"flow": r"\dot q"})
+    limited = limits != "ignore" and bool(np.isfinite(chain.limits).any())
+    stopped = limited and limits == "stop"
+    stiffness = np.broadcast_to(np.asarray(stop_stiffness, dtype=float), n) if stopped else None
+    graph.connect(joints, _mechanism(chain, form, q0, v0, pull, stiffness, nominal))
+    if np.any(chain.damping):
+        graph.connect(joints, R("damping", resistance=Parameter(chain.damping if n > 1 else chain.damping[0])))
+    if stopped:
+        graph.connect(joints, stops.dissipation(chain, stop_dissipation))
+    if limited:
+        stops.watch(graph, chain, ends=limits == "end")
+    graph.expose("joints", joints)
+    for coordinate in joint_ports:
+        index = chain.coordinates.index(coordinate)
+        domain = ROTATION if chain.sections.freedoms[index].turns else TRANSLATION
+        row = TF(f"row of {coordinate}", np.eye(n)[index], structural=True, domains=(None, domain))
+        joint = J1(f"joint {coordinate}", dimension=1, domain=domain)
+        graph.connect(joint, row.port("2")).connect(row.port("1"), joints)
+        graph.expose(f"joint {coordinate}", joint)
+    for link in ports:
+        body = _link_graph(chain, chain.index(link))
+        graph.connect(joints, body.port("joints"))
+        graph.wire("mechanism.q", body, "q")
+        graph.expose(link, body.port("world"))
+    graph.export("q", "mechanism.q")
+    graph.export("v", "mechanism.v")
+    return graph
+
+
+def _mechanism(
+    chain: Chain,
+    form: str,
+    q0: np.ndarray,
+    v0: np.ndarray,
+    gravity: np.ndarray,
+    stiffness: np.ndarray | None,
+    nominal: Any,
+) -> Element:
+    """The IC; its formulas take the numbers of the inertias first, then gravity and the stops' stiffness, if there are any."""
+    numbers = inertia_numbers(chain)
+    count = len(numbers)
+    parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
+    size = float(np.linalg.norm(gravity))
+    direction = gravity / size if size else gravity
+    if size:
+        parameters["gravity"] = Parameter(size, "m/s^2")
+    if stiffness is not None:
+        parameters["stop stiffness"] = Parameter(stiffness, "N m/rad, N/m")
+
+    def energy(q: Any, *p: Any) -> Any:
+        total: Any = potential(chain, direction * p[count], q, *p[:count]) if size else 0.0
+        return total + stops.energy(chain, q, p[-1]) if stiffness is not None else total
+
+    recursive = form == "lagrangian" and recursion_is_shorter(chain)
+    return IC(
+        "mechanism",
+        inertia=Op("M", lambda q, *p: mass_matrix(chain, q, *p[:count]), "M(#1)"),
+        bias=Op("h", lambda q, v, *p: bias(chain, q, v, *p[:count]), "h(#1, #2)") if recursive else None,
+        potential=Op("V", energy, "V(#1)") if size or stiffness is not None else None,
+        form=form,
+        position=q0,
+        velocity=v0,
+        parameters=parameters,
+        nominal=nominal,
+        dimension=chain.freedoms,
+        domain=_domain(chain),
+        symbols={"q": "q", "v": r"\dot q", "p": "p"},
+    )
+
+
+def _link_graph(chain: Chain, link: int) -> Body:
+    """MTF J_k(q) to the link's world twist, and its pose and twist as signals."""
+    name = chain.links[link].name
+    tex = name.replace(" ", r"\ ")
+    body = Body(name, chain.links[link].surface).declare_input("q")
+    assert isinstance(body, Body)
+    jacobian = MTF(
+        "J",
+        Op("Jacobian", lambda q: space_jacobian(chain, link, _vector(q)), "J(#1)"),
+        signals=["q"],
+        dimensions=(chain.freedoms, 6),
+        domains=(_domain(chain), SCREW),
+        frames=(None, "0"),
+    )
+    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{\mathrm{{{tex}}}}}^{{0,0}}"})
+    poses = Block(
+        "pose",
+        [
+            ("H", Op("pose", lambda q: link_pose(chain, link, _vector(q)), "H(#1)"), ["q"]),
+            ("state", Op("pose state", lambda q: link_pose_state(chain, link, _vector(q)), "H(#1)"), ["q"]),
+            ("twist", BODY_TWIST, ["H", "T"]),
+        ],
+        inputs={"q": "q", "T": "world twist.flow"},
+    )
+    body.connect(jacobian, world)
+    body.add(poses)
+    body.expose("joints", jacobian.port("1"))
+    body.expose("world", world)
+    body.export("pose", "pose.state")
+    body.export("twist", "pose.twist")
+    body.export("H", "pose.H")
+    return body
+
+
+BODY_TWIST = Op("Ad", lambda H, T: transform_twist(inverse(H), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
+
+
+def _vector(q: Any) -> Any:
+    """Joint coordinates (n,), also of a bond of dimension 1."""
+    return q if np.ndim(q) else array([q])
+
+
+def _domain(chain: Chain) -> Domain | None:
+    """Domain of the joints' bond: None (generic) where rotations and translations mix."""
+    kinds = {section.turns for section in chain.sections.freedoms}
+    return None if len(kinds) > 1 else ROTATION if kinds == {True} else TRANSLATION
+
+
+def _problems(
+    chain: Chain,
+    name: str,
+    ports: Sequence[str],
+    joint_ports: Sequence[str],
+    limits: str,
+    q0: np.ndarray,
+    v0: np.ndarray,
+    gravity: np.ndarray,
+    stiffness: Any,
+) -> list[Problem]:
+    found: list[Problem] = []
+    place = caller_place()
+
+    def problem(title: str, detail: str, cure: str) -> None:
+        found.append(Problem("E454", f'chain "{name}": {title}', (detail,), (place,), (cure,)))
+
+    for what, asked, known in (
+        ("link", ports, [link.name for link in chain.links]),
+        ("joint coordinate", joint_ports, chain.coordinates),
+    ):
+        unknown = [str(x) for x in asked if x not in known]
+        if unknown or len(set(asked)) < len(asked):
+            problem(f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}",
+                    f"{what}s: {', '.join(known)}", "names of this list, each once")  # fmt: skip
+    for what, values in (("position", q0), ("velocity", v0)):
+        if values.shape != (chain.freedoms,) or not np.all(np.isfinite(values)):
+            problem(f"the {what} {values.tolist()} does not fit", f"coordinates: {', '.join(chain.coordinates)}",
+                    f"{chain.freedoms} finite numbers")  # fmt: skip
+    if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
+        problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
+    if np.shape(stiffness) not in ((), (chain.freedoms,)) or not np.all(np.asarray(stiffness) > 0.0):
+        problem(f"stop_stiffness is {stiffness!r}", f"coordinates: {', '.join(chain.coordinates)}",
+                "one positive number, or one for each coordinate")  # fmt: skip
+    if limits not in stops.WAYS:
+        problem(f"limits {limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")
+    if not found:
+        M = np.asarray(mass_matrix(chain, q0), dtype=float)
+        weak = np.linalg.eigvalsh(M)[0] <= 1e-14 * np.trace(M)
+        if weak:
+            problem("its mass matrix is singular", f"diagonal at the start: {np.diagonal(M).tolist()}",
+                    "mass on the outer links, and no two freedoms that do the same")  # fmt: skip
+    return found

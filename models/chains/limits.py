@@ -1,0 +1,96 @@
+"""Joint limits: events where a coordinate reaches one, and stops that push back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph import Automaton, Element, Graph, Op, R, Transition
+from screws.scalars import array, maximum
+
+if TYPE_CHECKING:
+    from models.chains.links import Chain
+
+WAYS = ("report", "end", "stop", "ignore")
+"""What may happen at a limit."""
+
+STATES = ("inside", "below", "above")
+
+
+def _excess(chain: Chain, q: Any) -> list[tuple[int, Any, float]]:
+    """(coordinate, how far it is beyond a limit, sign of the way out) for every finite limit."""
+    found = []
+    for k, (lower, upper) in enumerate(chain.limits):
+        x = q[k] if np.ndim(q) else q
+        if np.isfinite(lower):
+            found.append((k, maximum(lower - x, 0.0), -1.0))
+        if np.isfinite(upper):
+            found.append((k, maximum(x - upper, 0.0), 1.0))
+    return found
+
+
+def energy(chain: Chain, q: Any, stiffness: Any) -> Any:
+    """Energy of the stops, J: a spring for each limit that is exceeded."""
+    springs = [_entry(stiffness, k) * (x * x) * 0.5 for k, x, _ in _excess(chain, q)]
+    return sum(springs[1:], springs[0])
+
+
+def _entry(values: Any, k: int) -> Any:
+    return values[k] if np.ndim(values) else values
+
+
+def dissipation(chain: Chain, factor: float) -> Element:
+    """R of the stops: the spring's force times `factor` times the velocity, and never more than the spring pushes."""
+
+    def effort(v: Any, factor: Any, q: Any, stiffness: Any) -> Any:
+        total: list[Any] = [0.0] * chain.freedoms
+        for k, x, out in _excess(chain, q):
+            push = _entry(stiffness, k) * x
+            speed = out * _entry(v, k)
+            total[k] = total[k] + out * push * maximum(factor * speed, -1.0)
+        return array(total) if np.ndim(v) else total[0]
+
+    return R(
+        "stops",
+        effort=Op("stops", effort, "\\max(#2\\,#1, -1)\\,k\\,x(#3)"),
+        parameters={"dissipation": factor},
+        signals=["mechanism.q", "mechanism.stop stiffness"],
+        dimension=chain.freedoms,
+    )
+
+
+def watch(graph: Graph, chain: Chain, *, ends: bool) -> None:
+    """An automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above"."""
+    watched = [k for k in range(chain.freedoms) if np.isfinite(chain.limits[k]).any()]
+    names = [f"limits of {chain.coordinates[k]}" for k in watched]
+    for name, k in zip(names, watched, strict=True):
+        graph.add_automaton(_automaton(chain, name, k, ends))
+
+    def start(q: Any) -> tuple[str, ...]:
+        at = np.atleast_1d(np.asarray(q, dtype=float))
+        lower, upper = chain.limits[:, 0], chain.limits[:, 1]
+        return tuple("below" if at[k] < lower[k] else "above" if at[k] > upper[k] else "inside" for k in watched)
+
+    graph.start(start, ["mechanism.q"], names)
+
+
+def _automaton(chain: Chain, name: str, k: int, ends: bool) -> Automaton:
+    coordinate = chain.coordinates[k]
+    transitions = []
+    for limit, side, sign in zip(chain.limits[k], ("below", "above"), (-1.0, 1.0), strict=True):
+        if not np.isfinite(limit):
+            continue
+        unit = "rad" if chain.sections.freedoms[k].turns else "m"
+        bound = f"{'lower' if side == 'below' else 'upper'} limit of {coordinate}"
+        reason = f"{coordinate} reached its {bound.split(' of ')[0]}, {limit:g} {unit}" if ends else None
+        transitions += [
+            Transition("inside", side, _distance(k, float(limit), sign), ("mechanism.q",), kind=f"{bound} reached", error=reason),
+            Transition(side, "inside", _distance(k, float(limit), -sign), ("mechanism.q",), kind=f"{bound} left"),
+        ]  # fmt: skip
+    return Automaton(name, STATES, "inside", tuple(transitions))
+
+
+def _distance(k: int, limit: float, sign: float) -> Op:
+    """Positive beyond the limit (sign 1: above an upper one; -1: below a lower one)."""
+    return Op("limit", lambda q: sign * (_entry(q, k) - limit), f"{'' if sign > 0 else '-'}(#1_{k + 1} - ({limit:g}))")

@@ -1,0 +1,217 @@
+"""Friction of a contact: sliders in series with the springs and dampers of its friction cone, each with a state machine.
+
+```
+   1  T_O2^{C2,O1}
+   |
+  TF constrained
+   |  v
+   0 ----- TF ----- R slider       u: velocity of the slider, exactly zero while it sticks
+   |  v - u
+   1  deformation rate
+  / \\
+ C   R
+```
+
+With w = k q + c v, the force if nothing slipped, and N the normal force, the law is |f| <= mu N:
+
+```
+stick  |w| <= mu N:  u = 0,                          f = w
+slip   |w| >  mu N:  u = (1 - mu N / |w|) w / c,     f = k q + c (v - u) = mu N w / |w|
+```
+
+It is continuous from one to the other, so that neither chatters and nothing creeps below the limit. Where c is the same for
+v_x and v_y the force is opposite to the slip. The slider takes the power f . u, which is the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bondgraph import TF, Automaton, Block, Element, Graph, Op, Parameter, R, Transition
+from bondgraph.errors import Problem, caller_place
+from screws.scalars import array, equal, maximum, sqrt, where
+
+STATES = ("off", "stick", "slip")
+"""Of a friction automaton, in the order of its mode: off is without contact."""
+
+_OFF, _SLIP = 0.0, 2.0
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Cone:
+    """A friction cone of a contact: which constrained components share it, and its limit over the normal force.
+
+    Attributes
+    ----------
+    name : of the automaton; its elements are `<name> cone` and `<name> slider`.
+    components : of the relative twist in C2, all of them constrained.
+    coefficient : 1 for a force, m for a torque.
+    """
+
+    name: str
+    components: tuple[str, ...]
+    coefficient: float
+
+    @property
+    def unit(self) -> str:
+        """Of the coefficient."""
+        return "m" if self.components == ("omega_z",) else ""
+
+
+def friction_cones(chosen: Sequence[str], friction: float | None, torsional: float | None) -> tuple[Cone, ...]:
+    """The cones that the arguments of a contact ask for; `friction_problems` says what is wrong with them."""
+    tangential = tuple(component for component in ("v_x", "v_y") if component in chosen)
+    cones = []
+    if friction is not None:
+        cones.append(Cone("friction", tangential, friction))
+    if torsional is not None:
+        cones.append(Cone("torsional friction", ("omega_z",), torsional))
+    return tuple(cones)
+
+
+def friction_problems(
+    name: str, cones: Sequence[Cone], chosen: Sequence[str], damping: Mapping[str, float]
+) -> list[Problem]:
+    """All that is wrong with the friction of a contact: E490 coefficient, E491 components, E492 damping."""
+    place, problems = caller_place(), []
+    for cone in cones:
+        argument = cone.name.replace(" ", "_")
+        if not _is_coefficient(cone.coefficient):
+            problems.append(
+                Problem(
+                    "E490",
+                    f'contact "{name}": {argument} = {cone.coefficient!r}',
+                    ("a limit over the normal force cannot be negative or infinite",),
+                    (place,),
+                    (f"{argument}=0.5, or None for contact that never slips",),
+                )
+            )
+        wanted = cone.components or ("v_x", "v_y")
+        missing = [c for c in (*wanted, "v_z") if c not in chosen]
+        if missing:
+            problems.append(
+                Problem(
+                    "E491",
+                    f'contact "{name}" has {cone.name}, but {", ".join(missing)} is free',
+                    ("friction limits the forces of constrained components by that of v_z",),
+                    (place,),
+                    ('constrained="rolling"', f"without {argument}: what is free has no force"),
+                )
+            )
+        elif any(damping[c] == 0.0 for c in cone.components):
+            kind = "rotational_damping" if cone.components == ("omega_z",) else "tangential_damping"
+            problems.append(
+                Problem(
+                    "E492",
+                    f'contact "{name}" has {cone.name}, but no {kind}',
+                    ("the slider's velocity is what the spring and the damper leave of the force, over the damping",),
+                    (place,),
+                    (f"{kind}=...: c / k is the time in which the force follows the cone",),
+                )
+            )
+    return problems
+
+
+def _is_coefficient(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(value) and value >= 0)
+    except TypeError:
+        return False
+
+
+def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones: Sequence[Cone]) -> None:
+    """A slider for each cone, at the 0-junction `force` of the constrained components, with its signals and automaton.
+
+    Signals: `<cone> cone.normal` N (N), `.trial` w, `.excess` |w| - mu N (positive where it would slip); `<cone> slider.flow`
+    u and `.effort` f, in C2.
+    """
+    for cone in cones:
+        places = [chosen.index(component) for component in cone.components]
+        size = len(places)
+        into = np.eye(len(chosen))[:, places]
+        slider = R(
+            f"{cone.name} slider",
+            flow=SLIP,
+            signals=[f"{cone.name} cone.{s}" for s in ("trial", "limit", "damping")] + [f"{cone.name}.mode"],
+            dimension=size,
+            symbols={"flow": "u", "effort": "f"},
+        )
+        pick = TF(f"{cone.name} components", into, structural=True, symbols={"matrix": r"S_{\mathrm{cone}}"})
+        graph.connect(force, pick.port("2"))
+        graph.connect(pick.port("1"), slider)
+        graph.add(_cone_block(cone, places, chosen.index("v_z")))
+        graph.add_automaton(_automaton(cone.name))
+        graph.export(f"{cone.name} excess", f"{cone.name} cone.excess")
+        graph.export(f"{cone.name} slip", f"{cone.name} slider.flow")
+    if cones:
+        graph.export("normal force", f"{cones[0].name} cone.normal")
+
+
+def _cone_block(cone: Cone, places: Sequence[int], normal: int) -> Element:
+    return Block(
+        f"{cone.name} cone",
+        [
+            (("normal", "trial", "damping"), _trial_force(tuple(places), normal), ["spring", "rate", "dampings"]),
+            ("limit", LIMIT, ["coefficient", "normal"]),
+            ("excess", EXCESS, ["trial", "limit"]),
+        ],
+        inputs={"spring": "spring.effort", "rate": "constrained.2.flow", "dampings": "damper.damping"},
+        parameters={"coefficient": Parameter(cone.coefficient, cone.unit)},
+        symbols={"normal": "N", "trial": "w", "limit": r"\mu N", "damping": "c", "coefficient": r"\mu"},
+        units={"normal": "N", "excess": "N m" if cone.unit else "N", "limit": "N m" if cone.unit else "N"},
+    )  # fmt: skip
+
+
+@cache
+def _trial_force(places: tuple[int, ...], normal: int) -> Op:
+    def parts(spring: Any, rate: Any, damping: Any) -> tuple[Any, ...]:
+        wanted = array([spring[i] + damping[i] * rate[i] for i in places])
+        pressed = maximum(spring[normal] + damping[normal] * rate[normal], 0.0)
+        along = array([damping[i] for i in places])
+        return (pressed, wanted, along) if len(places) > 1 else (pressed, wanted[0], along[0])
+
+    return Op("trial force", parts, r"N, w, c \text{ of } #1 + #3\,#2")
+
+
+def _length(w: Any) -> Any:
+    entries = list(w) if np.ndim(w) else [w]
+    return sqrt(maximum(sum(entry * entry for entry in entries), _TINY))
+
+
+def _slip(effort: Any, trial: Any, limit: Any, damping: Any, mode: Any) -> Any:
+    """Velocity of the slider; the force that it bears follows from it and is not asked."""
+    share = where(equal(mode, _SLIP), 1.0 - limit / _length(trial), 0.0)
+    return share * trial / damping
+
+
+LIMIT = Op("limit", lambda coefficient, normal: coefficient * normal, "#1 #2")
+EXCESS = Op("excess", lambda w, limit: _length(w) - limit, "|#1| - #2")
+SLIP = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
+ON = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
+OFF = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
+OUTSIDE = Op("outside the cone", lambda excess: excess, "#1")
+INSIDE = Op("inside the cone", lambda excess: -excess, "-#1")
+
+
+def _automaton(name: str) -> Automaton:
+    excess = (f"{name} cone.excess",)
+    switch = ("switch.mode",)
+    prefix = name.removesuffix("friction")
+    return Automaton(
+        name,
+        STATES,
+        "off",
+        (
+            Transition("off", "stick", ON, switch, kind=f"{name} on", internal=True),
+            Transition("stick", "slip", OUTSIDE, excess, kind=f"{prefix}slip"),
+            Transition("slip", "stick", INSIDE, excess, kind=f"{prefix}stick"),
+            Transition("stick", "off", OFF, switch, kind=f"{name} off", internal=True),
+            Transition("slip", "off", OFF, switch, kind=f"{name} off", internal=True),
+        ),
+    )

@@ -1,0 +1,17 @@
+"""Controllers of mechanisms with n axes, as signal blocks: joint PID, task-space PD with feedforward, gains over time."""
+
+from models.control.gains import SoftTouch, check_gains, fading, soft_touch_gains
+from models.control.joint import joint_pid
+from models.control.task import operational_torque, pd_feedforward, task_force, task_inertia
+
+__all__ = [
+    "SoftTouch",
+    "check_gains",
+    "fading",
+    "joint_pid",
+    "operational_torque",
+    "pd_feedforward",
+    "soft_touch_gains",
+    "task_force",
+    "task_inertia",
+]

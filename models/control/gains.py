@@ -1,0 +1,117 @@
+"""Gains: functions of time, the rule that keeps a fading one stable, and the design for a soft touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from models.motion.polynomials import Motion
+from models.motion.profiles import quintic
+from models.motion.refusals import numbers, refuse
+
+ROUNDING = 1e-12
+"""A bound counts as kept when it is missed by no more than this part of it: kp0 = kd^2 is meant to pass."""
+
+
+def fading(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: float = 0.0) -> Motion:
+    """Gain that goes smoothly from `kp0` to `to` between the times t0 and t1 (s), of one axis or of all.
+
+    Parameters
+    ----------
+    kp0 : () or (axes,), 1/s^2.
+    axis : which component fades; None: all of them.
+
+    Raises
+    ------
+    ModelError
+        E470 for what are no numbers or no axis of it, E471 unless t0 < t1.
+    """
+    first = numbers("the gain", kp0)
+    last = first.copy()
+    if axis is None:
+        last[...] = to
+    elif first.ndim == 0 or not -len(first) <= axis < len(first):
+        refuse("E470", f"a gain of shape {first.shape} has no axis {axis}", "", "an index below the number of axes",
+               "gain")  # fmt: skip
+    else:
+        last[axis] = to
+    return quintic(first, last, t0, t1)
+
+
+def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller") -> None:
+    """Refuse gains outside 0 <= kp <= kd^2 (E476), at any time and along any axis: e'' + kd e' + kp(t) e = 0 is then stable.
+
+    Source: Bortoff 2020, (12), by the circle criterion, for a constant kd.
+    """
+    rate = numbers("the gain kd", kd)
+    if isinstance(kp, Motion):
+        low, low_at, high, high_at = kp.extremes()
+    else:
+        low = high = numbers("the gain kp", kp)
+        low_at = high_at = np.full(low.shape, np.nan)
+    if low.ndim and rate.ndim and low.shape != rate.shape:
+        refuse("E470", f'gains of "{name}" do not fit together', f"kp {low.shape}, kd {rate.shape}",
+               "a number, or one for each axis", name)  # fmt: skip
+    bound = rate * rate
+    lines = []
+    for what, wrong, value, at in (
+        ("below 0", low < -ROUNDING * bound, low, low_at),
+        ("above kd^2", high > bound * (1.0 + ROUNDING), high, high_at),
+    ):
+        wrong, value, at, most = (np.atleast_1d(a) for a in np.broadcast_arrays(wrong, value, at, bound))
+        for k in np.flatnonzero(wrong):
+            along = f" along axis {k}" if len(wrong) > 1 else ""
+            when = "" if np.isnan(at[k]) else f" at {at[k]:g} s"
+            lines.append(f"kp{along} is {value[k]:g}{when}, {what}: it must lie in 0 ... {most[k]:g} 1/s^2")
+    if np.any(rate < 0.0):
+        lines.append(f"kd is {rate}: it must not be negative")
+    if lines:
+        refuse("E476", f'gains of "{name}" can lose stability', tuple(lines), "a smaller kp, or a larger kd", name)
+
+
+@dataclass(frozen=True)
+class SoftTouch:
+    """Gains of the approach axis and Baumgarte constants of the contact: 1/s for kd and alpha1, 1/s^2 for the others."""
+
+    kd: float
+    kp0: float
+    alpha1: float
+    alpha0: float
+
+
+def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float, peak_force: float) -> SoftTouch:
+    """Gains for touching softly: in velocity control (kp = 0), a blocked axis presses with Lambda kd v.
+
+    At the instant of contact the constraint takes away the speed v with Lambda alpha1 v. Both double poles are critical:
+    alpha0 = alpha1^2 / 4, and kp0 = kd^2 / 4 before the gain fades, which is within 0 <= kp <= kd^2.
+
+    Parameters
+    ----------
+    Lambda_xx : inertia of the task space along the approach, kg.
+    approach_speed : v, m/s.
+    hold_force, peak_force : N.
+
+    Raises
+    ------
+    ModelError
+        E477 unless all are positive and the peak is not below the holding force.
+
+    Source: Bortoff 2020, section 4 and fig. 13.
+    """
+    given = {
+        "Lambda_xx": Lambda_xx,
+        "approach_speed": approach_speed,
+        "hold_force": hold_force,
+        "peak_force": peak_force,
+    }
+    wrong = tuple(f"{key} is {value!r}" for key, value in given.items() if not (np.isfinite(value) and value > 0.0))
+    if wrong:
+        refuse("E477", "no soft touch has these numbers", wrong, "positive numbers in kg, m/s and N", "soft touch")
+    if peak_force < hold_force:
+        refuse("E477", "the peak of a soft touch is below its holding force", f"{peak_force:g} N and {hold_force:g} N",
+               "a peak of at least the holding force", "soft touch")  # fmt: skip
+    momentum = Lambda_xx * approach_speed
+    kd, alpha1 = hold_force / momentum, peak_force / momentum
+    return SoftTouch(kd=kd, kp0=0.25 * kd * kd, alpha1=alpha1, alpha0=0.25 * alpha1 * alpha1)

@@ -1,0 +1,109 @@
+"""Control of the joints: PID of every joint, with compensation of gravity, feedforward and a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bondgraph import Element, Op, Parameter, StateSpec
+from bondgraph.ops import IDENTITY
+from models.control.paths import (
+    ModelTerm,
+    add_gain,
+    add_rate,
+    add_reference,
+    add_signals,
+    add_term,
+    count_of,
+    wiring_of,
+)
+from models.control.task import DIFFERENCE, SUM
+from models.motion.polynomials import Motion
+from models.motion.refusals import numbers, refuse
+from screws.scalars import maximum, minimum
+
+PD_TERMS = Op("PD", lambda kp, kd, e, de: kp * e + kd * de, r"#1\,#3 + #2\,#4")
+PID_TERMS = Op("PID", lambda kp, kd, e, de, ki, z: kp * e + kd * de + ki * z, r"#1\,#3 + #2\,#4 + #5\,#6")
+SATURATED = Op(
+    "limit", lambda u, limit: maximum(minimum(u, limit), -limit), r"\min\left(\max\left(#1, -#2\right), #2\right)"
+)
+WOUND_BACK = Op(
+    "integral rate", lambda e, held, asked, kp: e + (held - asked) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)"
+)
+STEPPED = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
+
+
+def joint_pid(
+    name: str, reference: str | Mapping[str, str], position: str, velocity: str | None = None, *, kp: Motion | ArrayLike,
+    kd: ArrayLike, ki: ArrayLike | None = None, dimension: int | None = None, filter_time: Any = None,
+    initial: ArrayLike = 0.0, nominal: Any = 1.0, compensation: ModelTerm | None = None,
+    compensation_signals: Sequence[str] = (), limit: ArrayLike | None = None, period: float | None = None,
+    unit: str = "N m",
+) -> Element:  # fmt: skip
+    """Torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
+
+    Parameters
+    ----------
+    reference : name of a `models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" to paths.
+    position, velocity : paths of q and q', () or (joints,). Without a velocity, q is differentiated through a filter.
+    kp, kd, ki : numbers or (joints,), in N m/rad, N m s/rad, N m/(rad s); kp also a function of time.
+    dimension : count of joints, where all gains are numbers for several joints.
+    filter_time : s, where no velocity is given; `initial` and `nominal` are q at the start and its size.
+    compensation : torques, such as gravity's: a function of `compensation_signals`, or the path of a signal.
+    limit : largest torque, () or (joints,). While it is reached, the integral is wound back with the time kp / ki.
+    period : s between samples; the torque is held between them, q' is a filtered difference, the integral a sum. None:
+        continuous.
+
+    Raises
+    ------
+    ModelError
+        E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not positive.
+
+    Source: Astrom and Hagglund 2006, section 3.5 (back-calculation).
+    """
+    shape = count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
+    for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):
+        given = 0.0 if value is None else value
+        least = given.extremes()[0] if isinstance(given, Motion) else numbers(f"the gain {what}", given)
+        if np.any(least < 0.0) or (what == "kp" and ki is not None and limit is not None and np.any(least <= 0.0)):
+            refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", "a positive gain", name)
+    wiring = wiring_of(name, period)
+    add_reference(wiring, reference, ("position", "velocity"))
+    add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal)
+    add_gain(wiring, "kp", kp)
+    add_gain(wiring, "kd", kd)
+    wiring.equations.append(("error", DIFFERENCE, ["reference", "y"]))
+    wiring.equations.append(("error_rate", DIFFERENCE, ["reference_velocity", "dy"]))
+    terms, value, rate = ["kp", "kd", "error", "error_rate"], "demand", "error"
+    if ki is None:
+        wiring.equations.append((value, PD_TERMS, terms))
+    else:
+        add_gain(wiring, "ki", ki)
+        wiring.equations.append((value, PID_TERMS, [*terms, "ki", "integral"]))
+    if compensation is not None:
+        add_term(wiring, "compensation", compensation, add_signals(wiring, "c", compensation_signals))
+        wiring.equations.append(("compensated", SUM, [value, "compensation"]))
+        value = "compensated"
+    if limit is not None:
+        most = numbers("the limit of torque", limit)
+        if not np.all(most > 0.0):
+            refuse("E478", f'the limit of "{name}" is {limit!r}', "", "a positive torque", name)
+        wiring.parameters["limit"] = Parameter(most[()], unit)
+        wiring.equations.append(("limited", SATURATED, [value, "limit"]))
+        if ki is not None:
+            wiring.equations.append(("integral rate", WOUND_BACK, ["error", "limited", value, "kp"]))
+            rate = "integral rate"
+        value = "limited"
+    if ki is not None:
+        wiring.states["integral"] = StateSpec(np.zeros(shape)[()], nominal)
+        if period is None:
+            wiring.rates["integral"] = rate
+        else:
+            wiring.equations.append(("summed", STEPPED, ["integral", rate, "period"]))
+            wiring.updates["integral"] = "summed"
+    if period is None:
+        wiring.equations.append(("torque", IDENTITY, [value]))
+    return wiring.finish("torque", value, np.zeros(shape)[()], unit, r"\tau")

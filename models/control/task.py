@@ -1,0 +1,164 @@
+"""Control in task space: PD with feedforward gives an acceleration, the mechanism's inertia turns it into torques."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bondgraph import Element, Op
+from models.control.gains import check_gains
+from models.control.paths import (
+    ModelTerm,
+    add_gain,
+    add_rate,
+    add_reference,
+    add_signals,
+    add_term,
+    count_of,
+    wiring_of,
+)
+from models.motion.polynomials import Motion
+from models.motion.refusals import refuse
+from screws.linear import solve_spd
+from screws.scalars import array
+
+DIFFERENCE = Op("difference", lambda r, y: r - y, "#1 - #2")
+PD = Op("PD", lambda kp, kd, e, de, ff: kp * e + kd * de + ff, r"#1\,#3 + #2\,#4 + #5")
+PD_EXTRA = Op("PD", lambda kp, kd, e, de, ff, f: kp * e + kd * de + ff + f, r"#1\,#3 + #2\,#4 + #5 + #6")
+
+
+def pd_feedforward(
+    name: str, reference: str | Mapping[str, str], position: str, velocity: str | None = None, *, kp: Motion | ArrayLike,
+    kd: ArrayLike, filter_time: Any = None, initial: ArrayLike = 0.0, nominal: Any = 1.0, extra: str | None = None,
+    dimension: int | None = None, period: float | None = None, unit: str = "",
+) -> Element:  # fmt: skip
+    """Acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis: `<name>.acceleration`, with `.error`.
+
+    Parameters
+    ----------
+    reference : name of a `models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" and
+        "acceleration" to paths.
+    position, velocity : paths of y and y'. Without a velocity, y is differentiated: y' = filtered' = (y - filtered) / T.
+    kp, kd : numbers or (axes,), 1/s^2 and 1/s; kp also a function of time (`fading`).
+    filter_time : T, s, where no velocity is given.
+    initial, nominal : y at the start (for a continuous filter) and its size, where no velocity is given.
+    extra : path of f, an acceleration that is added.
+    dimension : count of axes, where all gains are numbers for several axes.
+    period : s between samples; the acceleration is held between them, and y' is a filtered difference. None: continuous.
+    unit : of the acceleration.
+
+    Raises
+    ------
+    ModelError
+        E476 for gains outside 0 <= kp <= kd^2, E478 where the wiring is not complete.
+
+    Source: Bortoff 2020, (11).
+    """
+    check_gains(kp, kd, name)
+    shape = count_of(name, dimension, (kp, kd))
+    wiring = wiring_of(name, period)
+    add_reference(wiring, reference, ("position", "velocity", "acceleration"))
+    add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal)
+    add_gain(wiring, "kp", kp, "1/s^2")
+    add_gain(wiring, "kd", kd, "1/s")
+    wiring.equations.append(("error", DIFFERENCE, ["reference", "y"]))
+    wiring.equations.append(("error_rate", DIFFERENCE, ["reference_velocity", "dy"]))
+    arguments = ["kp", "kd", "error", "error_rate", "reference_acceleration"]
+    now = "acceleration" if period is None else "sample"
+    if extra is None:
+        wiring.equations.append((now, PD, arguments))
+    else:
+        wiring.inputs["extra"] = extra
+        wiring.equations.append((now, PD_EXTRA, [*arguments, "extra"]))
+    return wiring.finish("acceleration", now, np.zeros(shape)[()], unit, "u")
+
+
+def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
+    """Lambda^-1 = J M^-1 J^T (m, m): the inverse inertia of the task space, from M (n, n) and J (m, n); any scalar.
+
+    Source: Khatib 1987, (38).
+    """
+    rows = [solve_spd(mass, row) for row in jacobian]
+    return array([[sum(a * b for a, b in zip(one, two, strict=True)) for two in rows] for one in jacobian])
+
+
+def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
+    """Force F = Lambda u (m,) that gives the task space the acceleration u (m,)."""
+    return solve_spd(task_inertia(mass, jacobian), acceleration)
+
+
+def _rows(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
+    """A task of one axis as one of m axes."""
+    u = array([acceleration]) if np.ndim(acceleration) == 0 else acceleration
+    return (jacobian if np.ndim(jacobian) == 2 else array(jacobian).reshape(len(u), -1)), u
+
+
+def _by_mass(mass: Any, jacobian: Any, u: Any) -> Any:
+    J, wanted = _rows(jacobian, u)
+    M = mass if np.ndim(mass) == 2 else array(mass).reshape(1, 1)
+    return J.T @ task_force(M, J, wanted)
+
+
+def _by_task_inertia(Lambda: Any, jacobian: Any, u: Any) -> Any:
+    J, wanted = _rows(jacobian, u)
+    return J.T @ ((Lambda if np.ndim(Lambda) == 2 else array(Lambda).reshape(1, 1)) @ wanted)
+
+
+TORQUE_BY_MASS = Op("torque", _by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\right)^{-1} #3")
+TORQUE = Op("torque", _by_task_inertia, r"#2^T\,#1\,#3")
+SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
+
+
+def operational_torque(
+    name: str, acceleration: str, *, jacobian: ModelTerm, mass: ModelTerm | None = None, Lambda: ModelTerm | None = None,
+    position: Sequence[str] = (), velocity: Sequence[str] = (), drift: ModelTerm | None = None,
+    compensation: ModelTerm | None = None, dimension: int | None = None, period: float | None = None, unit: str = "N m",
+) -> Element:  # fmt: skip
+    """Torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
+
+    Exact (y'' = u) where compensation is the whole bias h of M v' + h = torque and the drift J' v is given.
+
+    Parameters
+    ----------
+    acceleration : path of u, () or (m,).
+    jacobian, mass, Lambda : J (m, n), and either M (n, n) or the task's own inertia Lambda (m, m): functions of the signals
+        `position`, or paths of signals.
+    drift, compensation : J' v (m,), and torques (n,) such as gravity: functions of the signals `position` and `velocity`.
+    position, velocity : paths, handed to these functions in this order.
+    dimension : n, where the torque is sampled.
+    period : s between samples, None: continuous. Blocks that tick at one time do so in the order in which they were added:
+        add the controller that gives u first.
+
+    Raises
+    ------
+    ModelError
+        E478 unless one of mass and Lambda is given.
+
+    Source: Khatib 1987, operational space.
+    """
+    if (mass is None) == (Lambda is None):
+        refuse("E478", f'"{name}" needs one inertia', "given: " + ("none" if mass is None else "mass and Lambda"),
+               "the mass matrix of the joints, or the inertia of the task", name)  # fmt: skip
+    wiring = wiring_of(name, period)
+    wiring.inputs["u"] = acceleration
+    q = add_signals(wiring, "q", position)
+    v = add_signals(wiring, "v", velocity)
+    add_term(wiring, "jacobian", jacobian, q)
+    add_term(wiring, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
+    wanted = "u"
+    if drift is not None:
+        add_term(wiring, "drift", drift, [*q, *v])
+        wiring.equations.append(("wanted", DIFFERENCE, ["u", "drift"]))
+        wanted = "wanted"
+    law = TORQUE_BY_MASS if mass is not None else TORQUE
+    now = "torque" if period is None else "sample"
+    if compensation is None:
+        wiring.equations.append((now, law, ["inertia", "jacobian", wanted]))
+    else:
+        add_term(wiring, "compensation", compensation, [*q, *v])
+        wiring.equations.append(("moving", law, ["inertia", "jacobian", wanted]))
+        wiring.equations.append((now, SUM, ["moving", "compensation"]))
+    return wiring.finish("torque", now, np.zeros(dimension or ())[()], unit, r"\tau")

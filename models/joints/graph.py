@@ -1,0 +1,199 @@
+"""A joint between two bodies as a graph: free directions as a port, constrained directions held by an ideal constraint.
+
+```
+ body b --> 0 --> body a          the 0-junction subtracts the world twists: T_B^{0,A}
+            |
+           MTF  Ad(H_A_0)         expresses it in the joint's axes on body a
+            |
+            1  T_A_A_B
+           / \\
+    MTF held  MTF free
+         |        |
+   constraint     1 --> port "motion": springs, dampers, motors; nothing there means no torque
+```
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J0, J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
+from bondgraph.domains import SCREW
+from bondgraph.errors import ModelError, Problem, caller_place
+from models.bodies import Touchable
+from models.joints.closure import KINDS, NUMBERS, coordinates, held, left_free, violation
+from models.joints.start import start_check
+from screws.joints import Joint
+from screws.poses import Ad, inverse, pose_from_state, pose_state, product
+
+
+def joint_graph(
+    name: str,
+    joint: Joint,
+    *,
+    frame_a: np.ndarray | None = None,
+    frame_b: np.ndarray | None = None,
+    alpha1: float = 10.0,
+    alpha0: float = 25.0,
+    alpha2: float = 0.0,
+    largest_gap: float | None = 0.01,
+    largest_tilt: float | None = 0.1,
+) -> Graph:
+    """Joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
+
+    Port `motion` has the rates of the joint's free motions as flow, in the order of its screws, and the torques and forces on
+    them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open.
+
+    Parameters
+    ----------
+    joint : from `screws.joints`, of any kind but "general".
+    frame_a, frame_b : poses (4, 4) of the joint frame in body a and in body b, which coincide at the joint's reference pose;
+        identity by default.
+    alpha1, alpha0, alpha2 : how what is off the joint decays, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
+    largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: not checked, as needed where the
+        pose of a body is neither a state nor fixed.
+
+    Signals: `q` and `rate` of the motions (angles in (-pi, pi]), `violation` (6 - n,), `multiplier` (6 - n,), and `wrench`: what
+    a exerts on b through the joint, motors included, along the joint's axes on a and about their origin.
+
+    Raises
+    ------
+    ModelError
+        E455 at the start of a run whose poses miss the joint by more than allowed, E456 for a joint of kind "general", E457 for
+        a frame that is no pose.
+
+    Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
+    """
+    place = caller_place()
+    if joint.kind not in KINDS:
+        title = f'joint "{name}" has the kind "{joint.kind}", of which only small motions are known'
+        cure = f"one of screws.joints: {', '.join(KINDS)}; or several joints in series"
+        raise ModelError(name, [Problem("E456", title, places=(place,), cures=(cure,))])
+    graph = Graph(name).declare_input("pose a", "pose b")
+    numbers = _numbers(joint)
+    relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
+    to_joint = MTF(
+        "Ad",
+        AD,
+        signals=["relative pose.H_A_0"],
+        dimensions=(6, 6),
+        domains=(SCREW, SCREW),
+        frames=("0", name),
+        symbols={"matrix": r"\mathrm{Ad}_{H_0^A}", "2.flow": "T_B^{A,A}"},
+    )
+    twist = J1("joint twist", domain=SCREW, frame=name, symbols={"flow": "T_B^{A,A}"})
+    graph.connect(relative, to_joint).connect(to_joint, twist)
+    graph.add(
+        Block(
+            "relative pose",
+            [(("H_A_0", "H"), RELATIVE, ["pose a", "pose b", "frame a", "frame b"])],
+            inputs={"pose a": "pose a", "pose b": "pose b"},
+            parameters={
+                "frame a": Parameter(_frame(name, "frame_a", frame_a, joint), "1, m"),
+                "frame b": Parameter(_frame(name, "frame_b", frame_b, joint), "1, m"),
+                **numbers,
+            },
+            symbols={"H": "H_B^A", "H_A_0": "H_0^A"},
+        )
+    )
+    signals = [f"relative pose.{key}" for key in ("H", *numbers)]
+    if joint.freedoms < 6:
+        count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
+        hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, None))
+        graph.connect(twist, hold)
+        position = _op("violation", joint.kind)
+        graph.connect(
+            hold,
+            Constraint("constraint", position=position, signals=signals, dimension=count,
+                       alpha1=alpha1, alpha0=alpha0, alpha2=alpha2),
+        )  # fmt: skip
+        graph.export("violation", "constraint.h")
+        graph.export("multiplier", "constraint.effort")
+        if largest_gap is not None and largest_tilt is not None:
+            check = start_check(name, joint.kind, RELATIVE, (largest_gap, largest_tilt), place)
+            given = [f"relative pose.{key}" for key in ("frame a", "frame b", *numbers)]
+            graph.start(check, ["pose a", "pose b", *given], [])
+    if joint.freedoms:
+        count, matrix = joint.freedoms, _op("free", joint.kind)
+        motion = J1("motion", dimension=count, symbols={"flow": r"\dot q"})
+        leave = MTF("free", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, None))
+        graph.connect(twist, leave).connect(leave, motion)
+        graph.connect(motion, Se("no torque", dimension=count))
+        graph.expose("motion", motion)
+        graph.export("rate", "motion.flow")
+        names = ["H", *numbers]
+        graph.add(
+            Block("coordinates", [("q", _op("q", joint.kind), names)], inputs=dict(zip(names, signals, strict=True)))
+        )
+        graph.export("q", "coordinates.q")
+    graph.add(Block("reaction", [("wrench", REACTION, ["W"])], inputs={"W": "Ad.2.effort"}, units={"wrench": "N m, N"}))
+    graph.export("wrench", "reaction.wrench")
+    graph.expose("b", relative)
+    graph.expose("a", relative)
+    return graph
+
+
+def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
+    """Connect a joint to its bodies: half arrows body b -> joint -> body a, and the poses as signals."""
+    graph.connect(body_b.world, joint.port("b"))
+    graph.connect(joint.port("a"), body_a.world)
+    graph.wire(body_a.pose_path, joint, "pose a")
+    graph.wire(body_b.pose_path, joint, "pose b")
+    return graph
+
+
+def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any, Any]:
+    H_A_0 = inverse(product(pose_from_state(pose_a), pose_from_state(frame_a)))
+    return H_A_0, product(H_A_0, product(pose_from_state(pose_b), pose_from_state(frame_b)))
+
+
+RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
+AD = Op("Ad", lambda H: Ad(H), r"\mathrm{Ad}_{#1}")
+REACTION = Op("reaction", lambda W: -W, "-#1")
+
+
+def _formulas() -> dict[tuple[str, str], Op]:
+    makers = {"held": (held, "W"), "violation": (violation, "h"), "free": (left_free, "F"), "q": (coordinates, "q")}
+    return {
+        (role, kind): Op(f"{role} {kind}", _of_kind(formula, kind), rf"{letter}_{{\mathrm{{{kind}}}}}(#1)")
+        for role, (formula, letter) in makers.items()
+        for kind in KINDS
+    }
+
+
+def _of_kind(formula: Any, kind: str) -> Any:
+    return lambda H, *numbers: formula(kind, H, *numbers)
+
+
+_OPS = _formulas()
+
+
+def _op(role: str, kind: str) -> Op:
+    """One operation for each role and kind of joint, shared by all joints of that kind."""
+    return _OPS[role, kind]
+
+
+def _numbers(joint: Joint) -> dict[str, Parameter]:
+    """The kind's own number: pitch or angle between the axes."""
+    if joint.kind not in NUMBERS:
+        return {}
+    first = joint.screws[:, 0]
+    if joint.kind == "helical":
+        # The moment of a screw about its own line is the pitch along it.
+        omega, v = first[:3], first[3:]
+        return {"pitch": Parameter(float(omega @ v), "m/rad")}
+    cosine = float(first[:3] @ joint.screws[:3, 1])
+    return {"psi": Parameter(float(np.arccos(cosine)), "rad")}
+
+
+def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:
+    """Pose state (7,) of the joint's axes on a body."""
+    H = np.eye(4) if frame is None else np.asarray(frame, dtype=float)
+    sound = H.shape == (4, 4) and bool(np.all(np.isfinite(H)))
+    if not (sound and np.allclose(H[:3, :3].T @ H[:3, :3], np.eye(3), atol=1e-6) and np.linalg.det(H[:3, :3]) > 0.0):
+        title = f'{which} of joint "{name}" is no pose'
+        cure = "(4, 4), finite, with a right-handed rotation: screws.pose(R, p)"
+        raise ModelError(name, [Problem("E457", title, places=(caller_place(),), cures=(cure,))])
+    return np.asarray(pose_state(H @ joint.frame), dtype=float)

@@ -1,0 +1,27 @@
+"""Reference motions: smooth steps, splines within limits, motions of several phases, turning; as signals and sources."""
+
+from models.motion.blocks import flow_source, reference
+from models.motion.joining import axes, hold, sequence
+from models.motion.polynomials import Motion
+from models.motion.profiles import pick_and_place, quintic, s_curve
+from models.motion.rotations import PoseMotion, Turning, following_body, pose_motion, pose_reference, turning
+from models.motion.splines import cubic_spline
+
+__all__ = [
+    "Motion",
+    "PoseMotion",
+    "Turning",
+    "axes",
+    "cubic_spline",
+    "flow_source",
+    "following_body",
+    "hold",
+    "pick_and_place",
+    "pose_motion",
+    "pose_reference",
+    "quintic",
+    "reference",
+    "s_curve",
+    "sequence",
+    "turning",
+]

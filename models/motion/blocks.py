@@ -1,0 +1,76 @@
+"""Motions in a bond graph: as a block of signals of time, and as a flow source that follows one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bondgraph import Block, Element, Op, Parameter, Sf
+from bondgraph.domains import Domain
+from models.motion.polynomials import QUANTITIES, Motion, bases, horner, pieces, select
+
+
+def _value(order: int) -> Op:
+    """(t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> a derivative of r.
+
+    What is chosen is the value of a piece, not its coefficients: so it is a choice between formulas that meet, which the
+    compiler may differentiate in time again.
+    """
+
+    def formula(t: Any, breaks: Any, table: Any) -> Any:
+        values = [horner(t - base, polynomial, order) for base, polynomial in zip(bases(breaks), table, strict=True)]
+        return select(t, breaks, values)
+
+    prime = rf"\tfrac{{d^{order}}}{{dt^{order}}} " if order else ""
+    return Op(QUANTITIES[order], formula, prime + r"\textstyle\sum_i c_{ki} (#1 - t_k)^i,\quad t_k \le #1 < t_{k+1}")
+
+
+DERIVATIVES = tuple(map(_value, range(len(QUANTITIES))))
+"""Position, velocity, acceleration and jerk as operations on time, breaks and coefficients."""
+
+
+def unit_of(unit: str, order: int) -> str:
+    """The unit of a derivative in time: "m" gives "m/s", "m/s^2" ...; an empty one stays empty."""
+    return unit if not unit or not order else f"{unit}/s" if order == 1 else f"{unit}/s^{order}"
+
+
+def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[str, Parameter]:
+    """`breaks` (N + 1,) and `coefficients` (N + 2, m, ...), the first and last of which are the straight motions outside."""
+    return {
+        f"{prefix}breaks": Parameter(motion.breaks, "s"),
+        f"{prefix}coefficients": Parameter(pieces(motion), unit and f"{unit}, {unit}/s ..."),
+    }
+
+
+def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", time: str = "time") -> Element:
+    """The signals `<name>.position`, `.velocity`, `.acceleration` and `.jerk` of a motion.
+
+    The piece whose turn it is is found by bisection in compiled code; what it costs grows with the number of coefficients.
+    Solvers stop at the breaks. Breaks and coefficients are run-time parameters: another motion with as many pieces
+    compiles nothing (`motion_parameters`).
+
+    Parameters
+    ----------
+    motion : what is followed.
+    unit, symbol : of r; its derivatives get theirs.
+    time : the signal that the motion runs on, in s.
+    """
+    equations = [(what, DERIVATIVES[k], ["t", "breaks", "coefficients"]) for k, what in enumerate(QUANTITIES)]
+    marks = (symbol, rf"\dot{{{symbol}}}", rf"\ddot{{{symbol}}}", rf"\dddot{{{symbol}}}")
+    return Block(
+        name, equations, inputs={"t": time}, parameters=motion_parameters(motion, unit),
+        units={what: unit_of(unit, k) for k, what in enumerate(QUANTITIES)},
+        symbols=dict(zip(QUANTITIES, marks, strict=True)), breaks=["breaks"] if time == "time" else [],
+    )  # fmt: skip
+
+
+FLOW = Op("flow of a motion", lambda breaks, table, t: DERIVATIVES[1](t, breaks, table), r"\dot r(#3)")
+
+
+def flow_source(
+    name: str, motion: Motion, *, unit: str = "", domain: Domain | str | None = None, frame: str | None = None,
+    time: str = "time",
+) -> Element:  # fmt: skip
+    """Sf of r': what is bonded to it moves by r(t) - r(0), whatever effort that takes."""
+    dimension = motion.shape[0] if motion.shape else None
+    return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], dimension=dimension,
+              domain=domain, frame=frame)  # fmt: skip

@@ -1,0 +1,74 @@
+"""Limits of velocity, acceleration and jerk: what a motion reaches, where, and by how much it must slow down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from models.motion.polynomials import QUANTITIES, Array, Motion
+from models.motion.refusals import numbers, refuse
+
+SLACK = 1e-9
+"""A limit counts as held when it is exceeded by no more than this part of it."""
+
+
+def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:
+    """Limits by order of derivative (1, 2, 3), each of the shape of r; infinite where none is given.
+
+    Raises
+    ------
+    ModelError
+        E470 for limits that are not positive or do not fit the axes.
+    """
+    limits = {}
+    for order, given in ((1, velocity), (2, acceleration), (3, jerk)):
+        if given is None:
+            limits[order] = np.full(shape, np.inf)
+            continue
+        value = numbers(f"the limit of {QUANTITIES[order]}", given)
+        if value.shape not in ((), shape) or not np.all(value > 0.0):
+            refuse("E470", f"the limit of {QUANTITIES[order]} is {given!r}", f"the motion has the shape {shape}",
+                   "a positive number, or one for each axis")  # fmt: skip
+        limits[order] = np.broadcast_to(value, shape)
+    return limits
+
+
+def slow_down(motion: Motion, limits: dict[int, Array]) -> float:
+    """The factor of time with which a motion from rest to rest just reaches a limit; 0 where none is finite."""
+    return max(float(np.max(motion.peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
+
+
+def excess(motion: Motion, limits: dict[int, Array]) -> float:
+    """Largest part of a limit that is reached: above 1, it is exceeded."""
+    return max(float(np.max(motion.peak(k) / limit)) for k, limit in limits.items())
+
+
+def violations(motion: Motion, limits: dict[int, Array]) -> tuple[str, ...]:
+    """One line for each limit that is exceeded: what is reached, along which axis and when."""
+    lines = []
+    for order, limit in limits.items():
+        low, low_at, high, high_at = motion.extremes(order)
+        peak = np.maximum(-low, high)
+        part = np.atleast_1d(peak / limit)
+        axis = int(np.argmax(part))
+        if part[axis] > 1.0 + SLACK:
+            when = np.atleast_1d(np.where(-low > high, low_at, high_at))[axis]
+            along = f" along axis {axis}" if motion.shape else ""
+            lines.append(
+                f"{QUANTITIES[order]}{along} reaches {np.atleast_1d(peak)[axis]:.6g} at {when:.6g} s, "
+                f"limit {np.atleast_1d(limit)[axis]:.6g}"
+            )
+    return tuple(lines)
+
+
+def check_limits(motion: Motion, limits: dict[int, Array], shortest: float | None = None) -> None:
+    """Refuse a motion whose given times exceed a limit (E473), with what is reached and where."""
+    lines = violations(motion, limits)
+    if lines:
+        cure = (
+            "leave the times out, and they are chosen"
+            if shortest is None
+            else f"a duration of {shortest:.6g} s or more"
+        )
+        refuse("E473", "the given times of a motion exceed its limits", lines, cure)

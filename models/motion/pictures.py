@@ -1,0 +1,90 @@
+"""Profiles of a motion over time: r, r', r'', r''' above each other, with limits and phases. Needs matplotlib."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from models.motion.blocks import unit_of
+from models.motion.polynomials import QUANTITIES, Motion
+from models.pictures.plots import STYLE
+from models.pictures.style import AXES, INK, MUTED
+
+SYMBOLS = ("$r$", r"$\dot r$", r"$\ddot r$", r"$\dddot r$")
+
+
+def profiles(
+    motion: Motion,
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[str] = ("x", "y", "z"),
+    unit: str = "m",
+    limits: Mapping[str, Any] | None = None,
+    phases: Sequence[tuple[float, str]] = (),
+    title: str = "",
+    dpi: int = 160,
+) -> None:
+    """Write the profiles of a motion.
+
+    Parameters
+    ----------
+    motion : what is shown, from its start to its end.
+    path : a file whose suffix says the format (png, svg, pdf).
+    names : of the axes.
+    unit : of r.
+    limits : "velocity", "acceleration", "jerk" to a number or (axes,), drawn as dashed lines.
+    phases : (start in s, words) of each phase, written above.
+    title : above the picture; dpi : dots per inch.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    times = _times(motion)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(8.4, 8.0))
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(len(QUANTITIES), 1, sharex=True)
+        for order, (panel, what) in enumerate(zip(panels, QUANTITIES, strict=True)):
+            panel.axhline(0.0, color=MUTED, linewidth=0.8)
+            values = motion.derivative(times, order).reshape(len(times), -1)
+            for k, column in enumerate(values.T):
+                name = names[k] if k < len(names) else str(k)
+                panel.plot(times, column, color=AXES[k % len(AXES)], label=name if values.shape[1] > 1 else None)
+            for value in np.unique(np.atleast_1d((limits or {}).get(what, ()))):
+                for sign in (-1.0, 1.0):
+                    panel.axhline(sign * value, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+            for start, _ in phases:
+                panel.axvline(start, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
+            shown = unit_of(unit, order).replace(f"^{order}", f"$^{order}$")
+            panel.set_ylabel(f"{what}\n{SYMBOLS[order]} ({shown})")
+            panel.locator_params(axis="y", nbins=5)
+            panel.margins(y=0.12)
+        edges = [start for start, _ in phases] + [motion.end]
+        for (_, words), start, end in zip(phases, edges[:-1], edges[1:], strict=True):
+            panels[0].annotate(
+                words, (0.5 * (start + end), 1.0), (0, 4), ha="center", va="bottom", color=MUTED, fontsize=9,
+                xycoords=("data", "axes fraction"), textcoords="offset points",
+            )  # fmt: skip
+        if motion.shape:
+            lines, words = panels[0].get_legend_handles_labels()
+            figure.legend(
+                lines, words, ncols=len(words), loc="upper right", bbox_to_anchor=(0.985, 0.985), handlelength=1.1
+            )
+        panels[-1].set_xlim(motion.start, motion.end)
+        panels[-1].set_xlabel("time (s)")
+        figure.align_ylabels(panels)
+        figure.subplots_adjust(left=0.13, right=0.975, top=0.905 if phases else 0.93, bottom=0.065, hspace=0.2)
+        figure.text(0.13, 0.975, title, fontsize=13, fontweight="bold", va="top")
+        figure.savefig(path, dpi=dpi)
+
+
+def _times(motion: Motion) -> np.ndarray:
+    """Dense times, with both sides of every break, so that jumps of the jerk are drawn upright."""
+    tiny = 1e-9 * motion.duration
+    dense = np.linspace(motion.start, motion.end, 1500)
+    inner = motion.breaks[1:-1]
+    return np.unique(np.concatenate([dense[:-1], inner, inner - tiny, [motion.end - tiny]]))

@@ -1,0 +1,269 @@
+"""Motions as piecewise polynomials of time: a frozen record, evaluated in NumPy and by formulas that can be traced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.motion.refusals import numbers, refuse
+from screws.scalars import array, less, where
+
+Array = NDArray[np.float64]
+
+QUANTITIES = ("position", "velocity", "acceleration", "jerk")
+"""A motion r and its derivatives, in the order of differentiation."""
+
+AT_REST = 1e-12
+"""An end velocity below this part of the largest one is rounding, and set to zero."""
+
+
+@dataclass(frozen=True, init=False)
+class Motion:
+    """r(t), a scalar or a vector, polynomial between breaks; outside it goes on straight with the velocity of its end.
+
+    Between breaks k and k + 1, r = sum of coefficients[k, i] (t - breaks[k])^i. A motion that ends at rest holds its end.
+    Values at a break are those of the piece that begins there. Neither position nor velocity may jump.
+
+    Parameters
+    ----------
+    breaks : (N + 1,) ascending times, s.
+    coefficients : (N, m) for a scalar motion, (N, m, n) for n axes, lowest power first; N >= 1.
+
+    Raises
+    ------
+    ModelError
+        E470 for arrays that do not fit together or are not finite, E471 for times that do not ascend, E472 for a jump.
+    """
+
+    breaks: Array
+    coefficients: Array
+
+    def __init__(self, breaks: ArrayLike, coefficients: ArrayLike):
+        breaks, given = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
+        fit = breaks.ndim == 1 and given.ndim in (2, 3) and len(given) == len(breaks) - 1 >= 1 and given.shape[1] >= 1
+        if not fit or not (np.isfinite(breaks).all() and np.isfinite(given).all()):
+            refuse("E470", "breaks and coefficients of a motion do not fit together",
+                   f"breaks {breaks.shape}, coefficients {given.shape}, all to be finite",
+                   "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)")  # fmt: skip
+        check_times(breaks)
+        for values in (breaks, given):
+            values.setflags(write=False)
+        object.__setattr__(self, "breaks", breaks)
+        object.__setattr__(self, "coefficients", given)
+        check_jumps(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of r: () or (axes,)."""
+        return self.coefficients.shape[2:]
+
+    @property
+    def start(self) -> float:
+        """Time of the first break, s."""
+        return float(self.breaks[0])
+
+    @property
+    def end(self) -> float:
+        """Time of the last break, s."""
+        return float(self.breaks[-1])
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last break, s."""
+        return self.end - self.start
+
+    def position(self, t: ArrayLike) -> Array:
+        """r at times t (...), shape (..., axes) or (...)."""
+        return self.derivative(t, 0)
+
+    def velocity(self, t: ArrayLike) -> Array:
+        """r' at times t (...)."""
+        return self.derivative(t, 1)
+
+    def acceleration(self, t: ArrayLike) -> Array:
+        """r'' at times t (...)."""
+        return self.derivative(t, 2)
+
+    def jerk(self, t: ArrayLike) -> Array:
+        """r''' at times t (...)."""
+        return self.derivative(t, 3)
+
+    def derivative(self, t: ArrayLike, order: int) -> Array:
+        """The derivative of r of any order at times t (...), shape (..., axes) or (...)."""
+        times = np.asarray(t, dtype=float)
+        piece = np.searchsorted(self.breaks, times, side="right")
+        elapsed = times - bases(self.breaks)[piece]
+        table = np.moveaxis(pieces(self), 1, 0)[:, piece]
+        return np.asarray(horner(elapsed[..., None] if self.shape else elapsed, table, order))
+
+    def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
+        """Least value, its time, greatest value and its time, (axes,) each, of a derivative between start and end."""
+        times, values = _candidates(self, order)
+        low, high = values.argmin(axis=0), values.argmax(axis=0)
+        pick = (lambda k: (values[k], times[k])) if not self.shape else _pick(times, values)
+        return tuple(np.asarray(found) for found in (*pick(low), *pick(high)))  # type: ignore[return-value]
+
+    def peak(self, order: int) -> Array:
+        """Largest absolute value (axes,) or () of a derivative; a derivative that jumps counts from both sides."""
+        low, _, high, _ = self.extremes(order)
+        return np.maximum(-low, high)
+
+    def smoothness(self) -> int:
+        """How many derivatives are continuous at all times, both ends included (to rounding); at least 1, at most 3."""
+        jumps = [largest_jump(self, order).part for order in (2, 3)]
+        return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
+
+    def scaled(self, factor: float) -> Motion:
+        """The same path in `factor` times the time, from the same start."""
+        if not (np.isfinite(factor) and factor > 0.0):
+            refuse("E471", f"a motion cannot take {factor!r} times its time", "", "a factor above 0")
+        powers = factor ** -np.arange(self.coefficients.shape[1], dtype=float)
+        shaped = powers.reshape(1, -1, *(1,) * len(self.shape))
+        return Motion(self.start + factor * (self.breaks - self.start), self.coefficients * shaped)
+
+    def starting(self, t: float) -> Motion:
+        """The same motion, beginning at the time t, s."""
+        return Motion(self.breaks + (float(numbers("the start", t, (0,))) - self.start), self.coefficients)
+
+    def then(self, following: Motion, pause: float = 0.0) -> Motion:
+        """This motion, a pause at its end (s), and another one, shifted in time; see `sequence`."""
+        from models.motion.joining import sequence
+
+        return sequence(self, following, pause=pause)
+
+
+def _pick(times: Array, values: Array) -> Any:
+    axes = np.arange(values.shape[1])
+    return lambda k: (values[k, axes], times[k, axes])
+
+
+def bases(breaks: Any) -> Any:
+    """The time that each piece counts from: the first break for what was before, then each break."""
+    return array([breaks[0], *breaks])
+
+
+def pieces(motion: Motion) -> Array:
+    """Coefficients (N + 2, m, ...) with those of the straight motions before the start and after the end; m >= 2."""
+    given = motion.coefficients
+    if given.shape[1] == 1:
+        given = np.concatenate([given, np.zeros_like(given)], axis=1)
+    first, last = np.zeros_like(given[:1]), np.zeros_like(given[:1])
+    steps = np.diff(motion.breaks)
+    speeds = np.abs(given[:, 1]).max() if given.size else 0.0
+    slow = AT_REST * max(speeds, float(np.abs(given[:, 0] - given[0, 0]).max()) / motion.duration)
+    first[0, :2] = given[0, :2]
+    last[0, 0] = horner(steps[-1], given[-1], 0)
+    last[0, 1] = horner(steps[-1], given[-1], 1)
+    for end in (first, last):
+        end[0, 1] = np.where(np.abs(end[0, 1]) <= slow, 0.0, end[0, 1])
+    return np.concatenate([first, given, last])
+
+
+def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
+    """Derivative of a polynomial (m, ...), lowest power first, `elapsed` seconds after its base; any scalar."""
+    count = len(polynomial)
+    if count <= order:
+        return 0.0 * polynomial[0]
+    total = polynomial[count - 1] * (factorial(count - 1) / factorial(count - 1 - order))
+    for power in reversed(range(order, count - 1)):
+        total = total * elapsed + polynomial[power] * (factorial(power) / factorial(power - order))
+    return total
+
+
+def select(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
+    """The entry of table (N + 2, ...) whose turn it is at the time t, found by bisection; any scalar."""
+    if len(table) == 1:
+        return table[0]
+    middle = len(table) // 2
+    before = select(t, breaks[: middle - 1], table[:middle])
+    return where(less(t, breaks[middle - 1]), before, select(t, breaks[middle:], table[middle:]))
+
+
+def check_times(times: Array) -> None:
+    """Refuse times that do not ascend (E471)."""
+    bad = np.flatnonzero(~(np.diff(times) > 0.0))
+    if bad.size:
+        k = int(bad[0])
+        refuse("E471", "the times of a motion do not ascend",
+               f"{times[k]:g} s is followed by {times[k + 1]:g} s, at index {k + 1}",
+               "each time later than the one before; `hold` for a pause")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A derivative just before and at a break: its values, the time (s), the axis, and the jump as a part of a bound of it."""
+
+    part: float
+    before: float
+    after: float
+    time: float
+    axis: tuple[int, ...]
+
+
+def largest_jump(motion: Motion, order: int) -> Jump:
+    """The largest jump of a derivative of a motion."""
+    table, breaks = pieces(motion), motion.breaks
+    steps = breaks - bases(breaks)[:-1]
+    before = np.array([horner(h, polynomial, order) for h, polynomial in zip(steps, table[:-1], strict=True)])
+    after = table[1:, order] * factorial(order) if table.shape[1] > order else np.zeros_like(before)
+    jumps = np.abs(after - before)
+    size = max(_bound(motion, order), float(np.abs(before).max()), float(np.abs(after).max()))
+    at = np.unravel_index(int(jumps.argmax()), jumps.shape)
+    axis = tuple(int(k) for k in at[1:])
+    return Jump(
+        float(jumps[at]) / size if size else 0.0, float(before[at]), float(after[at]), float(breaks[at[0]]), axis
+    )
+
+
+def _bound(motion: Motion, order: int) -> float:
+    """A value that no derivative of this order exceeds between start and end: rounding is measured against it."""
+    steps = np.diff(motion.breaks).reshape(-1, *(1,) * len(motion.shape))
+    return float(np.max(horner(steps, np.abs(np.moveaxis(motion.coefficients, 1, 0)), order)))
+
+
+def check_jumps(motion: Motion) -> None:
+    """Refuse a position or a velocity that jumps (E472)."""
+    for order in (0, 1):
+        jump = largest_jump(motion, order)
+        if jump.part > 1e-9:
+            place = f" along axis {jump.axis[0]}" if jump.axis else ""
+            refuse("E472", f"the {QUANTITIES[order]} of a motion jumps at {jump.time:g} s{place}",
+                   f"from {jump.before:.6g} to {jump.after:.6g}",
+                   "phases that meet with equal position and velocity, such as rest, or a `quintic` in between")  # fmt: skip
+
+
+def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
+    """Times and values among which the extremes of a derivative are, (count,) or (count, axes): ends and flat points."""
+    flat = motion.coefficients.reshape(*motion.coefficients.shape[:2], -1)
+    steps, axes = np.diff(motion.breaks), flat.shape[2]
+    degree = max(flat.shape[1] - 1 - order, 0)
+    elapsed = np.zeros((len(flat), degree + 1, axes))
+    if degree:
+        elapsed[:, 1] = steps[:, None]
+    for k, axis in np.ndindex(len(flat), axes):
+        roots = _flat_points(flat[k, :, axis], order + 1, float(steps[k]))
+        elapsed[k, 2 : 2 + len(roots), axis] = roots
+    values = np.array([horner(u, p[:, None, :], order) for u, p in zip(elapsed, flat, strict=True)])
+    times = elapsed + motion.breaks[:-1, None, None]
+    shape = (-1, *motion.shape)
+    return times.reshape(shape), values.reshape(shape)
+
+
+def _flat_points(polynomial: Array, order: int, step: float) -> Array:
+    """Where a derivative vanishes inside (0, step), s."""
+    count = len(polynomial) - order
+    if count <= 1:
+        return np.zeros(0)
+    # In the part of the step, so that small leading coefficients are seen as small.
+    scaled = [polynomial[k + order] * factorial(k + order) / factorial(k) * step**k for k in range(count)]
+    size = max(map(abs, scaled))
+    while scaled and abs(scaled[-1]) <= 1e-14 * size:
+        scaled.pop()
+    roots = np.roots(scaled[::-1])
+    real = roots[np.abs(roots.imag) < 1e-7].real
+    return step * real[(real > 0.0) & (real < 1.0)]

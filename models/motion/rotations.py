@@ -1,0 +1,226 @@
+"""Turning about axes, and motions of a rigid body: pose, twist and its rate, as signals, as a source, as a body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bondgraph import J1, Block, Element, Op, Parameter, Sf
+from bondgraph.domains import SCREW
+from bondgraph.ops import IDENTITY
+from models.bodies import IDENTITY_QUATERNION, Body, start_pose
+from models.motion.blocks import DERIVATIVES, motion_parameters
+from models.motion.joining import axes, hold
+from models.motion.polynomials import Array, Motion
+from models.motion.refusals import numbers, refuse
+from screws.poses import Ad, inverse, pose_from_state
+from screws.rotations import quaternion_product
+from screws.scalars import array, cos, sin
+from screws.surfaces import Surface
+from screws.vectors import cross, scaled
+
+
+@dataclass(frozen=True)
+class Turning:
+    """A rotation made of turns about axes, the first one first: fixed axes of the world, or axes that move with the body.
+
+    Parameters
+    ----------
+    angles : motion of k angles, rad.
+    directions : (k, 3) unit vectors.
+    moving : whether each axis is turned along by the turns before it.
+    """
+
+    angles: Motion
+    directions: Array
+    moving: bool = False
+
+
+def turning(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving: bool = False) -> Turning:
+    """Turning by given angles about given axes, which are normalised.
+
+    Parameters
+    ----------
+    angles : a scalar motion, a motion of k angles, or k scalar motions, rad.
+    directions : (3,) or (k, 3), not zero.
+    moving : False: fixed axes of the world, R = R_k ... R_2 R_1; True: axes of the body, R = R_1 R_2 ... R_k.
+
+    Raises
+    ------
+    ModelError
+        E475 for an axis that is zero, or another count of axes than of angles.
+    """
+    several = [angles] if isinstance(angles, Motion) else list(angles)
+    joined = axes(*several)
+    given = np.atleast_2d(numbers("the axis", directions, (1, 2)))
+    lengths = np.linalg.norm(given, axis=1)
+    if given.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
+        refuse("E475", f"the axes of a turning are {np.asarray(directions).tolist()}", f"there are {joined.shape[0]} angles",
+               "a vector of three numbers, not zero, for each angle")  # fmt: skip
+    return Turning(joined, given / lengths[:, None], moving)
+
+
+@dataclass(frozen=True)
+class PoseMotion:
+    """Motion of a body: a point of it follows `centre`, and it turns about that point.
+
+    Parameters
+    ----------
+    centre : motion (3,) of a body-fixed point c, world coordinates, m.
+    turn : rotation since the start orientation.
+    quaternion : (4,) start orientation R0 of the object frame, R = R_turn R0.
+    arm : (3,) from c to the origin of the object frame, m, in world coordinates where R_turn is the identity.
+    """
+
+    centre: Motion
+    turn: Turning
+    quaternion: Array
+    arm: Array
+
+    def pose(self, t: ArrayLike) -> Array:
+        """Flat pose [qw, qx, qy, qz, px, py, pz] (..., 7), object to world, at times t (...)."""
+        return self._at(t, 0)
+
+    def twist(self, t: ArrayLike) -> Array:
+        """World twist T_0_0_b = [omega; v] (..., 6), rad/s and m/s: v is the velocity of the body-fixed point at the origin."""
+        return self._at(t, 1)
+
+    def twist_rate(self, t: ArrayLike) -> Array:
+        """d/dt T_0_0_b (..., 6)."""
+        return self._at(t, 2)
+
+    def _at(self, t: ArrayLike, which: int) -> Array:
+        values = [
+            np.moveaxis(motion.derivative(t, order), -1, 0) for motion in (self.centre, self.turn.angles)
+            for order in (0, 1, 2)
+        ]  # fmt: skip
+        rates = _rates if self.turn.moving else _fixed_rates
+        found = rates(*values, self.turn.directions, self.quaternion, self.arm)[which]
+        return np.moveaxis(np.asarray(found, dtype=float), 0, -1)
+
+
+def pose_motion(
+    centre: Motion | ArrayLike = (0.0, 0.0, 0.0),
+    turn: Turning | None = None,
+    *,
+    quaternion: Sequence[float] = IDENTITY_QUATERNION,
+    arm: ArrayLike = (0.0, 0.0, 0.0),
+) -> PoseMotion:
+    """Motion of a body from the motion (3,) of one of its points (or a fixed point) and its turning.
+
+    Raises
+    ------
+    ModelError
+        E424 and E425 for what is no quaternion, E470 for a centre or an arm that has not three components.
+    """
+    path = centre if isinstance(centre, Motion) else hold(numbers("the centre", centre), 1.0)
+    offset = numbers("the arm", arm)
+    if path.shape != (3,) or offset.shape != (3,):
+        refuse("E470", "centre and arm of a body's motion need three components", f"given: {path.shape} and {offset.shape}",
+               "points in the world's coordinates, m")  # fmt: skip
+    about = turn or turning(hold(0.0, 1.0), (0.0, 0.0, 1.0))
+    return PoseMotion(path, about, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
+
+
+# --- formulas: components may be scalars of any kind, or arrays of times ----------------------------------------------
+
+
+def _turned(q: Any, v: Any) -> Any:
+    """The vector v turned by the unit quaternion q."""
+    u = (q[1], q[2], q[3])
+    side = cross(u, v)
+    twice = cross(u, side)
+    return tuple(v[k] + 2.0 * (q[0] * side[k] + twice[k]) for k in range(3))
+
+
+def _plus(*vectors: Any) -> Any:
+    return tuple(sum(components[1:], start=components[0]) for components in zip(*vectors, strict=True))
+
+
+def _turns(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
+    """Quaternion, angular velocity and acceleration in world coordinates of turns one after the other."""
+    q: Any = (1.0, 0.0, 0.0, 0.0)
+    omega: Any = (0.0, 0.0, 0.0)
+    alpha: Any = (0.0, 0.0, 0.0)
+    for k in range(len(angle)):
+        axis = tuple(directions[k][i] for i in range(3))
+        turn = (cos(0.5 * angle[k]), *scaled(axis, sin(0.5 * angle[k])))
+        if moving:
+            axis = _turned(q, axis)
+            spin = scaled(axis, rate[k])
+            alpha = _plus(alpha, cross(omega, spin), scaled(axis, second[k]))
+            omega = _plus(omega, spin)
+            q = tuple(quaternion_product(q, turn))
+        else:
+            spin, before = scaled(axis, rate[k]), _turned(turn, omega)
+            alpha = _plus(scaled(axis, second[k]), _turned(turn, alpha), cross(spin, before))
+            omega = _plus(spin, before)
+            q = tuple(quaternion_product(turn, q))
+    return q, omega, alpha
+
+
+def _motion(moving: bool) -> Any:
+    def rates(
+        c: Any, dc: Any, ddc: Any, angle: Any, rate: Any, second: Any, directions: Any, start: Any, arm: Any
+    ) -> Any:
+        """(c, c', c'', angles and rates) -> pose (7,), world twist (6,), its rate (6,)."""
+        q, omega, alpha = _turns(angle, rate, second, directions, moving)
+        point = _plus(c, _turned(q, arm))
+        linear = _plus(dc, cross(c, omega))
+        bent = _plus(ddc, cross(c, alpha), cross(dc, omega))
+        return array([*quaternion_product(q, start), *point]), array([*omega, *linear]), array([*alpha, *bent])
+
+    return rates
+
+
+_rates, _fixed_rates = _motion(True), _motion(False)
+_LATEX = r"\left(H, T, \dot T\right)(#1, #2, #3, #4, #5, #6)"
+MOVING = Op("motion of a body, moving axes", _rates, _LATEX)
+FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
+BODY_TWIST = Op("Ad", lambda pose, twist: Ad(inverse(pose_from_state(pose))) @ twist, r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
+
+
+# --- in a graph -------------------------------------------------------------------------------------------------------
+
+
+def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Element:
+    """The signals `<name>.pose` (7,), `.twist` (6,) in world coordinates, `.twist_rate` (6,) and `.body_twist` (6,)."""
+    equations: list[tuple[Any, Op, list[str]]] = []
+    arguments = []
+    parameters: dict[str, Parameter] = {}
+    for prefix, path, unit in (("centre", motion.centre, "m"), ("angle", motion.turn.angles, "rad")):
+        parameters |= motion_parameters(path, unit, f"{prefix} ")
+        found = ["t", f"{prefix} breaks", f"{prefix} coefficients"]
+        for order, what in enumerate((prefix, f"{prefix} rate", f"{prefix} acceleration")):
+            equations.append((what, DERIVATIVES[order], found))
+            arguments.append(what)
+    parameters["axes"] = Parameter(motion.turn.directions)
+    parameters["quaternion"] = Parameter(motion.quaternion)
+    parameters["arm"] = Parameter(motion.arm, "m")
+    rates = MOVING if motion.turn.moving else FIXED
+    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, "axes", "quaternion", "arm"]))
+    equations.append(("body_twist", BODY_TWIST, ["pose", "twist"]))
+    return Block(
+        name, equations, inputs={"t": time}, parameters=parameters,
+        units={"pose": "1, m", "twist": "rad/s, m/s", "body_twist": "rad/s, m/s", "twist_rate": "rad/s^2, m/s^2"},
+        breaks=["centre breaks", "angle breaks"] if time == "time" else [],
+    )  # fmt: skip
+
+
+def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = None, time: str = "time") -> Body:
+    """A body that follows a motion exactly: Sf of its twist, and its pose from the motion itself, not integrated.
+
+    `models.prescribed_body` integrates a twist instead.
+    """
+    body = Body(name, surface)
+    world = J1("world twist", domain=SCREW, frame="0")
+    body.add(pose_reference("motion", motion, time=time))
+    body.connect(Sf("drive", IDENTITY, signals=["motion.twist"], dimension=6, domain=SCREW, frame="0"), world)
+    body.expose("world", world)
+    body.export("pose", "motion.pose")
+    body.export("twist", "motion.body_twist")
+    return body

@@ -1,0 +1,205 @@
+"""Cubic splines through waypoints, at rest or with given velocities at both ends, within limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from models.motion.limits import SLACK, check_limits, excess, limit_values, slow_down, violations
+from models.motion.polynomials import Array, Motion, check_times
+from models.motion.refusals import numbers, refuse
+
+
+def cubic_spline(
+    waypoints: ArrayLike,
+    times: ArrayLike | None = None,
+    *,
+    velocity: Any = None,
+    acceleration: Any = None,
+    jerk: Any = None,
+    start_velocity: ArrayLike = 0.0,
+    end_velocity: ArrayLike = 0.0,
+    at: float = 0.0,
+    shortest: bool = False,
+) -> Motion:
+    """Cubic spline with two continuous derivatives everywhere: its acceleration is zero at both ends.
+
+    To make that possible, the first and the last segment have one knot more each. Without `times` the segments share the
+    time as their lengths ask for, and the whole is as short as the limits allow (one of them is reached).
+
+    Parameters
+    ----------
+    waypoints : (points,) or (points, axes), two or more.
+    times : (points,) s, or None.
+    velocity, acceleration, jerk : largest absolute values, a number or (axes,), in the unit of r per s, s^2, s^3, or None.
+    start_velocity, end_velocity : () or (axes,); before and after, the motion goes on straight with these.
+    at : time of the start where `times` is None, s.
+    shortest : whether the shares of the segments are searched for so that the whole takes the least time.
+
+    Raises
+    ------
+    ModelError
+        E470 for arrays that do not fit, or neither times nor limits; E471 for times that do not ascend, or equal points in a
+        row; E473 for given times that exceed a limit; E474 for limits that no duration holds.
+
+    Source: Biagiotti and Melchiorri 2008, section 4.4 (splines with given velocities and accelerations at the ends); Lin,
+    Chang and Luh 1983 (search of the shortest duration with a simplex).
+    """
+    points = numbers("the list of waypoints", waypoints, (1, 2))
+    if len(points) < 2:
+        refuse("E470", "a motion through one waypoint", "", "two waypoints or more, or `hold`")
+    shape = points.shape[1:]
+    limits = limit_values(shape, velocity, acceleration, jerk)
+    ends = _ends(shape, start_velocity, end_velocity)
+    if times is not None:
+        given = numbers("the list of times", times)
+        if given.shape != (len(points),):
+            refuse("E470", "times and waypoints do not fit together", f"{len(points)} points, times {given.shape}",
+                   "one time for each waypoint")  # fmt: skip
+        check_times(given)
+        motion = _spline(points, given, ends)
+        factor = 1.0 if np.any(ends) else slow_down(motion, limits)
+        check_limits(motion, limits, motion.duration * factor if factor > 1.0 else None)
+        return motion
+    if all(np.isinf(limit).all() for limit in limits.values()):
+        refuse("E470", "nothing says how long a motion takes", "there are neither times nor limits",
+               "times, or a limit of velocity, acceleration or jerk")  # fmt: skip
+    shares, parts = _shares(points, limits), _parts(points)
+    if shortest:
+        shares, parts = _searched(points, shares, parts, limits)
+    knots = np.concatenate([[0.0], np.cumsum(shares)])
+    if np.any(ends):
+        return _fastest(points, knots, ends, limits, parts).starting(at)
+    motion = _spline(points, at + knots, ends, parts)
+    return motion.scaled(slow_down(motion, limits))
+
+
+def _ends(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) -> Array:
+    ends = [numbers("the end velocity", value) for value in (start, end)]
+    if any(value.shape not in ((), shape) for value in ends):
+        refuse("E470", "velocities at the ends of a motion do not fit its axes", f"{ends[0].shape} and {ends[1].shape}",
+               "a number, or one for each axis")  # fmt: skip
+    return np.array([np.broadcast_to(value, shape) for value in ends])
+
+
+def _shares(points: Array, limits: dict[int, Array]) -> Array:
+    """Times of the segments, each the shortest that its own way could take from rest to rest."""
+    ways = np.abs(np.diff(points, axis=0)).reshape(len(points) - 1, -1)
+    same = np.flatnonzero(~ways.any(axis=1))
+    if same.size:
+        k = int(same[0])
+        refuse("E471", f"waypoints {k} and {k + 1} are the same point", f"{points[k]}",
+               "leave one out, or `sequence` of motions with a pause between")  # fmt: skip
+    # Smallest peaks of a motion over the way 1 in the time 1: velocity 1, acceleration 4, jerk 32.
+    needed = [(factor * ways / limits[k]) ** (1.0 / k) for k, factor in ((1, 1.0), (2, 4.0), (3, 32.0))]
+    return np.asarray(np.max(needed, axis=(0, 2)))
+
+
+def _parts(points: Array) -> Array:
+    """Where the first and the last segment have their other knot, as a part of the segment from either end."""
+    # Of one segment alone, the quarters are the knots of the motion with the smallest jerk.
+    return np.full(2, 0.25 if len(points) == 2 else 0.5)
+
+
+def _spline(points: Array, times: Array, ends: Array, parts: Array | None = None) -> Motion:
+    """The spline through points at times, with velocities `ends` (2, ...) and no acceleration at both ends."""
+    return Motion(*_table(points, times, ends, _parts(points) if parts is None else parts))
+
+
+def _table(points: Array, times: Array, ends: Array, parts: Array) -> tuple[Array, Array]:
+    """Knots and coefficients of the spline, from the accelerations M at its knots.
+
+    The places of the two knots that are no waypoints follow from M by the conditions at the ends:
+    y_1 = y_0 + h v + h^2 M_1 / 6 after the start, and alike before the end.
+    """
+    own = times[0] + parts[0] * (times[1] - times[0]), times[-1] - parts[1] * (times[-1] - times[-2])
+    knots = np.array([times[0], own[0], *times[1:-1], own[1], times[-1]])
+    h, count = np.diff(knots), len(knots)
+    y = np.concatenate(
+        [points[:1], points[:1] + h[0] * ends[0], points[1:-1], points[-1:] - h[-1] * ends[1], points[-1:]]
+    )
+    inner = np.arange(count - 2)
+    second = np.zeros((count - 2, count))
+    second[inner, inner] = 6.0 / h[:-1]
+    second[inner, inner + 1] = -6.0 / h[:-1] - 6.0 / h[1:]
+    second[inner, inner + 2] = 6.0 / h[1:]
+    matrix = np.diag(2.0 * (h[:-1] + h[1:])) + np.diag(h[1:-1], 1) + np.diag(h[1:-1], -1)
+    matrix[:, 0] -= second[:, 1] * h[0] ** 2 / 6.0
+    matrix[:, -1] -= second[:, -2] * h[-1] ** 2 / 6.0
+    flat = y.reshape(count, -1)
+    M = np.zeros_like(flat)
+    M[1:-1] = np.linalg.solve(matrix, second @ flat)
+    flat[1] += M[1] * h[0] ** 2 / 6.0
+    flat[-2] += M[-2] * h[-1] ** 2 / 6.0
+    step = h[:, None]
+    slopes = np.diff(flat, axis=0) / step - step * (2.0 * M[:-1] + M[1:]) / 6.0
+    slopes[0] = ends[0].ravel()
+    table = np.stack([flat[:-1], slopes, 0.5 * M[:-1], np.diff(M, axis=0) / (6.0 * step)], axis=1)
+    return knots, table.reshape(-1, 4, *points.shape[1:])
+
+
+def _searched(points: Array, shares: Array, parts: Array, limits: dict[int, Array]) -> tuple[Array, Array]:
+    """Shares and parts of the spline at rest at both ends that takes the least time; a local search."""
+    from scipy.optimize import minimize
+
+    still = np.zeros((2, *points.shape[1:]))
+
+    def read(z: Array) -> tuple[Array, Array]:
+        # Shares as exponentials, parts between 0.02 and 0.48: no choice of z leaves the splines.
+        return shares * np.exp(z[2:]), 0.25 + 0.23 * np.tanh(z[:2])
+
+    def needed(z: Array) -> float:
+        steps, at = read(z)
+        knots, table = _table(points, np.concatenate([[0.0], np.cumsum(steps)]), still, at)
+        peaks = _cubic_peaks(np.diff(knots), table)
+        return knots[-1] * max(float(np.max(peaks[k] / limit)) ** (1.0 / k) for k, limit in limits.items())
+
+    start = np.concatenate([np.arctanh((np.minimum(parts, 0.45) - 0.25) / 0.23), np.zeros(len(shares))])
+    best = start
+    for _ in range(2):
+        # A simplex that has collapsed on a ridge is spread again.
+        spread = np.vstack([best, best + 0.3 * np.eye(len(start))])
+        options = {
+            "initial_simplex": spread,
+            "maxfev": 150 * len(start),
+            "xatol": 1e-7,
+            "fatol": 1e-9,
+            "adaptive": True,
+        }
+        best = minimize(needed, best, method="Nelder-Mead", options=options).x
+    return read(best) if needed(best) < needed(start) else (shares, parts)
+
+
+def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
+    """Largest absolute velocity, acceleration and jerk (...) of cubic pieces (N, 4, ...)."""
+    h = steps.reshape(-1, *(1,) * (table.ndim - 2))
+    v, a, j = table[:, 1], 2.0 * table[:, 2], 6.0 * table[:, 3]
+    ends = v + h * (a + 0.5 * h * j)
+    flat = np.where((a * (a + h * j) < 0.0) & (j != 0.0), v - 0.5 * a * a / np.where(j == 0.0, 1.0, j), v)
+    speed = np.max(np.abs([v, ends, flat]), axis=(0, 1))
+    return {1: speed, 2: np.max(np.abs([a, a + h * j]), axis=(0, 1)), 3: np.max(np.abs(j), axis=0)}
+
+
+def _fastest(points: Array, shares: Array, ends: Array, limits: dict[int, Array], parts: Array) -> Motion:
+    """The shortest duration that holds the limits where end velocities are given: found by search, since nothing scales."""
+    from scipy.optimize import brentq
+
+    def beyond(factor: float) -> float:
+        return excess(_spline(points, factor * shares, ends, parts), limits) - 1.0
+
+    factors = np.geomspace(0.02, 200.0, 121)
+    found = [beyond(factor) for factor in factors]
+    first = next((k for k, value in enumerate(found) if value <= 0.0), None)
+    if first is None:
+        best = _spline(points, factors[int(np.argmin(found))] * shares, ends, parts)
+        reached = (f"at best, in {best.duration:.4g} s:", *violations(best, limits))
+        refuse("E474", "no duration of a motion holds its limits", reached,
+               "wider limits, slower ends, or more room between the waypoints")  # fmt: skip
+    if first == 0:
+        return _spline(points, factors[0] * shares, ends, parts)
+    factor = brentq(beyond, factors[first - 1], factors[first], xtol=1e-14, rtol=1e-14)
+    while beyond(factor) > SLACK:
+        factor *= 1.0 + 1e-12
+    return _spline(points, factor * shares, ends, parts)

@@ -1,0 +1,159 @@
+"""Energy and wrench of a spatial spring as formulas of the relative pose of its two attachment frames.
+
+A is the attachment frame on body a and B that on body b; R, p are those of H_A_B, y = R^T p is p in B. At rest H_A_B = I. Near
+there, with the small rotation vector theta, every form below is
+
+    V = 1/2 theta^T K_r theta + theta^T K_c p + 1/2 p^T K_t p.
+
+Stiffnesses may be scalars k (k I), diagonals (3,) or symmetric (3, 3). G(K) = 1/2 tr(K) I - K is the co-stiffness.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from screws.poses import inverse, pose_from_state
+from screws.rotations import quaternion_product, rotation, tilde, untilde
+from screws.scalars import array, atan2, less, sqrt, where
+
+FORMS = ("trace", "rotation vector")
+"""How a spring's energy depends on a large rotation."""
+
+
+def relative_pose(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> Any:
+    """State (7,) of H_A_B from the poses of both bodies and of the frames fixed to them."""
+    one, two = _chain(pose_a, frame_a), _chain(pose_b, frame_b)
+    back = array([one[0], -one[1], -one[2], -one[3]])
+    apart = rotation(one[:4]).T @ (array(list(two[4:])) - array(list(one[4:])))
+    return array([*quaternion_product(back, two[:4]), *apart])
+
+
+def _chain(outer: Any, inner: Any) -> Any:
+    shifted = rotation(outer[:4]) @ array(list(inner[4:])) + array(list(outer[4:]))
+    return array([*quaternion_product(outer[:4], inner[:4]), *shifted])
+
+
+def to_frame(pose: Any, frame: Any) -> Any:
+    """H_B_0, (4, 4), of a frame fixed to a body."""
+    return inverse(pose_from_state(_chain(pose, frame)))
+
+
+def times(K: Any, x: Any) -> Any:
+    """K x for a stiffness in any of its three shapes."""
+    if np.ndim(K) == 2:
+        return K @ x
+    return array([(K[i] if np.ndim(K) else K) * x[i] for i in range(3)])
+
+
+def co_stiffness(K: Any) -> Any:
+    """G = 1/2 tr(K) I - K, (3, 3)."""
+    full = K if np.ndim(K) == 2 else array(np.diag([K[i] if np.ndim(K) else K for i in range(3)]).tolist())
+    return 0.5 * (full[0, 0] + full[1, 1] + full[2, 2]) * np.eye(3) - full
+
+
+def rotation_vector(q: Any) -> tuple[Any, Any]:
+    """(theta (3,), |q_w| / |q|) of a quaternion of any length and sign; |theta| <= pi, where |q_w| = 0 it jumps."""
+    flip = where(less(q[0], 0.0), -1.0, 1.0)
+    w = flip * q[0]
+    s = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+    small = less(s, 1e-4 * w * w)
+    ratio = s / where(small, w * w, 1.0)
+    series = (1.0 + ratio * (-1.0 / 3.0 + ratio * (1.0 / 5.0 + ratio * (-1.0 / 7.0 + ratio / 9.0)))) / where(
+        small, w, 1.0
+    )
+    n = sqrt(where(small, 1.0, s))
+    factor = 2.0 * flip * where(small, series, atan2(n, w) / n)
+    return array([factor * q[1], factor * q[2], factor * q[3]]), w / sqrt(s + w * w)
+
+
+def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
+    """V(H_A_B), J, zero at rest.
+
+    V = V_r + 1/4 p^T K_t p + 1/4 y^T K_t y + tr(G(K_c) R^T tilde(p)), where V_r is tr(G(K_r) (I - R)) ("trace") or
+    1/2 theta^T K_r theta ("rotation vector"). It does not change where a and b are exchanged.
+
+    Source: Fasse and Broenink 1997; Stramigioli 2001 (geometric springs).
+    """
+    R, p, y = _parts(x)
+    total = 0.25 * (_dot(p, times(K_t, p)) + _dot(y, times(K_t, y)))
+    if form == "trace":
+        turned = co_stiffness(K_r) @ (np.eye(3) - R)
+        total = total + turned[0, 0] + turned[1, 1] + turned[2, 2]
+    else:
+        theta = rotation_vector(x[:4])[0]
+        total = total + 0.5 * _dot(theta, times(K_r, theta))
+    if K_c is not None:
+        coupled = co_stiffness(K_c) @ R.T @ tilde(p)
+        total = total + coupled[0, 0] + coupled[1, 1] + coupled[2, 2]
+    return total
+
+
+def spring_wrench(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
+    """Wrench (6,) in B with dV/dt = wrench . T_B_A_B: what it takes to hold the spring; it pulls b with its negative."""
+    R, p, y = _parts(x)
+    pull = times(K_t, y)
+    force = 0.5 * (R.T @ times(K_t, p) + pull)
+    torque = 0.5 * _cross(pull, y)
+    if form == "trace":
+        torque = torque + _from_trace(K_r, R, x[:4])
+    else:
+        torque = torque + _from_rotation_vector(K_r, rotation_vector(x[:4]))
+    if K_c is not None:
+        G = co_stiffness(K_c)
+        torque = torque + 2.0 * untilde(R.T @ tilde(p) @ G)
+        force = force - 2.0 * untilde(R.T @ G)
+    return array([*torque, *force])
+
+
+def _parts(x: Any) -> tuple[Any, Any, Any]:
+    R, p = rotation(x[:4]), array(list(x[4:]))
+    return R, p, R.T @ p
+
+
+def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
+    """2 as(G R): of an isotropic spring k sin(angle) along the axis."""
+    if np.ndim(K_r):
+        return 2.0 * untilde(co_stiffness(K_r) @ R)
+    share = 2.0 * K_r * q[0] / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return array([share * q[1], share * q[2], share * q[3]])
+
+
+def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
+    """J^-T K theta, with theta' = J^-1 omega: of an isotropic spring k theta."""
+    theta, cosine = turned
+    torque = times(K_r, theta)
+    if not np.ndim(K_r):
+        return torque
+    s = _dot(theta, theta)
+    small = less(s, 0.01)
+    safe = where(small, 1.0, s)
+    # (1 - h cot h) / angle^2 with h = angle / 2; cos h / sin h from the quaternion's parts.
+    far = (1.0 - 0.5 * sqrt(safe) * cosine / sqrt(where(small, 1.0, 1.0 - cosine * cosine))) / safe
+    near = 1.0 / 12.0 + s * (1.0 / 720.0 + s * (1.0 / 30240.0 + s * (1.0 / 1209600.0 + s / 47900160.0)))
+    once = _cross(theta, torque)
+    return torque - 0.5 * once + where(small, near, far) * _cross(theta, once)
+
+
+def point_energy(r: Any, stiffness: Any, rest: Any) -> Any:
+    """1/2 k (|r| - L)^2, J."""
+    stretch = _length(r) - rest
+    return 0.5 * stiffness * stretch * stretch
+
+
+def point_force(r: Any, stiffness: Any, rest: Any) -> Any:
+    """k (|r| - L) r / |r|, N: gradient of `point_energy`."""
+    return stiffness * (1.0 - rest / _length(r)) * r
+
+
+def _length(r: Any) -> Any:
+    return sqrt(_dot(r, r))
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _cross(a: Any, b: Any) -> Any:
+    return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])

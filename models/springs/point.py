@@ -1,0 +1,134 @@
+"""Point spring: a translational spring between a point of one body and a point of another.
+
+```
+ b --> MTF --> 0 --> MTF --> a      velocities of the two points
+               |
+               C                    1/2 k (|r| - L)^2
+```
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J0, MTF, Block, Element, Graph, Op, Parameter
+from bondgraph.domains import SCREW, TRANSLATION
+from bondgraph.errors import ModelError, Problem, caller_place
+from models.springs.formulas import point_energy, point_force
+from models.springs.ports import storage_of_signals
+from screws.rotations import rotation, tilde
+from screws.scalars import array
+
+
+def _place(pose: Any, point: Any) -> Any:
+    """World position (3,) of a point fixed to a body."""
+    return rotation(pose[:4]) @ point + array(list(pose[4:]))
+
+
+PLACE = Op("place", _place, "#1\\,#2")
+VELOCITY = Op(
+    "point velocity",
+    lambda P: array(np.concatenate([-tilde(P), np.eye(3)], axis=1)),
+    r"\begin{bmatrix} -\tilde #1 & I \end{bmatrix}",
+)
+
+DIFFERENCE = Op("difference", lambda b, a: b - a, "#1 - #2")
+WITHOUT_LENGTH = (
+    Op("force", lambda k, r: k * r, "#1\\,#2"),
+    Op("energy", lambda k, r: 0.5 * k * (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]), r"\tfrac12 #1 |#2|^2"),
+)
+WITH_LENGTH = (
+    Op("force", lambda k, L, r: point_force(r, k, L), r"#1 (1 - #2 / |#3|)\,#3"),
+    Op("energy", lambda k, L, r: point_energy(r, k, L), r"\tfrac12 #1 (|#3| - #2)^2"),
+)
+
+
+def point_spring(
+    name: str,
+    stiffness: float,
+    point_a: Any = (0.0, 0.0, 0.0),
+    point_b: Any = (0.0, 0.0, 0.0),
+    rest_length: float = 0.0,
+) -> Graph:
+    """Spring between `point_a` of body a and `point_b` of body b, in object coordinates, m.
+
+    Ports `a`, `b` for world twists, inputs `pose a`, `pose b`: `attach_between` connects them.
+
+    Parameters
+    ----------
+    stiffness : N/m.
+    rest_length : m; at zero the force is k r, else k (|r| - L) along the line, which no direction belongs to at r = 0.
+
+    Signals: `r` (3,) from a to b in world coordinates, m; `force` (3,), N, on a (that on b is its negative); `energy`.
+
+    Raises
+    ------
+    ModelError
+        E493 for a stiffness that is negative or not finite, E495 for a point, E497 for a rest length.
+    """
+    points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
+    if not _is_number(stiffness):
+        raise _wrong("E493", name, f"stiffness = {stiffness!r}", "a number of zero or more, N/m")
+    if not _is_number(rest_length):
+        raise _wrong("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
+    graph = Graph(name).declare_input("pose a", "pose b")
+    apart = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
+    ends = {label: _end(label) for label in points}
+    graph.connect(ends["b"], apart)
+    graph.connect(apart, ends["a"].port("2"))
+    graph.connect(apart, _spring(float(stiffness), float(rest_length)))
+    graph.add(
+        Block(
+            "points",
+            [
+                ("a", PLACE, ["pose a", "point a"]),
+                ("b", PLACE, ["pose b", "point b"]),
+                ("r", DIFFERENCE, ["b", "a"]),
+            ],
+            inputs={"pose a": "pose a", "pose b": "pose b"},
+            parameters={f"point {label}": Parameter(value, "m") for label, value in points.items()},
+            units={"a": "m", "b": "m", "r": "m"},
+        )
+    )
+    for label, end in ends.items():
+        graph.expose(label, end.port("1"))
+    graph.export("r", "points.r")
+    graph.export("force", "spring.effort")
+    graph.export("energy", "spring.energy")
+    return graph
+
+
+def _end(label: str) -> Element:
+    return MTF(f"point of {label}", VELOCITY, signals=[f"points.{label}"], dimensions=(6, 3), domains=(SCREW, TRANSLATION),
+               frames=("0", "0"))  # fmt: skip
+
+
+def _spring(stiffness: float, rest_length: float) -> Element:
+    if rest_length == 0.0:
+        laws, values = WITHOUT_LENGTH, {"stiffness": stiffness}
+    else:
+        laws, values = WITH_LENGTH, {"stiffness": stiffness, "rest length": rest_length}
+    return storage_of_signals("spring", *laws, values, ["points.r"], 3, domain=TRANSLATION, frame="0")
+
+
+def _point(name: str, what: str, given: Any) -> np.ndarray:
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape != (3,) or not np.all(np.isfinite(numbers)):
+        raise _wrong("E495", name, f"{what} = {given!r} is no point", "three finite numbers, m")
+    return numbers
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return bool(np.ndim(value) == 0 and np.isfinite(value) and value >= 0.0)
+    except TypeError:
+        return False
+
+
+def _wrong(code: str, name: str, title: str, cure: str) -> ModelError:
+    return ModelError(name, [Problem(code, f'"{name}": {title}', (), (caller_place(),), (cure,))])

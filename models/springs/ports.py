@@ -1,0 +1,70 @@
+"""What every component between two bodies shares: the 0-junction of their relative twist, ports and pose signals."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J0, MTF, Element, Graph, Op, Parameter
+from bondgraph.domains import SCREW
+from bondgraph.graph.element import Port
+from bondgraph.graph.laws import StateSpec, Storage
+from models.bodies import Touchable
+from models.springs.formulas import to_frame
+from screws.poses import Ad
+
+AD_FRAME = Op("Ad", lambda frame, pose: Ad(to_frame(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}")
+
+
+def between(name: str) -> tuple[Graph, Element]:
+    """An empty component with ports `a` and `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
+    graph = Graph(name).declare_input("pose a", "pose b")
+    relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
+    graph.add(relative)
+    graph.expose("a", relative)
+    graph.expose("b", relative)
+    return graph, relative
+
+
+def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
+    """MTF that expresses T_0_a_b in the frame B fixed to body b: T_B_A_B."""
+    to_B = MTF("Ad", AD_FRAME, parameters={"frame b": Parameter(frame_b, "1, m")}, signals=["pose b"], dimensions=(6, 6),
+               domains=(SCREW, SCREW), frames=("0", "B"), symbols={"matrix": r"\mathrm{Ad}_{H_0^B}"})  # fmt: skip
+    graph.connect(relative, to_B)
+    return to_B
+
+
+def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> None:
+    """Connect a component to its bodies: half arrows b -> component -> a, and the poses as signals."""
+    graph.connect(b.world, part.port("b"))
+    graph.connect(part.port("a"), a.world)
+    graph.wire(a.pose_path, part, "pose a")
+    graph.wire(b.pose_path, part, "pose b")
+
+
+def storage_of_signals(
+    name: str, effort: Op, energy: Op, parameters: dict[str, Any], signals: list[str], dimension: int, **options: Any
+) -> Element:
+    """C without a state of its own: its energy is a function of signals whose rates its flow determines.
+
+    The poses of the bodies are states already. A relative pose as a second record of the same would drift from them within
+    the tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
+    """
+    law = Storage("own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
+    return Element("C", name, law, (Port("1", dimension, options.get("domain"), options.get("frame")),),
+                   {key: Parameter(value) for key, value in parameters.items()}, tuple(signals),
+                   options.get("symbols", {}), options.get("domain"), options.get("frame"))  # fmt: skip
+
+
+_NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
+
+
+@cache
+def _skip(op: Op) -> Op:
+    """The same operation with the empty state as a first argument that it does not read."""
+    latex = op.latex
+    for index in range(9, 0, -1):
+        latex = latex.replace(f"#{index}", f"#{index + 1}")
+    return Op(op.name, lambda _, *arguments: op(*arguments), latex)

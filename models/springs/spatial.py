@@ -1,0 +1,128 @@
+"""Spatial spring: a 6-D spring between frames fixed to two bodies, with a centre of stiffness.
+
+```
+ b --> 0 --> a         T_0_a_b
+       |
+      MTF  Ad(H_0^B)   T_B_A_B
+       |
+       C               V(H_A_B)
+```
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Automaton, Block, Graph, Op, Parameter, Transition
+from bondgraph.domains import SCREW
+from bondgraph.errors import ModelError, Problem, caller_place
+from models.springs.formulas import FORMS, relative_pose, rotation_vector, spring_energy, spring_wrench
+from models.springs.ports import between, into_frame, storage_of_signals
+from models.springs.stiffness import blocks, frame
+
+NEAR_PI = 1e-2
+"""cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""
+
+
+def spatial_spring(
+    name: str,
+    stiffness: Any = None,
+    *,
+    rotational: Any = None,
+    translational: Any = None,
+    coupling: Any = None,
+    frame_a: Any = None,
+    frame_b: Any = None,
+    form: str = "trace",
+) -> Graph:
+    """Spring that draws the frame B of body b to the frame A of body a; their common origin at rest is its centre.
+
+    Ports `a`, `b` for world twists, inputs `pose a`, `pose b`: `attach_between` connects them.
+
+    Parameters
+    ----------
+    stiffness : (6, 6) in twist order, [[K_r, K_c], [K_c^T, K_t]], at the centre; or its blocks:
+    rotational, translational : N m/rad and N/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
+    coupling : K_c, symmetric (3, 3), N. `centre_of_stiffness` finds the frames in which it is.
+    frame_a, frame_b : A and B in object coordinates of their bodies: a place (3,) in m, a pose (7,) or (4, 4).
+    form : how V depends on large rotations, see `formulas.spring_energy`. "trace" is smooth and, where isotropic, has the
+        moment k sin(angle), and so a second, unstable equilibrium at pi; "rotation vector" has k angle, is singular at pi,
+        and ends a run (E320) 0.02 rad before.
+
+    Signals: `relative pose` H_A_B (7,), `wrench` (6,) in B, that on b is its negative; `world wrench`; `energy`.
+
+    Raises
+    ------
+    ModelError
+        E493 for a stiffness that no spring has, E494 for a coupling that is not symmetric, E495 for a frame, E496 for an
+        unknown form.
+
+    The energy is a function of the poses, so that the spring has no state of its own.
+    """
+    if form not in FORMS:
+        raise ModelError(name, [Problem("E496", f'"{name}": unknown form {form!r}', (f"forms: {', '.join(FORMS)}",),
+                                        (caller_place(),), ('form="trace"',))])  # fmt: skip
+    values = blocks(name, stiffness, rotational, translational, coupling)
+    A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
+    graph, relative = between(name)
+    to_B = into_frame(graph, relative, B)
+    vector = form == "rotation vector" and bool(np.any(values["rotational"]))
+    graph.add(_relative(A, B, vector))
+    graph.connect(
+        to_B,
+        storage_of_signals(
+            "spring",
+            *_laws(form, "coupling" in values),
+            values,
+            ["relative.H"],
+            6,
+            domain=SCREW,
+            frame="B",
+        ),
+    )
+    if vector:
+        graph.add_automaton(_limit())
+    graph.export("relative pose", "relative.H")
+    graph.export("wrench", "spring.effort")
+    graph.export("world wrench", "relative twist.effort")
+    graph.export("energy", "spring.energy")
+    return graph
+
+
+@cache
+def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
+    """Wrench and energy of (parameters ..., H); one pair for all springs of a form, so that their code is shared."""
+
+    def of_signals(formula: Any) -> Any:
+        return lambda *arguments: formula(arguments[-1], *arguments[:-1], form=form)
+
+    return Op("spring wrench", of_signals(spring_wrench), r"\nabla V"), Op(
+        "spring energy", of_signals(spring_energy), "V"
+    )
+
+
+RELATIVE = Op("relative pose", relative_pose, r"(#1\,#3)^{-1}\,#2\,#4")
+COSINE = Op("cosine", lambda H: rotation_vector(H[:4])[1], r"\cos\tfrac12\theta(#1)")
+NEAR = Op("near pi", lambda cosine: NEAR_PI - cosine, rf"{NEAR_PI} - #1")
+
+
+def _relative(A: np.ndarray, B: np.ndarray, vector: bool) -> Any:
+    equations: list[Any] = [("H", RELATIVE, ["pose a", "pose b", "frame a", "frame b"])]
+    if vector:
+        equations.append(("cosine", COSINE, ["H"]))
+    return Block(
+        "relative",
+        equations,
+        inputs={"pose a": "pose a", "pose b": "pose b"},
+        parameters={"frame a": Parameter(A, "1, m"), "frame b": Parameter(B, "1, m")},
+        symbols={"H": "H_B^A"},
+    )
+
+
+def _limit() -> Automaton:
+    reason = "a spring with the rotation vector has turned by nearly pi, where its torque would jump"
+    turned = Transition("regular", "regular", NEAR, ("relative.cosine",), kind="spring turned by pi", error=reason)
+    return Automaton("limit", ("regular",), "regular", (turned,))

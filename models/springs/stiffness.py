@@ -1,0 +1,158 @@
+"""Stiffness matrices: the arguments of a spring, checked; and where a spring has its centre."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import ModelError, Problem, caller_place
+from screws.rotations import untilde
+
+
+def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Centre r (3,) of a spring, m, and its stiffness matrix (6, 6) there: the one place where its coupling is symmetric.
+
+    Parameters
+    ----------
+    stiffness : (6, 6) symmetric, [[K_r, K_c], [K_c^T, K_t]] in twist order, about the origin in which r is measured.
+
+    With T = [theta; p] at the origin and [theta; p + theta x r] at r: (tr(K_t) I - K_t) r is the axial vector of K_c - K_c^T.
+
+    Raises
+    ------
+    ModelError
+        E493 for what is no symmetric (6, 6) matrix, and where tr(K_t) I - K_t is singular: then no centre is defined.
+
+    Source: Loncaric 1987, normal forms of stiffness matrices.
+    """
+    K = _matrix(stiffness, "stiffness", 6)
+    coupling, translation = K[:3, 3:], K[3:, 3:]
+    moment = np.trace(translation) * np.eye(3) - translation
+    if np.linalg.cond(moment) > 1e12:
+        raise ModelError("stiffness", [Problem(
+            "E493", "this stiffness has no centre", ("it does not resist translation in two directions at least",),
+            (caller_place(),), ("name the frames in which it acts, and give a symmetric coupling",))])  # fmt: skip
+    r = np.linalg.solve(moment, np.asarray(untilde(coupling - coupling.T), dtype=float))
+    to_origin = np.eye(6)
+    to_origin[3:, :3] = [[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]]
+    return r, to_origin.T @ K @ to_origin
+
+
+def blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupling: Any) -> dict[str, Any]:
+    """Parameters `rotational`, `translational` and, where it is not zero, `coupling`, out of either way to give a stiffness.
+
+    Raises `ModelError` E493 for what is no symmetric matrix or not positive semidefinite, E494 for a coupling that is not
+    symmetric: the frames are not at the centre of stiffness.
+    """
+    if stiffness is not None:
+        if rotational is not None or translational is not None or coupling is not None:
+            raise _wrong("E493", name, "two stiffnesses", "stiffness (6, 6), or its blocks, not both")
+        K = _matrix(stiffness, name, 6)
+        rotational, coupling, translational = K[:3, :3], K[:3, 3:], K[3:, 3:]
+        coupling = coupling if np.any(coupling) else None
+    rotational = _block(0.0 if rotational is None else rotational, name)
+    translational = _block(0.0 if translational is None else translational, name)
+    values = {"rotational": rotational, "translational": translational}
+    if coupling is not None:
+        cross = _block(coupling, name, symmetric=False)
+        if not _is_symmetric(full(cross)):
+            raise _wrong("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness",
+                         "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns")  # fmt: skip
+        values["coupling"] = cross
+    whole = np.block([[full(rotational), full(values.get("coupling", 0.0))],
+                      [full(values.get("coupling", 0.0)), full(translational)]])  # fmt: skip
+    if not is_semidefinite(whole):
+        raise _wrong(
+            "E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement"
+        )
+    return values
+
+
+def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any) -> np.ndarray:
+    """D (6, 6) of a damper, from either way to give it.
+
+    Raises `ModelError` E493 for what is no symmetric positive semidefinite matrix.
+    """
+    if damping is not None:
+        if rotational is not None or translational is not None:
+            raise _wrong("E493", name, "two dampings", "damping (6, 6), or its blocks, not both")
+        D = _matrix(damping, name, 6)
+    else:
+        zero = np.zeros((3, 3))
+        turning = full(_block(0.0 if rotational is None else rotational, name, "damping"))
+        D = np.block(
+            [[turning, zero], [zero, full(_block(0.0 if translational is None else translational, name, "damping"))]]
+        )
+    if not is_semidefinite(D):
+        raise _wrong(
+            "E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist"
+        )
+    return D
+
+
+def full(K: Any) -> np.ndarray:
+    """A scalar, a diagonal (3,) or a matrix as (3, 3)."""
+    numbers = np.asarray(K, dtype=float)
+    return numbers if numbers.ndim == 2 else np.diag(np.broadcast_to(numbers, 3))
+
+
+def is_semidefinite(K: np.ndarray) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalue beyond rounding; the units of its blocks do not matter."""
+    scale = np.sqrt(np.where(np.diag(K) > 0.0, np.diag(K), 1.0))
+    return bool(np.all(np.diag(K) >= 0.0) and np.linalg.eigvalsh(K / np.outer(scale, scale)).min() > -1e-9)
+
+
+def frame(name: str, what: str, given: Any) -> np.ndarray:
+    """Pose state (7,) of a frame: a place (3,), a pose (7,) or (4, 4), or None for the body's own frame.
+
+    Raises `ModelError` E495 for what is none of these.
+    """
+    from screws.poses import pose_state
+
+    identity = np.array([1.0, 0, 0, 0, 0, 0, 0])
+    if given is None:
+        return identity
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape == (3,) and np.all(np.isfinite(numbers)):
+        return np.concatenate([identity[:4], numbers])
+    if numbers.shape == (7,) and np.all(np.isfinite(numbers)) and abs(np.linalg.norm(numbers[:4]) - 1.0) < 1e-3:
+        return np.concatenate([numbers[:4] / np.linalg.norm(numbers[:4]), numbers[4:]])
+    if numbers.shape == (4, 4) and np.abs(numbers[3] - [0, 0, 0, 1]).max() == 0.0:
+        R = numbers[:3, :3]
+        if np.all(np.isfinite(numbers)) and np.abs(R.T @ R - np.eye(3)).max() < 1e-6 and np.linalg.det(R) > 0.0:
+            return np.asarray(pose_state(numbers), dtype=float)
+    raise _wrong("E495", name, f"{what} = {given!r} is no frame", "a place (3,) in m, a pose (7,) or (4, 4)")
+
+
+def _block(given: Any, name: str, what: str = "stiffness", symmetric: bool = True) -> Any:
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.full(1, np.nan)
+    if numbers.shape not in ((), (3,), (3, 3)) or not np.all(np.isfinite(numbers)):
+        raise _wrong("E493", name, f"{given!r} is no {what}", "a number, three, or a symmetric (3, 3) matrix")
+    if symmetric and not _is_symmetric(full(numbers)):
+        raise _wrong("E493", name, f"its {what} is not symmetric", "a symmetric matrix")
+    return float(numbers) if numbers.ndim == 0 else numbers
+
+
+def _matrix(given: Any, name: str, size: int) -> np.ndarray:
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape != (size, size) or not np.all(np.isfinite(numbers)) or not _is_symmetric(numbers):
+        raise _wrong("E493", name, f"{given!r} is no symmetric ({size}, {size}) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
+    return numbers
+
+
+def _is_symmetric(K: np.ndarray) -> bool:
+    return bool(np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max())
+
+
+def _wrong(code: str, name: str, title: str, cure: str) -> ModelError:
+    return ModelError(name, [Problem(code, f'"{name}": {title}', (), (caller_place(),), (cure,))])

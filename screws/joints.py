@@ -1,0 +1,225 @@
+"""Joints: unit screws of the motions that a joint leaves free, and the wrenches that it transmits.
+
+A joint of n freedoms is a set of n independent twists in one frame, the joint frame; T = screws @ q' at its reference pose, where
+the frames of the two bodies coincide. The wrenches that it transmits are those without power on any of these twists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from screws import twists
+from screws.errors import GeometryError
+from screws.poses import Ad, inverse, pose
+
+Vector = Sequence[float] | np.ndarray
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+_INDEPENDENT = 1e-9
+"""Smallest singular value of unit screws, relative to the largest, that still counts as a freedom of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint by its unit screws.
+
+    Parameters
+    ----------
+    name
+        Its name in messages and graphs; the constructors take the kind if none is given.
+    screws
+        (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
+    kind
+        "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free" or "fixed"; "general" for a
+        set of screws of your own, which says nothing about large motions.
+    frame
+        (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
+        along the first axis, z normal to both).
+
+    Raises
+    ------
+    GeometryError
+        G131 for screws of another shape, not finite, or not independent.
+    """
+
+    name: str
+    screws: np.ndarray
+    kind: str = "general"
+    frame: np.ndarray = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self) -> None:
+        screws = np.array(self.screws, dtype=float)
+        if screws.ndim != 2 or screws.shape[0] != 6 or screws.shape[1] > 6 or not np.all(np.isfinite(screws)):
+            raise GeometryError(
+                "G131",
+                f'the screws of joint "{self.name}" have the shape {screws.shape}, or are not finite',
+                "an array (6, n) of finite numbers, one twist [omega; v] in each column",
+            )
+        if screws.shape[1]:
+            values = np.linalg.svd(screws, compute_uv=False)
+            if not values[-1] > _INDEPENDENT * values[0]:
+                raise GeometryError(
+                    "G131",
+                    f'the {screws.shape[1]} screws of joint "{self.name}" repeat each other',
+                    "only independent twists, one for each freedom",
+                )
+        screws.setflags(write=False)
+        frame = np.array(self.frame, dtype=float)
+        frame.setflags(write=False)
+        object.__setattr__(self, "screws", screws)
+        object.__setattr__(self, "frame", frame)
+
+    @property
+    def freedoms(self) -> int:
+        """Number n of independent motions."""
+        return int(self.screws.shape[1])
+
+    @property
+    def constrained(self) -> np.ndarray:
+        """Basis (6, 6 - n) of the wrenches [tau; f] in the joint frame that do no work on any motion of the joint.
+
+        About the joint's centre they are orthonormal (a unit force counts as a unit moment), along its axes where they can be.
+        """
+        own = Ad(inverse(self.frame)) @ self.screws
+        basis = reciprocal(np.asarray(own, dtype=float))
+        return np.asarray(Ad(inverse(self.frame)).T @ basis, dtype=float)
+
+    def seen_from(self, H_a_j: np.ndarray) -> Joint:
+        """The same joint with screws in frame a, from the pose H_a_j of the present joint frame in a."""
+        H = np.asarray(H_a_j, dtype=float)
+        return Joint(self.name, Ad(H) @ self.screws, self.kind, H @ self.frame)
+
+
+def reciprocal(screws: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (6, 6 - n) of the wrenches whose power on every column of `screws` (6, n) vanishes.
+
+    The basis follows the coordinate axes where it can: each column is what remains of the one that the space holds most of.
+    """
+    n = screws.shape[1]
+    left = np.linalg.qr(screws)[0] if n else np.zeros((6, 0))
+    projector = np.eye(6) - left @ left.T
+    columns: list[tuple[int, np.ndarray]] = []
+    for _ in range(6 - n):
+        sizes = np.round(np.diagonal(projector), 9)
+        k = int(np.argmax(sizes))
+        column = projector[:, k] / np.linalg.norm(projector[:, k])
+        projector = projector - np.outer(column, column)
+        column = np.where(np.abs(column) < 1e-15, 0.0, column)
+        columns.append((k, column))
+    ordered = [column for _, column in sorted(columns, key=lambda entry: entry[0])]
+    return np.array(ordered).reshape(6 - n, 6).T
+
+
+def revolute(axis: Vector, point: Vector = ORIGIN, name: str = "revolute") -> Joint:
+    """Rotation about the line through `point` (m) along `axis`; one freedom (rad)."""
+    a, p = _direction(name, axis), _point(name, point)
+    return Joint(name, _columns(twists.revolute(a, p)), "revolute", _frame(a, p))
+
+
+def prismatic(axis: Vector, name: str = "prismatic") -> Joint:
+    """Translation along `axis`; one freedom (m)."""
+    a = _direction(name, axis)
+    return Joint(name, _columns(twists.prismatic(a)), "prismatic", _frame(a, np.zeros(3)))
+
+
+def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
+    """Screw about the line through `point` (m) along `axis`, with `pitch` in m/rad; one freedom (rad)."""
+    a, p = _direction(name, axis), _point(name, point)
+    if not np.isfinite(pitch):
+        raise GeometryError("G133", f'the pitch of joint "{name}" is {pitch}', "a finite pitch in m/rad")
+    return Joint(name, _columns(twists.helical(a, p, pitch)), "helical" if pitch else "revolute", _frame(a, p))
+
+
+def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical") -> Joint:
+    """Rotation about, and translation along, one line; two freedoms (rad, m)."""
+    a, p = _direction(name, axis), _point(name, point)
+    return Joint(name, _columns(twists.revolute(a, p), twists.prismatic(a)), "cylindrical", _frame(a, p))
+
+
+def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
+    """Two rotations about crossing axes through `point` (m); the second moves with the first; two freedoms (rad)."""
+    a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
+    normal = np.cross(a, b)
+    if np.linalg.norm(normal) < 1e-3:
+        raise GeometryError(
+            "G132",
+            f'the axes of the universal joint "{name}" are parallel',
+            "two axes at an angle to each other, best at 90 degrees",
+        )
+    z = normal / np.linalg.norm(normal)
+    R = np.column_stack([a, np.cross(z, a), z])
+    return Joint(name, _columns(twists.revolute(a, p), twists.revolute(b, p)), "universal", _rigid(R, p))
+
+
+def spherical(point: Vector = ORIGIN, name: str = "spherical") -> Joint:
+    """All rotations about `point` (m), along the axes of the joint frame; three freedoms (rad)."""
+    p = _point(name, point)
+    return Joint(name, _columns(*[twists.revolute(e, p) for e in np.eye(3)]), "spherical", _rigid(np.eye(3), p))
+
+
+def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Joint:
+    """Motion in a plane: two translations normal to `normal`, and the rotation about the line along it through `point` (m);
+    three freedoms (m, m, rad)."""
+    n, p = _direction(name, normal), _point(name, point)
+    frame = _frame(n, p)
+    sliding = [twists.prismatic(frame[:3, k]) for k in (0, 1)]
+    return Joint(name, _columns(*sliding, twists.revolute(n, p)), "planar", frame)
+
+
+def free(name: str = "free") -> Joint:
+    """No constraint; six freedoms: rotations about, and translations along, the axes of the joint frame (rad, m)."""
+    return Joint(name, np.eye(6), "free")
+
+
+def fixed(name: str = "fixed") -> Joint:
+    """No freedom: two bodies as one."""
+    return Joint(name, np.zeros((6, 0)), "fixed")
+
+
+def _columns(*columns: np.ndarray) -> np.ndarray:
+    return np.column_stack(columns).astype(float)
+
+
+def _rigid(R: np.ndarray, p: np.ndarray) -> np.ndarray:
+    return np.asarray(pose(R, p), dtype=float)
+
+
+def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Pose (4, 4) with z along the axis; x and y along coordinate axes where the axis allows it."""
+    k = int(np.argmax(np.abs(axis)))
+    x = np.eye(3)[(k + 1) % 3]
+    x = x - (x @ axis) * axis
+    x = x / np.linalg.norm(x)
+    return _rigid(np.column_stack([x, np.cross(axis, x), axis]), point)
+
+
+def _direction(name: str, axis: Vector) -> np.ndarray:
+    """The unit vector along an axis, refused (G132) if it has no direction."""
+    a = _three(axis)
+    length = float(np.linalg.norm(a)) if a is not None else 0.0
+    if a is None or not length > 0.0:
+        raise GeometryError(
+            "G132",
+            f'an axis of joint "{name}" is {np.asarray(axis).tolist()!r}, which has no direction',
+            "three finite numbers, not all zero",
+        )
+    return a / length
+
+
+def _point(name: str, point: Vector) -> np.ndarray:
+    p = _three(point)
+    if p is None:
+        raise GeometryError("G133", f'the point of joint "{name}" is {point!r}', "three finite numbers, in m")
+    return p
+
+
+def _three(values: Vector) -> np.ndarray | None:
+    try:
+        out = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    return out if out.shape == (3,) and bool(np.all(np.isfinite(out))) else None

@@ -1,0 +1,263 @@
+"""Kinematics and dynamics of serial chains against products of exponentials, sums over bodies, closed forms and differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import ModelError
+from bondgraph.graph.mechanics import Mechanics
+from models.chains import (
+    BodyInertia,
+    Chain,
+    Link,
+    ball_inertia,
+    bias,
+    body_jacobian,
+    body_twists,
+    cylinder_inertia,
+    gravity_forces,
+    kinetic_energy,
+    link_pose,
+    link_pose_state,
+    mass_matrix,
+    potential,
+    space_jacobian,
+    welded,
+)
+from models.chains.velocity_forces import recursion_is_shorter
+from screws import GeometryError, joints, pose, pose_from_state, spatial_inertia
+from screws.poses import Ad, exp, inverse, unhat
+from screws.surfaces import sphere
+
+HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
+"""Joints of a finger that holds the ball, from the facts."""
+
+
+def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None, name: str = "finger") -> Chain:
+    """Four joints, slender cylinders and a ball welded to the last link; Visser 2002, section 5, in numbers that work."""
+    heights, masses = (0.0, 0.015, 0.065, 0.105, 0.135), (0.02, 0.03, 0.02, 0.012)
+    R = np.asarray(exp([0.0, 0.0, azimuth, 0.0, 0.0, 0.0]))[:3, :3]
+    links = []
+    for k, mass in enumerate(masses):
+        joint = joints.revolute([0, 0, 1]) if k == 0 else joints.revolute([0, -1, 0], [0, 0, heights[k]])
+        home = pose(np.eye(3), [0.0, 0.0, heights[k + 1] if k == 3 else heights[k]])
+        start, end = (np.array([0.0, 0.0, z]) - home[:3, 3] for z in heights[k : k + 2])
+        inertia = cylinder_inertia(mass, 0.006, start, end)
+        if k == 3:
+            inertia = welded(inertia, ball_inertia(0.008, 0.012))
+        skin = sphere(0.012) if k == 3 else None
+        links.append(Link("tip" if k == 3 else f"link {k + 1}", joint, inertia, home, damping, limits, skin))
+    return Chain(name, tuple(links), pose(R, R @ np.array([0.08, 0.0, 0.0])))
+
+
+def anything(seed: int = 1) -> Chain:
+    """Every kind of joint with oblique axes, bodies with full inertia, a base that is turned and shifted."""
+    rng = np.random.default_rng(seed)
+
+    def place() -> np.ndarray:
+        return np.asarray(exp(rng.normal(size=6)), dtype=float)
+
+    def three() -> np.ndarray:
+        return 0.3 * rng.normal(size=3)
+
+    kinds = (
+        joints.revolute(three(), three()),
+        joints.prismatic(three()),
+        joints.helical(three(), three(), 0.05),
+        joints.universal([0, 0, 1], [1, 0, 0], three()),
+        joints.fixed(),
+        joints.cylindrical([0, 1, 0], three()),
+        joints.spherical(three()),
+        joints.planar(three(), three()),
+    )
+    links = []
+    for k, joint in enumerate(kinds):
+        A = rng.normal(size=(3, 3))
+        J = 1e-2 * A @ A.T
+        links.append(
+            Link(f"body {k}", joint, BodyInertia(1.0 + 0.1 * k, np.trace(J) * np.eye(3) - J, three()), place())
+        )
+    return Chain("anything", tuple(links), place())
+
+
+def product_of_exponentials(chain: Chain, link: int, q: np.ndarray) -> np.ndarray:
+    screws = np.concatenate([x.joint.screws for x in chain.links[: link + 1]], axis=1)
+    H = np.array(chain.base)
+    for screw, x in zip(screws.T, q, strict=False):
+        H = H @ np.asarray(exp(screw * x), dtype=float)
+    return H @ chain.links[link].home
+
+
+def sum_over_bodies(chain: Chain, q: np.ndarray) -> np.ndarray:
+    """M = sum of J^T G J with Jacobians from differences of the products of exponentials."""
+    total = np.zeros((len(q), len(q)))
+    for k, link in enumerate(chain.links):
+        if link.inertia is None:
+            continue
+        J = np.stack([difference(lambda x, k=k: product_of_exponentials(chain, k, x), q, i) for i in range(len(q))])
+        H = inverse(product_of_exponentials(chain, k, q))
+        columns = np.array([unhat(H @ slope) for slope in J]).T
+        total += columns.T @ spatial_inertia(link.inertia.mass, link.inertia.rotational, link.inertia.centre) @ columns
+    return total
+
+
+def difference(function, q: np.ndarray, i: int, h: float = 1e-3) -> np.ndarray:
+    """Slope along coordinate i, of sixth order: 1e-13 of the third power of the frequencies at h = 1e-3."""
+    e = h * np.eye(len(q))[i]
+    terms = [(45.0, 1), (-9.0, 2), (1.0, 3)]
+    return sum(c * (np.asarray(function(q + k * e)) - np.asarray(function(q - k * e))) for c, k in terms) / (60.0 * h)
+
+
+@pytest.fixture(params=[anything(), anything(2), finger(2.0)], ids=["all joints", "others", "finger"])
+def case(request):
+    chain = request.param
+    rng = np.random.default_rng(5)
+    return chain, rng.normal(size=chain.freedoms), rng.normal(size=chain.freedoms)
+
+
+def test_poses_and_jacobians(case):
+    """Poses are products of exponentials to 1e-13; Jacobians are their derivatives; the two Jacobians differ by Ad."""
+    chain, q, v = case
+    twists = body_twists(chain, q, v)
+    for k in range(len(chain.links)):
+        H = product_of_exponentials(chain, k, q)
+        assert np.abs(link_pose(chain, k, q) - H).max() < 1e-13
+        assert np.abs(pose_from_state(link_pose_state(chain, k, q)) - H).max() < 1e-13
+        assert np.linalg.norm(link_pose_state(chain, k, q)[:4]) == pytest.approx(1.0, abs=1e-13)
+        body = body_jacobian(chain, k, q)
+        assert np.abs(space_jacobian(chain, k, q) - Ad(H) @ body).max() < 1e-12
+        rate = sum(difference(lambda x, k=k: link_pose(chain, k, x), q, i) * v[i] for i in range(len(q)))
+        assert np.abs(unhat(inverse(H) @ rate) - body @ v).max() < 1e-10
+        assert np.abs(twists[k] - body @ v).max() < 1e-12
+
+
+def test_mass_matrix_velocity_forces_and_weight(case):
+    """M is the sum over the bodies; h its Christoffel forces; the weight the slope of a sum of m g z."""
+    chain, q, v = case
+    M = mass_matrix(chain, q)
+    assert np.abs(M - sum_over_bodies(chain, q)).max() < 1e-11 * np.abs(M).max()
+    assert kinetic_energy(chain, q, v) == pytest.approx(0.5 * v @ M @ v, rel=1e-13)
+
+    slopes = np.array([difference(lambda x: mass_matrix(chain, x), q, i) for i in range(len(q))])
+    h = np.einsum("kij,k,j->i", slopes, v, v) - 0.5 * np.einsum("ijk,j,k->i", slopes, v, v)
+    assert np.abs(bias(chain, q, v) - h).max() < 1e-10 * np.abs(h).max()
+    by_tape = Mechanics(lambda x: mass_matrix(chain, x), None, None, None, False).coriolis(q, v)
+    assert np.abs(bias(chain, q, v) - by_tape).max() < 1e-12 * np.abs(h).max()
+
+    g = np.array([0.3, -2.0, -9.81])
+
+    def weight(x: np.ndarray) -> float:
+        return -sum(
+            link.inertia.mass * g @ (product_of_exponentials(chain, k, x) @ [*link.inertia.centre, 1.0])[:3]
+            for k, link in enumerate(chain.links)
+            if chain.sections.carrier[k]
+        )
+
+    assert potential(chain, g, q) == pytest.approx(weight(q), rel=1e-12)
+    forces = [difference(weight, q, i) for i in range(len(q))]
+    assert np.abs(gravity_forces(chain, g, q) - forces).max() < 1e-10 * np.abs(forces).max()
+
+
+def test_double_pendulum_closed_form():
+    """Two uniform rods in a plane: the terms of every textbook."""
+    l1, l2, m1, m2, g = 0.7, 0.4, 1.3, 0.8, 9.81
+    rods = (
+        Link("upper", joints.revolute([0, 1, 0]), cylinder_inertia(m1, 1e-3, [0, 0, 0], [0, 0, -l1])),
+        Link(
+            "lower", joints.revolute([0, 1, 0], [0, 0, -l1]), cylinder_inertia(m2, 1e-3, [0, 0, -l1], [0, 0, -l1 - l2])
+        ),
+    )
+    chain, q, v = Chain("pendulum", rods), np.array([0.4, -1.1]), np.array([2.0, -3.0])
+    I1, I2 = m1 * (3e-6 + l1**2) / 12.0, m2 * (3e-6 + l2**2) / 12.0
+    a = I1 + m1 * l1**2 / 4 + I2 + m2 * (l1**2 + l2**2 / 4)
+    b, d = m2 * l1 * l2 / 2, I2 + m2 * l2**2 / 4
+    c, s = np.cos(q[1]), np.sin(q[1])
+    assert mass_matrix(chain, q) == pytest.approx(np.array([[a + 2 * b * c, d + b * c], [d + b * c, d]]), rel=1e-13)
+    assert bias(chain, q, v) == pytest.approx([-b * s * (2 * v[0] * v[1] + v[1] ** 2), b * s * v[0] ** 2], rel=1e-13)
+    lower = m2 * g * l2 / 2 * np.sin(q[0] + q[1])
+    upper = (m1 / 2 + m2) * g * l1 * np.sin(q[0])
+    assert gravity_forces(chain, [0, 0, -g], q) == pytest.approx([upper + lower, lower], rel=1e-13)
+
+
+def test_base_frame_is_a_matter_of_description():
+    """The same mechanism with screws and homes in another base frame: the same M, h, V and poses to 1e-12."""
+    chain = anything()
+    X = np.asarray(exp([0.3, -1.2, 0.7, 0.2, 0.5, -0.4]), dtype=float)
+    moved = Chain(
+        "moved",
+        tuple(Link(x.name, x.joint.seen_from(X), x.inertia, X @ x.home) for x in chain.links),
+        chain.base @ inverse(X),
+    )
+    rng = np.random.default_rng(3)
+    q, v, g = rng.normal(size=chain.freedoms), rng.normal(size=chain.freedoms), [1.0, 2.0, 3.0]
+    for formula, arguments in ((mass_matrix, (q,)), (bias, (q, v)), (gravity_forces, (g, q))):
+        if formula is gravity_forces:
+            assert np.abs(formula(chain, *arguments) - formula(moved, *arguments)).max() < 1e-11
+        else:
+            one, two = formula(chain, *arguments), formula(moved, *arguments)
+            assert np.abs(one - two).max() < 1e-12 * np.abs(one).max()
+    for k in range(len(chain.links)):
+        assert np.abs(link_pose(chain, k, q) - link_pose(moved, k, q)).max() < 1e-12
+
+
+def test_finger_of_the_facts():
+    """At home each tip presses 1.478e-4 m into the ball of 0.03 m at height 0.09 m, from its own side."""
+    for azimuth in (0.0, 2 * np.pi / 3, 4 * np.pi / 3):
+        chain = finger(azimuth)
+        tip = link_pose(chain, 3, HOME)[:3, 3]
+        assert np.linalg.norm(tip - [0, 0, 0.09]) - 0.042 == pytest.approx(-300 * 0.01 / (2e4 + 300), abs=1e-9)
+        assert np.arctan2(tip[1], tip[0]) == pytest.approx(np.arctan2(np.sin(azimuth), np.cos(azimuth)), abs=1e-12)
+
+
+def test_constants_of_a_finger_are_sparse():
+    """The frames of the sections keep the axes: nothing but one length each remains of the geometry, at any azimuth."""
+    for section in finger(2.0).sections.freedoms:
+        assert np.array_equal(section.R, np.eye(3)) and np.count_nonzero(section.p) <= 1
+
+
+def test_shorter_velocity_forces():
+    """Three parallel joints: derivatives of M; a general arm of eleven freedoms: the recursion."""
+    assert not recursion_is_shorter(finger())
+    assert recursion_is_shorter(anything())
+
+
+def test_inertia_helpers():
+    rod = cylinder_inertia(2.0, 0.1, [0, 0, 0], [0.6, 0, 0])
+    assert np.diagonal(rod.rotational) == pytest.approx([0.01, 2 * (0.03 + 0.36) / 12, 2 * (0.03 + 0.36) / 12])
+    assert rod.centre == pytest.approx([0.3, 0, 0])
+    two = welded(ball_inertia(1.0, 0.1, [0, 0, 1.0]), ball_inertia(3.0, 0.1, [0, 0, -1.0]))
+    assert two.centre == pytest.approx([0, 0, -0.5])
+    assert np.diagonal(two.rotational) == pytest.approx([0.016 + 3.0, 0.016 + 3.0, 0.016])
+
+
+REVOLUTE = joints.revolute([0, 0, 1])
+BALL = ball_inertia(1.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("code", "links", "base"),
+    [
+        ("E450", [], np.eye(4)),
+        ("E450", [Link("a", joints.fixed(), BALL)], np.eye(4)),
+        ("E450", [Link("a", REVOLUTE, BALL), Link("a", REVOLUTE, BALL)], np.eye(4)),
+        ("E451", [Link("a", REVOLUTE, BALL, home=np.eye(3))], np.eye(4)),
+        ("E451", [Link("a", REVOLUTE, BALL)], np.diag([1.0, 1.0, -1.0, 1.0])),
+        ("E452", [Link("a", joints.Joint("j", np.array([[0, 0, 2.0, 0, 0, 0]]).T), BALL)], np.eye(4)),
+        ("E453", [Link("a", REVOLUTE, BALL, damping=-1.0)], np.eye(4)),
+        ("E453", [Link("a", REVOLUTE, BALL, damping=(1.0, 2.0))], np.eye(4)),
+        ("E453", [Link("a", REVOLUTE, BALL, limits=(1.0, -1.0))], np.eye(4)),
+    ],
+)
+def test_refused_chains(code, links, base):
+    with pytest.raises(ModelError) as caught:
+        Chain("bad", tuple(links), base)
+    assert [problem.code for problem in caught.value.problems] == [code]
+    assert caught.value.problems[0].cures and "bad" in str(caught.value)
+
+
+def test_refused_inertia():
+    with pytest.raises(GeometryError, match="triangle"):
+        BodyInertia(1.0, (1.0, 1.0, 3.0))
+    with pytest.raises(GeometryError, match="centre"):
+        BodyInertia(1.0, (1.0, 1.0, 1.0), (0.0, 1.0))
