@@ -1,0 +1,72 @@
+"""The same chain in BondGraphTools 0.4.6: from the graph to its equations, beside ours to a compiled right-hand side.
+
+`python -m benchmarks.bondgraphtools [--sections N ...]`; needs `pip install BondGraphTools==0.4.6`. Its simulator is not
+used: it needs packages that current Python no longer has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.chain import construction
+from benchmarks.timing import processor, table
+
+
+def their_chain(sections: int) -> Any:
+    """Masses in a row from a wall, as `benchmarks.chain.chain`."""
+    import BondGraphTools as peer
+
+    graph, before = peer.new(name="chain"), peer.new("Sf", value=0, name="wall")
+    peer.add(graph, before)
+    for i in range(sections):
+        mass, node, joint = peer.new("1"), peer.new("0"), peer.new("1")
+        inertia = peer.new("I", value=1.0 + 0.01 * (i % 7), name=f"m{i}")
+        spring = peer.new("C", value=1.0 / (100.0 * (1.0 + 0.01 * (i % 11))), name=f"k{i}")
+        damper = peer.new("R", value=0.5 * (1.0 + 0.01 * (i % 13)), name=f"c{i}")
+        peer.add(graph, mass, node, joint, inertia, spring, damper)
+        for tail, head in (
+            (before, node),
+            (node, mass),
+            (node, joint),
+            (mass, inertia),
+            (joint, spring),
+            (joint, damper),
+        ):
+            peer.connect(tail, head)
+        before = mass
+    return graph
+
+
+def compare(sections: int) -> dict[str, float]:
+    """Seconds from nothing to equations (theirs) and to a right-hand side that has been called (ours)."""
+    _, ours = construction(sections)
+    begin = time.perf_counter()
+    relations = their_chain(sections).constitutive_relations
+    theirs = time.perf_counter() - begin
+    if len(relations) != 2 * sections:
+        raise ValueError(f"BondGraphTools gives {len(relations)} equations for {2 * sections} states")
+    return {"sections": sections, "ours": ours["total"], "BondGraphTools": theirs, "ratio": theirs / ours["total"]}
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
+    """Run the comparison and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sections", type=int, nargs="+", default=[5, 10, 40], help="sizes of the chain")
+    parser.add_argument("--json", type=Path, help="file for all figures")
+    given = parser.parse_args(arguments)
+    construction(2)  # what is loaded once
+    rows = [compare(sections) for sections in given.sections]
+    shown = [[str(int(r["sections"])), *(f"{r[k]:.3g}" for k in ("ours", "BondGraphTools", "ratio"))] for r in rows]
+    head = ["sections", "ours, s", "BondGraphTools, s", "ratio"]
+    print(table(f"a chain, graph to equations, on {processor()}", head, shown))
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    return {"bondgraphtools": rows}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The hand-written C of the delta robot: compiled by gcc into a temporary folder and loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.hand_written import compiler
+from models.delta.parameters import DeltaParameters
+
+SOURCE = Path(__file__).with_name("delta.c")
+
+
+@dataclass(frozen=True)
+class DeltaC:
+    """x' (18,) of states x = (q1, v1, q2, v2, q3, v3) at motor torques u (3,), in C."""
+
+    library: ctypes.CDLL
+    p: np.ndarray
+
+    def many(self, x: np.ndarray, u: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
+        """A call that evaluates all rows of x (n, 18) and u (n, 3) into `out` (n, 18); all contiguous."""
+        function = self.library.delta_many
+        function.argtypes, function.restype = [ctypes.c_long, *[ctypes.c_void_p] * 4], None
+        addresses = [array.ctypes.data for array in (x, u, self.p, out)]
+        keep = (x, u, self.p, out)
+        return lambda: (function(len(x), *addresses), keep)[1]
+
+    def one(self, x: np.ndarray, u: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
+        """A call that evaluates one state x (18,) and u (3,) into `out` (18,)."""
+        function = self.library.delta_rates
+        function.argtypes, function.restype = [ctypes.c_void_p] * 4, None
+        addresses = [array.ctypes.data for array in (x, u, self.p, out)]
+        keep = (x, u, self.p, out)
+        return lambda: (function(*addresses), keep)[1]
+
+    def rates(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Rates (n, 18) of states (n, 18) at torques (n, 3)."""
+        x, u = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(u, dtype=float)
+        out = np.full_like(x, np.nan)
+        self.many(x, u, out)()
+        return out
+
+
+@contextmanager
+def delta_c(
+    parameters: DeltaParameters, flags: tuple[str, ...] = ("-O2",), alphas: tuple[float, float] = (10.0, 25.0)
+) -> Iterator[DeltaC]:
+    """The C function made with these flags of gcc, for a robot and its Baumgarte constants (alpha1 1/s, alpha0 1/s^2)."""
+    gcc = compiler()
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "delta.so"
+        subprocess.run(
+            [gcc, *flags, "-Wall", "-Werror", "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"],
+            check=True,
+        )
+        yield DeltaC(ctypes.CDLL(str(target)), np.array([*parameters.values(), *alphas]))
+
+
+def random_states(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """States (n, 18) and torques (n, 3) of ordinary size, arms apart, away from sin(phi2) = 0."""
+    rng = np.random.default_rng(seed)
+    q = np.stack(
+        [rng.uniform(-0.5, 1.3, (n, 3)), rng.uniform(1.6, 2.8, (n, 3)), rng.uniform(-0.6, 0.6, (n, 3))], axis=2
+    )
+    v = rng.normal(0.0, 2.0, (n, 3, 3))
+    return np.concatenate([q, v], axis=2).reshape(n, 18), rng.normal(0.0, 2.0, (n, 3))

@@ -1,0 +1,104 @@
+"""The delta robot in MuJoCo: hinges and universal joints, tips held together by two `connect` constraints.
+
+MuJoCo's constraints are soft. With `solref` = (-stiffness, -damping) they are Baumgarte's, h'' + damping h' + stiffness h
+= 0, but for the impedance d of `solimp`, which it keeps below 0.9999: a part 1 - d of the acceleration that the arms would
+have without each other remains. Over the stiffness that is what the tips come apart, so that a stiffer constraint than
+alpha0 = 25 is needed for a small error, and with it a shorter step. Rods need some inertia about their own axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.delta_joints import angles_of, hinges, rods, shafts
+from models.delta.parameters import DeltaParameters
+
+IMPEDANCE = 0.9999
+AXIAL = 1e-10
+"""Inertia of a rod about its own axis, kg m^2."""
+
+
+def mjcf(
+    p: DeltaParameters, step: float = 1e-3, stiffness: float = 1e6, damping: float = 2e3, integrator: str = "RK4"
+) -> str:
+    """MuJoCo's text of the robot; time step s, constraint stiffness 1/s^2 and damping 1/s."""
+    upper, lower = rods(p)
+
+    def words(*values: float) -> str:
+        return " ".join(f"{value:.17g}" for value in values)
+
+    arms, motors, ties = [], [], []
+    for i, (place, R) in enumerate(shafts(p)):
+        axes = words(*R[:, 0], *R[:, 1])
+        thin = max(AXIAL, 1e-6 * upper.inertia)
+        arms.append(f"""
+    <body name="proximal {i + 1}" pos="{words(*place)}" xyaxes="{axes}">
+      <joint name="motor {i + 1}" axis="1 0 0"/>
+      <inertial pos="0 {words(upper.centre)} 0" mass="{words(max(upper.mass, 1e-9))}"
+                diaginertia="{words(max(upper.inertia, AXIAL), thin, max(upper.inertia, AXIAL))}"/>
+      <body name="distal {i + 1}" pos="0 {words(p.L1)} 0">
+        <joint name="elbow a {i + 1}" axis="1 0 0"/><joint name="elbow b {i + 1}" axis="0 0 1"/>
+        <inertial pos="0 {words(lower.centre)} 0" mass="{words(lower.mass)}"
+                  diaginertia="{words(lower.inertia, AXIAL, lower.inertia)}"/>
+        <site name="tip {i + 1}" pos="0 {words(p.L2)} 0"/>
+      </body>
+    </body>""")
+        motors.append(f'<motor name="motor {i + 1}" joint="motor {i + 1}"/>')
+        if i:
+            ties.append(f'<connect site1="tip 1" site2="tip {i + 1}"/>')
+    return f"""<mujoco>
+  <compiler angle="radian"/>
+  <option timestep="{words(step)}" gravity="0 0 {words(p.g)}" integrator="{integrator}" solver="Newton"
+          tolerance="1e-14" iterations="100"/>
+  <default><equality solref="{words(-stiffness, -damping)}" solimp="{IMPEDANCE} {IMPEDANCE} 1e-3 0.5 1"/></default>
+  <worldbody>{"".join(arms)}
+  </worldbody>
+  <equality>{"".join(ties)}</equality>
+  <actuator>{"".join(motors)}</actuator>
+</mujoco>"""
+
+
+@dataclass(frozen=True)
+class DeltaMujoco:
+    """The model and its data."""
+
+    model: Any
+    data: Any
+
+    @classmethod
+    def make(cls, p: DeltaParameters, **options: Any) -> DeltaMujoco:
+        """From parameters; options as in `mjcf`."""
+        import mujoco
+
+        model = mujoco.MjModel.from_xml_string(mjcf(p, **options))
+        return cls(model, mujoco.MjData(model))
+
+    def put(self, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
+        """Set angles and rates of the paper (9,), and torques (3,)."""
+        self.data.qpos[:], self.data.qvel[:] = hinges(q, v)
+        self.data.ctrl[:] = u
+
+    def q(self) -> np.ndarray:
+        """Angles of the paper (9,)."""
+        return angles_of(self.data.qpos)
+
+    def apart(self) -> float:
+        """Largest distance between the tips, m."""
+        tips = self.data.site_xpos
+        return float(max(np.linalg.norm(tips[0] - tips[1]), np.linalg.norm(tips[0] - tips[2])))
+
+    def run(self, t_end: float, torque: Any = None) -> None:
+        """Advance to t_end (s) in fixed steps, with torques u(t) held over each step where they are given."""
+        import mujoco
+
+        count = round((t_end - self.data.time) / self.model.opt.timestep)
+        if torque is None:
+            mujoco.mj_step(self.model, self.data, nstep=count)
+        else:
+            for _ in range(count):
+                self.data.ctrl[:] = torque(self.data.time)
+                mujoco.mj_step(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)

@@ -1,0 +1,139 @@
+"""One arm's formulas against mass points moved by cross products, and parameters: their files and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from bondgraph.emit.numpy import evaluate
+from bondgraph.errors import ModelError
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
+from models.delta import DeltaParameters, read_parameters
+from models.delta import arm as formulas
+from models.delta.parameters import UNITS
+from tests.models import delta_independent as independent
+
+ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
+E = np.eye(3)
+
+
+def states(seed: int, n: int = 60):
+    rng = np.random.default_rng(seed)
+    return zip(rng.uniform(-np.pi, np.pi, (n, 3)), rng.normal(0.0, 3.0, (n, 3)), strict=True)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_appendix(name):
+    """m, c1 ... c6 one by one, G, T, V and dpsi equal those of the mass points to 1e-12 [4e-15]."""
+    p, other = ROBOTS[name], independent.SETS[name]
+    assert asdict(p) == other
+    for phi, v in states(1):
+        inertia, coriolis, gravity = independent.arm_terms(other, phi, v)
+        assert np.abs(formulas.inertia(phi, p) - inertia).max() < 1e-12
+        assert np.abs(formulas.coriolis_torque(phi, v, p) - coriolis).max() < 1e-12
+        assert np.abs(formulas.gravity_torque(phi, p) - gravity).max() < 1e-12
+
+        def c(w, phi=phi):
+            return independent.arm_terms(other, phi, w)[1]
+
+        squares = [c(E[k]) for k in range(3)]
+        products = [c(E[i] + E[k]) - squares[i] - squares[k] for i, k in ((0, 1), (1, 2), (0, 2))]
+        for found, expected in zip(formulas.coriolis_vectors(phi, p), [*squares, *products], strict=True):
+            assert np.abs(found - expected).max() < 1e-12
+        points = independent.arm_points(other, phi, v)
+        assert np.abs(formulas.tip(phi, p) - points[-1].place).max() < 1e-15
+        assert np.abs(formulas.tip_jacobian(phi, p) - points[-1].jacobian).max() < 1e-15
+        kinetic = sum(0.5 * x.mass * np.sum((x.jacobian @ v) ** 2) for x in points)
+        assert formulas.kinetic_energy(phi, v, p) == pytest.approx(kinetic, rel=1e-13)
+        # the shaft's height is the zero of V
+        assert formulas.potential_energy(phi, p) == pytest.approx(
+            -sum(x.mass * p.g * x.place[2] for x in points), abs=1e-13
+        )
+
+
+def test_formulas_on_the_tape():
+    """Traced with parameters as inputs, the terms give the same numbers."""
+    p = ROBOTS["lab"]
+    tape = Tape()
+    phi, v, c = tape.inputs("phi", 3), tape.inputs("v", 3), formulas.Constants(*tape.inputs("p", len(UNITS)))
+    outputs = [
+        *formulas.inertia(phi, c).flat,
+        *formulas.coriolis_torque(phi, v, c),
+        *formulas.gravity_torque(phi, c),
+        formulas.kinetic_energy(phi, v, c),
+    ]
+    routine = Routine("terms", tape, (("phi", 3), ("v", 3), ("p", len(UNITS))), tuple(outputs))
+    for angles, rates in states(2, 5):
+        expected = [
+            *formulas.inertia(angles, p).flat,
+            *formulas.coriolis_torque(angles, rates, p),
+            *formulas.gravity_torque(angles, p),
+            formulas.kinetic_energy(angles, rates, p),
+        ]
+        assert np.allclose(evaluate(routine, angles, rates, p.values()), expected, rtol=1e-13, atol=1e-14)
+
+
+def test_files(tmp_path):
+    """A file holds what was written; g and damping have defaults; comments are passed over."""
+    path = tmp_path / "robot.json"
+    path.write_text(ROBOTS["lab"].to_json(), encoding="utf-8")
+    assert read_parameters(path) == ROBOTS["lab"]
+    values = asdict(ROBOTS["fit"])
+    del values["DAMPING"], values["g"]
+    path.write_text(json.dumps({"_": "measured", **values}), encoding="utf-8")
+    assert read_parameters(path) == replace(ROBOTS["fit"], DAMPING=0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ('{"L0": 0.1,', ["E402"]),
+        ('{"L0": "long", "M4": 1.0}', ["E405", *["E403"] * 10, "E404"]),
+        ("[]", ["E402"]),
+    ],
+)
+def test_files_refused(text, codes):
+    with pytest.raises(ModelError) as refused:
+        DeltaParameters.from_json(text)
+    assert [problem.code for problem in refused.value.problems] == codes
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(ModelError, match="E401"):
+        read_parameters(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"L1": -0.24}, "E460"),
+        ({"L2": 0.0}, "E460"),
+        ({"M1": -1.0, "L0": -0.1}, "E460"),
+        ({"M3": float("nan")}, "E460"),
+        ({"DAMPING": -0.01}, "E460"),
+        ({"J1": True}, "E460"),
+        ({"J2": 0.3 * 0.21**2 * 1.01}, "E461"),
+        ({"J1": 0.4 * 0.12**2 * 1.01}, "E461"),
+        ({"LC2": 0.1, "J2": 0.3 * 0.1 * 0.32 * 1.01}, "E461"),
+        ({"LC1": 0.25}, "E461"),
+        ({"M2": 0.0, "M3": 0.0, "J2": 0.0}, "E462"),
+        ({"LC1": 0.0, "J1": 0.0}, "E462"),
+    ],
+)
+def test_impossible_robots(changes, code):
+    with pytest.raises(ModelError) as refused:
+        replace(ROBOTS["fit"], **changes)
+    assert {problem.code for problem in refused.value.problems} == {code}
+    assert len(refused.value.problems) == (2 if len(changes) == 2 and code == "E460" else 1)
+
+
+def test_extreme_rods_are_allowed():
+    """All mass at both ends is the most inertia a rod can have; all in one point is the least."""
+    p = ROBOTS["fit"]
+    most = p.M2 * p.LC2 * (p.L2 - p.LC2)
+    for inertia in (most, 0.0):
+        replace(p, J2=inertia, g=0.0, DAMPING=0.0)

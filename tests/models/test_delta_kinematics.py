@@ -1,0 +1,230 @@
+"""Kinematics of the delta robot: round trips, Newton against its Jacobian from the tape, modes, branches, refusals."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from bondgraph.emit.machine import have_llvm
+from bondgraph.emit.numpy import evaluate
+from bondgraph.errors import ModelError
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
+from models.delta import DeltaKinematics, DeltaParameters
+from models.delta.formulas import NEWTON, closure, closure_jacobian
+from models.delta.kinematics import kernels
+from models.delta.workspace import plot_workspace, workspace
+from tests.models import delta_independent as independent
+
+ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
+UNMEASURED = [1, 2, 4, 5, 7, 8]
+BACKENDS = ["numpy"] + (["llvm"] if have_llvm() else [])
+
+
+@cache
+def tools(name: str, n: int = 20000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Random points of the workspace (n, 3), their angles (n, 9), and how far they are from a singularity (n,)."""
+    p = ROBOTS[name]
+    size = p.L1 + p.L2
+    w = np.random.default_rng(3).uniform([-size, -size, 0.0], size, (n, 3))
+    kinematics = DeltaKinematics(p)
+    q, reached = kinematics.inverse_many(w)
+    posture = kinematics.postures_many(q[reached])
+    margin = np.minimum(posture["side"], np.abs(posture["stretch"]).min(axis=1))
+    good = margin > 1e-3
+    return w[reached][good], q[reached][good], margin[good]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_forward_of_inverse(name):
+    """The point comes back to 1e-12 m over the workspace, from all points at once and one by one [1e-13, 4e-16]."""
+    w, q, margin = tools(name)
+    assert len(w) > 2000
+    kinematics = DeltaKinematics(ROBOTS[name])
+    back, angles = kinematics.forward_many(q[:, ::3])
+    assert np.abs(back - w).max() < 1e-12
+    assert np.abs(np.exp(1j * angles) - np.exp(1j * q)).max() < 1e-9
+    for k in [*range(40), int(np.argmin(margin))]:
+        posture = kinematics.forward(kinematics.inverse(w[k])[::3])
+        assert np.abs(posture.w - w[k]).max() < 1e-12
+        h = independent.constraint(independent.SETS[name], posture.q, np.zeros(9))[0]
+        assert np.abs(h).max() < 2e-13
+
+
+def test_against_independent_assembly():
+    """All nine angles and the tool of the independent code, which knows no closed form."""
+    p, other = ROBOTS["fit"], independent.SETS["fit"]
+    for y in ([0.3, 0.5, 0.8], [0.0, 0.0, 0.0], [1.0, 0.6, 0.7]):
+        q = independent.assemble(other, y)
+        posture = DeltaKinematics(p).forward(y)
+        assert np.abs(posture.q - q).max() < 1e-13
+        assert np.abs(posture.w - independent.arm_points(other, q[:3], np.zeros(3))[-1].place).max() < 1e-14
+
+
+def test_newton_step_is_the_papers():
+    """The step without a 6x6 system is -H_x^-1 h, with H from the tape; and H is its closed form."""
+    p = ROBOTS["lab"]
+    tape = Tape()
+    q = tape.inputs("q", 9)
+    h = closure(q, p)
+    exact = Routine("exact", tape, (("q", 9),), (*h, *jacobian(list(h), list(q)).dense().flat))
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        angles = DeltaKinematics(p).forward(rng.uniform(0.0, 0.9, 3)).q + rng.normal(0.0, 0.1, 9)
+        values = evaluate(exact, angles)
+        h, H = values[:6], values[6:].reshape(6, 9)
+        assert np.abs(H - closure_jacobian(angles, p)).max() < 1e-15
+        step = np.linalg.solve(H[:, UNMEASURED], -h)
+        found = kernels()["newton"](angles[UNMEASURED], angles[::3], p.values())
+        assert np.abs(found[NEWTON["next"]] - angles[UNMEASURED] - step).max() < 1e-12
+        assert np.abs(found[NEWTON["closure"]] - h).max() < 1e-15
+
+
+def test_iterations():
+    """7 decimals: at most 2 steps from the posture of one sample before, 3 to 4 from the home posture."""
+    kinematics = DeltaKinematics(ROBOTS["fit"])
+    home = kinematics.forward([0.5, 0.5, 0.5])
+    posture, seen = home, set()
+    for t in np.arange(1, 301) * 1e-3:
+        # 7.5 rad/s at most, a sample every millisecond
+        y = 0.5 + 0.4 * np.sin(2.0 * np.pi * t * np.array([1.0, 2.0, 3.0]))
+        posture = kinematics.forward(y, start=posture.x, tolerance=5e-8)
+        seen.add(posture.iterations)
+        cold = kinematics.forward(y, start=home.x, tolerance=5e-8)
+        assert cold.iterations <= 4
+        assert np.abs(cold.w - kinematics.forward(y).w).max() < 1e-6
+    assert max(seen) == 2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_derivatives(backend):
+    """dw/dy and dq/dy against central differences [1e-9]; one formula for every back end."""
+    kinematics = DeltaKinematics(ROBOTS["fit"], backend)
+    y, step = np.array([0.3, 0.5, 0.8]), 1e-6
+    posture = kinematics.forward(y)
+    for k in range(3):
+        ahead, behind = (kinematics.forward(y + s * step * np.eye(3)[k]) for s in (1.0, -1.0))
+        assert np.abs((ahead.w - behind.w) / (2.0 * step) - posture.jacobian[:, k]).max() < 1e-8
+        assert np.abs((ahead.q - behind.q) / (2.0 * step) - posture.dq_dy[:, k]).max() < 1e-8
+    assert np.array_equal(posture.jacobian, kinematics.jacobian(y))
+    assert np.abs(posture.dq_dy[::3] - np.eye(3)).max() == 0.0
+    # gravity by virtual work is the gravity compensation of the closed robot
+    q = posture.q
+    gravity = [independent.arm_terms(independent.SETS["fit"], q[i : i + 3], np.zeros(3))[2] for i in (0, 3, 6)]
+    expected = independent.holding_torque(independent.SETS["fit"], q)
+    assert np.abs(posture.dq_dy.T @ np.concatenate(gravity) - expected).max() < 1e-13
+
+
+def test_branches_and_modes():
+    """Eight working branches reach one point; two assembly modes have the same motor angles, mirrored by the elbows."""
+    kinematics = DeltaKinematics(ROBOTS["fit"])
+    w = np.array([0.05, -0.08, 0.35])
+    found: list[np.ndarray] = []
+    for word in np.ndindex(2, 2, 2):
+        q = kinematics.inverse(w, branch=[("out", "in")[k] for k in word])
+        assert np.abs(independent.constraint(independent.SETS["fit"], q, np.zeros(9))[0]).max() < 1e-15
+        found.append(q[::3])
+    assert len({tuple(np.round(y, 6)) for y in found}) == 8
+    y = [0.3, 0.5, 0.8]
+    below, above = kinematics.forward(y), kinematics.forward(y, mode="above")
+    assert below.w[2] > above.w[2] and below.side > 0.0 > above.side
+    elbows = [
+        independent.TO_WORLD[i] @ (np.array([0.0, 0.125, 0.0]) + 0.24 * np.array([0.0, np.cos(a), np.sin(a)]))
+        for i, a in enumerate(y)
+    ]
+    normal = np.cross(elbows[1] - elbows[0], elbows[2] - elbows[0])
+    middle = 0.5 * (below.w + above.w) - elbows[0]
+    assert abs(middle @ normal) < 1e-15 and np.abs(np.cross(below.w - above.w, normal)).max() < 1e-15
+    for tool in (below.w, above.w):
+        assert np.allclose([np.linalg.norm(tool - e) for e in elbows], 0.42, rtol=1e-14)
+
+
+def refusal(call, code):
+    with pytest.raises(ModelError) as refused:
+        call()
+    (problem,) = refused.value.problems
+    assert problem.code == code
+    return problem
+
+
+def test_out_of_reach():
+    kinematics = DeltaKinematics(ROBOTS["fit"])
+    problem = refusal(lambda: kinematics.inverse([0.0, 0.0, 0.9]), "E463")
+    assert len(problem.details) == 3
+    assert len(refusal(lambda: kinematics.inverse([0.0, -0.45, 0.35]), "E463").details) == 1
+    # the elbows spread over a circle of 0.365 m radius: rods of 0.36 m do not close
+    short = DeltaParameters(
+        L0=0.175, L1=0.24, L2=0.36, L3=0.05, LC1=0.12, LC2=0.18, M1=0.4, M2=0.3, M3=0.1, J1=0.0, J2=0.0
+    )
+    refusal(lambda: DeltaKinematics(short).forward([0.0, 0.0, 0.0]), "E463")
+
+
+def test_singular_postures():
+    """Each singularity is named with its configuration: parallel rods, a stretched arm, the universal joint."""
+    p = ROBOTS["fit"]
+    kinematics = DeltaKinematics(p)
+    # All elbows on the axis: the tips' spheres coincide, and any point at the distance L2 closes the robot.
+    folded = DeltaParameters(
+        L0=0.05, L1=0.2, L2=0.42, L3=0.05, LC1=0.1, LC2=0.21, M1=0.4, M2=0.3, M3=0.1, J1=0.0, J2=0.0
+    )
+    upright = [np.pi / 2.0] * 3
+    for start in (None, [2.0, 0.0] * 3):
+        problem = refusal(lambda start=start: DeltaKinematics(folded).forward(upright, start=start), "E464")
+        assert "parallel" in problem.title and "y = (1.5708, 1.5708, 1.5708)" in problem.details[0]
+    # stretched: the tool straight below the shafts' cone
+    reach = np.sqrt((p.L1 + p.L2) ** 2 - (p.L0 - p.L3) ** 2)
+    problem = refusal(lambda: kinematics.inverse([0.0, 0.0, reach * (1.0 - 1e-16)]), "E464")
+    assert "stretched" in problem.title and "w = (0, 0, " in problem.details[0]
+    # a distal link level and in its arm's plane: phi2 = pi
+    w = [0.0, p.L0 - p.L3 + p.L1 * np.cos(1.2) - p.L2, p.L1 * np.sin(1.2)]
+    assert "universal joint" in refusal(lambda: kinematics.inverse(w), "E464").title
+
+
+def test_wrong_mode_and_words():
+    kinematics = DeltaKinematics(ROBOTS["fit"])
+    y = [0.3, 0.5, 0.8]
+    above = kinematics.forward(y, mode="above")
+    problem = refusal(lambda: kinematics.forward(y, start=above.x), "E465")
+    assert "other assembly mode" in problem.title
+    assert np.array_equal(kinematics.forward(y, start=above.x, mode="above").q, above.q)
+    refusal(lambda: kinematics.forward(y, mode="left"), "E466")
+    refusal(lambda: kinematics.forward([0.3, 0.5]), "E466")
+    refusal(lambda: kinematics.forward([0.3, 0.5, np.nan]), "E466")
+    refusal(lambda: kinematics.inverse([0.0, 0.0, 0.4], branch="up"), "E466")
+    refusal(lambda: kinematics.inverse([0.0, 0.0, 0.4], branch=["out", "in"]), "E466")
+    refusal(lambda: workspace(ROBOTS["fit"], [], 0.0, 0.4), "E466")
+
+
+def test_workspace():
+    """The same when turned by 120 degrees or mirrored; its figures are those of single postures."""
+    p = ROBOTS["fit"]
+    grid = np.linspace(-0.6, 0.6, 41)
+    whole = workspace(p, grid, grid, np.linspace(0.0, 0.7, 41))
+    assert 0.15 < whole.volume < 0.25
+    # mirror symmetric about the plane of arm 1
+    assert np.array_equal(whole.reachable, whole.reachable[::-1])
+    cut = workspace(p, [0.1, -0.05], [0.1], [0.4])
+    assert cut.reachable.shape == (2, 1, 1) and np.isfinite(cut.condition).all()
+    turned = independent.TO_WORLD[1] @ np.array([0.1, 0.1, 0.4])
+    other = workspace(p, turned[0], turned[1], turned[2])
+    assert other.condition[0, 0, 0] == pytest.approx(cut.condition[0, 0, 0], rel=1e-12)
+    jacobian = DeltaKinematics(p).jacobian(cut.y[0, 0, 0])
+    assert cut.condition[0, 0, 0] == pytest.approx(np.linalg.cond(jacobian), rel=1e-12)
+    assert cut.determinant[0, 0, 0] == pytest.approx(np.linalg.det(jacobian), rel=1e-12)
+    assert np.all(np.isfinite(whole.condition) == whole.reachable)
+
+
+def test_workspace_picture(tmp_path):
+    """Both cuts are drawn: many colours, a white margin."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.image import imread
+
+    path = tmp_path / "workspace.png"
+    plot_workspace(ROBOTS["lab"], path, points=61, dpi=60)
+    image = imread(path)[:, :, :3]
+    assert image.shape[1] > image.shape[0] > 200
+    assert len(np.unique(np.round(image.reshape(-1, 3), 2), axis=0)) > 60
+    assert np.all(image[-2:] == 1.0)
