@@ -63,7 +63,8 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         "redundant constraints" if constraints else "dependent storages whose shares are not determined",
         (f"these repeat or contradict the others: {named(elements)}",),
         tuple(e.place for e in elements),
-        ("leave one of them out, or put a C (a little compliance) in its place",),
+        ("leave one of them out, or put a C (a little compliance) in its place",)
+        + (("joints with more freedoms: a spherical or universal one for a revolute",) if constraints else ()),
     )
 
 

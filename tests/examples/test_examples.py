@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples import ball_on_turntable, colliding_eggs, rolling_eggs
+from examples import ball_on_turntable, bouncing_ball, colliding_eggs, rolling_eggs
 
 rolling_run = cache(rolling_eggs.simulate)
 colliding_run = cache(colliding_eggs.simulate)
 ball_run = cache(ball_on_turntable.simulate)
 FOLDER = Path(rolling_eggs.__file__).parent
+EXAMPLES = (ball_on_turntable, bouncing_ball, colliding_eggs, rolling_eggs)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
@@ -23,7 +24,7 @@ def test_length(path):
 
 
 def test_every_example_is_tested_here():
-    tested = {module.__name__.rpartition(".")[2] for module in (ball_on_turntable, colliding_eggs, rolling_eggs)}
+    tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
 
 
@@ -50,6 +51,19 @@ def test_ball_on_turntable():
     run = ball_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
+
+
+def test_bouncing_ball():
+    """Bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate, to 1e-9 s."""
+    found = bouncing_ball.runs()
+    assert all(result.ok and result.ledger.relative_residual < 1e-9 for result in found.values())
+    leaves = {name: sum(e.kind == "lets go" for e in result.events) for name, result in found.items()}
+    assert leaves["constraint, a1 = 10"] == 4 and leaves["constraint, a1 = 20"] == 2
+    for name in ("constraint, a1 = 10", "constraint, a1 = 20", "restitution 0.8"):
+        assert found[name]["floor.multiplier"][-1] == pytest.approx(9.81, abs=1e-6)
+    (limit,) = (e.accumulation for e in found["restitution 0.8"].events if e.accumulation is not None)
+    fall = np.sqrt(2.0 / 9.81)
+    assert limit == pytest.approx(fall * (1.0 + 2.0 * 0.8 / 0.2), abs=1e-9)
 
 
 @pytest.mark.parametrize("run", [ball_run, colliding_run, rolling_run], ids=["ball", "colliding", "rolling"])

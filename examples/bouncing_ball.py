@@ -1,0 +1,73 @@
+"""A ball on the floor, three ways: a constraint that a machine of three states switches (Bortoff 2020, section 2), an impact with
+Newton's restitution whose bounces accumulate, and the same constraint without damping, where the ball gains height.
+
+While the ball touches, h'' + a1 h' + a0 h + a2 h^3 = 0 defines the force; else the force is zero. The ball leaves when the
+force would have to pull.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bondgraph import J1, Automaton, Constraint, Graph, I, Se, Transition, simulate
+from bondgraph.run.result import Result
+from screws.scalars import minimum
+
+GRAVITY, HEIGHT = 9.81, 1.0  # m/s^2, m
+
+
+def falling(floor: Constraint, automaton: Automaton) -> Graph:
+    """A ball of 1 kg under its weight above a floor, which is a switched constraint on its height h."""
+    graph, velocity = Graph("bouncing ball"), J1("velocity", domain="translation")
+    graph.connect(Se("weight", -GRAVITY), velocity).connect(velocity, I("ball", 1.0)).connect(velocity, floor)
+    return graph.add_automaton(automaton)
+
+
+def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
+    """The contact of Bortoff 2020, fig. 1: states free, contact and ballistic (the force is zero, the ball not yet off)."""
+    floor = Constraint(
+        "floor", alpha1=a1, alpha0=a0, alpha2=a2, initial=HEIGHT, automaton="contact", active=["contact"], closing="smooth"
+    )  # fmt: skip
+    transitions = (
+        Transition("free", "contact", lambda h: -h, ("floor.h",), kind="touches"),
+        Transition("contact", "ballistic", lambda force: -force, ("floor.multiplier",), kind="lets go"),
+        Transition("ballistic", "free", lambda h: h, ("floor.h",), kind="is off"),
+        Transition("ballistic", "contact", lambda h, v: minimum(-h, -v), ("floor.h", "floor.h'"), kind="is back"),
+    )
+    return falling(floor, Automaton("contact", ("free", "contact", "ballistic"), "free", transitions))
+
+
+def with_restitution(e: float = 0.8) -> Graph:
+    """Impacts v -> -e v; where they accumulate the contact closes, and the ball rests on the floor."""
+    floor = Constraint("floor", initial=HEIGHT, automaton="contact", active=["resting"], restitution=e)
+    bounce = Transition(
+        "free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting"
+    )
+    lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")
+    return falling(floor, Automaton("contact", ("free", "resting"), "free", (bounce, lift)))
+
+
+def runs(t_end: float = 6.0) -> dict[str, Result]:
+    """Name -> result."""
+    graphs = {f"constraint, a1 = {a1:g}": on_constraint(a1) for a1 in (0.0, 10.0, 20.0)}
+    graphs["restitution 0.8"] = with_restitution()
+    return {name: simulate(graph, t_end, samples=2e-3) for name, graph in graphs.items()}
+
+
+if __name__ == "__main__":
+    from models.pictures.courses import courses
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/bouncing_ball"))
+    out = parser.parse_args().out
+    found = runs()
+    for name, result in found.items():
+        touches = [e.time for e in result.events if e.kind in ("touches", "bounces")]
+        print(
+            f"{name:>22}: {len(touches)} contacts, the first at {touches[0]:.6f} s; {result['floor.h'][-1]:.3g} m at the end"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    signals = {"floor.h": "height $h$, m", "floor.multiplier": r"force $\lambda$, N"}
+    courses(found, signals, out / "heights.png", limits={"floor.multiplier": (-20.0, 200.0)})
+    print(f"  picture in {out / 'heights.png'}")

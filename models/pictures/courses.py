@@ -1,0 +1,57 @@
+"""Courses: signals of one or several runs over time, one panel a signal, events marked. Needs matplotlib."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import numpy as np
+
+from bondgraph.run.result import Result
+from models.pictures.plots import STYLE
+from models.pictures.style import MUTED, PATHS
+
+
+def courses(
+    results: Result | Mapping[str, Result],
+    signals: Mapping[str, str],
+    path: str | os.PathLike[str],
+    *,
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    dpi: int = 160,
+) -> None:
+    """Write the courses of signals, one panel each.
+
+    Parameters
+    ----------
+    results : one run, or several by name: a column each.
+    signals : signal -> label of its axis.
+    path : a file whose suffix says the format (png, svg, pdf).
+    limits : signal -> range of its axis.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    runs = {"": results} if isinstance(results, Result) else dict(results)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(max(6.4, 3.4 * len(runs)), 0.8 + 1.9 * len(signals)))
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(len(signals), len(runs), sharex="col", sharey="row", squeeze=False)
+        for column, (name, result) in enumerate(runs.items()):
+            for row, (signal, label) in enumerate(signals.items()):
+                panel = axes[row][column]
+                values = np.asarray(result[signal], dtype=float).reshape(len(result.t), -1)
+                for k in range(values.shape[1]):
+                    panel.plot(result.t, values[:, k], color=PATHS[k % len(PATHS)])
+                for event in result.events:
+                    if not event.internal:
+                        panel.axvline(event.time, color=MUTED, linewidth=0.4, alpha=0.35, zorder=0)
+                if limits and signal in limits:
+                    panel.set_ylim(*limits[signal])
+                if column == 0:
+                    panel.set_ylabel(label)
+            axes[0][column].set_title(name, fontsize=10)
+            axes[-1][column].set_xlabel("time, s")
+        figure.tight_layout()
+        figure.savefig(path, dpi=dpi)
