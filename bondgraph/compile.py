@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from bondgraph.causality import Causality, assign_causality
 from bondgraph.checks import check_energies
 from bondgraph.collection import paused_collection
 from bondgraph.equations.execute import computed, evaluate_statements
+from bondgraph.equations.starts import contradicting_starts
 from bondgraph.equations.system import System
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.builder import Graph
@@ -31,7 +32,7 @@ from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Tran
 from bondgraph.schedule.build import Scheduled, is_large, kernels_in_loops, scheduled
 from bondgraph.tape.routine import Choice, Routine
 from bondgraph.tracing.implicit import Unsolvable, Untraceable
-from bondgraph.tracing.routines import output_names, trace
+from bondgraph.tracing.routines import Pattern, output_names, trace_for_runs
 from bondgraph.tracing.unsolvable import unsolvable, untraceable
 
 if TYPE_CHECKING:
@@ -181,18 +182,19 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     system = equations(model, causality)
     built = time.perf_counter()
     try:
-        routines, system, pattern = scheduled(system) if is_large(system) else trace(system)
+        routines, system, differentiate = scheduled(system) if is_large(system) else trace_for_runs(system)
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
     except Untraceable as stuck:
         raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
     traced = time.perf_counter()
     kernels = _kernels(routines, backend)
-    program = _program(system, kernels, pattern)
+    program = _program(system, kernels, functools.partial(_jacobian, differentiate, kernels, backend))
     done = time.perf_counter()
     timings = {"build": built - begin, "trace": traced - built, "compile": done - traced}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
     raise_if_any(model.name, _start_problems(compiled))
+    raise_if_any(model.name, contradicting_starts(model, causality, system, compiled.evaluate))
     return compiled
 
 
@@ -231,7 +233,7 @@ def _kernels(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str)
     return {name: numpy_kernel(routine) for name, routine in wanted.items()}
 
 
-DEFERRED = frozenset({"jacobian", "outputs"})
+DEFERRED = frozenset({"outputs"})
 """Large routines that not every run needs: compiled at their first use."""
 
 
@@ -241,7 +243,18 @@ def _compiled_alone(routine: Routine | Choice) -> Kernel:
     return compile_routines([routine]).kernel(routine.name)
 
 
-def _program(system: System, kernels: Mapping[str, Kernel], pattern: tuple[np.ndarray, np.ndarray]) -> Program:
+@paused_collection()
+def _jacobian(
+    differentiate: Callable[[], tuple[Routine | None, Pattern]], kernels: Mapping[str, Kernel], backend: str
+) -> tuple[Kernel | None, Pattern]:
+    """The kernel of the Jacobian and its pattern; that of a large model is among the kernels."""
+    routine, pattern = differentiate()
+    if routine is None:
+        return kernels.get("jacobian"), pattern
+    return (_kernels({"jacobian": routine}, backend)["jacobian"] if routine.outputs else None), pattern
+
+
+def _program(system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any]) -> Program:
     transitions = tuple(
         Transition(
             e.automaton,
@@ -266,8 +279,7 @@ def _program(system: System, kernels: Mapping[str, Kernel], pattern: tuple[np.nd
         outputs=kernels.get("outputs"),
         resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
         transitions=transitions,
-        jacobian=kernels.get("jacobian"),
-        jacobian_pattern=pattern,
+        differentiate=differentiate,
         power_names=tuple(power.element for power in system.powers),
         power_roles=tuple(power.role for power in system.powers),
         energy_names=tuple(path for path, _ in system.energies),

@@ -22,7 +22,7 @@ _FLOOR = {"dop853": 1e-15, "adams": 1e-15, "bdf": 1e-15, "radau": 3e-14, "lsoda"
 def compiled(bound: Bound) -> bool:
     """Whether all kernels that run inside an integrator are machine code."""
     program = bound.program
-    kernels = [program.rates, program.guards, program.powers, program.jacobian, program.rates_and_powers]
+    kernels = [program.rates, program.guards, program.powers, program.rates_and_powers]
     kernels += [clock.kernel for clock in program.clocks]
     return all(kernel is None or kernel.is_machine_code for kernel in kernels)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -154,8 +155,8 @@ class Program:
     transitions : the edges of all state machines.
     layout : names.
     nominal : (n,) typical size of each state, for absolute tolerances.
-    jacobian : nonzeros of d rates / d x in compressed column order.
-    jacobian_pattern : (indptr (n + 1,), indices (nonzeros,)) of that order.
+    differentiate : makes the Jacobian when it is first asked for: the kernel of the nonzeros of d rates / d x in compressed
+        column order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
@@ -173,8 +174,7 @@ class Program:
     outputs: Kernel | None = None
     resets: tuple[Kernel | None, ...] = ()
     transitions: tuple[Transition, ...] = ()
-    jacobian: Kernel | None = None
-    jacobian_pattern: tuple[np.ndarray, np.ndarray] | None = None
+    differentiate: Callable[[], tuple[Kernel | None, tuple[np.ndarray, np.ndarray]]] | None = None
     power_names: tuple[str, ...] = ()
     power_roles: tuple[str, ...] = ()
     energy_names: tuple[str, ...] = ()
@@ -193,6 +193,20 @@ class Program:
                 raise ValueError(f'program "{self.name}" has {given} {what} for {needed} values of its kernel')
         if unknown := set(self.power_roles) - set(ROLES):
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
+
+    @property
+    def jacobian(self) -> Kernel | None:
+        """Nonzeros of d rates / d x in compressed column order; None if no rate depends on a state."""
+        return self._derivatives[0]
+
+    @property
+    def jacobian_pattern(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """(indptr (n + 1,), indices (nonzeros,)) of the Jacobian's order."""
+        return self._derivatives[1]
+
+    @cached_property
+    def _derivatives(self) -> tuple[Kernel | None, tuple[np.ndarray, np.ndarray] | None]:
+        return (None, None) if self.differentiate is None else self.differentiate()
 
     @property
     def states(self) -> int:

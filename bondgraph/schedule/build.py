@@ -77,13 +77,15 @@ def wanted_values(system: System) -> dict[str, list[str]]:
     return {name: names for name, names in found.items() if names or name == "rates"}
 
 
-def scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.ndarray]]:
+def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[None, tuple[np.ndarray, np.ndarray]]]]:
     """Schedules of all routines, with the blocks t, x, p, m (`prepare` has p alone); the system; the Jacobian's sparsity.
 
-    What `bondgraph.tracing.routines.trace` is for small models; the system is explicit and all its shapes are known.
+    What `bondgraph.tracing.routines.trace_for_runs` is for small models, but the Jacobian is among the schedules; the system is
+    explicit and all its shapes are known.
     """
     with paused_collection():
-        return _scheduled(system)
+        made, system, pattern = _scheduled(system)
+    return made, system, lambda: (None, pattern)
 
 
 def _scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.ndarray]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,22 +142,32 @@ def flat(values: Any) -> np.ndarray:
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
-def trace(system: System) -> tuple[dict[str, Routine | Choice], System, tuple[np.ndarray, np.ndarray]]:
-    """Routines of a system.
+Pattern = tuple[np.ndarray, np.ndarray]
+"""Sparsity of a matrix in compressed columns: (indptr, indices)."""
 
-    Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and the
-    sparsity of the Jacobian (indptr, indices).
+
+def trace(system: System) -> tuple[dict[str, Routine | Choice], System, Pattern]:
+    """All routines of a system by name, the system with all shapes known, and the sparsity of the Jacobian."""
+    routines, system, differentiate = trace_for_runs(system)
+    routines["jacobian"], pattern = differentiate()
+    return routines, system, pattern
+
+
+def trace_for_runs(
+    system: System,
+) -> tuple[dict[str, Routine | Choice], System, Callable[[], tuple[Routine, Pattern]]]:
+    """Routines of a system without its Jacobian, which not every run needs and which may take longer than all others.
+
+    Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and what
+    makes the routine `jacobian` with its sparsity.
     """
     traced = values_on_tape(system)
     system, tape, env = traced.system, traced.tape, traced.values
-    x, p, m = (traced.inputs[name] for name in ("x", "p", "m"))
+    p, m = traced.inputs["p"], traced.inputs["m"]
 
     rates = [scalar for s in system.states for scalar in scalars_of(env[s.rate])]
-    derivatives = jacobian(rates, list(x))
-    pattern = compressed_columns(derivatives)
     outputs: dict[str, list[Any]] = {
         "rates": rates,
-        "jacobian": list(derivatives.values),
         "guards": [where(equal(m[e.slot], float(e.source)), env[e.guard], -1.0) for e in system.events],
         "powers": [env[power.value] for power in system.powers],
         "energies": [env[value] for _, value in system.energies],
@@ -183,9 +195,17 @@ def trace(system: System) -> tuple[dict[str, Routine | Choice], System, tuple[np
     for name, group in outputs.items():
         routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
         start += len(group)
+    plain = routines["rates"]
+    assert isinstance(plain, Routine)
     for name in ("rates", "rates_and_powers"):
         routines[name] = _by_chart(system, routines[name])
-    return routines, system, pattern
+    return routines, system, functools.partial(_differentiated, plain)
+
+
+def _differentiated(rates: Routine) -> tuple[Routine, Pattern]:
+    """The Jacobian of the rates with respect to the states, nonzeros by columns."""
+    derivatives = jacobian(rates.outputs, list(rates.tape.inputs("x", dict(rates.blocks)["x"])))
+    return Routine("jacobian", rates.tape, rates.blocks, derivatives.values), compressed_columns(derivatives)
 
 
 CASES = 8

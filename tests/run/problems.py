@@ -71,10 +71,10 @@ def program(
         layout=Layout(slots or {}),
         resets=tuple(kernels.get(f"reset{i}") for i in range(len(resets))),
         transitions=tuple(transitions),
-        jacobian_pattern=pattern,
+        differentiate=lambda: (kernels.get("jacobian"), pattern),
         power_roles=tuple(roles),
         rates=kernels["rates"],
-        **{k: kernels.get(k) for k in ("guards", "powers", "energies", "outputs", "jacobian", "rates_and_powers")},
+        **{k: kernels.get(k) for k in ("guards", "powers", "energies", "outputs", "rates_and_powers")},
     )
 
 

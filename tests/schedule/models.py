@@ -66,8 +66,8 @@ def dense(pattern: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndar
 
 def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kernel], tuple[np.ndarray, np.ndarray]]:
     """Kernels by schedules, and the pattern of their Jacobian."""
-    made, _, pattern = scheduled(system)
-    return kernels_in_loops(made, machine_code), pattern
+    made, _, differentiate = scheduled(system)
+    return kernels_in_loops(made, machine_code), differentiate()[1]
 
 
 def assert_equal(system: System, machine_code: bool = False, samples: int = 2) -> None:
