@@ -1,5 +1,6 @@
 # make demo   set everything up, run the rolling eggs, write pictures to demo/
 # make test   set everything up, run every check
+# make docs   set everything up, run the code of the documentation's pages, make a site of them in site/
 # make bench  set everything up, run the benchmarks
 # make clean  remove the environment and everything that was generated
 PYTHON ?= python3
@@ -9,7 +10,7 @@ PINS := setup.cfg pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: demo test bench clean
+.PHONY: demo test docs bench clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo
@@ -20,11 +21,16 @@ test: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2
 
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m pytest -q tests/docs
+	$(BIN)/python -m sphinx -W --keep-going -q -d site/.doctrees docs site
+	@echo "the pages are in site/index.html"
+
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made.stamp:
@@ -48,3 +54,8 @@ $(VENV)/dev.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its tests need (about a minute the first time)"
 	@$(PIP) install -c constraints.txt -e ".[dev]"
 	@touch $(VENV)/demo.stamp $@
+
+$(VENV)/docs.stamp: $(VENV)/dev.stamp
+	@echo "installing what makes the site of the documentation"
+	@$(PIP) install -c constraints.txt -e ".[docs]"
+	@touch $@

@@ -278,6 +278,7 @@ def _program(system: System, kernels: Mapping[str, Kernel], differentiate: Calla
         energies=kernels.get("energies"),
         outputs=kernels.get("outputs"),
         resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
+        pushes=tuple(kernels.get(f"push_{index}") for index in range(len(system.events))),
         transitions=transitions,
         differentiate=differentiate,
         power_names=tuple(power.element for power in system.powers),

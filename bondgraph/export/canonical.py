@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterator
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,10 @@ TERSE = 400
 """Operations of the largest expression that is brought into one form; a longer one stays a sum of fractions."""
 
 PLAIN = 10**6
-"""Rational numbers with a larger numerator or denominator are written as decimals."""
+"""Rational numbers with a larger numerator are written as decimals."""
+
+PARTS = 1000
+"""And those with a larger denominator."""
 
 
 def exact(expression: Any) -> Any:
@@ -34,11 +38,44 @@ def rational(number: float) -> Any:
 
 
 def decimal(expression: Any) -> Any:
-    """The expression with long rational numbers as floats again."""
+    """The expression with long rational numbers as floats again, in sums and fractions whose largest number is near 1."""
     import sympy
 
-    long = [q for q in expression.atoms(sympy.Rational) if max(abs(q.p), q.q) > PLAIN]
-    return expression.xreplace({q: sympy.Float(float(q)) for q in long})
+    scaled = _scaled(sympy.S(expression))
+    long = [q for q in scaled.atoms(sympy.Rational) if abs(q.p) > PLAIN or q.q > PARTS]
+    return scaled.xreplace({q: sympy.Float(float(q), 15) for q in long})
+
+
+def _scaled(expression: Any) -> Any:
+    """The same value, powers of ten taken out of sums with long numbers: what a common denominator has made large."""
+    import sympy
+
+    if not expression.args or not isinstance(expression, sympy.Expr):
+        return expression
+    if isinstance(expression, sympy.Piecewise):
+        return sympy.Piecewise(*((_scaled(value), condition) for value, condition in expression.args))
+    parts = [_scaled(part) for part in expression.args]
+    if not expression.is_Mul and not expression.is_Pow:
+        return expression.func(*parts)
+    number, rest = sympy.S.One, []
+    for factor in parts if expression.is_Mul else [expression.func(*parts)]:
+        base, power = factor.as_base_exp()
+        if base.is_Add and power.is_Integer and (ten := _power_of_ten(base)) != 1:
+            number *= ten**power
+            factor = sympy.Add(*(term / ten for term in base.args)) ** power
+        rest.append(factor)
+    return number * sympy.Mul(*rest)
+
+
+def _power_of_ten(total: Any) -> Any:
+    """10^k near the largest coefficient of a sum that has long ones; else 1."""
+    import sympy
+
+    numbers = [term.as_coeff_Mul()[0] for term in total.args]
+    known = [q for q in numbers if q.is_Rational]
+    if not any(abs(q.p) > PLAIN or q.q > PARTS for q in known):
+        return sympy.S.One
+    return sympy.Integer(10) ** math.floor(math.log10(max(abs(float(q)) for q in known)))
 
 
 def reduced(expression: Any) -> Any:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Collection, Mapping, Sequence
+
+AT_ONCE = 100
+"""Of so many nodes that hang together one is cut before it is looked anew at what still does."""
+
+FEW = 6
+"""Unknowns that a value may depend on, or it becomes an unknown itself: a long loop then has a sparse matrix."""
 
 
 def tear(
@@ -11,7 +18,7 @@ def tear(
     """Nodes of a loop to cut, and an order of all its nodes once the cut nodes' results are known.
 
     Greedy: of every remaining cycle's strongly connected part, the node is cut whose result most others need and which
-    needs most others, for its size.
+    needs most others, for its size. Where results of the rest would depend on more than a few cut nodes, more are cut.
 
     Parameters
     ----------
@@ -21,19 +28,76 @@ def tear(
     """
     import networkx as nx
 
-    members = set(loop)
-    graph = nx.DiGraph()
-    graph.add_nodes_from(sorted(members))
-    graph.add_edges_from((before, node) for node in loop for before in needs[node] if before in members)
-    cut: list[int] = []
-    parts = [set(graph.nodes)]
+    before: dict[int, set[int]] = {n: set() for n in sorted(loop)}
+    after: dict[int, set[int]] = {n: set() for n in before}
+    for node in before:
+        for other in needs[node]:
+            if other in before:
+                before[node].add(other)
+                after[other].add(node)
+    cut: set[int] = set()
+    parts = [set(before)]
     while parts:
         part = parts.pop()
-        inner = graph.subgraph(part)
-        if len(part) == 1 and not inner.number_of_edges():
+        if len(part) == 1 and not after[next(iter(part))] & part:
             continue
-        node = max(sorted(part), key=lambda n: inner.in_degree(n) * inner.out_degree(n) / size[n])
-        cut.append(node)
-        graph.remove_edges_from(list(graph.out_edges(node)))
-        parts += [set(c) for c in nx.strongly_connected_components(graph.subgraph(part))]
-    return sorted(cut), list(nx.lexicographical_topological_sort(graph))
+        cut |= (found := _cut(part, before, after, size))
+        rest = part - found
+        graph = nx.DiGraph((n, m) for n in rest for m in after[n] & rest)
+        parts += [set(c) for c in nx.strongly_connected_components(graph)]
+    kept = nx.DiGraph((n, m) for n in before if n not in cut for m in after[n])
+    kept.add_nodes_from(before)
+    order = list(nx.lexicographical_topological_sort(kept))
+    return sorted(cut | _too_dependent(order, before, cut, size)), order
+
+
+def _cut(
+    part: Collection[int], before: Mapping[int, set[int]], after: Mapping[int, set[int]], size: Mapping[int, int]
+) -> set[int]:
+    """The best node of a part, or of a large part some, each found after what no longer is on a cycle has been left out."""
+    alive = set(part)
+    entering = {n: len(before[n] & alive) for n in alive}
+    leaving = {n: len(after[n] & alive) for n in alive}
+
+    def worth(node: int) -> float:
+        return entering[node] * leaving[node] / size[node]
+
+    best, found = [(-worth(n), n) for n in alive], set[int]()
+    heapq.heapify(best)
+    while best and len(found) < max(1, len(part) // AT_ONCE):
+        value, node = heapq.heappop(best)
+        if node not in alive:
+            continue
+        if value != -worth(node):
+            heapq.heappush(best, (-worth(node), node))  # it has fallen meanwhile
+            continue
+        found.add(node)
+        gone = [node]
+        while gone:
+            left = gone.pop()
+            if left not in alive:
+                continue
+            alive.discard(left)
+            for counts, others in ((entering, after[left]), (leaving, before[left])):
+                for other in others & alive:
+                    counts[other] -= 1
+                    if not counts[other]:
+                        gone.append(other)
+    return found
+
+
+def _too_dependent(
+    order: Sequence[int], before: Mapping[int, set[int]], cut: Collection[int], size: Mapping[int, int]
+) -> set[int]:
+    """Nodes to cut besides, so that no result depends on many that are cut; in small loops none."""
+    if len(cut) <= 2 * FEW:
+        return set()
+    more: set[int] = set()
+    roots: dict[int, frozenset[int]] = {}
+    for node in order:
+        found = frozenset[int]().union(*(roots.get(n, frozenset((n,))) for n in before[node]))
+        if node in cut or (len(found) > FEW and size[node] == 1):
+            more |= set() if node in cut else {node}
+            found = frozenset((node,))
+        roots[node] = found
+    return more

@@ -93,9 +93,12 @@ def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
     around = _around(model, folded)
     nodes = [_node(path, element) for path, element in model.elements.items()]
     switches: dict[str, int] = {}
-    for index, element in enumerate(model.elements.values()):
+    for index, (path, element) in enumerate(model.elements.items()):
         if isinstance(element.law, Junction) and element.law.automaton:
             switches.setdefault(element.signals[0].removesuffix(".mode"), index)
+        elif path in model.automata:
+            # Friction, diodes: their automaton has their name.
+            switches.setdefault(path, index)
     for path in model.automata:
         if path not in switches:
             switches[path] = len(nodes)

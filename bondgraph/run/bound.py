@@ -31,6 +31,7 @@ class Bound:
         self._powers = self._bind(program.powers)
         self._energies = self._bind(program.energies)
         self._resets = [self._bind(kernel) for kernel in program.resets]
+        self._pushes = [self._bind(kernel) for kernel in program.pushes]
         self._ticks = [self._bind(clock.kernel) for clock in program.clocks]
         self._loops = [(loop, self._bind(loop.kernel)) for loop in program.loops]
 
@@ -71,6 +72,14 @@ class Bound:
         if index >= len(self._resets) or self._resets[index][0] is None:
             return x.copy()
         return self._call(self._resets[index], t, x, m)
+
+    def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """What the impulse of transition `index` adds to all guards, and x after it without the impulse; m as for `reset`.
+        None where no other transition could answer it."""
+        if index >= len(self._pushes) or self._pushes[index][0] is None:
+            return None
+        out, count = self._call(self._pushes[index], t, x, m), len(self.program.transitions)
+        return out[:count], out[count:]
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """x after a tick of clock `index`."""

@@ -93,8 +93,10 @@ def settle(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[in
             chosen = int(ready[0])
             pending = [i for i in waiting if i != chosen]
         first = False
-        event = _apply(bound, chosen, t, x, m)
+        event, answer = _answered(bound, _apply(bound, chosen, t, x, m))
         events.append(event)
+        if answer is not None:
+            pending, first = [answer, *pending], True
         now, was = bound.guards(t, event.x_after, event.m_after), now
         if transitions[chosen].source == transitions[chosen].target and now[chosen] == was[chosen]:
             courses = [bound.guards(t + probe, y + probe * bound.rates(t, y, m), m)[chosen] for y in (x, event.x_after)]
@@ -158,6 +160,29 @@ def _apply(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> 
         energies_before=bound.energies(t, x, m),
         energies_after=bound.energies(t, x_after, after),
     )
+
+
+_JUMP = 1e-9
+
+
+def _answered(bound: Bound, event: Event) -> tuple[Event, int | None]:
+    """The event, and another transition that its impulse fires: a diode closes rather than let a switch cut off a current.
+
+    What the two do together is then found at the second one; the first changes the mode alone.
+    """
+    transitions = bound.program.transitions
+    found = bound.pushed(event.transition, event.time, event.x_before, event.m_before)
+    if found is None:
+        return event, None
+    pushes, plain = found
+    size = bound.program.nominal + np.abs(plain)
+    active = np.array([event.m_after[edge.slot] == edge.source for edge in transitions])
+    answers = np.where(active, pushes, 0.0)
+    most = int(np.argmax(answers))
+    if not np.any(np.abs(event.x_after - plain) > _JUMP * size) or answers[most] <= _JUMP * np.abs(pushes).max():
+        return event, None
+    after = bound.energies(event.time, plain, event.m_after)
+    return replace(event, x_after=plain, energies_after=after), most
 
 
 class Watch:

@@ -152,6 +152,8 @@ class Program:
     energies : energy per storage, J; None if there are none.
     outputs : all named outputs; None if there are none.
     resets : one per transition: x after it, (n,); None where x does not change.
+    pushes : one per transition: what its impulse adds to all guards (k,), then x after it without the impulse (n,); None where
+        no other transition could answer.
     transitions : the edges of all state machines.
     layout : names.
     nominal : (n,) typical size of each state, for absolute tolerances.
@@ -173,6 +175,7 @@ class Program:
     energies: Kernel | None = None
     outputs: Kernel | None = None
     resets: tuple[Kernel | None, ...] = ()
+    pushes: tuple[Kernel | None, ...] = ()
     transitions: tuple[Transition, ...] = ()
     differentiate: Callable[[], tuple[Kernel | None, tuple[np.ndarray, np.ndarray]]] | None = None
     power_names: tuple[str, ...] = ()

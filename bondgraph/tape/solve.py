@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,10 @@ THRESHOLD = 1e-2
 
 SINGULAR = 1e-10
 """Pivots below this part of the largest entry that their equation had count as zero, at any sample."""
+
+
+CANDIDATES = 64
+"""Equations, shortest first, among which a pivot is sought."""
 
 
 class SingularSystem(Exception):
@@ -52,20 +57,30 @@ def solve(
         numbers[i][j] = np.array(samples[i, j], dtype=float)
     scale = [np.max([np.abs(v) for v in row.values()], axis=0) if row else np.zeros(1) for row in numbers]
     b = list(right)
-    open_rows = set(range(n))
-    order: list[tuple[int, int]] = []
+    sizes = [_sizes(row, size) for row, size in zip(numbers, scale, strict=True)]
+    by_length: list[set[int]] = [set() for _ in range(n + 1)]
+    for i, row in enumerate(rows):
+        by_length[len(row)].add(i)
     columns: list[set[int]] = [set() for _ in range(n)]
     for i, row in enumerate(rows):
         for j in row:
             columns[j].add(i)
-    while open_rows:
-        pivot = _pivot(open_rows, numbers, columns, scale)
+    order: list[tuple[int, int]] = []
+    while len(order) < n:
+        shortest = (i for group in by_length for i in sorted(group))
+        pivot = _pivot(list(itertools.islice(shortest, CANDIDATES)), sizes, columns) or _pivot(
+            list(shortest), sizes, columns
+        )
         if pivot is None:
-            raise SingularSystem(sorted(open_rows), sorted(set(range(n)) - {j for _, j in order}))
+            left = [i for group in by_length for i in group]
+            raise SingularSystem(sorted(left), sorted(set(range(n)) - {j for _, j in order}))
         i, j = pivot
         order.append(pivot)
-        open_rows.discard(i)
-        for k in sorted(columns[j] & open_rows):
+        by_length[len(rows[i])].discard(i)
+        for column in rows[i]:
+            columns[column].discard(i)
+        for k in sorted(columns[j]):
+            by_length[len(rows[k])].discard(k)
             factor, number = rows[k].pop(j) / rows[i][j], numbers[k].pop(j) / numbers[i][j]
             b[k] = b[k] - factor * b[i]
             for column, value in rows[i].items():
@@ -75,8 +90,8 @@ def solve(
                 rows[k][column] = known - factor * value
                 numbers[k][column] = numbers[k].get(column, 0.0) - number * numbers[i][column]
                 columns[column].add(k)
-        for column in rows[i]:
-            columns[column].discard(i)
+            sizes[k] = _sizes(numbers[k], scale[k])
+            by_length[len(rows[k])].add(k)
     w: list[Any] = [0.0] * n
     for i, j in reversed(order):
         rest = b[i]
@@ -87,22 +102,28 @@ def solve(
     return w
 
 
-def _pivot(
-    open_rows: set[int], numbers: list[dict[int, np.ndarray]], columns: list[set[int]], scale: list[np.ndarray]
-) -> tuple[int, int] | None:
+def _sizes(row: Mapping[int, np.ndarray], scale: np.ndarray) -> dict[int, float]:
+    """Unknown -> the smallest size of its entry over the samples, as a part of the largest entry that the row had."""
+    if not row:
+        return {}
+    table = np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
+    return dict(zip(row, table.min(axis=1).tolist(), strict=True))
+
+
+def _pivot(ready: list[int], sizes: list[dict[int, float]], columns: list[set[int]]) -> tuple[int, int] | None:
     best, cost = None, (0, 0, 0)
-    for i in sorted(open_rows, key=lambda i: len(numbers[i]))[:64]:
-        row = numbers[i]
-        size_of_row = np.where(scale[i] > 0.0, scale[i], 1.0)
-        smallest = {j: float(np.min(np.abs(v) / size_of_row)) for j, v in row.items()}
-        largest = max(smallest.values(), default=0.0)
+    for i in ready:
+        row = sizes[i]
+        largest = max(row.values(), default=0.0)
         if not largest > SINGULAR:
             continue
-        for j, size in smallest.items():
+        for j, size in row.items():
             if size >= THRESHOLD * largest:
-                price = ((len(row) - 1) * (len(columns[j] & open_rows) - 1), i, j)
+                price = ((len(row) - 1) * (len(columns[j]) - 1), i, j)
                 if best is None or price < cost:
                     best, cost = (i, j), price
+        if best is not None and cost[0] == 0:
+            break
     return best
 
 
@@ -123,14 +144,14 @@ def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any]) -
             row[j] = row[j] / largest
         row[n] = value / largest
     for k in range(n):
-        for i in range(k + 1, n):
-            if k not in rows[i]:
-                continue
+        below = [i for i in range(k + 1, n) if k in rows[i]]
+        for i in below:
             other = less(absolute(rows[k].get(k, 0.0)), absolute(rows[i][k]))
             for j in sorted(rows[k].keys() | rows[i].keys()):
                 if j >= k:
                     a, b = rows[k].get(j, 0.0), rows[i].get(j, 0.0)
                     rows[k][j], rows[i][j] = where(other, b, a), where(other, a, b)
+        for i in below:
             factor = rows[i].pop(k) / rows[k][k]
             for j in sorted(rows[k]):
                 if j > k:

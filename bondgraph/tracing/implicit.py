@@ -23,13 +23,13 @@ from bondgraph.equations.system import Event, Loop, Statement, System, Unknown
 from bondgraph.ops import TIME_DERIVATIVE
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine, program, reachable
-from bondgraph.tape.scalar import Tape, TraceError
+from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 from bondgraph.tape.solve import SingularSystem, solve
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.impulses import Acting, after_impulse, jumps_at
 from bondgraph.tracing.jumps import jumps
 from bondgraph.tracing.modewise import SingularMode, solve_in_modes
-from screws.scalars import array
+from screws.scalars import absolute, array, equal, where
 
 Values = dict[str, Any]
 
@@ -96,6 +96,7 @@ class Solver:
         self.fresh = 0
         self.algebraic = frozenset(u.element for u in system.unknowns if u.algebraic)
         self.acting: Acting | None = None
+        self.decided: dict[str, tuple[list[Any], Any]] = {}
         ticking = {state for clock in system.clocks for state, _ in clock.updates}
         held = [state.name in ticking for state in system.states for _ in range(int(np.size(state.initial)))]
         self.held = frozenset(scalar.index for scalar, own in zip(inputs["x"], held, strict=True) if own)
@@ -165,18 +166,49 @@ class Solver:
                 self._step(env, index)
                 continue
             value = env[statement.args[0]]
-            if statement.element in self.algebraic:
-                env[statement.outs[0]] = 0.0 * value
-                continue
             flat = scalars_of(value)
+            if statement.element in self.algebraic:
+                slope = self._slope_where_decided(statement.element, flat, along, rates, env)
+                env[statement.outs[0]] = shaped(slope, np.shape(value))
+                continue
             if jumps(self.tape, [self.tape.scalar(scalar).index for scalar in flat], self.held):
                 raise Unsolvable("jump", self.system.unknowns, None, [statement.element])
-            slope: list[Any] = [0.0] * len(flat)
-            sparse = jacobian(flat, along)
-            for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
-                slope[i] = slope[i] + partial * (rates[j] if j < len(rates) else 1.0)
-            env[statement.outs[0]] = shaped(slope, np.shape(value))
+            env[statement.outs[0]] = shaped(_along(jacobian(flat, along), rates, len(flat)), np.shape(value))
         return env
+
+    def _slope_where_decided(
+        self, element: str, flat: Sequence[Any], along: Sequence[Any], rates: Sequence[Any], env: Values
+    ) -> list[Any]:
+        """Time derivative of what vanishes at an element, in modes in which no unknown acts on it; zero in others, where it
+        vanishes by itself."""
+        if element not in self.decided:
+            self.decided[element] = self._decided(flat, along, env)
+        conditions, sparse = self.decided[element]
+        if sparse is None:
+            return [0.0 * value for value in flat]
+        slope = _along(sparse, rates, len(flat))
+        return [where(condition, value, 0.0) for condition, value in zip(conditions, slope, strict=True)]
+
+    def _decided(self, flat: Sequence[Any], along: Sequence[Any], env: Values) -> tuple[list[Any], Any]:
+        """Of values: conditions that no unknown acts on them, and then their derivatives; None where one always does.
+
+        An unknown that its own mode makes zero does not act.
+        """
+        w = [TapeScalar(self.tape, index) for index in self.sought]
+        totals: list[Any] = [self.tape.scalar(0.0) for _ in flat]
+        acting = jacobian(flat, w)
+        gates = {s.outs[0]: s for s in self.system.statements if s.op.name == "choose"}
+        for i, j, partial in zip(acting.rows, acting.columns, acting.values, strict=True):
+            unknown = self.sought[w[j].index]
+            gate = gates.get(unknown.residual)
+            zero = gate is not None and gate.args[2] == unknown.value
+            acts = gate.op(env[gate.args[0]], 1.0, 0.0) if gate is not None and zero else 1.0
+            totals[i] = totals[i] + acts * absolute(partial)
+        numbers = self._sampled({(0, k): self.tape.scalar(total) for k, total in enumerate(totals)})
+        if all(np.all(values != 0.0) for values in numbers.values()):
+            return [], None
+        none = {scalar.index: self.tape.constant(0.0) for scalar in w}
+        return [equal(total, 0.0) for total in totals], jacobian(list(substitute(self.tape, flat, none)), along)
 
     def _solved(
         self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
@@ -191,7 +223,8 @@ class Solver:
             self.sought = {scalar.index: unknown for scalar, unknown in zip(w, owners, strict=True)}
         env = run({**given, **_placed(unknowns, shapes, sizes, w)})
         if loop is None:
-            self.acting = Acting(tuple(w), tuple(unknowns), env)
+            conditions = {element: found[0] for element, found in self.decided.items() if found[1] is not None}
+            self.acting = Acting(tuple(w), tuple(unknowns), env, conditions)
         residuals = self._residuals(env, unknowns)
         sparse = jacobian(residuals, w)
         entries = dict(
@@ -220,13 +253,21 @@ class Solver:
         acting = self.acting
         return acting is not None and (event.impulse or jumps_at(self.system, self.tape, self.inputs, acting, event))
 
-    def impulse(self, event: Event, before: Sequence[Any]) -> list[Any]:
-        """States after the impulse of an event from those before it; the same where nothing is held by an unknown."""
+    def impulse(self, event: Event, before: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """States after the impulse of an event from those before it, and what it adds to the guards of all events; the same
+        states and nothing where it makes nothing jump."""
         acting = self.acting
         if acting is None or not self.is_impulse(event):
-            return list(before)
-        return self._regular(acting.unknowns, None, lambda: after_impulse(
-            self.system, self.tape, self.inputs, acting, event, before, self._sampled))  # fmt: skip
+            return list(before), []
+        found: list[tuple[list[Any], list[Any]]] = []
+
+        def solve_once() -> list[Any]:
+            found.append(after_impulse(
+                self.system, self.tape, self.inputs, acting, event, before, self._sampled))  # fmt: skip
+            return found[0][0]
+
+        self._regular(acting.unknowns, None, solve_once)
+        return found[0]
 
     def _pursued(
         self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
@@ -322,6 +363,14 @@ class Solver:
         finite = np.all(np.isfinite(table), axis=1)
         table = table[finite] if np.any(finite) else table
         return {key: table[:, k] for k, key in enumerate(entries)}
+
+
+def _along(sparse: Any, rates: Sequence[Any], count: int) -> list[Any]:
+    """Derivatives of values along the motion, from those with respect to the states and to time."""
+    slope: list[Any] = [0.0] * count
+    for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
+        slope[i] = slope[i] + partial * (rates[j] if j < len(rates) else 1.0)
+    return slope
 
 
 def scalars_of(value: Any) -> list[Any]:

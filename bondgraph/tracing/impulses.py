@@ -40,6 +40,8 @@ class Acting:
     w: tuple[TapeScalar, ...]
     unknowns: tuple[Unknown, ...]
     values: Mapping[str, Any]
+    decided: Mapping[str, Sequence[Any]]
+    """Of elements with an algebraic unknown: where no unknown acts on what vanishes there, so that an impulse must."""
 
 
 def jumps_at(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], acting: Acting, event: Event) -> bool:
@@ -58,8 +60,9 @@ def after_impulse(
     event: Event,
     before: Sequence[Any],
     sampled: Sampled,
-) -> list[Any]:
-    """States after the impulse of an event, from the states before it (after its resets), in the modes after it.
+) -> tuple[list[Any], list[Any]]:
+    """States after the impulse of an event, from the states before it (after its resets), in the modes after it; and by how
+    much the impulse pushes the guard of each event, where that could answer it.
 
     Raises
     ------
@@ -75,6 +78,7 @@ def after_impulse(
 
     def at(state: Sequence[Any], mode: int, scalars: Sequence[Any]) -> list[Any]:
         places = {a.index: tape.scalar(b).index for a, b in zip(inputs["x"], state, strict=True)}
+        places |= {scalar.index: tape.constant(0.0) for scalar in acting.w}
         places[inputs["m"][event.slot].index] = tape.constant(float(mode))
         return list(substitute(tape, scalars, places))
 
@@ -96,8 +100,29 @@ def after_impulse(
     jumping = {inputs["x"][i].index for i, _ in action}
     roots = [tape.scalar(value).index for value in matrix.values()]
     if not jumping & set(reachable(tape, roots)):
-        return moved(impulses)
-    return _iterated(system, tape, impulses, moved, slopes, missing, sampled, _largest(off))
+        return moved(impulses), _pushes(system, acting, event, impulses, at, before)
+    after, impulses = _iterated(system, tape, impulses, moved, slopes, missing, sampled, _largest(off))
+    return after, _pushes(system, acting, event, impulses, at, before)
+
+
+def _pushes(
+    system: System,
+    acting: Acting,
+    event: Event,
+    impulses: Sequence[Any],
+    at: Callable[[Sequence[Any], int, Sequence[Any]], list[Any]],
+    before: Sequence[Any],
+) -> list[Any]:
+    """What an impulse adds to the guard of each event: a diode closes rather than let a current be cut off. Only events with
+    an impulse of their own can answer, since that then takes the place of this one; none answers a collision."""
+    pushes: list[Any] = [0.0] * len(system.events)
+    for k, other in enumerate(system.events):
+        if event.impact or not other.impulse or other.impact or other.slot == event.slot:
+            continue
+        parts = _sparse([acting.values[other.guard]], list(acting.w))
+        for (_, j), slope in zip(parts, at(before, event.target, list(parts.values())), strict=True):
+            pushes[k] = pushes[k] + slope * impulses[j]
+    return pushes
 
 
 def _iterated(
@@ -109,8 +134,8 @@ def _iterated(
     missing: _Missing,
     sampled: Sampled,
     whole: Any,
-) -> list[Any]:
-    """States after Newton steps; a step that leaves more than there was is taken back, and a quarter of it tried next."""
+) -> tuple[list[Any], list[Any]]:
+    """States and impulses after Newton steps; of one that leaves more than there was, a quarter is tried in its place."""
     at: list[Any] = [0.0] * len(change)
     size = whole
     for _ in range(STEPS):
@@ -125,7 +150,7 @@ def _iterated(
         change = [where(better, new, 0.25 * old) for new, old in zip(step, change, strict=True)]
         size = where(better, left, size)
     done = less_equal(size, CLOSE * whole)
-    return [where(done, state, float("nan")) for state in moved(at)]
+    return [where(done, state, float("nan")) for state in moved(at)], at
 
 
 class _Missing:
@@ -144,7 +169,9 @@ class _Missing:
         self.followed = _followed(system, acting)
         producer = {s.outs: s.op for s in system.statements}
         self.balance = {u.element: producer[(u.residual,)] for u in acting.unknowns if u.element in self.followed}
-        self.was = {path: at(before, event.source, _scalars(acting.values[name])) for path, name in self.followed.items()}
+        self.was = {
+            path: at(before, event.source, _scalars(acting.values[name])) for path, name in self.followed.items()
+        }
         self.rebound = {
             u.element: at(before, event.target, _scalars(
                 REBOUND(acting.values[u.vanishing], acting.values[f"{u.element}.restitution"]) - acting.values[u.vanishing]
@@ -178,14 +205,18 @@ class _Missing:
             taken = [impulses[k] for k in rows]
             return _scalars(self.balance[path](array(taken).reshape(shape), array(gained).reshape(shape))
                             if shape else self.balance[path](taken[0], gained[0]))  # fmt: skip
-        if name and not unknown.algebraic:
-            now = self.at(state, self.event.target, _scalars(values[name]))
-            return [a + b for a, b in zip(now, self.rebound.get(path, [0.0] * len(now)), strict=True)]
         totals: list[Any] = [0.0] * len(rows)
         for (i, j), value in entries.items():
             if i in rows:
                 totals[i - rows.start] = totals[i - rows.start] + value * impulses[j]
-        return totals
+        if not name or (unknown.algebraic and path not in self.acting.decided):
+            return totals
+        now = self.at(state, self.event.target, _scalars(values[name]))
+        left = [a + b for a, b in zip(now, self.rebound.get(path, [0.0] * len(now)), strict=True)]
+        if not unknown.algebraic:
+            return left
+        conditions = self.at(state, self.event.target, self.acting.decided[path])
+        return [where(c, a, b) for c, a, b in zip(conditions, left, totals, strict=True)]
 
 
 def _followed(system: System, acting: Acting) -> dict[str, str]:

@@ -180,7 +180,9 @@ def trace_for_runs(
         if event.resets or traced.solver.is_impulse(event):
             after = dict(event.resets)
             jumped = [scalar for s in system.states for scalar in scalars_of(env[after.get(s.name, s.name)])]
-            outputs[f"reset_{index}"] = traced.solver.impulse(event, jumped)
+            outputs[f"reset_{index}"], pushes = traced.solver.impulse(event, jumped)
+            if any(tape.scalar(push).value != 0.0 for push in pushes):
+                outputs[f"push_{index}"] = [*pushes, *jumped]
     for index, clock in enumerate(system.clocks):
         if clock.updates:
             ticked = dict(clock.updates)

@@ -95,6 +95,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
         (*(e.place for e in elements), *(a.place for a in automata)),
         (
             "an R (a resistance) in series with a switch that shorts an effort source or a capacitor",
+            "an R (a large resistance) across each of several switches that are open in series",
             "one automaton for switches that must never be closed, or open, at the same time",
         ),
     )

@@ -21,10 +21,13 @@ import pytest
 import bondgraph
 from bondgraph import J1, C, Compiled, Graph, I, R, ScrewbondError, Se, compile_model, signals
 from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
+from bondgraph.causality import assign_causality
 from bondgraph.export import c_source
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
+from examples.rolling_eggs import build
 from models import contact, ground, rigid_body
+from models.cli import main
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -33,6 +36,7 @@ from screws.surfaces import closed_surface, egg, plane, sphere, torus
 ROOT = Path(bondgraph.__file__).parents[1]
 DOCS = ROOT / "docs"
 END_OF_BLOCK = "\f"
+EXECUTED = ["tutorial.md", "elements.md", "signals.md", "mechanisms.md", "contact.md", "motion_and_control.md"]
 ELEMENTS = {
     "C", "I", "R", "Se", "Sf", "TF", "MTF", "GY", "MGY", "EulerJunction", "J0", "J1", "X0", "X1", "Constraint", "Block",
     "Diode", "Friction", "Switch", "IC", "Ce", "Re",
@@ -101,7 +105,7 @@ def plain(text: str) -> list[str]:
     return [re.sub(r"(\.md):\d+", r"\1:LINE", line.rstrip()) for line in text.strip("\n").splitlines()]
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "elements.md", "signals.md"])
+@pytest.mark.parametrize("page", EXECUTED)
 def test_code_prints_what_the_page_shows(page: str) -> None:
     _, shown = program_of(page)
     _, printed = run_page(page)
@@ -110,14 +114,17 @@ def test_code_prints_what_the_page_shows(page: str) -> None:
         assert plain(told) == plain(wanted or ""), f"block {number} of {page}"
 
 
-@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
-def test_links_lead_somewhere(page: str) -> None:
-    prose = re.sub(r"^```.*?^```", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\(([^)]+)\)", prose):
         if target.startswith("http"):
             continue
         file, _, anchor = target.partition("#")
-        path = (DOCS / file) if file else DOCS / page
+        path = (page.parent / file) if file else page
         assert path.exists(), target
         if anchor:
             assert anchor in headings(path), target
@@ -129,10 +136,38 @@ def headings(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in found}
 
 
-def test_the_index_lists_every_page() -> None:
-    index = text_of("README.md")
-    for path in DOCS.glob("*.md"):
+@pytest.mark.parametrize("folder", [DOCS, DOCS / "decisions"], ids=["docs", "decisions"])
+def test_the_index_lists_every_page(folder: Path) -> None:
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    for path in folder.glob("*.md"):
         assert path.name == "README.md" or f"({path.name})" in index, path.name
+
+
+def test_every_page_with_code_is_executed() -> None:
+    assert {page.name for page in DOCS.glob("*.md") if "```python" in page.read_text(encoding="utf-8")} == set(EXECUTED)
+
+
+def test_the_architecture_names_every_package() -> None:
+    """Packages of `bondgraph` and `models`, and the modules that stand in `equations` and `tracing`."""
+    text = text_of("architecture.md")
+    folders = [path.parent for layer in ("bondgraph", "models") for path in (ROOT / layer).glob("*/__init__.py")]
+    modules = [path for name in ("equations", "tracing") for path in (ROOT / "bondgraph" / name).glob("[!_]*.py")]
+    known = {"execute", "system", "routines"}
+    missing = [
+        p.stem for p in (*folders, *modules) if not re.search(rf"`(run\.)?{p.stem}`", text) and p.stem not in known
+    ]
+    assert not missing
+
+
+def test_the_front_page_names_commands_that_exist() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"(?:^|`)make (\w+)", text, flags=re.MULTILINE))
+    assert {"demo", "test", "docs"} <= targets <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
+    for command in re.findall(r"screwbond (\w+)", text):
+        with pytest.raises(SystemExit) as done, contextlib.redirect_stdout(io.StringIO()):
+            main([command, "--help"])
+        assert done.value.code == 0, command
 
 
 def test_the_picture_of_the_motor_is_what_the_code_draws() -> None:
@@ -140,6 +175,18 @@ def test_the_picture_of_the_motor_is_what_the_code_draws() -> None:
     picture = DOCS / "pictures" / "dc_motor.svg"
     assert module.picture.svg == picture.read_text(encoding="utf-8"), f"write tutorial's `picture` to {picture}"
     assert picture.stat().st_size < 60_000
+
+
+def test_the_front_page_lists_every_example() -> None:
+    listed = re.findall(r"`python -m examples\.(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+
+
+def test_the_picture_of_the_contact_is_what_the_code_draws() -> None:
+    model = compile_model(build()[0], backend="numpy").model
+    drawn = diagram(model, assign_causality(model), folded=("egg 1", "egg 2", "gravity"))
+    picture = DOCS / "pictures" / "contact.svg"
+    assert drawn.svg == picture.read_text(encoding="utf-8"), f"write the diagram of the rolling eggs to {picture}"
 
 
 # --- elements --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ with their multiplicity and no motion is missing; and what is refused as having 
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -22,12 +23,11 @@ from tests.language.descriptor import Descriptor
 from tests.language.random_graphs import rigid_graph, switched_graph
 
 BLOCKS, PER_BLOCK = 8, 75
-MODES = ("off", "half", "on")
-POINTS = (0.7 + 1.1j, -1.3 + 0.4j, 2.1 - 3.0j)
+POINTS = (0.7 + 1.1j, -1.3 + 0.4j)
 """Where the determinants are compared, 1/s."""
 
 
-MOST = 6
+MOST = 4
 """Combinations of modes that are looked at, of one graph."""
 
 
@@ -44,8 +44,16 @@ def compiled_or_refused(
         if codes & {"E206", "E208", "E212"}:
             model = graph.freeze()
             causality = assign_causality(model)
-            assert any(Descriptor(model, modes, causality).is_singular() for modes in modes_of(model)), str(error)
+            wrong = [
+                Descriptor(model, modes, causality).is_singular() for modes in modes_of(model) if named_in(error, modes)
+            ]
+            assert any(wrong) and (all(wrong) or "E212" not in codes), str(error)
         return None, min(codes)
+
+
+def named_in(error: ModelError, modes: Mapping[str, str]) -> bool:
+    """Whether modes are those that the message of an E212 names, whatever others are; any of other messages."""
+    return all(modes[name] == state for state, name in re.findall('"([^"]*)" of "([^"]*)"', error.problems[0].title))
 
 
 def modes_of(model: Model) -> list[dict[str, str]]:
@@ -133,7 +141,7 @@ def test_they_are_so_in_every_mode_of_ideal_switches(block: int) -> None:
         some = np.random.default_rng(seed).permutation(len(every))[:MOST]
         for index in some:
             check(compiled, every[index], seed)
-    least = {"ok": 0.5, "constraint": 0.1, "Sw": 0.1, "friction": 0.05, "algebraic": 0.05}
+    least = {"ok": 0.5, "constraint": 0.1, "Sw": 0.1, "friction": 0.02, "algebraic": 0.05}
     assert all(kinds[kind] > part * PER_BLOCK for kind, part in least.items()), kinds
 
 

@@ -23,9 +23,7 @@ class Descriptor(Relations):
     and flows themselves: a1 f + a0 h = 0 holds for them, without f'.
     """
 
-    def __init__(
-        self, model: Model, modes: Mapping[str, str], causality: Causality, algebraic: Collection[str] = ()
-    ):
+    def __init__(self, model: Model, modes: Mapping[str, str], causality: Causality, algebraic: Collection[str] = ()):
         self.algebraic = frozenset(algebraic)
         super().__init__(model, {}, modes, causality)
         self.held: dict[str, int] = {}
@@ -68,7 +66,9 @@ class Descriptor(Relations):
         elif isinstance(element.law, IdealSwitch):
             closed = self.modes[element.law.automaton] in element.law.closed
             variable = self.block(bond, "e" if closed else "f")
-            asked = closed == self.causality.effort_into(bond, path)  # else what vanishes is what the switch itself gives
+            asked = closed == self.causality.effort_into(
+                bond, path
+            )  # else what vanishes is what the switch itself gives
             a1 = float(element.parameters["alpha1"].value)
             moving = asked and path not in self.algebraic
             self.rows([(variable, a1 * np.eye(n))], [(variable, np.eye(n))] if moving else [])

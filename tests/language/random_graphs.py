@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bondgraph import (
@@ -21,10 +23,12 @@ from bondgraph import (
     Friction,
     Graph,
     I,
+    ModelError,
     R,
     Se,
     Sf,
     Switch,
+    assign_causality,
 )
 from screws.scalars import exp, log, sqrt
 
@@ -34,22 +38,35 @@ SENSIBLE = 0.98
 
 def random_graph(rng: np.random.Generator) -> Graph:
     """A tree (sometimes a ring) of junctions, with two-ports on its branches and one-ports at its nodes, arrows at random."""
-    return _Draw(rng, int(rng.choice([1, 1, 1, 2, 2, 3, 6]))).graph
+    return consistent(_Draw(rng, int(rng.choice([1, 1, 1, 2, 2, 3, 6]))).graph)
 
 
 def rigid_graph(rng: np.random.Generator) -> Graph:
     """Linear, as `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
-    return _Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph
+    return consistent(_Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph)
 
 
 def switched_graph(rng: np.random.Generator) -> Graph:
     """As `rigid_graph`, with switched constraints, ideal switches and dry friction."""
-    return _Switched(rng, int(rng.choice([1, 1, 1, 1, 2, 3]))).graph
+    return consistent(_Switched(rng, int(rng.choice([1, 1, 1, 1, 2, 3]))).graph)
 
 
 def curved_graph(rng: np.random.Generator) -> Graph:
     """As `rigid_graph`, but storages and resistors are curved: loops are solved by Newton's method."""
-    return _Curved(rng, int(rng.choice([1, 1, 2]))).graph
+    return consistent(_Curved(rng, int(rng.choice([1, 1, 2]))).graph)
+
+
+def consistent(graph: Graph) -> Graph:
+    """The graph without start values of storages that follow from others."""
+    try:
+        causality = assign_causality(graph.freeze())
+    except ModelError:
+        return graph
+    for path in causality.derivative:
+        part = graph.parts[path]
+        spec = replace(part.law.spec, initial=np.zeros(np.shape(part.law.spec.initial)))
+        graph.replace(path, replace(part, law=replace(part.law, spec=spec)))
+    return graph
 
 
 class _Draw:
@@ -240,7 +257,11 @@ class _Rigid(_Draw):
 
 class _Switched(_Rigid):
     def junction(self) -> Element:
-        return super().junction() if self.rng.random() < 0.3 else (J0, J1)[self.rng.integers(2)](self.name("j"), dimension=self.n)
+        return (
+            super().junction()
+            if self.rng.random() < 0.3
+            else (J0, J1)[self.rng.integers(2)](self.name("j"), dimension=self.n)
+        )
 
     def active(self) -> list[str]:
         return [["on"], ["on", "half"], ["off"]][self.rng.integers(3)]
@@ -256,7 +277,7 @@ class _Switched(_Rigid):
                 self.name("k"), automaton="relay", active=self.active(), dimension=self.n, initial=self.numbers() / 10,
                 holds=holds, closing="impulse" if self.rng.random() < 0.7 else "smooth",
             )  # fmt: skip
-        if draw < 0.32 and one and self.n == 1:
+        if draw < 0.36 and one and self.n == 1:
             start = ("stick", "forward", "backward")[self.rng.integers(3)]
             return Friction(
                 self.name("f"), self.rng.uniform(0.1, 0.5), stick_limit=self.rng.uniform(0.5, 1.0),

@@ -356,6 +356,11 @@ CASES: list[Case] = [
     ("E211", lambda: falling("stop"), ('Constraint "stop" has no restitution', "restitution=0.8")),
     ("E212", lambda: shorted(), ('mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")),
     (
+        "E213",
+        lambda: loop(I("a", 1.0, initial=2.0), I("b", 1.0, initial=3.0)),
+        ('"b" cannot start with p = 3', 'set by I "a"', "follows 2", "leave its start out"),
+    ),
+    (
         "E129",
         lambda: loop(Se("u", lambda t: 1.0 if t < 1.0 else 0.0, signals=["time"]), I("m", 1.0)),
         ('formula of Se "u" cannot be compiled', "branches", "screws.scalars"),
