@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bondgraph.errors import ScrewbondError
+from models.delta.command import add_delta_command
+from models.hand.command import add_hand_command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,6 +37,8 @@ def _parser() -> argparse.ArgumentParser:
     contact.add_argument("--rtol", type=float, default=1e-10, help="relative tolerance (default %(default)g)")
     contact.add_argument("--method", default="auto", help="integration method (default %(default)s)")
     contact.set_defaults(command=_contact)
+    add_delta_command(commands)
+    add_hand_command(commands)
     info = commands.add_parser("info", help="versions, and whether pictures can be rendered")
     info.set_defaults(command=_info)
     return parser

@@ -1,6 +1,56 @@
-"""The delta robot: parameters, one arm's formulas, kinematics of the whole, workspace."""
+"""The delta robot: parameters, kinematics, graphs of the robot, linear analysis, runs and their files."""
 
+from models.delta.analysis import (
+    Equilibrium,
+    PoleZeroMap,
+    Sweep,
+    crossing,
+    equilibrium,
+    frequency_response,
+    pole_zero_map,
+    reduced,
+    sweep,
+)
+from models.delta.control import Control, gravity_compensation, joint_control, linearising_control, task_control
+from models.delta.graph import delta_arm, delta_graph, tie_arms
 from models.delta.kinematics import Configuration, DeltaKinematics
 from models.delta.parameters import DeltaParameters, read_parameters
+from models.delta.pick_and_place import Tracking, track, transfer
+from models.delta.rigid_bodies import rigid_delta_graph
+from models.delta.robot import DeltaRobot
+from models.delta.run import DeltaRun, Passage
+from models.delta.soft_touch import Touch, TouchPlan, soft_touch
 
-__all__ = ["Configuration", "DeltaKinematics", "DeltaParameters", "read_parameters"]
+__all__ = [
+    "Configuration",
+    "Control",
+    "DeltaKinematics",
+    "DeltaParameters",
+    "DeltaRobot",
+    "DeltaRun",
+    "Equilibrium",
+    "Passage",
+    "PoleZeroMap",
+    "Sweep",
+    "Touch",
+    "TouchPlan",
+    "Tracking",
+    "crossing",
+    "delta_arm",
+    "delta_graph",
+    "equilibrium",
+    "frequency_response",
+    "gravity_compensation",
+    "joint_control",
+    "linearising_control",
+    "pole_zero_map",
+    "read_parameters",
+    "reduced",
+    "rigid_delta_graph",
+    "soft_touch",
+    "sweep",
+    "task_control",
+    "tie_arms",
+    "track",
+    "transfer",
+]

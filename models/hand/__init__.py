@@ -1,5 +1,8 @@
-"""The dexterous hand: parameters, reference motions, start posture in equilibrium, and grasp analysis."""
+"""The dexterous hand: parameters, motions, start posture, the hand as one bond graph, its runs, and grasp analysis."""
 
+from models.hand.command import save_hand
+from models.hand.controller import VirtualObject, passive_controller, reference_motion
+from models.hand.graph import Hand, equilibrium
 from models.hand.grasp import (
     Manipulability,
     finger_jacobian,
@@ -16,15 +19,22 @@ from models.hand.grasp import (
 )
 from models.hand.parameters import HandParameters
 from models.hand.posture import Posture, initial_posture, joint_torques, spring_deflections
+from models.hand.run import HandRun, run_hand
 from models.hand.scenarios import SCENARIOS, Scenario, Step, read_scenario, to_json
+from models.hand.study import Study, study
 
 __all__ = [
     "SCENARIOS",
+    "Hand",
     "HandParameters",
+    "HandRun",
     "Manipulability",
     "Posture",
     "Scenario",
     "Step",
+    "Study",
+    "VirtualObject",
+    "equilibrium",
     "finger_jacobian",
     "finger_place",
     "friction_margins",
@@ -35,10 +45,15 @@ __all__ = [
     "joint_torques",
     "manipulability",
     "object_manipulability",
+    "passive_controller",
     "read_scenario",
+    "reference_motion",
     "required_friction",
+    "run_hand",
+    "save_hand",
     "spring_deflections",
     "squeezing",
     "stretch",
+    "study",
     "to_json",
 ]

@@ -48,18 +48,34 @@ def movie(
     -------
     The file that was written; it appears complete or not at all.
     """
+
+    def images(count: int, fps: int, size: tuple[int, int]) -> Iterator[Any]:
+        shown = show_times(motion, count)
+        return frames(motion, shown, np.gradient(shown) * fps, size)
+
+    return write_images(path, images, seconds, fps, size, progress)
+
+
+def write_images(
+    path: str | os.PathLike[str],
+    images: Callable[[int, int, tuple[int, int]], Iterator[Any]],
+    seconds: float,
+    fps: int = 30,
+    size: tuple[int, int] = (1280, 720),
+    progress: bool | None = None,
+) -> Path:
+    """Write a movie of images(count, fps, size), Pillow images of that size; the rest as in `movie`."""
     path = Path(path)
     if path.suffix.lower() != ".gif" and not _has_ffmpeg():
         path = path.with_suffix(".gif")
     if path.suffix.lower() == ".gif":
         fps, size = min(fps, 12), (size[0] // 2, size[1] // 2)
     part = path.with_name(f".{path.stem}.part{path.suffix}")
-    shown = show_times(motion, max(2, round(seconds * fps)))
-    speeds = np.gradient(shown) * fps
-    report = _bar(len(shown), path.name) if progress or (progress is None and sys.stderr.isatty()) else None
+    count = max(2, round(seconds * fps))
+    report = _bar(count, path.name) if progress or (progress is None and sys.stderr.isatty()) else None
     write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
     try:
-        write(part, frames(motion, shown, speeds, size), size, fps, report)
+        write(part, images(count, fps, size), size, fps, report)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

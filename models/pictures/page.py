@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import os
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.pictures.camera import direction, upward
+from models.pictures.companions import Companion
 from models.pictures.meshes import SIDES, body_points, path_tube
 from models.pictures.motion import ContactMotion
 from models.pictures.movie import show_times
@@ -26,7 +28,13 @@ SAMPLES = 2000
 """Most samples of the motion that a page holds (about 1 MB)."""
 
 
-def page(motion: ContactMotion, path: str | os.PathLike[str], seconds: float = 10.0, show: float | None = None) -> None:
+def page(
+    motion: ContactMotion,
+    path: str | os.PathLike[str],
+    seconds: float = 10.0,
+    show: float | None = None,
+    companions: Sequence[Companion] = (),
+) -> None:
     """Write the page; it needs no network, no other file, and a browser with WebGL.
 
     Parameters
@@ -35,9 +43,10 @@ def page(motion: ContactMotion, path: str | os.PathLike[str], seconds: float = 1
     path : the file.
     seconds : how long playing takes at speed 1.
     show : the time (s) at which it opens; the start where None.
+    companions : what else is shown; then the motion has at most `SAMPLES` samples.
     """
     template = resources.files("models.pictures").joinpath("page.html").read_text(encoding="utf-8")
-    data = json.dumps(contents(motion, seconds, show), separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    data = json.dumps(contents(motion, seconds, show, companions), separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     text = template.replace("@TITLE@", html.escape(motion.title)).replace("@DATA@", data)
     path = Path(path)
     part = path.with_name(f".{path.name}.part")
@@ -48,7 +57,9 @@ def page(motion: ContactMotion, path: str | os.PathLike[str], seconds: float = 1
         part.unlink(missing_ok=True)
 
 
-def contents(motion: ContactMotion, seconds: float, show: float | None) -> dict[str, Any]:
+def contents(
+    motion: ContactMotion, seconds: float, show: float | None, companions: Sequence[Companion] = ()
+) -> dict[str, Any]:
     """What the page's script reads: small values by name, and arrays as base64 of 32-bit numbers."""
     playback = show_times(motion, 601)
     if len(motion.t) > SAMPLES:
@@ -91,6 +102,7 @@ def contents(motion: ContactMotion, seconds: float, show: float | None) -> dict[
         corners += [few @ H[:3, :3].T + H[:3, 3] for H in pose[:: max(1, len(pose) // 40)]]
     put("force", motion.force_on_2_world)
     put("gap", motion.gap)
+    others = [_companion(f"other{k}", companion, put, corners) for k, companion in enumerate(companions)]
     points = np.concatenate(corners)
     centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return {
@@ -119,9 +131,30 @@ def contents(motion: ContactMotion, seconds: float, show: float | None) -> dict[
         "playback": playback.tolist(),
         "seconds": seconds,
         "show": float(motion.t[0]) if show is None else show,
+        "others": others,
         "plots": _plots(motion, put),
         "arrays": arrays,
     }
+
+
+def _companion(name: str, companion: Companion, put: Any, corners: list[Array]) -> dict[str, Any]:
+    """What the page's script reads of a companion; its outline is added to the corners."""
+    put(f"{name}_p", companion.poses[:, :3, 3])
+    put(f"{name}_q", quaternions(companion.poses))
+    found: dict[str, Any] = {"pose": name}
+    if companion.axes is not None:
+        found["axes"] = companion.axes
+    elif companion.force is not None:
+        found["force"] = put(f"{name}_force", companion.force)
+    elif companion.mesh is not None:
+        points, normals, faces = companion.mesh
+        put(f"{name}_mesh_normal", normals)
+        put(f"{name}_mesh_index", faces)
+        found |= {"mesh": put(f"{name}_mesh", points), "colour": companion.colour}
+        found |= {"glass": companion.glass, "path": companion.path}
+        few = companion.poses[:: max(1, len(companion.poses) // 12)]
+        corners.extend(points[::7] @ H[:3, :3].T + H[:3, 3] for H in few)
+    return found
 
 
 def _plots(motion: ContactMotion, put: Any) -> list[dict[str, Any]]:

@@ -99,23 +99,8 @@ class Stage:
     def _glass(self, body: int, low: float, high: float, strength: float = 1.0) -> Any:
         """An actor of a body whose middle is clear and whose rim is not."""
         plane = self.motion.surfaces[body].name == "plane"
-        actor = self.plotter.add_mesh(
-            self._solid[body],
-            color=BODIES[body],
-            smooth_shading=True,
-            opacity=0.99,
-            ambient=0.42,
-            diffuse=0.72,
-            specular=0.35,
-            specular_power=40,
-            culling=None if plane else "back",
-            reset_camera=False,
-        )
-        if plane:
-            low = high = 0.4
-        code = _GLASS.format(low=low, high=high, strength=f"{strength:f}")
-        actor.GetShaderProperty().AddFragmentShaderReplacement("//VTK::Light::Impl", True, code, False)
-        return actor
+        low, high = (0.4, 0.4) if plane else (low, high)
+        return glass(self.plotter, self._solid[body], BODIES[body], low, high, strength, both_sides=plane)
 
     def _tube(self, body: int) -> tuple[Array, Array, NDArray[np.int64], Array]:
         """Vertices, normals and triangles of a path's tube in object axes, and the times of its rings."""
@@ -268,6 +253,19 @@ class Stage:
         """Render the window, (height, width, 3)."""
         self.plotter.render()
         return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
+
+
+def glass(
+    plotter: Any, mesh: Any, colour: str, low: float, high: float, strength: float = 1.0, *, both_sides: bool = False
+) -> Any:
+    """Add a mesh as glass: its opacity is `low` where it is seen face on, `high` at its rim, both times `strength`."""
+    actor = plotter.add_mesh(
+        mesh, color=colour, smooth_shading=True, opacity=0.99, ambient=0.42, diffuse=0.72, specular=0.35,
+        specular_power=40, culling=None if both_sides else "back", reset_camera=False,
+    )  # fmt: skip
+    code = _GLASS.format(low=low, high=high, strength=f"{strength:f}")
+    actor.GetShaderProperty().AddFragmentShaderReplacement("//VTK::Light::Impl", True, code, False)
+    return actor
 
 
 def ghost_samples(poses: Array, t: Array, now: float, count: int, spacing: float, around: bool = False) -> list[int]:

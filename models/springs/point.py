@@ -23,7 +23,9 @@ from screws.scalars import array
 
 
 def _place(pose: Any, point: Any) -> Any:
-    """World position (3,) of a point fixed to a body."""
+    """World position (3,) of a point fixed to a body; pose (7,) or (4, 4)."""
+    if np.ndim(pose) == 2:
+        return pose[:3, :3] @ point + pose[:3, 3]
     return rotation(pose[:4]) @ point + array(list(pose[4:]))
 
 
@@ -54,7 +56,7 @@ def point_spring(
 ) -> Graph:
     """Spring between `point_a` of body a and `point_b` of body b, in object coordinates, m.
 
-    Ports `a`, `b` for world twists, inputs `pose a`, `pose b`: `attach_between` connects them.
+    Ports `a`, `b` for world twists, inputs `pose a`, `pose b` ((7,) or (4, 4)): `attach_between` connects them.
 
     Parameters
     ----------

@@ -8,13 +8,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples import ball_on_turntable, bouncing_ball, colliding_eggs, rolling_eggs
+from examples import (
+    ball_on_turntable,
+    bouncing_ball,
+    colliding_eggs,
+    delta_pick_and_place,
+    delta_poles,
+    delta_soft_touch,
+    dexterous_hand,
+    rolling_eggs,
+)
 
 rolling_run = cache(rolling_eggs.simulate)
 colliding_run = cache(colliding_eggs.simulate)
 ball_run = cache(ball_on_turntable.simulate)
 FOLDER = Path(rolling_eggs.__file__).parent
-EXAMPLES = (ball_on_turntable, bouncing_ball, colliding_eggs, rolling_eggs)
+EXAMPLES = (
+    ball_on_turntable,
+    bouncing_ball,
+    colliding_eggs,
+    delta_pick_and_place,
+    delta_poles,
+    delta_soft_touch,
+    dexterous_hand,
+    rolling_eggs,
+)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
@@ -53,6 +71,14 @@ def test_ball_on_turntable():
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
 
 
+def test_dexterous_hand():
+    """Where the ball rests as the fingers are stretched, to 2e-6 m, and that it is lost with little friction."""
+    run = dexterous_hand.simulate()
+    assert run.result.ok and run.result.ledger.relative_residual < 1e-9
+    assert np.abs(run.trajectory["object"][-1, 4:] - (0.009487, 0.0, 0.135844)).max() < 2e-6
+    assert dexterous_hand.simulate(friction=0.2).lost() == pytest.approx(6.4931, abs=1e-3)
+
+
 def test_bouncing_ball():
     """Bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate, to 1e-9 s."""
     found = bouncing_ball.runs()
@@ -66,6 +92,15 @@ def test_bouncing_ball():
     assert limit == pytest.approx(fall * (1.0 + 2.0 * 0.8 / 0.2), abs=1e-9)
 
 
+def test_delta_poles():
+    """The angle at which the unstable root crosses, to 1e-8 degrees, and the twelve cancellations at -5."""
+    assert delta_poles.crossing_angle() == pytest.approx(22.152440415007, abs=1e-8)
+    for shown in delta_poles.maps().values():
+        assert len(shown.poles) == 6 and not len(shown.zeros)
+        assert np.abs(np.concatenate([shown.cancelled_poles, shown.cancelled_zeros]) + 5.0).max() < 1e-5
+        assert len(shown.cancelled_poles) == 12
+
+
 @pytest.mark.parametrize("run", [ball_run, colliding_run, rolling_run], ids=["ball", "colliding", "rolling"])
 def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
     """Below 1e-9 of the energy in play at rtol 1e-9 [1e-11 at most]."""
@@ -76,3 +111,18 @@ def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
     )
     assert tight < 1e-9
     assert tight < 0.1 * loose
+
+
+def test_delta_pick_and_place():
+    """The tool stays within a millimetre of its motion, and comes to rest on it."""
+    tracking = delta_pick_and_place.simulate()
+    assert tracking.run.ok and tracking.largest_error < 1e-3
+    assert np.linalg.norm(tracking.run.w[-1] - delta_pick_and_place.PICK) < 1e-5
+
+
+def test_delta_soft_touch():
+    """90 mN at the contact and 40 mN after it, figure 13 of the paper; the brick does not move, unless kp is kept."""
+    soft, kept, ball = delta_soft_touch.simulate(13.0).values()
+    assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.held - 0.04) < 5e-4
+    assert soft.displacement == 0.0 and soft.bounces == 0
+    assert kept.displacement > 1e-4 and ball.bounces >= 2

@@ -1,0 +1,319 @@
+"""The delta robot: forward dynamics against hand-written C, MuJoCo and Pinocchio; drift; stabilised against minimal coordinates.
+
+`python -m benchmarks.delta [--quick] [--json FILE]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.delta_c import delta_c, random_states
+from benchmarks.delta_joints import hinges, undamped
+from benchmarks.delta_minimal import minimal_graph
+from benchmarks.hand_written import AGREEMENT, FLAGS, Disagreement, compiler_version
+from benchmarks.timing import interleaved, median, processor, ratio, table
+from bondgraph import compile_model
+from bondgraph.tape.routine import program
+from bondgraph.tracing.routines import trace
+from models.delta import DeltaParameters, DeltaRobot, delta_graph
+
+STATES = 500
+START = (0.6, 0.8, 0.95)
+TOLERANCES = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
+STALLED = 20_000
+"""Steps after which a run that does not come on is given up."""
+
+
+def construction() -> dict[str, float]:
+    """Seconds from nothing to a right-hand side that has been called once, without cached machine code."""
+    kept = os.environ.get("SCREWBOND_CACHE")
+    os.environ["SCREWBOND_CACHE"] = "off"
+    try:
+        begin = time.perf_counter()
+        graph = delta_graph(DeltaParameters.fit())
+        built = time.perf_counter()
+        compiled = compile_model(graph)
+        x, m = compiled.initial()
+        compiled.program.rates(0.0, x, compiled.parameters(), m)
+        done = time.perf_counter()
+    finally:
+        os.environ.pop("SCREWBOND_CACHE")
+        if kept is not None:
+            os.environ["SCREWBOND_CACHE"] = kept
+    return {"graph": built - begin, **compiled.timings, "total": done - begin}
+
+
+def dynamics(rounds: int) -> dict[str, Any]:
+    """Seconds per evaluation of the rates (18,) at random states off the constraint, in both forms and in C."""
+    p = DeltaParameters.fit()
+    x, u = random_states(STATES)
+    u[:] = u[0]  # one set of parameters for all states, on both sides
+    torques = {f"motor {i + 1}.torque": u[0, i] for i in range(3)}
+    t, m, calls, found = np.zeros(1), np.zeros(0), {}, {}
+    with ExitStack() as stack:
+        expected = np.empty_like(x)
+        for label, flags in FLAGS.items():
+            calls[label] = stack.enter_context(delta_c(p, flags)).many(x, u, expected)
+        for form in ("lagrangian", "hamiltonian"):
+            compiled = DeltaRobot(p, form=form).compiled
+            out, numbers = np.empty_like(x), compiled.parameters(torques)
+            given = x if form == "lagrangian" else _momenta(p, x)
+            calls[form] = _many(compiled.program.rates, t, given, numbers, m, out)
+            calls[form]()
+            calls["gcc -O2"]()
+            off = np.abs(out - expected)[:, _coordinates() if form == "hamiltonian" else slice(None)]
+            worst = float(off.max() / np.abs(expected).max())
+            if not worst <= AGREEMENT:
+                raise Disagreement(f"delta robot, {form}: compiled and hand-written rates differ by {worst:.1e}")
+            steps = program(trace(compiled.system)[0]["rates"]).steps
+            found[form] = {"agreement": worst, "operations": sum(step[0] > 1 for step in steps)}
+        seconds = interleaved(calls, rounds)
+    for name, value in seconds.items():
+        found.setdefault(name, {})["seconds"] = median(value) / STATES
+        found[name]["ratio"] = {flags: ratio(value, seconds[flags]) for flags in FLAGS}
+    return found
+
+
+def _many(kernel: Any, *given: Any) -> Callable[[], Any]:
+    return lambda: kernel.many(*given[:-1], out=given[-1])
+
+
+def _coordinates() -> np.ndarray:
+    """Places of the angles in a state: their rates are the same in both forms."""
+    return np.concatenate([6 * i + np.arange(3) for i in range(3)])
+
+
+def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
+    """States (q, p) from states (q, v)."""
+    from models.delta.arm import inertia
+
+    out = x.copy().reshape(-1, 3, 2, 3)
+    for row in out:
+        for q, v in row:
+            v[:] = np.asarray(inertia(q, p), dtype=float) @ v
+    return out.reshape(x.shape)
+
+
+def engines(count: int) -> dict[str, Any]:
+    """Seconds per forward dynamics in MuJoCo and Pinocchio, the call from Python apart; "skipped" where missing."""
+    p = undamped(DeltaParameters.fit())
+    robot = DeltaRobot(p)
+    posture, u = robot.forward_kinematics(START), robot.gravity_torque(START)
+    q, v = posture.q, posture.dq_dy @ np.array([0.3, -0.2, 0.1])
+    return {"MuJoCo": _mujoco(p, q, v, u, count), "Pinocchio": _pinocchio(p, q, v, u, count)}
+
+
+def _mujoco(p: DeltaParameters, q: np.ndarray, v: np.ndarray, u: np.ndarray, count: int) -> dict[str, Any]:
+    try:
+        import mujoco
+    except ImportError:
+        return {"skipped": "MuJoCo is not installed"}
+    from benchmarks.delta_mujoco import DeltaMujoco
+
+    engine = DeltaMujoco.make(p, step=1e-5)
+    engine.put(q, v, u)
+    steps, vector = max(count // 4, 10), np.zeros(3)
+    calls = {
+        "loop": lambda: (engine.put(q, v, u), mujoco.mj_step(engine.model, engine.data, nstep=steps)),
+        "call": lambda: mujoco.mj_forward(engine.model, engine.data),
+        "empty call": lambda: mujoco.mju_zero3(vector),
+    }
+    return {
+        # four evaluations a step of the Runge-Kutta method, in one call from Python
+        "seconds": median(interleaved({"": calls["loop"]}, 5)[""]) / (4 * steps),
+        "one call": median(interleaved({"": calls["call"]}, 50, inner=20)[""]),
+        "empty call": median(interleaved({"": calls["empty call"]}, 50, inner=20)[""]),
+    }
+
+
+def _pinocchio(p: DeltaParameters, q: np.ndarray, v: np.ndarray, u: np.ndarray, count: int) -> dict[str, Any]:
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return {"skipped": "Pinocchio is not installed (pip install 'pin>=4')"}
+    from benchmarks.delta_pinocchio import DeltaPinocchio
+
+    engine = DeltaPinocchio.make(p)
+    (angles, rates), tau = hinges(q, v), np.zeros(9)
+    tau[::3] = u
+    given = (engine.model, engine.data, angles, rates, tau, engine.ties, engine.tie_data, engine.settings)
+    calls = {"call": lambda: pin.constraintDynamics(*given), "empty call": lambda: pin.neutral(engine.model)}
+    seconds = interleaved(calls, max(count // 20, 10), inner=20)
+    call, empty = median(seconds["call"]), median(seconds["empty call"])
+    return {"seconds": call - empty, "one call": call, "empty call": empty}
+
+
+def tolerances() -> list[dict[str, float]]:
+    """Free motion of two seconds at several tolerances: drift, error against a run at 1e-13, steps and time."""
+    robot = DeltaRobot(DeltaParameters.fit())
+    given: dict[str, Any] = {"y": START, "torque": -0.8 * np.ones(3), "samples": 0.02}
+    exact = robot.simulate(2.0, **given, rtol=1e-13)
+    rows = []
+    for rtol in TOLERANCES:
+        runs = [robot.simulate(2.0, **given, rtol=rtol, max_step=1.0) for _ in range(7)]
+        walls = [run.statistics.wall_time for run in runs]
+        rows.append({
+            "rtol": rtol, "drift": float(runs[0].drift.max()), "error": float(np.abs(runs[0].w - exact.w).max()),
+            "steps": runs[0].statistics.steps, "evaluations": runs[0].statistics.rates, "seconds": median(walls),
+        })  # fmt: skip
+    return rows
+
+
+def coordinates() -> dict[str, Any]:
+    """Eighteen stabilised states against six minimal ones: cost, and free drops through the singularities."""
+    p = DeltaParameters.fit()
+    y, u = np.array(START), (-1.2, -1.5, -1.3)
+    minimal, robot = compile_model(minimal_graph(p, y, torques=u)), DeltaRobot(p)
+    found: dict[str, Any] = {"cost": {}, "drop": []}
+    for name, run in (
+        ("stabilised", lambda: robot.simulate(1.0, y=y, torque=u, rtol=1e-8, samples=0.05, max_step=1.0).result),
+        ("minimal", lambda: minimal.simulate(1.0, rtol=1e-8, samples=0.05, max_step=1.0)),
+    ):
+        results = [run() for _ in range(9)]
+        angles = results[0]["y" if name == "stabilised" else "mechanism.q"]
+        work = [result.statistics for result in results]
+        found["cost"][name] = {
+            "states": results[0].x.shape[1], "evaluations": work[0].rates, "angles": angles[-1].tolist(),
+            "seconds per evaluation": median([w.time_per_rate for w in work]),
+            "seconds": median([w.integration_time for w in work]),
+        }  # fmt: skip
+    ends = [np.array(found["cost"][name]["angles"]) for name in found["cost"]]
+    found["difference"] = float(np.abs(ends[0] - ends[1]).max())
+    for damping in (p.DAMPING, 1e-3, 0.0):
+        for rtol in (1e-6, 1e-9):
+            given = replace(p, DAMPING=damping)
+            at = (0.25 * np.pi,) * 3
+            other = compile_model(minimal_graph(given, at))
+            small = other.simulate(5.0, rtol=rtol, max_steps=STALLED, progress=False)
+            large = DeltaRobot(given).simulate(5.0, y=at, rtol=rtol)
+            found["drop"].append({
+                "damping": damping, "rtol": rtol, "minimal ends": _end(small), "stabilised ends": _end(large.result),
+                "minimal steps": small.statistics.steps, "stabilised steps": large.statistics.steps,
+                "drift": float(large.drift.max()),
+            })  # fmt: skip
+    return found
+
+
+def _end(run: Any) -> float:
+    """Time that a run reached, s."""
+    return float(run.t[-1] if run.ok else run.failure.time)
+
+
+# --- report -----------------------------------------------------------------------------------------------------------
+
+
+def measure(quick: bool = False) -> dict[str, Any]:
+    """All figures of this benchmark."""
+    DeltaRobot(DeltaParameters.fit()).simulate(0.1)  # what is loaded once
+    found = {"processor": processor(), "compiler": compiler_version(), "construction": construction()}
+    for name, (section, _) in SECTIONS.items():
+        found[name] = section(quick)
+    return found
+
+
+def _dynamics_text(found: Mapping[str, Any]) -> str:
+    rows = []
+    for name in ("lagrangian", "hamiltonian"):
+        part, ratios = found[name], found[name]["ratio"]
+        rows.append([
+            name, str(part["operations"]), f"{1e9 * part['seconds']:.0f}",
+            *(text for flags in FLAGS for text in (f"{1e9 * found[flags]['seconds']:.0f}", _ratio(ratios[flags]))),
+        ])  # fmt: skip
+    head = ["", "operations", "compiled", *(word for flags in FLAGS for word in (flags, "ratio"))]
+    return table("Forward dynamics of the graph, ns per evaluation; ratio compiled : C, median (quartiles)", head, rows)
+
+
+def _ratio(given: Mapping[str, float]) -> str:
+    return "{median:.2f} ({quartile 1:.2f}-{quartile 3:.2f})".format(**given)
+
+
+def _engines_text(found: Mapping[str, Any]) -> str:
+    rows = []
+    for name, part in found.items():
+        if "skipped" in part:
+            rows.append([name, "-", "-", part["skipped"]])
+        else:
+            rows.append([name, *(f"{1e9 * part[key]:.0f}" for key in ("seconds", "one call", "empty call"))])
+    title = "The same in two engines, ns: per evaluation without the call (MuJoCo: steps in one call), by calls, an empty call"
+    return table(title, ["", "evaluation", "one call", "empty call"], rows)
+
+
+def _tolerances_text(rows: Sequence[Mapping[str, float]]) -> str:
+    lines = [
+        [f"{row['rtol']:.0e}", f"{row['drift']:.1e}", f"{row['error']:.1e}", f"{row['steps']:.0f}", f"{row['evaluations']:.0f}",
+         f"{1e3 * row['seconds']:.2f}"]
+        for row in rows
+    ]  # fmt: skip
+    return table("Two seconds: distance of the tips, error of the tool against rtol 1e-13, m; cost of the whole call",
+                 ["rtol", "drift", "error", "steps", "evaluations", "ms"], lines)  # fmt: skip
+
+
+def _coordinates_text(found: Mapping[str, Any]) -> str:
+    rows = [
+        [name, str(part["states"]), str(part["evaluations"]), f"{1e9 * part['seconds per evaluation']:.0f}",
+         f"{1e3 * part['seconds']:.2f}"]
+        for name, part in found["cost"].items()
+    ]  # fmt: skip
+    drops = [
+        [f"{drop['damping']:g}", f"{drop['rtol']:.0e}", *(f"{drop[f'{name} ends']:.3f}" for name in found["cost"]),
+         *(f"{drop[f'{name} steps']}" for name in found["cost"]), f"{drop['drift']:.1e}"]
+        for drop in found["drop"]
+    ]  # fmt: skip
+    head = [
+        "damping",
+        "rtol",
+        *(f"{name} ends" for name in found["cost"]),
+        *(f"{name} steps" for name in found["cost"]),
+        "drift",
+    ]
+    return "\n\n".join([
+        table(f"One second at rtol 1e-8; both agree to {found['difference']:.0e} rad",
+              ["", "states", "evaluations", "ns per evaluation", "ms"], rows),
+        table(f"Free drop of 5 s from pi/4: time reached, s (given up after {STALLED} steps)", head, drops),
+    ])  # fmt: skip
+
+
+SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
+    "dynamics": (lambda quick: dynamics(20 if quick else 200), _dynamics_text),
+    "engines": (lambda quick: engines(400 if quick else 8000), _engines_text),
+    "tolerances": (lambda quick: tolerances(), _tolerances_text),
+    "coordinates": (lambda quick: coordinates(), _coordinates_text),
+}
+"""What is measured, and how it is shown; one more comparison is one more line."""
+
+
+def report(found: Mapping[str, Any]) -> str:
+    """The figures as tables."""
+    stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in found["construction"].items())
+    texts = [f"{found['processor']}; {found['compiler']}\ngraph to callable, s: {stages}"]
+    return "\n\n".join([*texts, *(text(found[name]) for name, (_, text) in SECTIONS.items())])
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
+    """Measure, print, and write JSON where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
+    given = parser.parse_args(arguments)
+    try:
+        found = measure(given.quick)
+    except (Disagreement, FileNotFoundError) as reason:
+        raise SystemExit(f"benchmarks: {reason}") from reason
+    print(report(found))
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return found
+
+
+if __name__ == "__main__":
+    main()

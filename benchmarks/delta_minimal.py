@@ -1,0 +1,71 @@
+"""The delta robot in minimal coordinates: an IC of the three motor angles, all else by forward kinematics in closed form.
+
+Six states in place of eighteen, and no multipliers; but the inertia that the motors feel, dq/dy^T M dq/dy, has to be
+differentiated through the kinematics, and is infinite where the forward kinematics is singular: no motion can be followed
+through there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph import IC, J1, Graph, Parameter, R, Se
+from bondgraph.domains import ROTATION
+from models.delta import arm
+from models.delta.arm import Constants
+from models.delta.formulas import closed, newton
+from models.delta.parameters import UNITS, DeltaParameters
+
+NUMBERS = tuple(name for name in UNITS if name != "DAMPING")
+
+
+def minimal_graph(
+    parameters: DeltaParameters,
+    y: Sequence[float] | np.ndarray,
+    *,
+    rates: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    torques: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+) -> Graph:
+    """Graph with the states `mechanism.q`, the motor angles, and `mechanism.v`; torques are the parameter `motors.value`."""
+    graph, motors = Graph("delta robot in minimal coordinates"), J1("motor rates", dimension=3, domain=ROTATION)
+    numbers = {name: Parameter(getattr(parameters, name), UNITS[name]) for name in NUMBERS}
+    mechanism = IC("mechanism", inertia=_inertia, potential=_potential, position=np.asarray(y, dtype=float),
+                   velocity=np.asarray(rates, dtype=float), parameters=numbers, domain=ROTATION)  # fmt: skip
+    graph.connect(motors, mechanism)
+    signals = ["mechanism.q", *(f"mechanism.{name}" for name in NUMBERS)]
+    damping = {"damping": Parameter(parameters.DAMPING, UNITS["DAMPING"])}
+    graph.connect(motors, R("damping", effort=_friction, parameters=damping, signals=signals, dimension=3))
+    return graph.connect(Se("motors", np.asarray(torques, dtype=float)), motors)
+
+
+def _posture(y: Any, p: Constants) -> tuple[list[Any], Any]:
+    """Angles of the three arms, and dq/dy (9, 3)."""
+    x = closed(y, p, 1.0)["x"]
+    phi = [np.array([y[i], x[2 * i], x[2 * i + 1]], dtype=object) for i in range(3)]
+    return phi, newton(x, y, p)["dq_dy"].reshape(9, 3)
+
+
+def _constants(numbers: Sequence[Any]) -> Constants:
+    return Constants(**dict(zip(NUMBERS, numbers, strict=True)), DAMPING=0.0)
+
+
+def _inertia(y: Any, *numbers: Any) -> Any:
+    p = _constants(numbers)
+    phi, slopes = _posture(y, p)
+    parts = [slopes[3 * i : 3 * i + 3] for i in range(3)]
+    return sum(
+        (part.T @ (arm.inertia(angles, p) @ part) for angles, part in zip(phi, parts, strict=True)), np.zeros((3, 3))
+    )
+
+
+def _potential(y: Any, *numbers: Any) -> Any:
+    p = _constants(numbers)
+    return sum(arm.potential_energy(angles, p) for angles in _posture(y, p)[0])
+
+
+def _friction(rates: Any, damping: Any, y: Any, *numbers: Any) -> Any:
+    slopes = _posture(y, _constants(numbers))[1]
+    return damping * (slopes.T @ (slopes @ rates))

@@ -1,0 +1,256 @@
+"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um tool error.
+
+The robot is without damping, since that of the angles phi has no counterpart in hinges. All three have the same controller,
+motion and start, and are judged by one reference run at a tight tolerance. The others get the controller as one compiled function
+(machine code made from the same formulas), called from their Python interfaces:
+
+* here: the whole call of `simulate` on a compiled graph; controller and robot are one routine, the step is the solver's choice.
+* MuJoCo: one call of `mj_step` for all steps (RK4), with the controller as `mjcb_control`: four callbacks a step, no Python loop.
+  Its step and the stiffness of its constraints are the cheapest of a grid that reach the error.
+* Pinocchio: its constrained dynamics in a Python loop of RK4 (it brings no integrator for constrained systems), the cheapest step
+  of a grid that reaches the error. That loop is part of the time.
+
+Steps and tolerances are searched before anything is timed. Calls take turns; times are medians. What the callbacks cost is stated
+beside: the same steps of MuJoCo without a controller.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.delta_joints import hinges, undamped
+from benchmarks.delta_mujoco import DeltaMujoco
+from bondgraph import compile_model
+from bondgraph.emit.llvm import compile_routines
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
+from models.control.task import task_force
+from models.delta.arm import tip
+from models.delta.control import model_terms, task_control
+from models.delta.parameters import DeltaParameters
+from models.delta.robot import DeltaRobot
+from models.motion import Motion, cubic_spline, hold, sequence
+from models.motion.blocks import DERIVATIVES, motion_parameters
+
+KP, KD = 1600.0, 80.0
+T_END = 10.0
+ROWS = 100
+"""Times at which the tool is compared, in equal steps to the end."""
+STABLE = 1.5
+"""Largest step times rate of the constraints' double pole that is tried with RK4."""
+GOAL = 1e-6
+"""Largest distance of the tool from that of the reference run, m."""
+
+
+def tour(parameters: DeltaParameters) -> Motion:
+    """A motion of the tool over 10 s within limits: twice through six waypoints."""
+    centre = DeltaRobot(parameters).forward_kinematics((0.25 * np.pi,) * 3).w
+    offsets = 0.01 * np.array([[0, 0, 0], [10, 2, -3], [3, 10, 3], [-8, 5, -2], [-6, -9, 4], [5, -8, 0], [0, 0, 0]])
+    once = cubic_spline(centre + offsets, velocity=0.5, acceleration=4.0, jerk=80.0)
+    twice = sequence(once, once)
+    slow = twice.scaled(T_END / twice.duration)
+    return sequence(slow, hold(slow.position(slow.end), 1.0))
+
+
+def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
+    """Torques (3,) at a time, motor angles and rates, as machine code."""
+    tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
+    tape = Tape()
+    blocks = (("t", 1), ("y", 3), ("dy", 3))
+    t, y, dy = (tape.inputs(name, size) for name, size in blocks)
+    w, jacobian, inertia, gravity = model_terms(y, parameters)
+    r, dr, ddr = (op(t[0], *tables) for op in DERIVATIVES[:3])
+    u = KP * (r - w) + KD * (dr - jacobian @ dy) + ddr
+    torque = jacobian.T @ task_force(inertia, jacobian, u) + gravity
+    kernel = compile_routines([Routine("torque", tape, blocks, tuple(torque))]).kernel("torque")
+    now = np.empty(1)
+
+    def call(time: float, y: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        now[0] = time
+        return kernel(now, y, dy)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A way to track: what was chosen, its error (m), and the call that is timed."""
+
+    name: str
+    settings: str
+    error: float
+    call: Callable[[], Any]
+    alone: Callable[[], Any] | None = None
+    """The same steps without the controller: what is left where its callbacks cost nothing."""
+
+
+def _error(tools: np.ndarray, reference: np.ndarray) -> float:
+    away = float(np.max(np.linalg.norm(tools - reference, axis=1)))
+    return away if np.isfinite(away) else np.inf
+
+
+def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
+    """The entry of this project at the loosest tolerance that reaches the error; and the reference tools (ROWS + 1, 3)."""
+    robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD)
+    graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
+    graph.add(*control.blocks)
+    compiled = compile_model(graph)
+    samples = np.linspace(0.0, T_END, ROWS + 1)
+    reference = np.asarray(compiled.simulate(T_END, samples=samples, rtol=1e-12)["tool"])
+    for rtol in (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7, 1e-8):
+
+        def call(rtol: float = rtol) -> Any:
+            return compiled.simulate(T_END, samples=samples, rtol=rtol)
+
+        run = call()
+        error = _error(np.asarray(run["tool"]), reference)
+        if error <= GOAL:
+            return Entry("screwbond", f"dop853, rtol {rtol:g}, {run.statistics.steps} steps", error, call), reference
+    raise RuntimeError("no tolerance reaches the error")
+
+
+def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
+    """MuJoCo's entry: the longest step, and any stiffness of its constraints, that reach the error."""
+    import mujoco
+
+    control, robot = controller(parameters, motion), DeltaRobot(parameters)
+    q0 = robot.kinematics.inverse(motion.position(0.0))
+
+    def run(engine: DeltaMujoco, rows: int, controlled: bool = True) -> np.ndarray:
+        # Views that stay valid: the callback makes none.
+        data, y, dy, ctrl = engine.data, engine.data.qpos[::3], engine.data.qvel[::3], engine.data.ctrl
+
+        def torque(*_: Any) -> None:
+            ctrl[:] = control(data.time, y, dy)
+
+        mujoco.mj_resetData(engine.model, engine.data)
+        engine.put(q0, np.zeros(9), np.zeros(3))
+        count = round(T_END / engine.model.opt.timestep)
+        tools = [np.asarray(tip(engine.q()[:3], parameters), dtype=float)]
+        mujoco.set_mjcb_control(torque if controlled else None)
+        try:
+            for _ in range(rows):
+                mujoco.mj_step(engine.model, engine.data, nstep=count // rows)
+                tools.append(np.asarray(tip(engine.q()[:3], parameters), dtype=float))
+                if engine.data.warning.number.any() or not np.isfinite(tools[-1]).all():
+                    return np.full((rows + 1, 3), np.inf)
+        finally:
+            mujoco.set_mjcb_control(None)
+        return np.array(tools)
+
+    best = np.inf
+    mujoco.set_mju_user_warning(lambda _: None)
+    for step in (2e-2, 1e-2, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 1e-4):
+        for stiffness in (1e2, 1e3, 1e4, 1e5, 1e6, 1e7):
+            if step * stiffness**0.5 > STABLE:
+                continue
+            engine = DeltaMujoco.make(parameters, step=step, stiffness=stiffness, damping=2.0 * stiffness**0.5)
+            error = _error(run(engine, ROWS), reference)
+            best = min(best, error)
+            if error <= GOAL:
+                words = f"RK4, step {1e3 * step:g} ms, constraint stiffness {stiffness:g} 1/s^2"
+                return Entry("MuJoCo", words, error, partial(run, engine, 1), partial(run, engine, 1, controlled=False))
+    raise RuntimeError(f"MuJoCo reaches {best:.2g} m at best")
+
+
+def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
+    """Pinocchio's entry: the longest step that reaches the error, Baumgarte's constants as here."""
+    from benchmarks.delta_pinocchio import DeltaPinocchio
+
+    control, engine = controller(parameters, motion), DeltaPinocchio.make(parameters)
+    q0 = DeltaRobot(parameters).kinematics.inverse(motion.position(0.0))
+    start = np.concatenate(hinges(q0, np.zeros(9)))
+
+    def rates(t: float, x: np.ndarray) -> np.ndarray:
+        return np.concatenate([x[9:], engine.acceleration(x[:9], x[9:], control(t, x[:9:3], x[9::3]))])
+
+    def run(step: float, rows: int) -> np.ndarray:
+        from benchmarks.delta_joints import angles_of
+
+        x, tools = start, [np.asarray(tip(q0[:3], parameters), dtype=float)]
+        count = round(T_END / step)
+        for k in range(count):
+            t = k * step
+            a = rates(t, x)
+            b = rates(t + 0.5 * step, x + 0.5 * step * a)
+            c = rates(t + 0.5 * step, x + 0.5 * step * b)
+            x = x + step / 6.0 * (a + 2.0 * b + 2.0 * c + rates(t + step, x + step * c))
+            if (k + 1) % (count // rows) == 0:
+                tools.append(np.asarray(tip(angles_of(x[:9])[:3], parameters), dtype=float))
+        return np.array(tools)
+
+    for step in (2e-2, 1e-2, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4):
+        error = _error(run(step, ROWS), reference)
+        if error <= GOAL:
+            return Entry("Pinocchio", f"RK4 in Python, step {1e3 * step:g} ms", error, partial(run, step, 1))
+    raise RuntimeError("no step reaches the error")
+
+
+def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict[str, dict[str, Any]]:
+    """Seconds of the whole call, error and settings of each engine that is installed, with `ratio` over this project's time.
+
+    Parameters
+    ----------
+    rounds : calls of each, which take turns; the median of their ratios is given.
+    """
+    p = undamped(parameters or DeltaParameters.fit())
+    motion = tour(p)
+    entry, reference = ours(p, motion)
+    entries = [entry]
+    if importlib.util.find_spec("mujoco"):
+        entries.append(with_mujoco(p, motion, reference))
+    if importlib.util.find_spec("pinocchio"):
+        entries.append(with_pinocchio(p, motion, reference))
+    seconds = {each.name: np.empty(rounds) for each in entries}
+    for k in range(rounds):
+        for each in entries:
+            seconds[each.name][k] = _seconds(each.call)
+    base = seconds[entry.name]
+    alone = {each.name: min(_seconds(each.alone) for _ in range(rounds)) for each in entries if each.alone}
+    return {
+        each.name: {
+            "seconds": float(np.median(seconds[each.name])), "tool_error": each.error, "settings": each.settings,
+            "ratio": float(np.median(seconds[each.name] / base)), "without_controller": alone.get(each.name),
+        }
+        for each in entries
+    }  # fmt: skip
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def report(rounds: int = 5) -> str:
+    """The comparison as a table."""
+    from benchmarks.timing import table
+
+    def part(found: dict[str, Any]) -> str:
+        return "" if found["without_controller"] is None else f"{1e3 * found['without_controller']:.1f} ms"
+
+    rows = [
+        [
+            name,
+            f"{1e3 * found['seconds']:.1f} ms",
+            f"{found['ratio']:.1f}",
+            part(found),
+            f"{1e6 * found['tool_error']:.2g} um",
+            found["settings"],
+        ]
+        for name, found in tracking(rounds=rounds).items()
+    ]
+    return table(
+        "10 s of PD tracking, whole call", ("engine", "time", "ratio", "no controller", "tool error", "settings"), rows
+    )
+
+
+if __name__ == "__main__":
+    print(report())

@@ -1,0 +1,43 @@
+"""A delta robot takes a block from one place to another and comes back, under a controller sampled at 1 kHz.
+
+The tool follows a cubic spline that is as fast as limits of velocity, acceleration and jerk allow. The controller's output
+u = kp (r - w) + kd (r' - w') + r'' is an acceleration of the tool; the inertia of its task space turns it into torques, to which
+those of gravity are added. The tool is computed from the motors' angles, its velocity is a filtered difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from models.delta import DeltaParameters
+from models.delta.pick_and_place import Tracking, plot_tracking, track, transfer
+
+PICK, PLACE = (-0.12, -0.05, 0.5), (0.12, 0.06, 0.5)
+
+
+def simulate() -> Tracking:
+    """There and back."""
+    motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
+    return track(DeltaParameters.fit(), motion, samples=2e-3)
+
+
+if __name__ == "__main__":
+    from models.delta.scene_pictures import film, poster
+    from models.pictures import rendering
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/delta_pick_and_place"))
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    tracking = simulate()
+    print(f"{tracking.motion.duration:.3f} s, tool within {1e3 * tracking.largest_error:.3f} mm of its motion "
+          f"({1e3 * tracking.rms_error:.3f} mm rms), at most {tracking.largest_torque:.2f} N m")  # fmt: skip
+    plot_tracking(tracking, out / "tracking.png")
+    can_render, why = rendering()
+    if can_render:
+        carried = (0.0, 0.5 * tracking.motion.duration - 0.1)
+        poster(tracking, out / "poster.png", cargo=carried)
+        print(f"movie: {film(tracking, out / 'pick_and_place.mp4', seconds=6.0, cargo=carried)}")
+    else:
+        print(why)

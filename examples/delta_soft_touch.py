@@ -1,0 +1,43 @@
+"""A delta robot touches a brick without moving it (Bortoff 2020, figure 13), and the two ways in which that goes wrong.
+
+The finger is brought near on a spline, then approaches at 0.2 mm/s while the gain kp along its way fades to zero. At the contact
+the robot is under velocity control: the force jumps to Lambda alpha1 v = 90 mN, then stays at Lambda kd v = 40 mN, and the brick,
+which dry friction holds up to 147 mN, does not move at all. With kp kept, the reference runs on, and the brick slips; with a
+contact as hard as a ball's, the finger bounces.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from models.delta import DeltaParameters
+from models.delta.soft_touch import BALL, Touch, TouchPlan, soft_touch
+
+
+def simulate(t_end: float = 16.0) -> dict[str, Touch]:
+    """The touch and its counter-examples."""
+    robot, plan = DeltaParameters.fit(), TouchPlan()
+    plans = {
+        "soft touch": plan,
+        "kp kept": replace(plan, fade=None),
+        "hard as a ball": replace(plan, constants=BALL),
+    }
+    return {name: soft_touch(robot, plan, t_end=t_end, samples=1e-3) for name, plan in plans.items()}
+
+
+if __name__ == "__main__":
+    from models.delta.touch_figure import plot_touch
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/delta_soft_touch"))
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    touches = simulate()
+    for name, touch in touches.items():
+        print(
+            f"{name}: contact at {touch.contacts[0]:.4f} s with {1e3 * touch.impacts[0]:.2f} mN, {touch.bounces} bounces"
+        )
+        print(f"  {1e3 * touch.held:.2f} mN in the end, the brick moves by {1e6 * touch.displacement:.4g} um")
+    plot_touch(touches, out / "soft_touch.png")

@@ -1,0 +1,103 @@
+"""A finger on the tool of a delta robot, and a brick on a table that it touches: the mechanical part of a soft touch.
+
+```
+ tip of arm 1 <-- TF along x <-- 0 <-- 1 brick --> I mass
+                                 |       |
+                     contact (switched)  Friction table
+```
+The contact's flow is the rate of its gap, h' = v_brick - v_finger. Its state machine has three states, as in Bortoff 2020,
+fig. 1: "free", "contact", where the constraint holds, and "ballistic", without force but still inside the gap's surface.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J0, J1, TF, Automaton, Block, Constraint, Friction, Graph, I, Op, StateSpec, Transition
+from bondgraph.domains import TRANSLATION
+from bondgraph.graph.builder import nested
+from screws.scalars import equal, minimum, where
+
+ALONG = np.array([1.0, 0.0, 0.0])
+"""Direction of the approach, x1."""
+
+FREE, CONTACT, BALLISTIC = "free", "contact", "ballistic"
+
+TOUCHED, RELEASED, APART, AGAIN = "contact", "release", "apart", "contact again"
+"""Kinds of the events of a contact."""
+
+CLOSED = Op("-h", lambda h: -h, "-#1")
+OPEN = Op("h", lambda h: h, "#1")
+PULLS = Op("-lambda", lambda force: -force, "-#1")
+INWARDS = Op("inside and inwards", lambda h, rate: minimum(-h, -rate), r"\min(-#1, -#2)")
+
+
+def contact_states(name: str = "touch", contact: str = "contact") -> Automaton:
+    """The state machine of a contact: closes with its gap, opens where it would have to pull, and closes again as a body that
+    has been let go inside the gap's surface turns inwards.
+
+    Source: Bortoff 2020, section 2, fig. 1.
+    """
+    gap, rate, force = f"{contact}.h", f"{contact}.h'", f"{contact}.multiplier"
+    return Automaton(
+        name,
+        (FREE, CONTACT, BALLISTIC),
+        FREE,
+        (
+            Transition(FREE, CONTACT, CLOSED, (gap,), kind=TOUCHED),
+            Transition(CONTACT, BALLISTIC, PULLS, (force,), kind=RELEASED),
+            Transition(BALLISTIC, FREE, OPEN, (gap,), kind=APART),
+            Transition(BALLISTIC, CONTACT, INWARDS, (gap, rate), kind=AGAIN),
+        ),
+    )
+
+
+def add_brick(
+    robot: Graph,
+    *,
+    gap: float,
+    mass: float,
+    friction: float,
+    gravity: float,
+    alpha1: float,
+    alpha0: float,
+    alpha2: float = 0.0,
+) -> Graph:
+    """Put a brick on a table before the finger of a robot (`delta_graph`), at a distance `gap` along x1, m.
+
+    Parameters
+    ----------
+    mass : of the brick, kg. friction : its coefficient on the table. gravity : m/s^2.
+    alpha1, alpha0, alpha2 : of the contact, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0: 1/s, 1/s^2, 1/(m^2 s^2).
+
+    Signals: `contact.h` gap, m; `contact.multiplier` force, N; `displacement.y` of the brick, m; `table.effort` friction, N.
+    """
+    brick, between = (
+        J1("brick", domain=TRANSLATION, dimension=1),
+        J0("finger and brick", domain=TRANSLATION, dimension=1),
+    )
+    finger = TF("along x", ALONG, structural=True, domains=(TRANSLATION, TRANSLATION))
+    robot.connect(brick, between).connect(between, finger.port("2"))
+    robot.connect(finger.port("1"), nested(robot)["arm 1"].port("tip"))
+    robot.connect(
+        between,
+        Constraint("contact", automaton="touch", active=[CONTACT], closing="smooth", initial=gap, alpha1=alpha1,
+                   alpha0=alpha0, alpha2=alpha2, domain=TRANSLATION, symbols={"effort": r"\lambda"}),
+    )  # fmt: skip
+    robot.connect(brick, I("brick mass", mass, domain=TRANSLATION))
+    robot.connect(brick, Friction("table", friction * mass * gravity, domain=TRANSLATION))
+    robot.add(
+        Block("displacement", [("rate", SLIPPING, ["mode", "flow"])], inputs={"mode": "table.mode", "flow": "brick.flow"},
+              states={"y": StateSpec(0.0, 1e-3, "m")}, rates={"y": "rate"}, units={"y": "m", "rate": "m/s"}),
+    )  # fmt: skip
+    return robot.add_automaton(contact_states())
+
+
+def _slipping(mode: Any, flow: Any) -> Any:
+    """Velocity of a body on dry friction; while it sticks it has none, and what rounding leaves of it does not add up."""
+    return where(equal(mode, 0.0), 0.0, flow)
+
+
+SLIPPING = Op("slip", _slipping, r"#2 \text{ while it slips, else } 0")

@@ -1,0 +1,101 @@
+"""Pictures of the delta robot: shapes that follow the angles, and files that show something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bondgraph.render.diagram import diagram
+from models.delta import DeltaParameters, DeltaRobot
+from models.delta.machine import joints
+from models.delta.pick_and_place import Tracking, plot_tracking, track, transfer
+from models.delta.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
+from models.delta.touch_figure import plot_touch
+from models.pictures import rendering
+
+can_render, why = rendering()
+renders = pytest.mark.skipif(not can_render, reason=why)
+FIT = DeltaParameters.fit()
+
+
+@pytest.fixture(scope="module")
+def tracking() -> Tracking:
+    return track(FIT, transfer((-0.12, -0.05, 0.5), (0.12, 0.06, 0.5)), samples=5e-3)
+
+
+def colours(path) -> int:
+    """Count of distinct colours of a picture, seen coarsely."""
+    from PIL import Image
+
+    pixels = np.asarray(Image.open(path).convert("RGB"))[::3, ::3] // 16
+    return len(np.unique(pixels.reshape(-1, 3), axis=0))
+
+
+def test_links_keep_their_lengths() -> None:
+    robot = DeltaRobot(FIT)
+    for w in ((0.0, 0.0, 0.45), (0.1, -0.05, 0.5)):
+        q = robot.kinematics.inverse(w)
+        shafts, elbows, wrists = joints(FIT, q)
+        np.testing.assert_allclose(np.linalg.norm(elbows - shafts, axis=1), FIT.L1, atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(wrists - elbows, axis=1), FIT.L2, atol=1e-12)
+        np.testing.assert_allclose(wrists.mean(axis=0), w, atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(wrists - w, axis=1), FIT.L3, atol=1e-12)
+
+
+def test_plots(tmp_path, tracking: Tracking) -> None:
+    pytest.importorskip("matplotlib")
+    plan = TouchPlan()
+    touches = {
+        "soft": soft_touch(FIT, plan, t_end=13.0),
+        "ball": soft_touch(FIT, replace(plan, constants=BALL), t_end=13.0),
+    }
+    plot_touch(touches, tmp_path / "both.png", dpi=60)
+    plot_touch(touches["soft"], tmp_path / "one.svg")
+    text = (tmp_path / "one.svg").read_text()
+    assert text.count("<path") > 50
+    # A touch that has not come to its contact yet has no close-up.
+    plot_touch(soft_touch(FIT, plan, t_end=3.0), tmp_path / "early.png", dpi=60)
+    plot_tracking(tracking, tmp_path / "tracking.png", dpi=60)
+    assert min(colours(tmp_path / f"{name}.png") for name in ("both", "early", "tracking")) > 20
+
+
+def test_diagram_of_the_controlled_robot() -> None:
+    """Arms as boxes, controller as blocks; friction and its automaton are one node, which bears the brick's bond."""
+    drawn = diagram(touch_graph(FIT).freeze(), folded="all")
+    assert "arm 1" in drawn.positions and "motors" in drawn.positions
+    assert sum(name == "table" for name in drawn.positions) == 1
+    distance = np.subtract(drawn.positions["table"], drawn.positions["brick"])
+    assert np.linalg.norm(distance) < 250.0
+
+
+@renders
+def test_still_shows_robot_and_block(tmp_path, tracking: Tracking) -> None:
+    from models.delta.scene import DeltaStage
+    from models.delta.scene_pictures import still
+
+    still(tracking.run, tmp_path / "still.png", 0.3, size=(400, 300), cargo=(0.0, 0.6), title="Delta robot")
+    assert colours(tmp_path / "still.png") > 100
+    with DeltaStage(tracking.run, (400, 300), cut=False, frames=False, cargo=(0.0, 0.6)) as stage:
+        camera = stage.camera((20, 20, 20, 20))
+        shots = []
+        for t in (0.0, 0.3):
+            stage.show(t, camera)
+            shots.append(stage.image().astype(int))
+            spot = camera.pixels(stage.path[int(np.argmin(np.abs(tracking.run.t - t)))], (400, 300))[0]
+            around = shots[-1][int(spot[1]) - 8 : int(spot[1]) + 9, int(spot[0]) - 8 : int(spot[0]) + 9]
+            assert np.ptp(around.reshape(-1, 3), axis=0).max() > 40
+        assert np.mean(np.abs(shots[0] - shots[1]).max(axis=2) > 20) > 0.01
+
+
+@renders
+def test_film(tmp_path, tracking: Tracking) -> None:
+    from PIL import Image
+
+    from models.delta.scene_pictures import film
+
+    path = film(tracking, tmp_path / "film.gif", seconds=0.4, fps=10, size=(320, 240), cut=False, progress=False)
+    with Image.open(path) as movie:
+        assert movie.n_frames == 4 and movie.size == (160, 120)
+    assert [file.name for file in tmp_path.iterdir()] == ["film.gif"]

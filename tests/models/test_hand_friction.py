@@ -1,0 +1,88 @@
+"""Friction in the hand: no slip inside the cones, slip where the ratio without a limit would pass mu, and what follows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.hand import SCENARIOS, HandRun, run_hand, study
+
+
+def run_with(friction: float | None, rtol: float = 1e-8, name: str = "main") -> HandRun:
+    scenario = SCENARIOS[name]
+    return run_hand(
+        scenario.changed(parameters=scenario.parameters.changed(friction=friction)), rtol=rtol, progress=False
+    )
+
+
+def told(run: HandRun) -> list[tuple[str, str]]:
+    return [(event["kind"], event["where"]) for event in run.events() if not event["internal"]]
+
+
+@pytest.fixture(scope="module")
+def unlimited() -> HandRun:
+    return run_with(None)
+
+
+@pytest.fixture(scope="module")
+def slippery() -> HandRun:
+    return run_with(0.2)
+
+
+def test_nothing_slips_with_enough_friction(unlimited: HandRun) -> None:
+    run = run_with(0.5)
+    assert told(run) == [] and not run.trajectory["slipping"].any()
+    for name, tolerance in (("object", 1e-11), ("virtual", 1e-11), ("joints", 1e-9), ("forces", 1e-7)):
+        assert np.max(np.abs(run.trajectory[name] - unlimited.trajectory[name])) < tolerance
+    left = 0.5 * unlimited.trajectory["normal"] - unlimited.trajectory["tangential"]
+    assert np.min(study(run, 91).margin) == pytest.approx(np.min(left), rel=1e-2)
+
+
+def test_slips_where_the_unlimited_ratio_passes_the_limit(unlimited: HandRun, slippery: HandRun) -> None:
+    arrays = unlimited.trajectory
+    ratio = arrays["tangential"] / arrays["normal"]
+    first = [np.flatnonzero(ratio[:, i] > 0.2) for i in range(3)]
+    assert len(first[0]) and not len(first[1]) and not len(first[2])
+    k = first[0][0]
+    at = np.interp(0.2, ratio[k - 1 : k + 1, 0], arrays["t"][k - 1 : k + 1])
+    slip = slippery.events()[0]
+    assert (slip["kind"], slip["where"]) == ("slip", "contact 0") and slip["time"] == pytest.approx(at, abs=2e-5)
+    before = arrays["t"] < slip["time"]
+    assert np.max(np.abs(slippery.trajectory["object"][before] - arrays["object"][before])) < 1e-9
+
+
+def test_the_object_is_lost_and_the_run_goes_on(slippery: HandRun) -> None:
+    """Once one contact slips the other two must carry its share: they follow, and the object is squeezed out."""
+    kinds = told(slippery)
+    assert [kind for kind, _ in kinds[:3]] == ["slip"] * 3 and ("object lost", "grasp") in kinds
+    assert {where for kind, where in kinds if kind == "contact off"} == {"contact 0", "contact 1", "contact 2"}
+    lost = slippery.lost()
+    assert lost == pytest.approx(6.49310, abs=1e-4)
+    arrays = slippery.trajectory
+    after = arrays["t"] > lost
+    assert slippery.result.ok and np.all(arrays["normal"][after] == 0.0)
+    velocity = np.diff(arrays["object"][after, 4:], axis=0)
+    assert np.max(np.abs(velocity - velocity[0])) < 1e-10 and velocity[0, 2] > 1e-3
+    assert np.max(arrays["tangential"] - 0.2 * arrays["normal"]) < 1e-6
+    assert slippery.result.ledger.relative_residual < 1e-9
+
+
+def test_ledger_counts_the_loss_of_the_sliders(slippery: HandRun) -> None:
+    ledger = slippery.result.ledger
+    work = sum(np.trapezoid(slippery.result[f"contact {i}.friction slider.power"], slippery.result.t) for i in range(3))
+    slid = sum(ledger.elements[f"contact {i}.friction slider"][-1] for i in range(3))
+    assert slid > 1e-3 and slid == pytest.approx(work, rel=2e-2)
+
+
+def test_switching_times_converge_with_the_tolerance() -> None:
+    times = {
+        rtol: [e["time"] for e in run_with(0.2, rtol).events() if e["kind"] == "slip"] for rtol in (1e-5, 1e-7, 1e-9)
+    }
+    errors = [np.max(np.abs(np.array(times[rtol]) - times[1e-9])) for rtol in (1e-5, 1e-7)]
+    assert errors[1] < 1e-6 and errors[1] <= errors[0]
+
+
+def test_sticks_again_when_the_reference_pauses() -> None:
+    """With little friction the contacts slip while the object is moved to the side, and stick when that slows down."""
+    kinds = [kind for kind, _ in told(run_with(0.03))]
+    assert "stick" in kinds and "object lost" in kinds and kinds.index("slip") < kinds.index("stick")

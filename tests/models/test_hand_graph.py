@@ -1,0 +1,179 @@
+"""The hand as one bond graph: figures of the facts, the independent hand, passivity, equilibrium, and what is refused."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from bondgraph import ModelError, compile_model
+from models.hand import SCENARIOS, Hand, HandParameters, HandRun, Step, equilibrium, run_hand, study
+from models.hand.run import turned_by
+from models.motion import Motion, pose_motion
+from tests.models.hand_independent import Hand as Independent
+from tests.models.hand_independent import Numbers
+
+
+@pytest.fixture(scope="module")
+def main() -> HandRun:
+    return run_hand("main", progress=False)
+
+
+def test_main_ends_where_it_is_known_to(main: HandRun) -> None:
+    arrays = main.trajectory
+    assert main.result.ok and not main.events()
+    assert np.max(np.abs(arrays["object"][-1, 4:] - (0.009487, 0.0, 0.135844))) < 2e-6
+    assert np.max(np.abs(arrays["virtual"][-1, 4:] - (0.010432, 0.0, 0.139804))) < 2e-6
+    assert turned_by(arrays["object"])[-1, 1] == pytest.approx(-0.093, abs=5e-4)
+    assert arrays["normal"].min() > 2.91 and arrays["normal"].max() < 3.16
+    assert 0.27 < np.max(arrays["tangential"] / arrays["normal"]) < 0.28
+    assert main.result.ledger.relative_residual < 1e-9
+
+
+def test_agrees_with_the_independent_hand(main: HandRun) -> None:
+    """To 1e-12 m and rad [3e-15, 7e-13], forces to 1e-8 N [7e-10]: the 59 states of vectors, and contact by polar axes."""
+    independent, arrays = Independent(Numbers(home=tuple(main.hand.posture.joints[0]))), main.trajectory
+    _, x = independent.run("main", arrays["t"][::10], rtol=1e-9)
+    assert np.max(np.abs(arrays["object"][::10, 4:] - x[:, -22:-19])) < 1e-12
+    assert np.max(np.abs(arrays["virtual"][::10, 4:] - x[:, -9:-6])) < 1e-12
+    assert np.max(np.abs(arrays["joints"][::10].reshape(-1, 12) - x[:, :12])) < 1e-11
+    normal, tangential = independent.loads(x[::10])
+    assert np.max(np.abs(arrays["normal"][::100] - normal)) < 1e-8
+    assert np.max(np.abs(arrays["tangential"][::100] - tangential)) < 1e-8
+
+
+def test_order_of_figure_7_and_the_end_of_the_reach(main: HandRun) -> None:
+    arrays = main.trajectory
+    t = arrays["t"]
+    for axis, moving in ((4, (t > 0.6) & (t < 2.5)), (6, t > 2.6)):
+        reference, virtual, held = (arrays[name][moving, axis] for name in ("reference", "virtual", "object"))
+        assert np.all(reference > virtual) and np.all(virtual > held)
+    z = arrays["object"][:, 6]
+    rise = np.interp([3.0, 5.0, 6.5, 7.5, 9.0], t, z)
+    # It rises 33 mm while the reference rises to .1408, and less than 9 mm on its further 9 mm; then it rests.
+    assert rise[2] - rise[1] > 0.01 and abs(rise[4] - rise[3]) < 2e-4
+    assert np.all(study(main, 31).stretch[-1] > 0.99)
+    assert arrays["reference"][-1, 6] - z[-1] > 0.014
+
+
+def test_far_is_not_dropped_and_rotate_turns() -> None:
+    far = run_hand("far", progress=False)
+    assert far.trajectory["object"][-1, 6] == pytest.approx(0.1384, abs=5e-5) and far.lost() is None
+    assert np.all(far.trajectory["normal"] > 2.0)
+    rotate = run_hand("rotate", progress=False)
+    turns = turned_by(rotate.trajectory["object"])
+    assert turns[250, 2] == pytest.approx(0.25382, abs=1e-5)
+    assert turns[-1] == pytest.approx([0.09571, -0.03091, 0.25575], abs=1e-5)
+
+
+def test_halved_tolerance_changes_nothing(main: HandRun) -> None:
+    halved = run_hand("main", rtol=0.5 * main.rtol, progress=False)
+    assert np.max(np.abs(halved.trajectory["object"] - main.trajectory["object"])) < 1e-7
+
+
+def test_controller_is_made_of_elements_and_only_the_reference_gives_power(main: HandRun) -> None:
+    model, result = main.compiled.model, main.result
+    kinds = [e.kind for path, e in model.elements.items() if path.startswith("controller.")]
+    assert {"I", "C", "R", "Sf"} <= set(kinds) and kinds.count("R") == 1 and kinds.count("Sf") == 1
+    sources = [path for path, e in model.elements.items() if e.kind in ("Se", "Sf", "MSe", "MSf")]
+    assert sorted(sources) == sorted(["controller.reference.drive", *(f"contact {i}.no wrench" for i in range(3))])
+    for i in range(3):
+        assert np.all(result[f"contact {i}.no wrench.power"] == 0.0)
+    # What the reference supplies is the work of its spring: power = wrench . twist.
+    work = np.trapezoid(result["controller.reference.drive.power"], result.t)
+    assert work == pytest.approx(result.ledger.supplied[-1], rel=1e-4) and work > 0.05
+
+
+def test_energy_never_rises_while_the_reference_rests() -> None:
+    """From a start with fast joints and a spinning object; some rates are due to contacts that open and close."""
+    compiled = compile_model(Hand().graph())
+    random = np.random.default_rng(3)
+    start = {f"finger {i}.mechanism.v": 0.5 * random.normal(size=4) for i in range(3)}
+    start["object.inertia.p"] = np.array([1e-5, -2e-5, 1e-5, 0.01, 0.005, 0.01])
+    result = compiled.simulate(1.0, samples=1e-3, initial=start, progress=False)
+    stored = result.ledger.stored
+    assert result.ok and stored[0] > 0.045 and stored[0] - stored[-1] > 1e-3
+    assert np.all(np.diff(stored) <= 1e-13) and np.all(result.ledger.supplied == 0.0)
+    assert result.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"fingers": 2},
+        {"fingers": 4},
+        {"object_shape": "ellipsoid", "object_size": (0.03, 0.026, 0.034)},
+        {"object_shape": "egg", "object_size": (0.02, 0.045)},
+    ],
+)
+def test_other_hands_start_in_equilibrium_and_hold(changes: dict) -> None:
+    compiled = compile_model(Hand(HandParameters(**changes), SCENARIOS["main"].steps).graph())
+    x, m = compiled.initial()
+    assert np.max(np.abs(compiled.program.rates(0.0, x, compiled.parameters(), m))) < 1e-8
+    result = compiled.simulate(9.0, samples=0.1, progress=False)
+    assert result.ok and result.ledger.relative_residual < 1e-9
+    assert not [event for event in result.events if not event.internal]
+    assert 0.12 < result["object.pose"][-1, 6] < 0.14 and result["grasp.mode"][-1] == 0.0
+
+
+def test_equilibrium_of_other_parameters_from_the_graph() -> None:
+    """Penetration of springs in series: 300 * .01 / (1e4 + 300); forces balance, and the run stays at rest."""
+    compiled = compile_model(Hand().graph())
+    softer = {f"contact {i}.spring.stiffness": np.array([1.0, 1e4, 1e4, 1e4]) for i in range(3)}
+    start = equilibrium(compiled, softer)
+    assert start["contact 1.kinematics.d"] == pytest.approx(-3.0 / 10300.0, rel=1e-5)
+    result = compiled.simulate(0.5, parameters=softer, initial=start, progress=False)
+    assert np.max(np.abs(result["object.pose"] - result["object.pose"][0])) < 1e-10
+    with pytest.raises(ModelError) as caught:
+        equilibrium(compiled, {f"controller.grip spring {i}.spring.stiffness": 0.0 for i in range(3)})
+    assert caught.value.problems[0].code == "E430"
+
+
+def test_start_of_an_oblique_grasp_has_tangential_forces() -> None:
+    """Two fingers on an ellipsoid turned about z: the springs of the contacts start deflected."""
+    turned = (np.cos(0.1), 0.0, 0.0, np.sin(0.1))
+    given = HandParameters(
+        fingers=4, object_shape="ellipsoid", object_size=(0.03, 0.027, 0.03), object_quaternion=turned
+    )
+    compiled = compile_model(Hand(given).graph())
+    x, m = compiled.initial()
+    springs = [x[compiled.program.layout[f"contact {i}.spring.q"].start :][:4] for i in range(4)]
+    assert max(np.hypot(s[1], s[2]) for s in springs) > 1e-7
+    assert np.max(np.abs(compiled.program.rates(0.0, x, compiled.parameters(), m))) < 1e-7
+
+
+def test_joint_limits_are_events_of_a_run_that_goes_on() -> None:
+    given = HandParameters(joint_upper=(1.5, 1.5, 1.6, 2.0))
+    run = run_hand(SCENARIOS["main"].changed(parameters=given), progress=False)
+    events = [(event["kind"], event["where"]) for event in run.events() if not event["internal"]]
+    assert events == [("upper limit of link 3 reached", "finger 0"), ("upper limit of link 3 left", "finger 0")]
+    assert run.result.ok and np.max(run.trajectory["joints"][:, 0, 2]) > 1.6
+
+
+def test_refusals() -> None:
+    with pytest.raises(ModelError) as caught:
+        Hand(HandParameters(fingers=2, object_shape="ellipsoid", object_size=(0.03, 0.02, 0.03), friction=0.1,
+                            object_quaternion=(np.cos(0.3), 0.0, 0.0, np.sin(0.3)))).graph()  # fmt: skip
+    assert caught.value.problems[0].code == "E482"
+    with pytest.raises(ModelError) as caught:
+        HandParameters(object_size=(0.3,))
+    assert caught.value.problems[0].code == "E481"
+    with pytest.raises(ModelError) as caught:
+        run_hand(SCENARIOS["main"].changed(steps=(Step(1.0, 1.0, (0.01, 0.0, 0.0)),)), progress=False)
+    assert caught.value.problems[0].code == "E483"
+    with pytest.raises(ModelError) as caught:
+        jump = np.zeros((2, 2, 3))
+        jump[1, 0, 2] = 0.02
+        Hand(motion=pose_motion(Motion([0.0, 1.0, 2.0], jump))).graph()
+    assert caught.value.problems[0].code == "E472"
+    with pytest.raises(ModelError) as caught:
+        away = Motion([0.0, 1.0], np.array([[[0.0, 0.0, 0.1]]]))
+        Hand(motion=pose_motion(away)).graph()
+    assert caught.value.problems[0].code == "E431"
+
+
+def test_a_graph_becomes_a_callable_in_time() -> None:
+    begin = time.process_time()
+    compile_model(Hand.of(SCENARIOS["main"]).graph())
+    assert time.process_time() - begin < 10.0

@@ -1,0 +1,160 @@
+"""Pictures, studies and files of the hand: what must be in them, and that a lost object looks lost."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from models import cli
+from models.hand import SCENARIOS, HandRun, finger_place, run_hand, study
+from models.hand.page import companions, contact_motion, hand_page
+from models.hand.pictures import figure6, shown_times, shown_until, still
+from models.hand.plots import figure7, grasp_plot
+from models.hand.skeleton import along, skeleton
+from models.hand.stage import HandStage
+from models.pictures.probe import rendering
+from models.pictures.style import BODIES, rgb
+
+can_render, why = rendering()
+renders = pytest.mark.skipif(not can_render, reason=why)
+
+
+@pytest.fixture(scope="module")
+def main() -> HandRun:
+    return run_hand(SCENARIOS["main"].changed(sample_dt=0.05), progress=False)
+
+
+@pytest.fixture(scope="module")
+def lost() -> HandRun:
+    given = SCENARIOS["main"].parameters.changed(friction=0.2)
+    return run_hand(SCENARIOS["main"].changed(sample_dt=0.01, parameters=given), progress=False)
+
+
+def amber(path) -> np.ndarray:
+    """Pixels (k, 2), row and column, in which the object's colour shows."""
+    from PIL import Image
+
+    pixels = np.asarray(Image.open(path).convert("RGB"), dtype=float)
+    colour = np.array(rgb(BODIES[0]), dtype=float)
+    tint, wanted = pixels[..., 0] - pixels[..., 2], colour[0] - colour[2]
+    return np.argwhere((tint > 0.25 * wanted) & (pixels[..., 1] > pixels[..., 2]) & (pixels[..., 1] < pixels[..., 0]))
+
+
+def test_skeleton_ends_where_the_tips_are(main: HandRun) -> None:
+    arrays, given = main.trajectory, main.hand.parameters
+    places = skeleton(given, arrays["joints"])
+    assert np.allclose(places[:, :, -1], arrays["tips"][:, :, :3, 3], atol=1e-12)
+    lengths = np.linalg.norm(np.diff(places, axis=2), axis=3)
+    assert np.allclose(lengths, given.link_lengths, atol=1e-12)
+    R, centre = finger_place(given, 1, arrays["joints"][-1, 1])
+    assert np.allclose(places[-1, 1, -1], centre, atol=1e-12) and np.allclose(
+        arrays["tips"][-1, 1, :3, :3], R, atol=1e-12
+    )
+
+
+def test_contacts_of_the_trajectory_fit_together(main: HandRun) -> None:
+    """Points of tip and object are the gap apart, forces balance the object at rest, normals point to its centre."""
+    arrays = main.trajectory
+    apart = arrays["frames2"][:, :, :3, 3] - arrays["frames1"][:, :, :3, 3]
+    assert np.allclose(np.linalg.norm(apart, axis=2), -arrays["gap"], atol=1e-9)
+    assert np.max(np.abs(arrays["forces"][-1].sum(axis=0))) < 1e-4
+    assert np.allclose(np.linalg.norm(arrays["points2"], axis=2), 0.03, atol=1e-12)
+    inward = -np.einsum("kni,kni->kn", arrays["forces"], arrays["frames2"][:, :, :3, 2])
+    assert np.allclose(inward, arrays["normal"], atol=1e-12)
+
+
+def test_study_of_the_grasp(main: HandRun) -> None:
+    found = study(main)
+    assert found.force_closure and found.internal[0] == pytest.approx(
+        np.sqrt(3.0) * main.trajectory["normal"][0, 0], rel=1e-9
+    )
+    assert found.net[0] < 1e-9 and np.all(np.diff(found.path2, axis=0) >= 0.0)
+    # Equal paths on both bodies: the tips roll.
+    assert np.allclose(found.path1[-1], found.path2[-1], rtol=2e-2)
+    assert found.manipulability[:, -1].min() > 0.0 and np.all(found.stretch <= 1.0)
+    table = found.table()
+    assert "friction needed" in table and "margin" not in table and "nan" not in table
+
+
+def test_study_of_a_lost_object(lost: HandRun, tmp_path) -> None:
+    found = study(lost)
+    assert np.isnan(found.required[-1]).all() and np.nanmin(found.margin) > -1e-6
+    assert "margin of friction" in found.table() and "nan" not in found.table()
+    found.write_csv(tmp_path / "study.csv")
+    head, *rows = (tmp_path / "study.csv").read_text().splitlines()
+    assert (
+        head.startswith("t,required 0")
+        and len(rows) == len(found.t)
+        and len(rows[0].split(",")) == len(head.split(","))
+    )
+
+
+def test_plots(main: HandRun, lost: HandRun, tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    figure7(main, tmp_path / "figure7.svg")
+    grasp_plot(lost, study(lost), tmp_path / "grasp.svg")
+    for name in ("figure7.svg", "grasp.svg"):
+        assert (tmp_path / name).stat().st_size > 20_000
+
+
+def test_movies_of_a_loss_are_slow_there(lost: HandRun) -> None:
+    times = shown_times(lost, 180)
+    assert np.all(np.diff(times) > 0.0) and times[-1] == shown_until(lost) < 7.0
+    assert np.sum(times > lost.lost() - 0.3) > 55
+
+
+def test_page(lost: HandRun, tmp_path) -> None:
+    """It ends where the object is away; links reach from joint to joint, the other tips touch the object, nothing is missing."""
+    pick = np.arange(0, 600, 50)
+    motion, others = contact_motion(lost, 0, pick), companions(lost, 0, pick)
+    assert [event.kind for event in motion.events if not event.internal] == ["slip", "contact off"]
+    assert len(motion.uv1) == len(pick) and sum(other.glass for other in others) == 2
+    forces = [other for other in others if other.force is not None]
+    total = motion.force_on_2_world + sum(other.force for other in forces)
+    assert len(forces) == 2 and np.max(np.abs(total)) < 0.02
+    H = along(np.array([[0.0, 0.6, 0.8], [1.0, 0.0, 0.0]]), np.zeros((2, 3)))
+    R = H[:, :3, :3]
+    assert np.allclose(R @ np.swapaxes(R, 1, 2), np.eye(3)) and np.allclose(R[0, :, 2], (0.0, 0.6, 0.8))
+    hand_page(lost, study(lost, 31), tmp_path / "page.html", shown_until(lost))
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 4e5 < len(text) < 4e6 and "NaN" not in text and text.count('"other') > 60
+
+
+@renders
+def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
+    """Held, the object is where the tips are; lost, it is at least its size above them."""
+    still(main, tmp_path / "held.png", 9.0, size=(480, 360))
+    still(lost, tmp_path / "lost.png", shown_until(lost), size=(480, 360))
+    held, away = amber(tmp_path / "held.png"), amber(tmp_path / "lost.png")
+    assert len(held) > 300 and len(away) > 300
+    with HandStage(lost, (96, 72)) as stage:
+        k = stage.sample(shown_until(lost))
+    tips = lost.trajectory["tips"][k, :, :3, 3]
+    assert lost.trajectory["object"][k, 6] - tips[:, 2].max() > 0.06
+    # In the picture it is higher, over the height of the picture, than where it was held.
+    assert away[:, 0].mean() < held[:, 0].mean() - 20
+
+
+@renders
+def test_figure_6_shows_the_object_twice(main: HandRun, tmp_path) -> None:
+    figure6(main, tmp_path / "figure6.png", size=(660, 372))
+    columns = amber(tmp_path / "figure6.png")[:, 1]
+    assert np.sum(columns < 370) > 150 and np.sum(columns > 370) > 300
+
+
+def test_command(tmp_path, capsys) -> None:
+    scenario = tmp_path / "short.json"
+    scenario.write_text(json.dumps({"t_end": 0.5, "motion": [{"along": [0.002, 0, 0], "from": 0.1, "to": 0.4}],
+                                    "parameters": {"fingers": 2}}))  # fmt: skip
+    assert cli.main(["hand", "--scenario", str(scenario), "--out", str(tmp_path / "out"), "--no-render"]) == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {
+        "trajectory.npz", "study.csv", "events.json", "summary.json", "scenario.json", "graph.svg", "equations.tex"
+    }  # fmt: skip
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["completed"] and summary["fingers"] == 2 and summary["object_lost"] is None
+    assert "short: 0.5 s simulated" in capsys.readouterr().out
+    assert cli.main(["hand", "--scenario", "mian", "--out", str(tmp_path / "out")]) == 2
+    assert "E401" in capsys.readouterr().err
