@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks import chain, delta, mujoco_ellipsoids, two_eggs
+from benchmarks import chain, delta, hand, mujoco_ellipsoids, two_eggs
 
 
 def main() -> None:
@@ -21,6 +21,8 @@ def main() -> None:
     found["chain"] = chain.main(settings)
     print()
     found["delta"] = delta.main(settings)
+    print()
+    found["hand"] = hand.main(settings)
     print()
     found["ellipsoids"] = mujoco_ellipsoids.main(settings) or {}
     if given.json:

@@ -1,4 +1,4 @@
-"""The delta robot: forward dynamics against hand-written C, MuJoCo and Pinocchio; drift; stabilised against minimal coordinates.
+"""The delta robot: forward dynamics against hand-written C, MuJoCo and Pinocchio; drift; minimal coordinates; tracking.
 
 `python -m benchmarks.delta [--quick] [--json FILE]`
 """
@@ -18,17 +18,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.delta_c import delta_c, random_states
-from benchmarks.delta_joints import hinges, undamped
+from benchmarks.delta_engines import START, engines, engines_text
 from benchmarks.delta_minimal import minimal_graph
+from benchmarks.delta_sampled import TITLE, sampled_tracking
+from benchmarks.delta_tracking import report as tracked
+from benchmarks.delta_tracking import tracking
 from benchmarks.hand_written import AGREEMENT, FLAGS, Disagreement, compiler_version
 from benchmarks.timing import interleaved, median, processor, ratio, table
 from bondgraph import compile_model
-from bondgraph.tape.routine import program
+from bondgraph.tape.routine import Routine, program
 from bondgraph.tracing.routines import trace
 from models.delta import DeltaParameters, DeltaRobot, delta_graph
 
 STATES = 500
-START = (0.6, 0.8, 0.95)
 TOLERANCES = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
 STALLED = 20_000
 """Steps after which a run that does not come on is given up."""
@@ -75,7 +77,9 @@ def dynamics(rounds: int) -> dict[str, Any]:
             worst = float(off.max() / np.abs(expected).max())
             if not worst <= AGREEMENT:
                 raise Disagreement(f"delta robot, {form}: compiled and hand-written rates differ by {worst:.1e}")
-            steps = program(trace(compiled.system)[0]["rates"]).steps
+            routine = trace(compiled.system)[0]["rates"]
+            assert isinstance(routine, Routine), "straight-line code"
+            steps = program(routine).steps
             found[form] = {"agreement": worst, "operations": sum(step[0] > 1 for step in steps)}
         seconds = interleaved(calls, rounds)
     for name, value in seconds.items():
@@ -102,55 +106,6 @@ def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
         for q, v in row:
             v[:] = np.asarray(inertia(q, p), dtype=float) @ v
     return out.reshape(x.shape)
-
-
-def engines(count: int) -> dict[str, Any]:
-    """Seconds per forward dynamics in MuJoCo and Pinocchio, the call from Python apart; "skipped" where missing."""
-    p = undamped(DeltaParameters.fit())
-    robot = DeltaRobot(p)
-    posture, u = robot.forward_kinematics(START), robot.gravity_torque(START)
-    q, v = posture.q, posture.dq_dy @ np.array([0.3, -0.2, 0.1])
-    return {"MuJoCo": _mujoco(p, q, v, u, count), "Pinocchio": _pinocchio(p, q, v, u, count)}
-
-
-def _mujoco(p: DeltaParameters, q: np.ndarray, v: np.ndarray, u: np.ndarray, count: int) -> dict[str, Any]:
-    try:
-        import mujoco
-    except ImportError:
-        return {"skipped": "MuJoCo is not installed"}
-    from benchmarks.delta_mujoco import DeltaMujoco
-
-    engine = DeltaMujoco.make(p, step=1e-5)
-    engine.put(q, v, u)
-    steps, vector = max(count // 4, 10), np.zeros(3)
-    calls = {
-        "loop": lambda: (engine.put(q, v, u), mujoco.mj_step(engine.model, engine.data, nstep=steps)),
-        "call": lambda: mujoco.mj_forward(engine.model, engine.data),
-        "empty call": lambda: mujoco.mju_zero3(vector),
-    }
-    return {
-        # four evaluations a step of the Runge-Kutta method, in one call from Python
-        "seconds": median(interleaved({"": calls["loop"]}, 5)[""]) / (4 * steps),
-        "one call": median(interleaved({"": calls["call"]}, 50, inner=20)[""]),
-        "empty call": median(interleaved({"": calls["empty call"]}, 50, inner=20)[""]),
-    }
-
-
-def _pinocchio(p: DeltaParameters, q: np.ndarray, v: np.ndarray, u: np.ndarray, count: int) -> dict[str, Any]:
-    try:
-        import pinocchio as pin
-    except ImportError:
-        return {"skipped": "Pinocchio is not installed (pip install 'pin>=4')"}
-    from benchmarks.delta_pinocchio import DeltaPinocchio
-
-    engine = DeltaPinocchio.make(p)
-    (angles, rates), tau = hinges(q, v), np.zeros(9)
-    tau[::3] = u
-    given = (engine.model, engine.data, angles, rates, tau, engine.ties, engine.tie_data, engine.settings)
-    calls = {"call": lambda: pin.constraintDynamics(*given), "empty call": lambda: pin.neutral(engine.model)}
-    seconds = interleaved(calls, max(count // 20, 10), inner=20)
-    call, empty = median(seconds["call"]), median(seconds["empty call"])
-    return {"seconds": call - empty, "one call": call, "empty call": empty}
 
 
 def tolerances() -> list[dict[str, float]]:
@@ -237,17 +192,6 @@ def _ratio(given: Mapping[str, float]) -> str:
     return "{median:.2f} ({quartile 1:.2f}-{quartile 3:.2f})".format(**given)
 
 
-def _engines_text(found: Mapping[str, Any]) -> str:
-    rows = []
-    for name, part in found.items():
-        if "skipped" in part:
-            rows.append([name, "-", "-", part["skipped"]])
-        else:
-            rows.append([name, *(f"{1e9 * part[key]:.0f}" for key in ("seconds", "one call", "empty call"))])
-    title = "The same in two engines, ns: per evaluation without the call (MuJoCo: steps in one call), by calls, an empty call"
-    return table(title, ["", "evaluation", "one call", "empty call"], rows)
-
-
 def _tolerances_text(rows: Sequence[Mapping[str, float]]) -> str:
     lines = [
         [f"{row['rtol']:.0e}", f"{row['drift']:.1e}", f"{row['error']:.1e}", f"{row['steps']:.0f}", f"{row['evaluations']:.0f}",
@@ -285,9 +229,11 @@ def _coordinates_text(found: Mapping[str, Any]) -> str:
 
 SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
     "dynamics": (lambda quick: dynamics(20 if quick else 200), _dynamics_text),
-    "engines": (lambda quick: engines(400 if quick else 8000), _engines_text),
+    "engines": (lambda quick: engines(400 if quick else 8000), engines_text),
     "tolerances": (lambda quick: tolerances(), _tolerances_text),
     "coordinates": (lambda quick: coordinates(), _coordinates_text),
+    "tracking": (lambda quick: tracking(rounds=1 if quick else 5), tracked),
+    "sampled": (lambda quick: sampled_tracking(1 if quick else 5), lambda found: tracked(found, TITLE)),
 }
 """What is measured, and how it is shown; one more comparison is one more line."""
 

@@ -1,4 +1,4 @@
-"""The delta robot in Pinocchio: the same joints, tips held together by its constrained dynamics. Needs `pip install 'pin>=4'`."""
+"""The delta robot in Pinocchio: the same joints, tips held together by its constrained dynamics. Needs `screwbond[pinocchio]`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,6 +27,7 @@ import numpy as np
 
 from benchmarks.delta_joints import hinges, undamped
 from benchmarks.delta_mujoco import DeltaMujoco
+from benchmarks.timing import table
 from bondgraph import compile_model
 from bondgraph.emit.llvm import compile_routines
 from bondgraph.tape.routine import Routine
@@ -91,7 +92,7 @@ class Entry:
     """The same steps without the controller: what is left where its callbacks cost nothing."""
 
 
-def _error(tools: np.ndarray, reference: np.ndarray) -> float:
+def error_of(tools: np.ndarray, reference: np.ndarray) -> float:
     away = float(np.max(np.linalg.norm(tools - reference, axis=1)))
     return away if np.isfinite(away) else np.inf
 
@@ -110,7 +111,7 @@ def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray
             return compiled.simulate(T_END, samples=samples, rtol=rtol)
 
         run = call()
-        error = _error(np.asarray(run["tool"]), reference)
+        error = error_of(np.asarray(run["tool"]), reference)
         if error <= GOAL:
             return Entry("screwbond", f"dop853, rtol {rtol:g}, {run.statistics.steps} steps", error, call), reference
     raise RuntimeError("no tolerance reaches the error")
@@ -152,7 +153,7 @@ def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarr
             if step * stiffness**0.5 > STABLE:
                 continue
             engine = DeltaMujoco.make(parameters, step=step, stiffness=stiffness, damping=2.0 * stiffness**0.5)
-            error = _error(run(engine, ROWS), reference)
+            error = error_of(run(engine, ROWS), reference)
             best = min(best, error)
             if error <= GOAL:
                 words = f"RK4, step {1e3 * step:g} ms, constraint stiffness {stiffness:g} 1/s^2"
@@ -187,7 +188,7 @@ def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.nd
         return np.array(tools)
 
     for step in (2e-2, 1e-2, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4):
-        error = _error(run(step, ROWS), reference)
+        error = error_of(run(step, ROWS), reference)
         if error <= GOAL:
             return Entry("Pinocchio", f"RK4 in Python, step {1e3 * step:g} ms", error, partial(run, step, 1))
     raise RuntimeError("no step reaches the error")
@@ -208,12 +209,17 @@ def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict
         entries.append(with_mujoco(p, motion, reference))
     if importlib.util.find_spec("pinocchio"):
         entries.append(with_pinocchio(p, motion, reference))
+    return compare(entries, rounds)
+
+
+def compare(entries: Sequence[Entry], rounds: int) -> dict[str, dict[str, Any]]:
+    """Medians of calls that take turns, and of their ratios to the first entry."""
     seconds = {each.name: np.empty(rounds) for each in entries}
     for k in range(rounds):
         for each in entries:
-            seconds[each.name][k] = _seconds(each.call)
-    base = seconds[entry.name]
-    alone = {each.name: min(_seconds(each.alone) for _ in range(rounds)) for each in entries if each.alone}
+            seconds[each.name][k] = seconds_of(each.call)
+    base = seconds[entries[0].name]
+    alone = {each.name: min(seconds_of(each.alone) for _ in range(rounds)) for each in entries if each.alone}
     return {
         each.name: {
             "seconds": float(np.median(seconds[each.name])), "tool_error": each.error, "settings": each.settings,
@@ -223,34 +229,23 @@ def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict
     }  # fmt: skip
 
 
-def _seconds(call: Callable[[], Any]) -> float:
+def seconds_of(call: Callable[[], Any]) -> float:
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin
 
 
-def report(rounds: int = 5) -> str:
+def report(found: Mapping[str, Mapping[str, Any]], title: str = "10 s of PD tracking, whole call") -> str:
     """The comparison as a table."""
-    from benchmarks.timing import table
-
-    def part(found: dict[str, Any]) -> str:
-        return "" if found["without_controller"] is None else f"{1e3 * found['without_controller']:.1f} ms"
-
-    rows = [
-        [
-            name,
-            f"{1e3 * found['seconds']:.1f} ms",
-            f"{found['ratio']:.1f}",
-            part(found),
-            f"{1e6 * found['tool_error']:.2g} um",
-            found["settings"],
-        ]
-        for name, found in tracking(rounds=rounds).items()
-    ]
-    return table(
-        "10 s of PD tracking, whole call", ("engine", "time", "ratio", "no controller", "tool error", "settings"), rows
-    )
+    rows = []
+    for name, part in found.items():
+        alone = part["without_controller"]
+        rows.append([
+            name, f"{1e3 * part['seconds']:.1f} ms", f"{part['ratio']:.1f}", "" if alone is None else f"{1e3 * alone:.1f} ms",
+            f"{1e6 * part['tool_error']:.2g} um", part["settings"],
+        ])  # fmt: skip
+    return table(title, ("engine", "time", "ratio", "no controller", "tool error", "settings"), rows)
 
 
 if __name__ == "__main__":
-    print(report())
+    print(report(tracking()))

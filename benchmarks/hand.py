@@ -1,18 +1,27 @@
-"""The hand-written C of the dexterous hand: compiled by gcc, fed with the hand's parameters and states."""
+"""The dexterous hand: graph to callable, a run, and the compiled right-hand side against C that was written by hand."""
 
 from __future__ import annotations
 
+import argparse
 import ctypes
+import json
+import os
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from benchmarks.hand_written import compiler
-from models.hand import Scenario, initial_posture
+from benchmarks import timing
+from benchmarks.hand_written import FLAGS, Disagreement, compiler, compiler_version
+from bondgraph import Compiled, compile_model
+from models.hand import SCENARIOS, Hand, Scenario, initial_posture
+from models.hand.graph import OBJECT, contact_name, finger_name
+from models.hand.graph import VIRTUAL as VIRTUAL_OBJECT
 from models.hand.posture import in_last_link, virtual_points_in_object
 
 SOURCE = Path(__file__).with_name("hand.c")
@@ -73,3 +82,183 @@ def packed(scenario: Scenario) -> np.ndarray:
             *g.object_quaternion, *g.object_position, *steps.ravel(),
         ]
     )  # fmt: skip
+
+
+AGREEMENT = 1e-10
+"""Largest difference of the two right-hand sides, relative to the largest rate of its kind, that counts as rounding: forces of
+2e4 N/m times places of 0.1 m cancel in the accelerations."""
+
+RTOL = 1e-8
+SAMPLES = 250
+START = """
+import time, json
+import models.hand, bondgraph.emit.llvm
+from bondgraph import compile_model
+from models.hand import SCENARIOS, Hand
+begin = time.perf_counter()
+graph = Hand.of(SCENARIOS["main"]).graph()
+built = time.perf_counter()
+compiled = compile_model(graph)
+ready = time.perf_counter()
+compiled.simulate(9.0, progress=False)
+print(json.dumps({"graph": built - begin, "compile": ready - built, "ready": ready - begin,
+                  "first run": time.perf_counter() - ready}))
+"""
+
+
+def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
+    """Where the 80 states and the 9 modes of the C function are among those of the graph."""
+    layout = compiled.program.layout
+    names = [f"{finger_name(i)}.mechanism.{state}" for i in range(FINGERS) for state in "qv"]
+    for i in range(FINGERS):
+        names += [
+            f"{contact_name(i)}.{state}" for state in ("kinematics.q1", "kinematics.q2", "alpha", "gap", "spring.q")
+        ]
+    names += [f"{body}.{state}" for body in (OBJECT, VIRTUAL_OBJECT) for state in ("inertia.p", "pose.H")]
+    slots = [layout[name] for name in names]
+    modes = [f"{contact_name(i)}.{mode}.mode" for i in range(FINGERS) for mode in ("switch", "chart 1", "chart 2")]
+    return np.concatenate([np.arange(s.start, s.stop) for s in slots]), np.array([layout[name].start for name in modes])
+
+
+def called(
+    loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray
+) -> Callable[[], Any]:
+    """A call that evaluates all rows of x (samples, 80) into `out`, as a function without arguments."""
+    keep = (np.array([t]), x, p, m, out)
+    addresses = [array.ctypes.data for array in keep]
+    return lambda: (loaded.hand_many(len(x), *addresses), keep)[1]
+
+
+def disagreement(compiled: Compiled, scenario: Scenario, loaded: ctypes.CDLL, t: float = 3.1) -> float:
+    """Largest difference at states near a run, with contacts on and off and in all charts, relative to the kind's size."""
+    random = np.random.default_rng(2)
+    states, modes = places(compiled)
+    x = _states(compiled, scenario)[::10]
+    x = x * (1.0 + 1e-3 * random.normal(size=x.shape)) + 1e-4 * random.normal(size=x.shape)
+    kernel, p, packed_p = compiled.program.rates, compiled.parameters(), packed(scenario)
+    start = compiled.initial()[1]
+    worst = 0.0
+    for bits in random.integers(0, 2, size=(40, 9)):
+        m = start.copy()
+        m[modes] = bits
+        ours = kernel.many(np.array([t]), x, p, m)[:, states]
+        theirs = rates(loaded, t, x[:, states], packed_p, bits.astype(float))
+        size = np.maximum(np.sqrt(np.mean(ours * ours, axis=0)), 1e-6)
+        worst = max(worst, float(np.max(np.abs(ours - theirs) / size)))
+    return worst
+
+
+def _states(compiled: Compiled, scenario: Scenario) -> np.ndarray:
+    run = compiled.simulate(scenario.t_end, samples=scenario.t_end / SAMPLES, rtol=RTOL, progress=False)
+    return np.ascontiguousarray(run.x[:SAMPLES])
+
+
+def right_hand_sides(compiled: Compiled, scenario: Scenario, rounds: int) -> dict[str, Any]:
+    """Nanoseconds per right-hand side over the states of a run, compiled and in C, and their ratios."""
+    x, p, t = _states(compiled, scenario), compiled.parameters(), np.array([3.1])
+    states, modes = places(compiled)
+    m, kernel = compiled.initial()[1], compiled.program.rates
+    out = np.empty_like(x)
+    with ExitStack() as stack:
+        libraries = {label: stack.enter_context(library(flags)) for label, flags in FLAGS.items()}
+        worst = max(disagreement(compiled, scenario, loaded) for loaded in libraries.values())
+        if not worst <= AGREEMENT:
+            raise Disagreement(f"hand: compiled and hand-written right-hand sides differ by {worst:.1e} relative")
+        calls = {"compiled": lambda: kernel.many(t, x, p, m, out=out)}
+        mine = np.ascontiguousarray(x[:, states])
+        for label, loaded in libraries.items():
+            calls[label] = called(loaded, 3.1, mine, packed(scenario), m[modes], np.empty_like(mine))
+        seconds = timing.interleaved(calls, rounds, inner=3)
+    return {
+        "agreement": worst,
+        "nanoseconds": {key: 1e9 * timing.median(value) / len(x) for key, value in seconds.items()},
+        "ratio": {label: timing.ratio(seconds["compiled"], seconds[label]) for label in FLAGS},
+    }
+
+
+def runs(compiled: Compiled, scenario: Scenario, repeats: int) -> dict[str, float]:
+    """Cost of a run with its start values."""
+    found = [compiled.simulate(scenario.t_end, rtol=RTOL, progress=False).statistics for _ in range(repeats)]
+    return {
+        "evaluations": float(found[0].rates),
+        "wall": timing.median([s.wall_time for s in found]),
+        "ten seconds": timing.median([s.wall_time for s in found]) * 10.0 / scenario.t_end,
+        "per evaluation": timing.median([s.time_per_rate for s in found]),
+    }
+
+
+def starts(repeats: int) -> dict[str, float]:
+    """Graph to callable in fresh processes without cached code, imports excluded."""
+    root = Path(__file__).parents[1]
+    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "SCREWBOND_CACHE": "off", "PYTHONPATH": path}
+    found = [
+        json.loads(
+            subprocess.run([sys.executable, "-c", START], env=environment, capture_output=True, check=True).stdout
+        )
+        for _ in range(repeats)
+    ]
+    return {key: timing.median([each[key] for each in found]) for key in found[0]}
+
+
+def measure(repeats: int = 5, rounds: int = 200) -> dict[str, Any]:
+    """All figures of this benchmark, the scenario `main`."""
+    scenario = SCENARIOS["main"]
+    compiled = compile_model(Hand.of(scenario).graph())
+    return {
+        "processor": timing.processor(),
+        "compiler": compiler_version(),
+        "right-hand side": right_hand_sides(compiled, scenario, rounds),
+        "run": runs(compiled, scenario, repeats),
+        "start": starts(repeats),
+    }
+
+
+def report(found: dict[str, Any]) -> str:
+    """The figures as tables."""
+    side, run, start = found["right-hand side"], found["run"], found["start"]
+    row = ["main", f"{side['nanoseconds']['compiled']:.0f}"]
+    for label in FLAGS:
+        r = side["ratio"][label]
+        row += [f"{side['nanoseconds'][label]:.0f}", f"{r['median']:.2f} ({r['quartile 1']:.2f}-{r['quartile 3']:.2f})"]
+    flags = [cell for label in FLAGS for cell in (label, "ratio")]
+    return "\n\n".join(
+        [
+            f"{found['processor']}; {found['compiler']}",
+            timing.table(
+                f"Hand, one right-hand side of {STATES} states, ns; compiled : C; they agree to {side['agreement']:.0e}",
+                ["", "compiled", *flags], [row],
+            ),
+            timing.table(
+                f"Hand, run of 9 s at rtol {RTOL:g}; fresh process without cached code, s",
+                ["", "evaluations", "wall s", "10 s of motion, s", "ns each", "graph", "compile", "graph to callable"],
+                [["main", f"{run['evaluations']:.0f}", f"{run['wall']:.3f}", f"{run['ten seconds']:.3f}",
+                  f"{1e9 * run['per evaluation']:.0f}", f"{start['graph']:.2f}", f"{start['compile']:.2f}",
+                  f"{start['ready']:.2f}"]],
+            ),
+        ]
+    )  # fmt: skip
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
+    """Measure, with MuJoCo beside it, print, and write JSON where asked."""
+    from benchmarks import hand_mujoco
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
+    given = parser.parse_args(arguments)
+    try:
+        found = measure(1, 20) if given.quick else measure()
+    except (Disagreement, FileNotFoundError) as reason:
+        raise SystemExit(f"benchmarks: {reason}") from reason
+    print(report(found))
+    print()
+    found["mujoco"] = hand_mujoco.main(["--quick"] if given.quick else [])
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -6,34 +6,34 @@ Parameters, start values and modes stay inputs of the kernels: changing them nev
 from __future__ import annotations
 
 import functools
-import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondgraph.causality import Causality, assign_causality
-from bondgraph.checks import check_energies
+from bondgraph.changes import changed_parameters, changed_start, dependent_among
 from bondgraph.collection import paused_collection
-from bondgraph.equations.execute import computed, evaluate_statements
-from bondgraph.equations.starts import contradicting_starts
+from bondgraph.equations.execute import evaluate_statements
+from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
 from bondgraph.equations.system import System
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.builder import Graph
-from bondgraph.graph.laws import Parameter
+from bondgraph.graph.laws import IdealSwitch
 from bondgraph.graph.model import Model
+from bondgraph.kernels import jacobian_of, kernels_of
 from bondgraph.ops import TIME_DERIVATIVE
 from bondgraph.passes.pipeline import equations
+from bondgraph.programs import program_of
 from bondgraph.report import report
-from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Transition
-from bondgraph.schedule.build import Scheduled, is_large, kernels_in_loops, scheduled
-from bondgraph.tape.routine import Choice, Routine
-from bondgraph.tracing.implicit import Unsolvable, Untraceable
-from bondgraph.tracing.routines import Pattern, output_names, trace_for_runs
-from bondgraph.tracing.unsolvable import unsolvable, untraceable
+from bondgraph.run.program import Program
+from bondgraph.schedule.build import is_large, scheduled
+from bondgraph.tracing.routines import trace_for_runs
+from bondgraph.tracing.unsolvable import Unsolvable, unsolvable, untraceable
+from bondgraph.tracing.values import Untraceable, flat
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -55,22 +55,8 @@ class Compiled:
 
     def parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Parameter vector of the kernels, with the named parameters changed."""
-        flat = _flat(self._numbers(changes or {}).values())
-        return np.concatenate([flat, self.prepare(flat)])
-
-    def _numbers(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Every parameter by name, with some changed."""
-        values = dict(self.system.parameters)
-        for name, value in changes.items():
-            known = self.system.resolve(name)
-            if known not in values:
-                raise ModelError(self.model.name, [_no("E121", f'"{name}" is no parameter', values)])
-            values[known] = _fitting(self.model.name, name, value, values[known])
-            path, _, local = known.rpartition(".")
-            element = self.model.elements[path]
-            changed = replace(element, parameters={**element.parameters, local: Parameter(values[known])})
-            raise_if_any(self.model.name, list(check_energies(replace(self.model, elements={path: changed}))))
-        return values
+        own = flat(changed_parameters(self.model, self.system, changes or {}).values())
+        return np.concatenate([own, self.prepare(own)])
 
     def initial(
         self, changes: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None
@@ -78,7 +64,12 @@ class Compiled:
         """Start state x and modes m; start values that follow from others are computed here.
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `parameters` are changed as in
-        `simulate`, for start values may follow from them.
+        `simulate`, for start values may follow from them. A storage that follows others may be named too, with what follows.
+
+        Raises
+        ------
+        ModelError
+            E121, E122 unknown names; E124 numbers that do not fit; E213 changes that contradict each other.
         """
         if changes or parameters:
             return self._initial(changes or {}, parameters or {})
@@ -90,35 +81,13 @@ class Compiled:
         return self._initial({}, {})
 
     def _initial(self, changes: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        states = {state.name: np.asarray(state.initial, dtype=float) for state in self.system.states}
-        modes = {name.removesuffix(".mode"): start for name, (_, start) in self.system.modes.items()}
-        given: set[str] = set()
-        for name, value in changes.items():
-            known = self.system.resolve(name)
-            given.add(known)
-            if known in states:
-                states[known] = _fitting(self.model.name, name, value, states[known])
-            elif name in modes:
-                modes[name] = value
-            else:
-                raise ModelError(
-                    self.model.name, [_no("E122", f'"{name}" is no state and no automaton', {**states, **modes})]
-                )
-        numbers = self._numbers(parameters)
-        for start in self.system.starts:
-            values = [computed(self.system, self.system.resolve(a), {**numbers, **states}) for a in start.arguments]
-            for name, value in zip(start.results, start.function(*values), strict=True):
-                known = self.system.resolve(name)
-                if known in given or name in given:
-                    continue
-                if known in states:
-                    states[known] = _fitting(self.model.name, name, value, states[known])
-                else:
-                    modes[name] = value
-        places = [
-            float(names.index(modes[name.removesuffix(".mode")])) for name, (names, _) in self.system.modes.items()
-        ]
-        return _flat(states.values()), np.array(places)
+        numbers = changed_parameters(self.model, self.system, parameters)
+        dependent, others = dependent_among(self.model, self.system, self.causality, changes)
+        x, m = changed_start(self.model, self.system, others, numbers)
+        evaluate = functools.partial(self.evaluate, 0.0, x, self.parameters(parameters), m)
+        found = contradicting_starts(self.model, self.causality, self.system, dependent, evaluate)
+        raise_if_any(self.model.name, found)
+        return x, m
 
     def report(self) -> str:
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
@@ -132,11 +101,17 @@ class Compiled:
         initial: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> Result:
-        """Run from 0 to t_end (s). `settings` are those of `bondgraph.run.simulate` (rtol, method, samples ...)."""
+        """Run from 0 to t_end (s). `settings` are those of `bondgraph.run.simulate` (rtol, method, samples ...).
+
+        Raises `ModelError` as `initial`, and E214 for switches whose modes do not hold at the start; `RunError` for settings.
+        """
         from bondgraph.run.simulate import simulate
 
-        x0, m0 = self.initial(initial, parameters)
-        return simulate(self.program, x0, self.parameters(parameters), m0, t_end, **settings)
+        (x0, m0), p = self.initial(initial, parameters), self.parameters(parameters)
+        if any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values()):
+            values = self.evaluate(settings.get("t_start", 0.0), x0, p, m0)
+            raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values))
+        return simulate(self.program, x0, p, m0, t_end, **settings)
 
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
@@ -188,13 +163,14 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     except Untraceable as stuck:
         raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
     traced = time.perf_counter()
-    kernels = _kernels(routines, backend)
-    program = _program(system, kernels, functools.partial(_jacobian, differentiate, kernels, backend))
+    kernels = kernels_of(routines, backend)
+    program = program_of(system, kernels, functools.partial(jacobian_of, differentiate, kernels, backend))
     done = time.perf_counter()
     timings = {"build": built - begin, "trace": traced - built, "compile": done - traced}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
     raise_if_any(model.name, _start_problems(compiled))
-    raise_if_any(model.name, contradicting_starts(model, causality, system, compiled.evaluate))
+    own = own_starts(model, causality)
+    raise_if_any(model.name, contradicting_starts(model, causality, system, own, compiled.evaluate))
     return compiled
 
 
@@ -202,161 +178,6 @@ def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> 
     """Compile where needed, and run from 0 to `t_end` (s); see `Compiled.simulate` for the settings."""
     compiled = model if isinstance(model, Compiled) else compile_model(model)
     return compiled.simulate(t_end, **settings)
-
-
-# --- kernels and program ---------------------------------------------------------------------------------------------
-
-
-def _kernels(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str) -> dict[str, Kernel]:
-    from bondgraph.emit.machine import have_llvm
-
-    if backend not in ("auto", "llvm", "numpy"):
-        raise ModelError(
-            "compile", [_no("E123", f'backend "{backend}" is unknown', {"auto": 0, "llvm": 0, "numpy": 0})]
-        )
-    if isinstance(routines, Scheduled):
-        return kernels_in_loops(routines, backend == "llvm" or (backend == "auto" and have_llvm()))
-    wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
-    if backend == "llvm" or (backend == "auto" and have_llvm()):
-        from bondgraph.emit.kernel import DeferredKernel
-        from bondgraph.emit.llvm import compile_routines
-
-        now = [routine for name, routine in wanted.items() if name not in DEFERRED]
-        library = compile_routines(now)
-        kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
-        for name in DEFERRED & set(wanted):
-            make = functools.partial(_compiled_alone, wanted[name])
-            kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
-        return kernels
-    from bondgraph.emit.numpy import numpy_kernel
-
-    return {name: numpy_kernel(routine) for name, routine in wanted.items()}
-
-
-DEFERRED = frozenset({"outputs"})
-"""Large routines that not every run needs: compiled at their first use."""
-
-
-def _compiled_alone(routine: Routine | Choice) -> Kernel:
-    from bondgraph.emit.llvm import compile_routines
-
-    return compile_routines([routine]).kernel(routine.name)
-
-
-@paused_collection()
-def _jacobian(
-    differentiate: Callable[[], tuple[Routine | None, Pattern]], kernels: Mapping[str, Kernel], backend: str
-) -> tuple[Kernel | None, Pattern]:
-    """The kernel of the Jacobian and its pattern; that of a large model is among the kernels."""
-    routine, pattern = differentiate()
-    if routine is None:
-        return kernels.get("jacobian"), pattern
-    return (_kernels({"jacobian": routine}, backend)["jacobian"] if routine.outputs else None), pattern
-
-
-def _program(system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any]) -> Program:
-    transitions = tuple(
-        Transition(
-            e.automaton,
-            e.slot,
-            float(e.source),
-            float(e.target),
-            e.kind,
-            e.internal,
-            Problem("E320", e.error, (f'automaton "{e.automaton}"',)) if e.error else None,
-            None if e.accumulates is None else float(e.accumulates),
-        )
-        for e in system.events
-    )
-    return Program(
-        name=system.name,
-        rates=kernels["rates"],
-        nominal=_flat(s.nominal for s in system.states),
-        layout=_layout(system),
-        guards=kernels.get("guards"),
-        powers=kernels.get("powers"),
-        energies=kernels.get("energies"),
-        outputs=kernels.get("outputs"),
-        resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
-        pushes=tuple(kernels.get(f"push_{index}") for index in range(len(system.events))),
-        transitions=transitions,
-        differentiate=differentiate,
-        power_names=tuple(power.element for power in system.powers),
-        power_roles=tuple(power.role for power in system.powers),
-        energy_names=tuple(path for path, _ in system.energies),
-        rates_and_powers=kernels.get("rates_and_powers"),
-        loops=_newton_loops(system, kernels),
-        clocks=_clocks(system, kernels),
-    )
-
-
-def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:
-    """Clocks with their times as places in p; a break at several times is one for each."""
-    layout, clocks = _layout(system), []
-    for index, clock in enumerate(system.clocks):
-        period = math.inf if clock.period is None else layout[clock.period].start
-        offset = layout[clock.offset]
-        clocks += [Clock(clock.element, period, at, kernels.get(f"tick_{index}")) for at in range(offset.start, offset.stop)]
-    return tuple(clocks)
-
-
-def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:
-    starts, at = {}, 0
-    for state in system.states:
-        starts[state.name] = (at, at + int(np.size(state.initial)))
-        at = starts[state.name][1]
-    nonlinear = [loop for loop in system.loops if loop.guesses]
-    return tuple(
-        NewtonLoop(
-            tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
-            tuple(k for name in loop.guesses for k in range(*starts[name])),
-            kernels[f"newton_{index}"],
-        )
-        for index, loop in enumerate(nonlinear)
-    )
-
-
-def _layout(system: System) -> Layout:
-    slots: dict[str, Slot] = {}
-    groups = (
-        ("x", [s.name for s in system.states]),
-        ("p", list(system.parameters)),
-        ("m", list(system.modes)),
-        ("out", output_names(system)),
-    )
-    for block, names in groups:
-        start = 0
-        for name in names:
-            value = system.values[name]
-            shape = value.shape or ()
-            slots[name] = Slot(block, start, shape, value.unit)
-            start += math.prod(shape)
-    slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
-    return Layout(slots)
-
-
-# --- small helpers ---------------------------------------------------------------------------------------------------
-
-
-def _flat(values: Any) -> np.ndarray:
-    pieces = [np.asarray(value, dtype=float).ravel() for value in values]
-    return np.concatenate(pieces) if pieces else np.zeros(0)
-
-
-def _fitting(model: str, name: str, value: Any, known: Any) -> np.ndarray:
-    array = np.asarray(value, dtype=float)
-    if array.shape != np.shape(known) or not np.all(np.isfinite(array)):
-        problem = Problem(
-            "E124",
-            f'"{name}" cannot be {value!r}',
-            (f"it needs finite numbers of shape {np.shape(known)}, given is shape {array.shape}",),
-        )
-        raise ModelError(model, [problem])
-    return array
-
-
-def _no(code: str, title: str, known: Mapping[str, Any]) -> Problem:
-    return Problem(code, title, (f"known: {', '.join(known)}",))
 
 
 def _start_problems(compiled: Compiled) -> list[Problem]:

@@ -5,6 +5,7 @@ A stage of the compiler collects all its problems and raises them at once as one
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -31,15 +32,15 @@ _PACKAGES = tuple(
 
 @functools.cache
 def _is_own(file: str) -> bool:
-    return os.path.abspath(file).startswith(_PACKAGES)
+    return os.path.abspath(file).startswith(_PACKAGES) or file == contextlib.__file__
 
 
 def caller_place() -> Place | None:
     """The innermost line on the call stack that does not belong to this project's packages."""
     frame = sys._getframe(1)
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not _is_own(file):
+        file, function = frame.f_code.co_filename, frame.f_code.co_name
+        if not (_is_own(file) or (file, function) == ("<string>", "__init__")):  # the second: of a dataclass
             return Place(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None
@@ -84,6 +85,10 @@ class RunError(ScrewbondError):
     def __init__(self, problem: Problem):
         self.problem = problem
         super().__init__(str(problem))
+
+
+class RunEndedWarning(UserWarning):
+    """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:

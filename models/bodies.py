@@ -6,7 +6,7 @@ signals `pose` ([qw, qx, qy, qz, px, py, pz], object to world) and `twist` (T_b_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,6 +52,16 @@ class Touchable(Protocol):
     @property
     def pose_path(self) -> str:
         """Path of the pose signal (7,) in the graph around the body."""
+
+
+def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable]) -> Graph:
+    """Connect a part to two bodies by the names of its ports for them: half arrows second body -> part -> first body, and the
+    poses of both as its inputs `pose <port>`."""
+    (first, body1), (second, body2) = bodies.items()
+    graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
+    for port, body in bodies.items():
+        graph.wire(body.pose_path, part, f"pose {port}")
+    return graph
 
 
 class Body(Graph):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bondgraph.errors import ScrewbondError
+from bondgraph.errors import RunEndedWarning, ScrewbondError
 from models.delta.command import add_delta_command
 from models.hand.command import add_hand_command
 
@@ -17,7 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status: 0 done, 1 the run ended early, 2 bad input."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.command(options))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RunEndedWarning)  # the commands say so themselves
+            return int(options.command(options))
     except (ScrewbondError, ValueError) as error:
         print(f"screwbond: {error}", file=sys.stderr)
         return 2

@@ -12,13 +12,14 @@ from bondgraph.analysis.linear import Linear
 from bondgraph.analysis.names import own_states, pick_inputs, pick_outputs
 from bondgraph.analysis.points import Point, consistent, point_of
 from bondgraph.compile import Compiled
+from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, Problem
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
-from bondgraph.tracing.implicit import scalars_of
 from bondgraph.tracing.routines import values_on_tape
+from bondgraph.tracing.values import scalars_of
 
 SPARSE = 400
 """States from which on the matrices are sparse."""
@@ -85,8 +86,9 @@ def _not_smooth(labels: list[str]) -> Problem:
     )
 
 
-def differentiate(compiled: Compiled, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
+def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
     """Differentiate a model once, to linearise it at many points; see `linearise` for the arguments."""
+    compiled = compiled_form(model, "differentiate")
     traced = values_on_tape(compiled.system)
     labels, places = pick_inputs(traced, inputs)
     names, wanted = pick_outputs(traced, outputs)
@@ -106,7 +108,7 @@ def differentiate(compiled: Compiled, inputs: Sequence[str] = (), outputs: Seque
 
 
 def linearise(
-    compiled: Compiled,
+    model: Compilable,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     t: float = 0.0,
@@ -123,6 +125,7 @@ def linearise(
 
     Parameters
     ----------
+    model : compiled, or a graph, which is compiled first.
     inputs : parameters by name, such as "source.value", or components such as "force.value[2]".
     outputs : any named values, components allowed.
     t : time, s.
@@ -133,7 +136,8 @@ def linearise(
     Raises
     ------
     ModelError
-        E250 for an unknown input, E251 for an unknown output, E252 for a state that does not fit, E260 where no
-        derivative is finite, E262 where an algebraic loop has no solution.
+        E100 for what is no model, E250 for an unknown input, E251 for an unknown output, E252 for a state that does not fit,
+        E260 where no derivative is finite, E262 where an algebraic loop has no solution.
     """
+    compiled = compiled_form(model, "linearise")
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, x, parameters, modes))

@@ -11,8 +11,8 @@ import numpy as np
 
 from bondgraph.equations.system import State, System
 from bondgraph.errors import ModelError, Problem
-from bondgraph.tracing.implicit import scalars_of
 from bondgraph.tracing.routines import Traced
+from bondgraph.tracing.values import scalars_of
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile import Compiled
+from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Resistor, Storage
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.implicit import scalars_of
+from bondgraph.tracing.values import scalars_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Reciprocity:
 
 
 def reciprocity(
-    compiled: Compiled, *, points: int = 20, spread: float = 1.0, seed: int = 0, tolerance: float = 1e-9
+    model: Compilable, *, points: int = 20, spread: float = 1.0, seed: int = 0, tolerance: float = 1e-9
 ) -> tuple[Reciprocity, ...]:
     """Check every storage and every resistor at random points around the start values.
 
@@ -77,6 +77,7 @@ def reciprocity(
     points : how many; spread : how far, in units of the nominal size of states; seed : of the random numbers.
     tolerance : what counts as rounding.
     """
+    compiled = compiled_form(model, "reciprocity")
     env = compiled.evaluate()
     system = compiled.system
     nominal = {state.name: np.abs(np.asarray(state.nominal, dtype=float)) for state in system.states}

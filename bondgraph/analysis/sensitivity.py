@@ -11,7 +11,7 @@ from bondgraph.analysis.linearise import differentiate
 from bondgraph.analysis.newton import least_change
 from bondgraph.analysis.points import Point, point_of
 from bondgraph.analysis.steady import OperatingPoint
-from bondgraph.compile import Compiled
+from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.errors import ModelError, Problem
 
 
@@ -51,7 +51,7 @@ class Sensitivities:
 
 
 def sensitivities(
-    compiled: Compiled, outputs: Sequence[str], parameters: Sequence[str], at: OperatingPoint | Point | None = None
+    model: Compilable, outputs: Sequence[str], parameters: Sequence[str], at: OperatingPoint | Point | None = None
 ) -> Sensitivities:
     """Derivatives of rates, steady state and outputs by parameters.
 
@@ -68,6 +68,7 @@ def sensitivities(
     ModelError
         E259 where a parameter leaves no steady state nearby; E250, E251, E260 as in `linearise`.
     """
+    compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)
     derivatives = differentiate(compiled, parameters, outputs)
     linear = derivatives(point)

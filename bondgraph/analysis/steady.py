@@ -14,6 +14,7 @@ from bondgraph.analysis.names import pick_states
 from bondgraph.analysis.newton import Solution, newton
 from bondgraph.analysis.points import Point, consistent, evaluate_at, point_of, whole_parameters
 from bondgraph.compile import Compiled
+from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.errors import ModelError, Problem
 
 
@@ -62,7 +63,7 @@ class OperatingPoint:
 
 
 def operating_point(
-    compiled: Compiled,
+    model: Compilable,
     guess: np.ndarray | Mapping[str, Any] | None = None,
     *,
     fixed: Sequence[str] = (),
@@ -93,6 +94,7 @@ def operating_point(
         E253 if the iteration does not converge, E254 if no state makes the rates vanish, E256 if a singular system is
         too large, E261 for names that do not fit; those of `linearise`.
     """
+    compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))
     start = point_of(compiled, t, guess, parameters, modes)
@@ -146,7 +148,7 @@ def operating_point(
 
 
 def steady_state(
-    compiled: Compiled,
+    model: Compilable,
     guess: np.ndarray | Mapping[str, Any] | None = None,
     *,
     parameters: Mapping[str, Any] | None = None,
@@ -156,7 +158,7 @@ def steady_state(
 
     It may be unstable: `steady_state(compiled).linearise().poles()` tells. Errors as in `operating_point`.
     """
-    return operating_point(compiled, guess, parameters=parameters, modes=modes)
+    return operating_point(compiled_form(model, "steady_state"), guess, parameters=parameters, modes=modes)
 
 
 def _wanted(derivatives: Derivatives, goals: Mapping[str, float]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Start values of dependent storages: they follow from others, so what a user gives for them must agree."""
+"""Starts that contradict: of dependent storages, which follow from others, and of switches whose mode does not hold."""
 
 from __future__ import annotations
 
@@ -8,35 +8,48 @@ from typing import Any
 import numpy as np
 
 from bondgraph.causality import Causality
+from bondgraph.equations.draft import effort, flow
+from bondgraph.equations.execute import computed
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import Storage
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Storage
 from bondgraph.graph.model import Model
+from bondgraph.graph.switches import BACKWARD, FORWARD
 from bondgraph.passes.rings import elements_at, named
 
 AGREES = 1e-6
 """Relative difference up to which a start value agrees with what follows."""
 
 
-def contradicting_starts(
-    model: Model, causality: Causality, system: System, evaluate: Callable[[], Mapping[str, Any]]
-) -> list[Problem]:
-    """Storages in derivative causality that are given a start (other than zero) which is not what follows (E213).
-
-    `evaluate` gives all values at the start; it is asked only where such a start is given.
-    """
+def own_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
+    """Starts (other than zero) that a model gives to storages in derivative causality, by the name of the state."""
     given = {}
     for path in causality.derivative:
         element, law = model.elements[path], model.elements[path].law
         if element.kind not in ("C", "I"):
             continue  # a species always has some amount to start with
         if isinstance(law, Storage) and np.any(np.asarray(law.spec.initial, dtype=float)):
-            given[path] = (law.state, np.asarray(law.spec.initial, dtype=float))
+            given[f"{path}.{law.state}"] = np.asarray(law.spec.initial, dtype=float)
+    return given
+
+
+def contradicting_starts(
+    model: Model,
+    causality: Causality,
+    system: System,
+    given: Mapping[str, np.ndarray],
+    evaluate: Callable[[], Mapping[str, Any]],
+) -> list[Problem]:
+    """Storages in derivative causality that are `given` a start, by the name of the state, which is not what follows (E213).
+
+    `evaluate` gives all values at the start; it is asked only where such a start is given.
+    """
     if not given:
         return []
     values, problems = evaluate(), []
-    for path, (state, start) in given.items():
-        follows = np.asarray(values[system.resolve(f"{path}.{state}")], dtype=float)
+    for name, start in given.items():
+        path, _, state = name.rpartition(".")
+        follows = np.asarray(values[system.resolve(name)], dtype=float)
         size = float(np.max(np.abs(start)) + np.max(np.abs(follows)))
         if not np.all(np.isfinite(follows)) or np.max(np.abs(follows - start)) <= AGREES * size:
             continue
@@ -59,6 +72,60 @@ def contradicting_starts(
             )
         )
     return problems
+
+
+def contradicting_switches(model: Model, system: System, values: Mapping[str, Any]) -> list[Problem]:
+    """Switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
+
+    The equations can hold that only as it is: a mode that begins during a run begins with an impulse, the start does not.
+    """
+    problems = []
+    for unknown in system.unknowns:
+        element = model.elements[unknown.element]
+        if not isinstance(element.law, IdealSwitch):
+            continue
+        stopped = abs(float(values[system.resolve(unknown.stopped)]))
+        bond = model.bonds_at(unknown.element)[0]
+        alike = [other for other in model.bonds if other.domain == bond.domain]
+        closed = system.resolve(unknown.vanishing) == system.resolve(effort(bond))
+        size = max(float(np.max(np.abs(values[system.resolve((effort if closed else flow)(b))]))) for b in alike)
+        if stopped <= AGREES * size:
+            continue
+        mode, what, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
+        problems.append(
+            Problem(
+                "E214",
+                f'{element.kind} "{unknown.element}" cannot start {mode} with {what} = {stopped:.6g} {through} it',
+                (f"while it is {mode} its {what} is zero",),
+                (element.place,),
+                (
+                    "a start in the other mode; what then fires at once gets its impulse",
+                    "start values of the storages that agree",
+                    'initial="open" for a diode that another switch would short',
+                ),
+            )
+        )
+    return problems
+
+
+def sliding_at_start(model: Model, system: System, known: Mapping[str, Any]) -> dict[str, int]:
+    """Dry friction whose parts move against each other at the start: its path -> the place of the mode in which it slips.
+
+    `known` holds all states, parameters, modes (as numbers) and the time. Where the flow is decided together with the effort of
+    the friction, it is none.
+    """
+    found = {}
+    for path, element in model.elements.items():
+        law = element.law
+        if not isinstance(law, IdealConstraint) or element.automaton is None or known[f"{path}.mode"] != 0:
+            continue
+        try:
+            moving = float(computed(system, system.resolve(f"{path}.h'"), known))
+        except KeyError:
+            continue
+        if moving != 0.0:
+            found[path] = element.automaton.states.index(FORWARD if moving > 0.0 else BACKWARD)
+    return found
 
 
 def _number(value: np.ndarray) -> str:

@@ -141,3 +141,8 @@ class System:
     def resolve(self, name: str) -> str:
         """The name under which a value is computed."""
         return self.aliases.get(name, name)
+
+
+def is_internal(name: str) -> bool:
+    """Whether a name is a step inside an element, a loop or a transition, and no variable of a port, bond, state or signal."""
+    return name.count(":") > ("->" in name) or name.endswith(" along the arrow")

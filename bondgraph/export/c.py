@@ -9,7 +9,9 @@ from pathlib import Path
 
 from bondgraph.analysis.points import consistent, point_of
 from bondgraph.compile import Compiled
+from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.errors import ModelError, Problem
+from bondgraph.export.c_header import declarations, story
 from bondgraph.export.c_names import Names, array, comment, enumeration, places, sanitised
 from bondgraph.export.c_steps import functions, number
 from bondgraph.tape.routine import Choice, Routine, program
@@ -39,7 +41,7 @@ class CSource:
         return paths
 
 
-def c_source(compiled: Compiled, name: str | None = None) -> CSource:
+def c_source(model: Compilable, name: str | None = None) -> CSource:
     """C source of a model: what compiles here, as text for any C99 compiler.
 
     Every operation of the NumPy reference is one C statement in the same order, so a compiler that neither fuses nor
@@ -47,14 +49,16 @@ def c_source(compiled: Compiled, name: str | None = None) -> CSource:
 
     Parameters
     ----------
+    model : compiled, or a graph, which is compiled first.
     name : prefix of all names and name of the files, a C identifier; the model's name by default.
 
     Raises
     ------
     ModelError
-        E332 if the model has sampled blocks, E270 if `name` is no identifier, E271 if an operation has no form in C, E262 if an
-        algebraic loop has no solution at the start.
+        E100 for what is no model, E332 if the model has sampled blocks, E270 if `name` is no identifier, E271 if an operation
+        has no form in C, E262 if an algebraic loop has no solution at the start.
     """
+    compiled = compiled_form(model, "c_source")
     if sampled := [clock.element for clock in compiled.system.clocks if clock.updates]:
         title, why = "a model with sampled blocks has no C form", f"sampled: {', '.join(sampled)}"
         cure = "simulate it here, or put its controllers into your own code"
@@ -116,7 +120,9 @@ class _Writer:
             "nonzeros": len(self.rows),
         }
         self.loops = [loop for loop in self.system.loops if loop.guesses]
-        self.resets = [k for k in range(len(system.events)) if f"reset_{k}" in self.routines]
+        self.resets, self.pushes = (
+            [k for k in range(len(system.events)) if f"{word}_{k}" in self.routines] for word in ("reset", "push")
+        )
 
     def _further_names(self) -> dict[str, str]:
         """What else a value is called, two names at most."""
@@ -139,7 +145,13 @@ class _Writer:
             ("powers: integrated along a run they are the energy account", self.powers, "powers"),
             ("energies of the storages", self.energies, "energies"),
         )
-        parts = [_banner(self._story()), f"#ifndef {guard}", f"#define {guard}", ""]
+        lines = story(self.name, self.build, self.total, self.system, self.resets, self.pushes, self.loops)
+        parts = [
+            _banner(lines),
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "",
+        ]
         parts += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
         parts += [enumeration(title, entries, self.total[w], self.count[w]) for title, entries, w in tables]
         parts += [
@@ -150,82 +162,11 @@ class _Writer:
             "/* length of p: parameters, then what prepare adds */",
             "};",
             "",
-            self._declarations(),
+            declarations(self.name, self.total, self.system, self.pushes, self.loops),
             "#ifdef __cplusplus", "}", "#endif", "",
             f"#endif /* {guard} */", "",
         ]  # fmt: skip
         return "\n".join(parts)
-
-    def _story(self) -> list[str]:
-        n, total = self.name, self.total
-        lines = [
-            f'{n}: the model "{comment(self.system.name)}", written by screwbond.',
-            "",
-            f"Build: {self.build}",
-            "",
-            "Every function reads its inputs and writes `out`, which must lie apart from them. Nothing is kept",
-            "between calls, so threads may share everything. Arrays:",
-            "    t    time, s",
-            f"    x    states, {total['states']} numbers",
-            f"    p    parameters, {total['prepared']} numbers: the first {total['parameters']} are yours,",
-            f"         then call {n}_prepare(p) once, which fills in what follows from them",
-            f"    m    modes, {total['modes']} numbers",
-            "",
-            f"Start: copy {n}_x0, {n}_p0 and {n}_m0, change what you like, call {n}_prepare(p).",
-            f"Jacobian: the nonzeros of d rates / d x by columns; those of column j are k = {n}_jacobian_columns[j] to",
-            f"{n}_jacobian_columns[j + 1] - 1, in the rows {n}_jacobian_rows[k].",
-        ]
-        if self.system.events:
-            lines += [
-                "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active.",
-                f"Then x becomes what {n}_reset gives, where it returns 1, and m[slot[k]] becomes target[k]:",
-            ]
-            for k, event in enumerate(self.system.events):
-                end = f"; ends the run: {event.error}" if event.error else "; a change of description" * event.internal
-                reset = ", with a reset" if k in self.resets else ""
-                lines.append(f"    {k}: {comment(event.kind + reset + end)}")
-        if self.loops:
-            lines += [
-                "Algebraic loops: some states hold the unknowns of nonlinear loops and follow them by themselves. Before a",
-                f"run and after events, {n}_loop_k gives the residuals, then a Newton step for those states:",
-            ]
-            lines += [f"    {k}: {', '.join(map(comment, loop.guesses))}" for k, loop in enumerate(self.loops)]
-        return lines
-
-    def _declarations(self) -> str:
-        n, total = self.name, self.total
-        call = "(double t, const double *x, const double *p, const double *m, double *out);"
-        told = (
-            ("rates", "out: dx/dt", "states"),
-            ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
-            ("outputs", "out: all named values", "outputs"),
-            ("guards", "out: one number for each transition", "transitions"),
-            ("powers", "out: W", "powers"),
-            ("energies", "out: J", "energies"),
-        )
-        lines = [
-            f"/* Call after every change of parameters: p[{total['parameters']}] and what follows it. */",
-            f"void {n}_prepare(double *p);",
-            "",
-        ]
-        for word, remark, length in told:
-            lines += [f"/* {remark}, {total[length]} numbers. */", f"void {n}_{word}{call}"]
-        for k in range(len(self.loops)):
-            lines += ["/* out: residuals, then the Newton step. */", f"void {n}_loop_{k}{call}"]
-        if self.system.events:
-            lines += [
-                "/* out: x after a transition; returns 1, or 0 where x stays as it is and `out` is left alone. */",
-                f"int {n}_reset(int transition, {call[1:]}",
-                *(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target")),
-            ]
-        lines += [
-            "",
-            f"extern const int {n}_jacobian_columns[]; /* {total['states']} + 1 */",
-            f"extern const int {n}_jacobian_rows[];    /* {total['nonzeros']} */",
-            *(f"extern const double {n}_{letter}0[];" for letter in "xpm"),
-            "",
-        ]
-        return "\n".join(lines)
 
     # -- source
 
@@ -273,16 +214,21 @@ class _Writer:
             routine(f"loop_{k}", [f"out[{i}]" for i in range(len(self.routines[f"newton_{k}"].outputs))])
         for k in self.resets:
             routine(f"reset_{k}", places("out", self.x), "static ")
+        for k in self.pushes:
+            count = len(self.routines[f"push_{k}"].outputs)
+            routine(f"push_{k}", [f"out[{i}]" for i in range(count)], "static ")
         if self.system.events:
-            parts.append(self._reset())
+            parts.append(self._by_transition("reset", self.resets))
+        if self.pushes:
+            parts.append(self._by_transition("push", self.pushes))
         return "\n".join(parts)
 
-    def _reset(self) -> str:
-        lines = [f"int {self.name}_reset(int transition, {', '.join(_SIGNATURE)})", "{"]
-        lines += [f"    (void){word};" for word in _PASSED]
+    def _by_transition(self, word: str, transitions: Sequence[int]) -> str:
+        lines = [f"int {self.name}_{word}(int transition, {', '.join(_SIGNATURE)})", "{"]
+        lines += [f"    (void){name};" for name in _PASSED]
         lines.append("    switch (transition) {")
-        for k in self.resets:
-            lines += [f"    case {k}:", f"        {self.name}_reset_{k}({', '.join(_PASSED)});", "        return 1;"]
+        for k in transitions:
+            lines += [f"    case {k}:", f"        {self.name}_{word}_{k}({', '.join(_PASSED)});", "        return 1;"]
         return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
 
 

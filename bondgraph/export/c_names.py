@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.equations.system import is_internal
+
 
 @dataclass(frozen=True)
 class Entry:
-    """A named piece of an array: its constant, where it starts, its shape, and what the comment says."""
+    """A named piece of an array: its constant ("" for what is internal), where it starts, its shape, and its comment."""
 
     constant: str
     start: int
@@ -58,20 +60,25 @@ class Names:
         start = 0
         for name, shape, remark in items:
             size = f" [{', '.join(map(str, shape))}]" if shape else ""
-            found.append(Entry(self.constant(kind, name), start, shape, comment(f"{name}{size}{remark}")))
+            constant = "" if is_internal(name) else self.constant(kind, name)
+            found.append(Entry(constant, start, shape, comment(f"{name}{size}{remark}")))
             start += found[-1].size
         return tuple(found)
 
 
 def places(array: str, entries: Sequence[Entry]) -> list[str]:
     """The C expression of every number of an array: `x[OSC_X_MASS_P]`, `x[OSC_X_POSE + 3]`."""
-    return [f"{array}[{entry.constant}{f' + {k}' if k else ''}]" for entry in entries for k in range(entry.size)]
+    found = []
+    for entry in entries:
+        first = entry.constant or str(entry.start)
+        found += [f"{array}[{first}{f' + {k}' if k else ''}]" for k in range(entry.size)]
+    return found
 
 
 def enumeration(title: str, entries: Sequence[Entry], total: str, count: int) -> str:
     """An enum of the entries' constants, and of the whole length."""
     lines = [f"/* {comment(title)} */", "enum {"]
-    lines += [f"    {entry.constant} = {entry.start}, /* {entry.remark} */" for entry in entries]
+    lines += [f"    {entry.constant} = {entry.start}, /* {entry.remark} */" for entry in entries if entry.constant]
     return "\n".join([*lines, f"    {total} = {count}", "};", ""])
 
 

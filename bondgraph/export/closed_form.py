@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bondgraph.export.symbols import text
+from bondgraph.export.symbols import dotted, text
 
 Case = tuple[str, Any]
 """The modes in which it holds, in words, and the expression."""
@@ -87,8 +87,3 @@ class StateEquations:
 
     def _repr_latex_(self) -> str:
         return self.latex()
-
-
-def dotted(letter: str) -> str:
-    """LaTeX of a time derivative: the dot over the letter itself, not over its subscript."""
-    return rf"\dot{{{letter[0]}}}{letter[1:]}" if letter[:1].isalpha() else rf"\tfrac{{d}}{{dt}} {letter}"

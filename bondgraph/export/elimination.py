@@ -14,10 +14,11 @@ import numpy as np
 from bondgraph.analysis.names import own_states
 from bondgraph.equations.system import Loop, Statement, System, Unknown
 from bondgraph.errors import ModelError, Problem, ScrewbondError
+from bondgraph.export.along_motion import WhatVanishes, along
 from bondgraph.export.canonical import exact, reduced
 from bondgraph.export.growth import written_out
 from bondgraph.ops import TIME_DERIVATIVE
-from bondgraph.tracing.implicit import scalars_of, shaped
+from bondgraph.tracing.values import scalars_of, shaped
 
 Values = dict[str, Any]
 
@@ -52,7 +53,7 @@ def needed_statements(system: System, wanted: Iterable[str]) -> frozenset[int]:
 
 def too_large(system: System, what: str, cure: str = "the equations of a part of it") -> ModelError:
     """E272: text for a person to read ends here."""
-    cures = ("`bondgraph.export.latex(compiled.system)`: one line for each statement", cure)
+    cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", cure)
     return ModelError(
         system.name, [Problem("E272", "the model is too large for equations in one piece", (what,), (), cures)]
     )
@@ -79,6 +80,8 @@ class Elimination:
         self.unknowns = system.unknowns if {u.residual for u in system.unknowns} <= made else ()
         self.loops = [loop for loop in system.loops if set(range(loop.start, loop.stop)) & set(self.early_steps)]
         self.fresh = 0
+        self.vanishing = WhatVanishes(system)
+        self.sought: dict[Any, Unknown] = {}
 
     def values(self) -> Values:
         """All needed values by name."""
@@ -158,11 +161,12 @@ class Elimination:
                 self._step(env, index)
                 continue
             value = env[statement.args[0]]
-            along = [
-                sympy.Add(*(sympy.diff(scalar, s) * slopes[s] for s in sorted(_symbols(scalar) & set(slopes), key=str)))
-                for scalar in map(sympy.S, scalars_of(value))
-            ]
-            env[statement.outs[0]] = shaped(along, np.shape(value))
+            if statement.element in self.vanishing.elements:
+                self.vanishing.decide(statement.element, value, env, self.sought)
+                found = self.vanishing.slopes(statement.element, slopes)
+            else:
+                found = [along(scalar, slopes) for scalar in scalars_of(value)]
+            env[statement.outs[0]] = shaped(found, np.shape(value))
             self._refuse_long(statement.outs[0], env[statement.outs[0]])
         return env
 
@@ -174,6 +178,9 @@ class Elimination:
         shapes = [self.system.values[u.value].shape or () for u in unknowns]
         count = sum(int(np.prod(shape)) for shape in shapes)
         w = [sympy.Dummy(f"w{self.fresh}_{k}", real=True) for k in range(count)]
+        if unknowns is self.unknowns:
+            owners = [u for u, shape in zip(unknowns, shapes, strict=True) for _ in range(int(np.prod(shape)))]
+            self.sought = dict(zip(w, owners, strict=True))
 
         def placed(scalars: Sequence[Any]) -> Values:
             out, start = dict(given), 0
@@ -212,7 +219,7 @@ class Elimination:
         elements = ", ".join(dict.fromkeys(unknown.element for unknown in unknowns))
         title = f"no closed form for {', '.join(unknown.value for unknown in unknowns)}"
         cures = (
-            "`bondgraph.export.latex(compiled.system)`: one line for each statement",
+            "`bondgraph.export.latex(compiled)`: one line for each statement",
             "a small C or I that breaks the loop",
         )
         return ModelError(self.system.name, [Problem("E273", title, (why, f"elements: {elements}"), (), cures)])

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-import re
-
+from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.equations.system import Statement, System
+from bondgraph.export.ideal_latex import ideal_lines, ideal_only
+from bondgraph.export.statement_latex import condition, statement_lines
 from bondgraph.export.symbols import escaped, text, value_latex
 from bondgraph.ops import NEGATE
 
 
-def latex(system: System, *, powers: bool = False) -> str:
+def latex(model: Compilable, *, powers: bool = False) -> str:
     """An `align*` environment with one line for each statement, grouped by element, and the rates of the states last.
 
-    With `powers` the energies and powers that serve the ledger are printed too.
+    Of constraints and switches it has what is solved for: that what they hold vanishes. With `powers` the energies and powers
+    that serve the ledger are printed too. A graph is compiled first; E100 for anything else.
     """
-    hidden = _of_switches(system) | (set() if powers else _ledger_only(system))
+    return _aligned(compiled_form(model, "latex").system, powers)
+
+
+def document(model: Compilable) -> str:
+    """A complete LaTeX document with the equations of a model; see `latex`."""
+    system = compiled_form(model, "document").system
+    return (
+        "\\documentclass{article}\n\\usepackage{amsmath}\n\\usepackage[margin=2cm]{geometry}\n\\allowdisplaybreaks\n\\begin{document}\n"
+        f"\\section*{{{escaped(system.name)}}}\n{_aligned(system, False)}\\end{{document}}\n"
+    )
+
+
+def _aligned(system: System, powers: bool) -> str:
+    hidden = _of_switches(system) | ideal_only(system) | (set() if powers else _ledger_only(system))
     hidden |= {out for s in system.statements for out in s.outs if s.op is NEGATE and out == f"-{s.args[0]}"}
     lines: list[str] = []
+    solved = ideal_lines(system)
     for element, statements in _grouped(system):
-        shown = [s for s in statements if not set(s.outs) <= hidden]
+        shown = [line for s in statements if not set(s.outs) <= hidden for line in statement_lines(system, s)]
+        shown += solved.get(element, [])
         if shown:
-            lines.append(rf"\intertext{{\textbf{{{escaped(element)}}}}}")
-            lines += [line for s in shown for line in statement_lines(system, s)]
+            lines += [rf"\intertext{{\textbf{{{escaped(element)}}}}}", *shown]
     lines += _switches(system)
     lines.append(r"\intertext{\textbf{states}}")
     for state in system.states:
@@ -29,45 +45,6 @@ def latex(system: System, *, powers: bool = False) -> str:
         lines.append(rf"\tfrac{{d}}{{dt}} {letter} &= {value_latex(system, state.rate)} \\")
     body = "\n".join(lines).removesuffix(r" \\")
     return "\\begin{align*}\n" + body + "\n\\end{align*}\n"
-
-
-def document(system: System) -> str:
-    """A complete LaTeX document with the equations of `system`."""
-    return (
-        "\\documentclass{article}\n\\usepackage{amsmath}\n\\usepackage[margin=2cm]{geometry}\n\\allowdisplaybreaks\n\\begin{document}\n"
-        f"\\section*{{{escaped(system.name)}}}\n{latex(system)}\\end{{document}}\n"
-    )
-
-
-def statement_lines(system: System, statement: Statement) -> list[str]:
-    """Lines `left &= right` of one statement.
-
-    The LaTeX of an operation with several results has one line for each, and any further line is a remark.
-    """
-    left = [value_latex(system, out) for out in statement.outs]
-    right = right_side(system, statement).split("\n")
-    if len(right) >= len(left):
-        lines = [rf"{a} &= {b} \\" for a, b in zip(left, right, strict=False)]
-        return lines + [rf"&\quad {remark} \\" for remark in right[len(left) :]]
-    return [rf"\left({', '.join(left)}\right) &= {right[0]} \\"]
-
-
-def right_side(system: System, statement: Statement) -> str:
-    """LaTeX of op(args)."""
-    arguments = [value_latex(system, arg) for arg in statement.args]
-    if statement.op.latex:
-
-        def written(found: re.Match[str]) -> str:
-            argument = arguments[int(found[1]) - 1]
-            before, after = found.string[: found.start()], found.string[found.end() :]
-            raised = after.startswith("^") and ("^" in argument or argument.startswith("-"))
-            factor = (
-                argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
-            )
-            return rf"({argument})" if raised or factor else argument
-
-        return _signs(re.sub(r"#(\d+)", written, statement.op.latex))
-    return rf"{text(statement.op.name)}({', '.join(arguments)})"
 
 
 def _switches(system: System) -> list[str]:
@@ -82,12 +59,12 @@ def _switches(system: System) -> list[str]:
         if title not in lines:
             lines.append(title)
         guard = (
-            right_side(system, producer[event.guard]) if event.guard in producer else value_latex(system, event.guard)
+            condition(system, producer[event.guard]) if event.guard in producer else value_latex(system, event.guard)
         )
         goal = text("the run ends") if event.error else text(states[event.target])
         line = rf"&{text(states[event.source])} \to {goal} \text{{ when }} {guard} \text{{ rises through }} 0"
         for state, value in event.resets:
-            after = right_side(system, producer[value]) if value in producer else value_latex(system, value)
+            after = condition(system, producer[value]) if value in producer else value_latex(system, value)
             line += rf",\quad {value_latex(system, state)} := {after}"
         lines.append(line + r" \\")
     return lines
@@ -97,11 +74,6 @@ def _of_switches(system: System) -> set[str]:
     """Values that only guards and resets need; they are written with their transition."""
     named = {event.guard for event in system.events} | {value for event in system.events for _, value in event.resets}
     return {name for name in named if ":" in name}
-
-
-def _signs(formula: str) -> str:
-    """Two signs that meet become one."""
-    return formula.replace("+-", "-").replace("--", "+").removeprefix("+")
 
 
 def _ledger_only(system: System) -> set[str]:

@@ -13,15 +13,16 @@ import numpy as np
 
 from bondgraph.analysis.names import labels_of, own_states
 from bondgraph.compile import Compiled
+from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem, raise_if_any
 from bondgraph.export.canonical import canonical, decimal, rational
-from bondgraph.export.closed_form import Case, StateEquations, dotted
+from bondgraph.export.closed_form import Case, StateEquations
 from bondgraph.export.elimination import Elimination, needed_statements, too_large
 from bondgraph.export.symbolic import symbol_of
-from bondgraph.export.symbols import value_latex
+from bondgraph.export.symbols import dotted, value_latex
 from bondgraph.graph.laws import Source
-from bondgraph.tracing.implicit import scalars_of
+from bondgraph.tracing.values import scalars_of
 
 STATEMENTS, SCALARS = 60, 240
 """Most statements, and most scalars that they compute, of a model whose equations are for reading; what only serves the
@@ -34,7 +35,7 @@ Modes = tuple[tuple[str, int], ...]
 
 
 def state_equations(
-    compiled: Compiled,
+    model: Compilable,
     *,
     numbers: bool = False,
     outputs: Sequence[str] = (),
@@ -43,11 +44,12 @@ def state_equations(
 ) -> StateEquations:
     """Readable state equations of a small model.
 
-    Linear algebraic loops, dependent storages and ideal constraints are solved with symbols. Where switches matter, expressions
-    are `Piecewise` in the modes, every combination of which is worked out by itself.
+    Linear algebraic loops, dependent storages, ideal constraints and switches are solved with symbols. Where modes matter,
+    expressions are `Piecewise` in them, every combination of which is worked out by itself.
 
     Parameters
     ----------
+    model : compiled, or a graph, which is compiled first.
     numbers : put in the numbers of all parameters but those of sources.
     outputs : names of further values that are wanted in the same form, such as the flow of a source.
     modes : automaton -> the state to hold it in, so that its modes are not told apart.
@@ -56,8 +58,9 @@ def state_equations(
     Raises
     ------
     ModelError
-        E272 for a model of more than 60 statements, or expressions beyond reading; E273 for a loop that is not linear; E274 for a
-        formula that takes no symbols; E250 for an unknown name in `varying`, E251 in `outputs`, E122 in `modes`.
+        E100 for what is no model; E272 for a model of more than 60 statements, or expressions beyond reading; E273 for a loop
+        that is not linear; E274 for a formula that takes no symbols; E250 for an unknown name in `varying`, E251 in
+        `outputs`, E122 in `modes`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, R("r", 5.0))
@@ -68,6 +71,7 @@ def state_equations(
     """
     import sympy
 
+    compiled = compiled_form(model, "state_equations")
     system = compiled.system
     outputs, varying = _listed(outputs), [system.resolve(name) for name in _listed(varying)]
     held = dict(modes or {})
@@ -155,8 +159,8 @@ def _shape(system: System, name: str) -> tuple[int, ...]:
 
 def _inputs(compiled: Compiled) -> list[str]:
     """Parameters of sources."""
-    elements = compiled.model.elements.items()
-    return [f"{path}.{name}" for path, e in elements if isinstance(e.law, Source) for name in e.parameters]
+    sources = tuple(f"{path}." for path, e in compiled.model.elements.items() if isinstance(e.law, Source))
+    return [name for name in compiled.system.parameters if name.startswith(sources)]
 
 
 def _given(

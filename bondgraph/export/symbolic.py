@@ -6,24 +6,37 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.equations.system import System
+from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.tracing.values import scalars_of, shaped
 
 
-def sympy_statements(system: System) -> list[Any]:
+def sympy_statements(model: Compilable) -> list[Any]:
     """Equations `sympy.Eq(left, right)` in order of evaluation, for scalars; matrices of symbols for arrays.
 
-    The right-hand sides come from the same formulas that are compiled, run on symbols. Shapes must be known: pass the
-    system of a compiled model (`compile_model(model).system`).
+    The right-hand sides come from the same formulas that are compiled, run on symbols. A time derivative is the function
+    `d/dt` of its argument; last come the equations `residual = 0` that decide unknowns. A graph is compiled first; E100 for
+    anything else.
     """
     import sympy
 
+    system = compiled_form(model, "sympy_statements").system
     env = {name: symbol_of(system, name) for name in system.values}
     out = []
     for statement in system.statements:
-        results = statement.op(*[env[arg] for arg in statement.args])
+        if statement.op is TIME_DERIVATIVE:
+            (moving,) = statement.args
+            slope = [sympy.Function("d/dt")(symbol) for symbol in scalars_of(env[moving])]
+            results: Any = shaped(slope, np.shape(env[moving]))
+        else:
+            results = statement.op(*[env[arg] for arg in statement.args])
         results = (results,) if len(statement.outs) == 1 else results
         for name, result in zip(statement.outs, results, strict=True):
             out.append(sympy.Eq(_matrix(env[name]), _matrix(result), evaluate=False))
+    for unknown in (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns)):
+        residual = env[unknown.residual]
+        out.append(sympy.Eq(_matrix(residual), _matrix(0 * residual), evaluate=False))
     return out
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from bondgraph.equations.system import System, Value
 
 _LOCAL = {
@@ -10,9 +12,13 @@ _LOCAL = {
 }  # fmt: skip
 """Letters of the literature for the usual local names; other names of one letter stand for themselves."""
 
+_GREEK = "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|chi|psi|omega"
+_NUMBERED = re.compile(rf"(?:({_GREEK})|([A-Za-z]))(\d*)")
+
 
 def value_latex(system: System, name: str) -> str:
     """LaTeX of one value: its own symbol with the path of its owner as a subscript where it is not unique."""
+    name = name.removesuffix(":computed")  # what a torn statement of an algebraic loop gives is the value itself
     value = system.values.get(name)
     if name == "time":
         return "t"
@@ -27,9 +33,25 @@ def value_latex(system: System, name: str) -> str:
         return rf"{_LOCAL.get(variable, variable)}_{{{text(bond)}}}"
     dot = local.endswith("'")
     local = local.removesuffix("'")
-    letter = _LOCAL.get(local) or (local if len(local) == 1 else text(local))
-    written = rf"{letter}_{{{text(path)}}}" if path else letter
-    return rf"\dot{{{letter}}}_{{{text(path)}}}" if dot and path else rf"\dot{{{letter}}}" if dot else written
+    letter, number = _letter(local)
+    indices = ",".join(index for index in (number, text(path) if path else "") if index)
+    return (rf"\dot{{{letter}}}" if dot else letter) + (rf"_{{{indices}}}" if indices else "")
+
+
+def _letter(local: str) -> tuple[str, str]:
+    """The letter of a local name, and its number: "alpha1" is alpha with the index 1."""
+    if local in _LOCAL:
+        return _LOCAL[local], ""
+    found = _NUMBERED.fullmatch(local)
+    if found is None:
+        return text(local), ""
+    return rf"\{found[1]}" if found[1] else found[2], found[3]
+
+
+def dotted(letter: str, order: int = 1) -> str:
+    """LaTeX of a first or second time derivative: the dots over the letter itself, not over its subscript."""
+    dots, slope = (r"\dot", r"\tfrac{d}{dt}") if order == 1 else (r"\ddot", r"\tfrac{d^2}{dt^2}")
+    return rf"{dots}{{{letter[0]}}}{letter[1:]}" if letter[:1].isalpha() else rf"{slope} {letter}"
 
 
 def _with_owner(symbol: str, value: Value) -> str:

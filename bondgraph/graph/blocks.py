@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.errors import ModelError, Problem, caller_place
-from bondgraph.graph.arguments import formula_name, parameters_of
+from bondgraph.graph.arguments import formula_name, parameters_of, start_of
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Equation, SignalBlock, StateSpec
+from bondgraph.graph.names import names_of, refused
 from bondgraph.ops import Op, as_op
 
 
@@ -17,7 +18,7 @@ def Block(
     equations: Sequence[tuple[str | Sequence[str], Op | Callable[..., Any], Sequence[str]]],
     *,
     inputs: Mapping[str, str] | None = None,
-    states: Mapping[str, StateSpec] | None = None,
+    states: Mapping[str, StateSpec | Any] | None = None,
     rates: Mapping[str, str] | None = None,
     parameters: Mapping[str, Any] | None = None,
     symbols: Mapping[str, str] | None = None,
@@ -29,8 +30,8 @@ def Block(
 ) -> Element:
     """Signals in, signals out: `equations` are (outs, formula, args) over local names.
 
-    `inputs` maps local names to signal paths, `states` names state variables, `rates` says which local name is the time
-    derivative of which state. Every local name is the signal `<name>.<local>`.
+    `inputs` maps local names to signal paths, `states` gives state variables a `StateSpec` or the start value alone, `rates`
+    says which local name is the time derivative of which state. Every local name is the signal `<name>.<local>`.
 
     `updates` says which local name is the value of which state after a tick; ticks are at `offset` + n `period` (s, n = 0,
     1, ...; without a period at `offset` alone), which become parameters of these names. A state without a rate is held
@@ -43,15 +44,24 @@ def Block(
         title = f'block "{name}" defines twice {", ".join(twice)}'
         raise ModelError(name, [Problem("E118", title, (), (caller_place(),), ("another name for the parameter",))])
     written = tuple(
-        Equation((outs,) if isinstance(outs, str) else tuple(outs), as_op(op, formula_name(op)), tuple(args))
+        Equation(names_of(outs, "outs"), as_op(op, formula_name(op)), names_of(args, "args"))
         for outs, op, args in equations
     )
     inputs = inputs or {}
+    if not isinstance(states or {}, Mapping):
+        raise refused("states", states, "a start value for each state", 'states={"phi": 0.0}')
+    specs = {key: _spec(given) for key, given in (states or {}).items()}
+    clock = ["period" if "period" in ticking else None, "offset" if "offset" in ticking else None]
     law = SignalBlock(
-        tuple(inputs), dict(states or {}), written, dict(rates or {}), dict(symbols or {}), dict(units or {}),
-        dict(updates or {}), "period" if "period" in ticking else None, "offset" if "offset" in ticking else None, tuple(breaks),
+        tuple(inputs), specs, written, dict(rates or {}), dict(symbols or {}), dict(units or {}), dict(updates or {}),
+        clock[0], clock[1], names_of(breaks, "breaks"),
     )  # fmt: skip
     numbers = parameters_of({**own, **ticking}, dict.fromkeys(ticking, "s"))
     return Element(
         "block", name, law, (), numbers, tuple(inputs.values()), dict(symbols or {}), None, None, caller_place()
     )  # fmt: skip
+
+
+def _spec(given: Any) -> StateSpec:
+    """A state variable as it is given, or of a start value alone."""
+    return given if isinstance(given, StateSpec) else StateSpec(start_of(given, None))

@@ -13,6 +13,7 @@ from bondgraph.graph.element import Element, PortRef
 from bondgraph.graph.flatten import flatten
 from bondgraph.graph.laws import Automaton, Start
 from bondgraph.graph.model import Model
+from bondgraph.graph.names import names_of
 from bondgraph.graph.replacing import put_in_place
 
 
@@ -143,7 +144,7 @@ class Graph(Draft):
         self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]
     ) -> Graph:
         """Compute start values from others before every run, in floats."""
-        self.starts.append(Start(function, tuple(arguments), tuple(results)))
+        self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results")))
         return self
 
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bondgraph.errors import Place, Problem, caller_place
 from bondgraph.graph.element import Element, PortRef
 from bondgraph.graph.laws import Automaton, Start
+from bondgraph.graph.names import need_name
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Draft:
     """Parts, links, automata, ports and signals of a graph under construction, and the problems met so far."""
 
     def __init__(self, name: str):
+        need_name("graph", name)
         self.name = name
         self.place = caller_place()
         self.parts: dict[str, Element | Draft] = {}

@@ -10,6 +10,7 @@ from bondgraph.domains import Domain
 from bondgraph.errors import Place, caller_place
 from bondgraph.graph.arguments import domain_of, parameters_of
 from bondgraph.graph.laws import Automaton, Law, Parameter
+from bondgraph.graph.names import names_of, need_name
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Element:
     automaton: Automaton | None = None
     """A state machine of the element's own, which bears its name."""
 
+    def __post_init__(self) -> None:
+        need_name(self.kind, self.name)
+
     def port(self, name: str) -> PortRef:
         """Reference to one named port of this element, for `Graph.connect`."""
         return PortRef(self, name)
@@ -69,5 +73,5 @@ def one_port(
     """Element of one kind of port, in the domain and frame of that port; `parameters` are plain values or `Parameter`s."""
     found = domain_of(domain, name)
     ports = (Port(port, dimension, found, frame),)
-    values = parameters_of(parameters)
-    return Element(kind, name, law, ports, values, tuple(signals), dict(symbols or {}), found, frame, caller_place())
+    values, read = parameters_of(parameters), names_of(signals, "signals")
+    return Element(kind, name, law, ports, values, read, dict(symbols or {}), found, frame, caller_place())

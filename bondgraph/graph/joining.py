@@ -163,16 +163,18 @@ def _end(
         return End(element_path, label), element.ports[0]
     candidates = [port for port in free[element_path] if not name or port.name == name]
     if not candidates:
-        if name and name not in {port.name for port in element.ports}:
+        details, cure = [f"bond: {label}"], "put a 0- or 1-junction where several bonds meet"
+        own = [port.name for port in element.ports]
+        if name and own and name not in own:
             title = f'{element.kind} "{element_path}" has no port "{name}"'
+            details, cure = [f"its ports: {', '.join(own)}", *details], "name one of its ports"
         elif not element.ports:
             title = f'"{element_path}" is a signal block and has no power port'
         else:
             title = f'{element.kind} "{element_path}" has no free port for another bond'
         problems.append(
             Problem(
-                "E112", title, (f"bond: {label}",), (element.place, place),
-                ("put a 0- or 1-junction where several bonds meet",),
+                "E112", title, tuple(details), (element.place, place), (cure,),
             )
         )  # fmt: skip
         return None

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from bondgraph.domains import Domain
 from bondgraph.graph.element import Element, one_port
 from bondgraph.graph.laws import Junction
+from bondgraph.graph.names import names_of
 
 
 def _junction(
@@ -19,7 +20,7 @@ def _junction(
     symbols: Mapping[str, str] | None,
     frame: str | None,
 ) -> Element:
-    law = Junction(type_, automaton, tuple(active))
+    law = Junction(type_, automaton, names_of(active, "active"))
     kind = ("X" if automaton else "") + str(type_)
     signals = (f"{automaton}.mode",) if automaton else ()
     return one_port(kind, name, law, {}, signals, dimension, domain, symbols, frame, port="any")

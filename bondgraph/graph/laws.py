@@ -6,13 +6,14 @@ then its signals in their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from bondgraph.errors import Place
+from bondgraph.graph.names import names_of, need_name, refused
 from bondgraph.ops import Op
 
 
@@ -230,6 +231,12 @@ class Transition:
     accumulates: str | None = None
     """State in which a run goes on where this transition happens ever faster, towards a limit (Zeno): the ball at rest."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signals", names_of(self.signals, "signals"))
+        object.__setattr__(self, "impact", names_of(self.impact, "impact"))
+        resets = tuple((state, op, names_of(args, "signals of a reset")) for state, op, args in self.resets)
+        object.__setattr__(self, "resets", resets)
+
 
 @dataclass(frozen=True)
 class Automaton:
@@ -241,6 +248,16 @@ class Automaton:
     transitions: tuple[Transition, ...]
     place: Place | None = None
     """Where it was added to its graph."""
+
+    def __post_init__(self) -> None:
+        need_name("automaton", self.name)
+        object.__setattr__(self, "states", names_of(self.states, "states"))
+        edges = (self.transitions,) if isinstance(self.transitions, Transition) else self.transitions
+        if not isinstance(edges, Sequence) or not all(isinstance(edge, Transition) for edge in edges):
+            raise refused(
+                "transitions", edges, "a Transition, or several", "(Transition(source, target, guard, signals),)"
+            )
+        object.__setattr__(self, "transitions", tuple(edges))
 
 
 @dataclass(frozen=True)

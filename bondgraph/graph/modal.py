@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.graph.element import Element
 from bondgraph.graph.laws import ByMode, Parameter
 from bondgraph.ops import Op
 from screws.scalars import array, equal, where
@@ -50,3 +51,8 @@ def choose_by(indices: tuple[int, ...]) -> Op:
 
     rows = r" \\ ".join(rf"#{k} & #1 = {index}" for k, index in enumerate(indices, start=2))
     return Op("value by mode", chosen, rf"\begin{{cases}} {rows} \end{{cases}}")
+
+
+def modal_parameters(element: Element) -> dict[str, ByMode]:
+    """Parameters of an element that depend on the mode of an automaton."""
+    return {name: p.value for name, p in element.parameters.items() if isinstance(p.value, ByMode)}

@@ -10,6 +10,7 @@ from bondgraph.graph.arguments import choice, one_of, only_with_formula, size_of
 from bondgraph.graph.element import Element, one_port
 from bondgraph.graph.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec
 from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
+from bondgraph.graph.names import names_of
 from bondgraph.ops import Op, as_op, zeros
 
 
@@ -88,7 +89,7 @@ def Constraint(
         as_op(position, "h") if position else None,
         StateSpec(start_of(initial, dimension)),
         automaton,
-        tuple(active),
+        names_of(active, "active"),
         impulsive=closing == "impulse",
         stores_position=holds == "position",
     )
@@ -96,7 +97,7 @@ def Constraint(
     values = {**(parameters or {}), **(stabilisers if holds == "position" else {"alpha1": alpha1})}
     if restitution is not None:
         values["restitution"] = restitution
-    signals = (*signals, f"{automaton}.mode") if automaton else signals
+    signals = (*names_of(signals, "signals"), *([f"{automaton}.mode"] if automaton else []))
     size = dimension or size_of(initial)
     return one_port("constraint", name, law, values, signals, size, domain, symbols, frame)
 

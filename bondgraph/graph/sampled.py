@@ -14,6 +14,7 @@ from bondgraph.graph import signal_formulas as formulas
 from bondgraph.graph.arguments import formula_name
 from bondgraph.graph.elements import Block, Element
 from bondgraph.graph.laws import StateSpec
+from bondgraph.graph.names import names_of
 from bondgraph.graph.signal_arguments import need_order, need_positive, numbers_of, start_values, wrong
 from bondgraph.ops import Op, as_op
 
@@ -32,6 +33,7 @@ def sampled(
     """
     need_positive("sampled block", name, period=period)
     own, state = dict(parameters or {}), "y" if output is None else "x"
+    signals = names_of(signals, "signals")
     local = {"u" if len(signals) == 1 else f"u{k}": path for k, path in enumerate(signals, start=1)}
     equations: list[tuple[str, Op, list[str]]] = [
         ("next", as_op(update, formula_name(update)), [state, *own, *local]),
@@ -118,7 +120,15 @@ def sampled_pid(
         states["count"] = StateSpec(-1.0)
         updates |= {state: f"{state}_next" for state in ("slope", "previous", "count")}
         between = "period" if filter_period is None else "filter_period"
-        given = ["u" if measurement is None else "measured", "previous", "slope", "count", "period", between, "time_constant"]
+        given = [
+            "u" if measurement is None else "measured",
+            "previous",
+            "slope",
+            "count",
+            "period",
+            between,
+            "time_constant",
+        ]
         equations.append((["slope_next", "previous_next", "count_next"], formulas.DIFFERENCE, given))
         arguments += ["kd", "slope_next"]
     elif measurement is not None or filter_period is not None:
@@ -130,7 +140,9 @@ def sampled_pid(
         arguments += ["lowest", "highest"]
     kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
     equations.append((results, formulas.sampled_pid(*kind), arguments))
-    return Block(name, equations, inputs=inputs, states=states, updates=updates, parameters=own, period=period, offset=offset)
+    return Block(
+        name, equations, inputs=inputs, states=states, updates=updates, parameters=own, period=period, offset=offset
+    )
 
 
 def need_multiple(name: str, period: Any, longer: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from bondgraph.graph import signal_formulas as formulas
 from bondgraph.graph.elements import Block, Element
 from bondgraph.graph.laws import StateSpec
+from bondgraph.graph.names import names_of
 from bondgraph.graph.sampled import hold, sampled, sampled_derivative, sampled_pid
 from bondgraph.graph.signal_arguments import (
     coefficients,
@@ -112,6 +113,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     if relation not in ("and", "or", "not"):
         raise wrong("E149", name, f'logic "{name}": there is no relation {relation!r}', "there are: and, or, not",
                      'one of these; any other is a chain of blocks, such as "not" of "and"')  # fmt: skip
+    inputs = names_of(inputs, "inputs")
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
         raise wrong("E140", name, f'logic "{name}": "not" has {len(inputs)} inputs', "it has one",
@@ -189,7 +191,10 @@ def pid(
         gains["kd"] = kd
         arguments.append("slope")
         equations.append(("slope", formulas.LAG, ["u", "filtered", "filter_time"]))
-        states["filtered"], rates["filtered"] = StateSpec(start_values(start.pop("filtered", 0.0), None), nominal), "slope"
+        states["filtered"], rates["filtered"] = (
+            StateSpec(start_values(start.pop("filtered", 0.0), None), nominal),
+            "slope",
+        )
     if start:
         raise wrong("E143", name, f'pid "{name}" has no state {", ".join(start)}',
                      f"its states: {', '.join(states) or 'none'}", "ki for the integral, kd for the filter")  # fmt: skip

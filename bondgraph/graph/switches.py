@@ -12,6 +12,7 @@ from bondgraph.errors import caller_place
 from bondgraph.graph.arguments import domain_of, parameters_of
 from bondgraph.graph.element import Element, Port
 from bondgraph.graph.laws import Automaton, IdealConstraint, IdealSwitch, StateSpec, Transition
+from bondgraph.graph.names import names_of
 from bondgraph.ops import Op
 from screws.scalars import equal, where
 
@@ -30,7 +31,7 @@ def Switch(
     Where it closes on charged capacitors or opens on a current, what is stored is shared out by an impulse: charge and
     flux are conserved, and the ledger books the energy as lost. What rounding leaves decays with `alpha1`, 1/s.
     """
-    return _switch("Sw", name, automaton, tuple(closed), alpha1, domain, symbols, None)
+    return _switch("Sw", name, automaton, names_of(closed, "closed"), alpha1, domain, symbols, None)
 
 
 def Diode(
@@ -41,10 +42,16 @@ def Diode(
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
-    """Ideal diode: conducts any flow along its half arrow into it without effort, and blocks the other way.
+    """Ideal diode: conducts flow into the element without effort, and blocks flow out of it.
+
+    Into the element is the sense of positive power, as for any one-port, whichever way the half arrow is drawn at its bond.
+    At a 1-junction the diode conducts along the arrow if that points to it, and turning the arrow turns the diode. At a
+    0-junction it conducts from the node to ground. One that feeds a node has a 1-junction of its own, `j = J1("j")`:
+    `connect(j, d).connect(j, node)` conducts from ground into the node.
 
     Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
-    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow`.
+    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; where the arrow points away, the
+    negative of the bond's).
     """
     own = Automaton(
         name,
@@ -103,16 +110,19 @@ def Friction(
     """Dry friction (Coulomb) with an exact stick state: it sticks, without any flow, while the effort that this takes
     is below `stick_limit` (by default `limit`); else it slips with the effort `limit` + `viscous` |f| against the flow.
 
-    Its automaton has its name and the states "stick", "forward" and "backward". `scale`(*signals) multiplies both limits,
+    Its automaton has its name and the states "stick", "forward" and "backward"; where its parts move against each other at the
+    start it begins slipping. `scale`(*signals) multiplies both limits,
     for example the normal force where the limits are coefficients of friction.
 
     Parameters
     ----------
-    limit, stick_limit : effort while it slips, and from which it slips (with `scale`: per unit of it).
-    viscous : additional effort per flow.
+    limit, stick_limit : effort while it slips, and from which it slips (with `scale`: per unit of it), zero or more, the
+        second no less than the first.
+    viscous : additional effort per flow, zero or more.
 
     Source: Coulomb 1785; state machine as in Karnopp 1985.
     """
+    signals = names_of(signals, "signals")
     values = {"limit": limit, "stick_limit": limit if stick_limit is None else stick_limit, "viscous": viscous}
 
     def size(*given: Any) -> Any:

@@ -10,6 +10,7 @@ from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.graph.arguments import domain_of, parameters_of, shape_of
 from bondgraph.graph.element import Element, Port
 from bondgraph.graph.laws import Gyrator, Law, Parameter, Transformer
+from bondgraph.graph.names import names_of
 from bondgraph.ops import Op, as_op
 
 
@@ -28,7 +29,8 @@ def _two_port(
         Port(label, dimension, domain_of(domain, name), frame)
         for label, dimension, domain, frame in zip("12", dimensions, domains, frames, strict=True)
     )
-    return Element(kind, name, law, ports, values, tuple(signals), dict(symbols or {}), None, None, caller_place())
+    read = names_of(signals, "signals")
+    return Element(kind, name, law, ports, values, read, dict(symbols or {}), None, None, caller_place())
 
 
 def _ratio_shape(kind: str, name: str, ratio: Any, most: int, fits: str) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from bondgraph.errors import Problem, ScrewbondError, raise_if_any
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Gyrator, SkewGyrator, Transformer
 from bondgraph.graph.model import Model
+from bondgraph.passes.owners import transition_in_words
 
 
 def find_shapes(system: System, model: Model) -> System:
@@ -91,7 +92,8 @@ def _run(statement: Statement, system: System, model: Model, values: dict[str, A
 def _failed(statement: Statement, model: Model, arguments: list[Any], error: Exception) -> Problem | None:
     if type(error).__module__.partition(".")[0] == "screws":
         return None  # a geometry that these start values do not have
-    title = f"{_owner(statement, model)}: the formula of {_plain(statement.outs[0])} fails"
+    formula = transition_in_words(statement, model) or f"formula of {_plain(statement.outs[0])}"
+    title = f"{_owner(statement, model)}: the {formula} fails"
     return _problem("E129", title, statement, model, arguments, f"{type(error).__name__}: {error}")
 
 

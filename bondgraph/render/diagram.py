@@ -10,7 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bondgraph.causality import Causality
+from bondgraph.causality import Causality, assign_causality
+from bondgraph.compile import Compiled
+from bondgraph.compiled_form import Compilable, no_model
+from bondgraph.errors import ModelError
+from bondgraph.graph.builder import Graph
 from bondgraph.graph.model import Model
 from bondgraph.render import glyphs
 from bondgraph.render.captions import Rectangle, captions, title_place
@@ -44,28 +48,30 @@ class Diagram:
 
 
 def diagram(
-    model: Model,
-    causality: Causality | None = None,
+    model: Compilable,
     positions: Mapping[str, tuple[float, float]] | None = None,
     *,
     folded: Collection[str] = (),
 ) -> Diagram:
-    """Draw a model: half arrows, causal strokes (with `causality`), vector bonds as double lines, switches, signals.
+    """Draw a model: half arrows, causal strokes, vector bonds as double lines, switches, signals.
 
+    A graph need not be compiled; one whose bonds ask for conflicting strokes is drawn without any.
     `positions` maps paths of elements to centres in px, x to the right and y downwards; elements that it leaves out are
     placed near their neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their
     outer bonds and signals attach; where only elements inside have positions, it stands in their middle.
-    Raises `ModelError` (E131, E132, E134) for an unknown element, a position that is none, an unknown nested graph.
+    Raises `ModelError` (E100, E131, E132, E134) for what is no model, an unknown element, a position that is none, an unknown
+    nested graph.
     Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
     (Karnopp, Margolis and Rosenberg, 2012).
 
     >>> from bondgraph.graph.builder import Graph
     >>> from bondgraph.graph.elements import C, J1, R
     >>> loop = J1("loop")
-    >>> drawing = diagram(Graph("rc").connect(loop, C("store", 1.0)).connect(loop, R("leak", 2.0)).freeze())
+    >>> drawing = diagram(Graph("rc").connect(loop, C("store", 1.0)).connect(loop, R("leak", 2.0)))
     >>> sorted(drawing.positions)
     ['leak', 'loop', 'store']
     """
+    model, causality = _with_strokes(model)
     drawn = sketch(model, folded)
     where = placed(drawn, positions) if positions else automatic(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
@@ -96,6 +102,19 @@ def diagram(
     )
     centres = {node.name: (float(x), float(y)) for node, (x, y) in zip(drawn.nodes, where, strict=True)}
     return Diagram(svg, centres, width, height)
+
+
+def _with_strokes(model: Compilable) -> tuple[Model, Causality | None]:
+    """The model and its causality, None where there is a conflict: a picture without strokes still shows the bonds."""
+    if isinstance(model, Compiled):
+        return model.model, model.causality
+    frozen = model.freeze() if isinstance(model, Graph) else model
+    if not isinstance(frozen, Model):
+        raise no_model(model, "diagram")
+    try:
+        return frozen, assign_causality(frozen)
+    except ModelError:
+        return frozen, None
 
 
 def _extent(

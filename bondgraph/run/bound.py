@@ -32,6 +32,7 @@ class Bound:
         self._energies = self._bind(program.energies)
         self._resets = [self._bind(kernel) for kernel in program.resets]
         self._pushes = [self._bind(kernel) for kernel in program.pushes]
+        self._supplies = [self._bind(kernel) for kernel in program.supplies]
         self._ticks = [self._bind(clock.kernel) for clock in program.clocks]
         self._loops = [(loop, self._bind(loop.kernel)) for loop in program.loops]
 
@@ -80,6 +81,12 @@ class Bound:
             return None
         out, count = self._call(self._pushes[index], t, x, m), len(self.program.transitions)
         return out[:count], out[count:]
+
+    def supplied(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Energy that sources give in the impulse of transition `index`, J, one number for each power; m as for `reset`."""
+        if index >= len(self._supplies) or self._supplies[index][0] is None:
+            return np.zeros(self.quadratures)
+        return self._call(self._supplies[index], t, x, m)
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """x after a tick of clock `index`."""

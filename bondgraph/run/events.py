@@ -13,6 +13,7 @@ from bondgraph.run.program import Transition
 WINDOW = 50
 _ROUNDING = 64.0 * WINDOW * 2.3e-16
 _RATIOS = 8
+_LONGER = 1e3
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Event:
     transition : its index in the program.
     x_before, x_after, m_before, m_after : states and modes on both sides.
     energies_before, energies_after : energy per storage, J.
+    supplied : what sources give at this instant, J, one number for each power.
     accumulation : of an event that stands for all that would follow ever faster: the time of their limit, s.
     """
 
@@ -43,11 +45,12 @@ class Event:
     energies_before: np.ndarray = field(repr=False)
     energies_after: np.ndarray = field(repr=False)
     accumulation: float | None = None
+    supplied: np.ndarray = field(repr=False, default_factory=lambda: np.zeros(0))
 
     @property
     def lost(self) -> float:
         """Energy booked as lost at switching, J."""
-        return float(np.sum(self.energies_before) - np.sum(self.energies_after))
+        return float(np.sum(self.energies_before) - np.sum(self.energies_after) + np.sum(self.supplied))
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,21 @@ def settle(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[in
     return Settled(x, m, tuple(events), _levels(now, once), looping=True)
 
 
+def settle_far(
+    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], probe: float, longest: float
+) -> Settled:
+    """`settle`; where modes alone go to and fro, with a longer look ahead, up to `longest`: in a short one the courses of guards
+    that cross zero together may drown in their rounding."""
+    while True:
+        settled = settle(bound, t, x, m, fired, probe)
+        if not settled.looping or probe >= longest:
+            return settled
+        last = settled.events[-1]
+        if bound.program.transitions[last.transition].accumulates is not None or np.any(last.x_before != settled.x):
+            return settled
+        probe = min(_LONGER * probe, longest)
+
+
 def _levels(guards: np.ndarray, once: set[int]) -> np.ndarray:
     """What a guard that starts at a tiny positive value must exceed to fire before it has been below zero; of guards that
     fire `once`, what they must fall below first."""
@@ -127,38 +145,41 @@ def rest(bound: Bound, last: Event, t: float, x: np.ndarray, m: np.ndarray, limi
     index = next((i for i, e in enumerate(transitions) if (e.slot, e.source, e.target) == ends), None)
     x_after, m_after = x.copy() if index is None else bound.reset(index, t, x, m), m.copy()
     m_after[edge.slot] = edge.accumulates
-    return replace(
-        last,
-        time=t,
-        kind=f"{edge.kind}: accumulation",
-        transition=last.transition if index is None else index,
-        x_before=x.copy(),
-        x_after=x_after,
-        m_before=m.copy(),
-        m_after=m_after,
-        energies_before=bound.energies(t, x, m),
-        energies_after=bound.energies(t, x_after, m_after),
-        accumulation=limit,
-    )
+    edge_taken = last.transition if index is None else index
+    event = _recorded(bound, edge_taken, t, (x, m), (x_after, m_after), np.zeros(bound.quadratures))
+    return replace(event, kind=f"{edge.kind}: accumulation", accumulation=limit)
 
 
 def _apply(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> Event:
     edge = bound.program.transitions[index]
     after = m.copy()
     after[edge.slot] = edge.target
-    x_after = bound.reset(index, t, x, m)
+    return _recorded(bound, index, t, (x, m), (bound.reset(index, t, x, m), after), bound.supplied(index, t, x, m))
+
+
+def _recorded(
+    bound: Bound,
+    index: int,
+    t: float,
+    before: tuple[np.ndarray, np.ndarray],
+    after: tuple[np.ndarray, np.ndarray],
+    supplied: np.ndarray,
+) -> Event:
+    """The record of a transition between two (x, m)."""
+    edge = bound.program.transitions[index]
     return Event(
         time=t,
         kind=edge.kind,
         name=edge.name,
         internal=edge.internal,
         transition=index,
-        x_before=x.copy(),
-        x_after=x_after,
-        m_before=m.copy(),
-        m_after=after,
-        energies_before=bound.energies(t, x, m),
-        energies_after=bound.energies(t, x_after, after),
+        x_before=before[0].copy(),
+        x_after=after[0],
+        m_before=before[1].copy(),
+        m_after=after[1],
+        energies_before=bound.energies(t, *before),
+        energies_after=bound.energies(t, *after),
+        supplied=supplied,
     )
 
 
@@ -182,7 +203,7 @@ def _answered(bound: Bound, event: Event) -> tuple[Event, int | None]:
     if not np.any(np.abs(event.x_after - plain) > _JUMP * size) or answers[most] <= _JUMP * np.abs(pushes).max():
         return event, None
     after = bound.energies(event.time, plain, event.m_after)
-    return replace(event, x_after=plain, energies_after=after), most
+    return replace(event, x_after=plain, energies_after=after, supplied=np.zeros(bound.quadratures)), most
 
 
 class Watch:

@@ -61,6 +61,17 @@ def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, 
     return Failure(reason, kind, float(t), state, suspect, CURES.get(kind, ()))
 
 
+def cause(bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, span: float) -> tuple[str, str, str]:
+    """Kind of the failure of an integrator, what it says, and the state to suspect."""
+    kind, _, text = reason.partition(": ")
+    if kind == "not finite":
+        return kind, text, suspect_rate(bound, t, x, m, span)
+    suspect = suspect_rate(bound, t, x, m, 1e-6 * span)
+    if suspect:
+        return "not finite", "a rate is not finite close to this state", suspect
+    return kind, text, fastest_rate(bound, t, x, m)
+
+
 def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: float) -> str:
     """Name of the first state whose rate stops being finite at or soon after (t, x); "" if none is found."""
     with np.errstate(all="ignore"):

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondgraph.equations.system import is_internal
+
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.errors import Problem
@@ -67,8 +69,9 @@ class Layout:
         return len(self.slots)
 
     def names(self, block: str | None = None) -> tuple[str, ...]:
-        """All names, or those of one block."""
-        return tuple(name for name, slot in self.slots.items() if block in (None, slot.block))
+        """All names, or those of one block, without the steps inside elements, which can be asked for all the same."""
+        named = ((name, slot) for name, slot in self.slots.items() if block in (None, slot.block))
+        return tuple(name for name, _ in named if not is_internal(name))
 
     def label(self, block: str, index: int) -> str:
         """Name of one number: "body.pose[3]"; a plain index where no name covers it."""
@@ -154,6 +157,7 @@ class Program:
     resets : one per transition: x after it, (n,); None where x does not change.
     pushes : one per transition: what its impulse adds to all guards (k,), then x after it without the impulse (n,); None where
         no other transition could answer.
+    supplies : one per transition: what sources give in its impulse, J (one number for each power); None where they give nothing.
     transitions : the edges of all state machines.
     layout : names.
     nominal : (n,) typical size of each state, for absolute tolerances.
@@ -176,6 +180,7 @@ class Program:
     outputs: Kernel | None = None
     resets: tuple[Kernel | None, ...] = ()
     pushes: tuple[Kernel | None, ...] = ()
+    supplies: tuple[Kernel | None, ...] = ()
     transitions: tuple[Transition, ...] = ()
     differentiate: Callable[[], tuple[Kernel | None, tuple[np.ndarray, np.ndarray]]] | None = None
     power_names: tuple[str, ...] = ()

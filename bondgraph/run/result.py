@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ class Statistics:
         return self.integration_time / max(self.rates, 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A finished run.
 
@@ -63,16 +63,21 @@ class Result:
     statistics : what it cost.
     """
 
-    program: Program = field(repr=False)
-    p: np.ndarray = field(repr=False)
-    t: np.ndarray = field(repr=False)
-    x: np.ndarray = field(repr=False)
-    m: np.ndarray = field(repr=False)
-    integrals: np.ndarray = field(repr=False)
-    start_energies: np.ndarray = field(repr=False)
+    program: Program
+    p: np.ndarray
+    t: np.ndarray
+    x: np.ndarray
+    m: np.ndarray
+    integrals: np.ndarray
+    start_energies: np.ndarray
     events: tuple[Event, ...]
     failure: Failure | None
     statistics: Statistics
+
+    def __repr__(self) -> str:
+        end = "ok" if self.failure is None else f"ended early: {self.failure.reason}"
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
+        return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
 
     @property
     def ok(self) -> bool:

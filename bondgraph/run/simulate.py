@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bondgraph.errors import RunEndedWarning, caller_place
 from bondgraph.run import leg as legs
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.choose import build, choose, sundials_reason, tolerances
-from bondgraph.run.events import Event, Settled, Watch, rest, settle
-from bondgraph.run.failure import Failure, describe, fastest_rate, suspect_rate
+from bondgraph.run.events import Event, Settled, Watch, rest, settle_far
+from bondgraph.run.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.ledger import energy_in_play
 from bondgraph.run.leg import Choice, Effort, Integrator
 from bondgraph.run.program import Program
 from bondgraph.run.progress import Progress
@@ -22,6 +26,8 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 
 _PIECES = 100
+# How far ahead guards are looked at after an event, at most, in lengths of the run.
+_PROBE = 1e-9
 
 
 def simulate(
@@ -67,7 +73,8 @@ def simulate(
 
     Returns
     -------
-    Result; a run that could not reach its end has a `failure` and what was computed up to there.
+    Result; a run that could not reach its end has a `failure` and what was computed up to there, and gives a
+    `RunEndedWarning`.
 
     Raises
     ------
@@ -104,7 +111,23 @@ def simulate(
         run.go()
     finally:
         bar.close()
-    return run.result(time.perf_counter() - begin)
+    result = run.result(time.perf_counter() - begin)
+    if result.failure is not None:
+        warnings.warn(f'"{program.name}": {result.failure}', RunEndedWarning, stacklevel=_depth())
+    return result
+
+
+def _depth() -> int:
+    """How many calls above this module the user's own line is."""
+    here, depth = caller_place(), 1
+    frame = sys._getframe(1)
+    while (
+        here is not None
+        and frame.f_back is not None
+        and (frame.f_code.co_filename, frame.f_lineno) != (here.file, here.line)
+    ):
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 @dataclass
@@ -128,12 +151,12 @@ class _Run:
         settings, bound = self.settings, self.bound
         self.t, self.x, self.m = settings.t_start, settings.x.copy(), settings.m.copy()
         self.q = np.zeros(bound.quadratures)
-        self.watch = Watch(settings.span, settings.rtol)
+        self.watch, self.probe = Watch(settings.span, settings.rtol), _PROBE * settings.span
         self.start_energies = bound.energies(self.t, self.x, self.m).copy()
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, bound.consistent(self.t, self.x, self.m)[0], self.m)
         choice: Choice | None = self.choice
-        settled = self._settle((), 1e-9 * settings.span)
+        settled = self._settle((), self.probe)
         self.rows = np.empty((len(settings.times), bound.program.states + bound.quadratures))
         self.rows[0] = np.concatenate([self.x, self.q])
         self._record(1)
@@ -153,17 +176,18 @@ class _Run:
 
     def _settle(self, fired: tuple[int, ...], probe: float) -> Settled:
         resting: Event | None = None
-        settled = settle(self.bound, self.t, self.x, self.m, fired, probe)
+        settled = settle_far(self.bound, self.t, self.x, self.m, fired, probe, self.probe)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
         for event in settled.events:
             self.events.append(event)
+            self.q = self.q + event.supplied
             pattern = self.watch.add(event)
-            if pattern and self.bound.program.transitions[event.transition].accumulates is not None:
+            if pattern and self._accumulates(event):
                 resting = event
             elif pattern and self.failure is None:
                 self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
-        if settled.looping and self.bound.program.transitions[settled.events[-1].transition].accumulates is not None:
+        if settled.looping and self._accumulates(settled.events[-1]):
             resting = settled.events[-1]
         elif settled.looping:
             last = settled.events[-1]
@@ -187,6 +211,9 @@ class _Run:
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
         return settled if resting is None or self.failure is not None else self._rest(resting, settled, probe)
 
+    def _accumulates(self, event: Event) -> bool:
+        return self.bound.program.transitions[event.transition].accumulates is not None
+
     def _rest(self, last: Event, settled: Settled, probe: float) -> Settled:
         """Go on after events that accumulate, in the state that holds there."""
         event = rest(self.bound, last, self.t, self.x, self.m, self.watch.limit(last.transition))
@@ -208,8 +235,8 @@ class _Run:
         restart = True
         while self.failure is None:
             if restart:
-                held = settled.events[-1].energies_after if settled.events else self.start_energies
-                self.energy = max(self.energy, float(np.abs(held).sum()))
+                energy = energy_in_play(self.bound, self.t, self.x, self.m, self.q, settings.atol)
+                self.energy = max(self.energy, energy)
                 integrator.restart(self.t, self.x, self.q, self.m, settled.levels, self.energy)
             before = self.t
             leg = integrator.advance(times[self.written :], self.rows[self.written :], settings.t_end)
@@ -229,23 +256,12 @@ class _Run:
                 suspect = fastest_rate(self.bound, self.t, self.x, self.m)
                 self._fail("too many steps", f"more than {settings.max_steps} steps of integration", suspect)
             elif restart:
-                probe = 1e-9 * settings.span
-                if self.t > before:
-                    probe = min(probe, 1e-3 * (self.t - before))
+                probe = min(self.probe, 1e-3 * (self.t - before)) if self.t > before else self.probe
                 settled = self._settle(leg.fired, max(probe, 16.0 * np.spacing(abs(self.t))))
         return None, settled
 
     def _failed(self, reason: str) -> None:
-        kind, _, text = reason.partition(": ")
-        if kind == "not finite":
-            suspect = suspect_rate(self.bound, self.t, self.x, self.m, self.settings.span)
-        else:
-            suspect = suspect_rate(self.bound, self.t, self.x, self.m, 1e-6 * self.settings.span)
-            if suspect:
-                kind, text = "not finite", "a rate is not finite close to this state"
-            else:
-                suspect = fastest_rate(self.bound, self.t, self.x, self.m)
-        self._fail(kind, text, suspect)
+        self._fail(*cause(self.bound, reason, self.t, self.x, self.m, self.settings.span))
 
     def result(self, wall_time: float) -> Result:
         n, rows = self.bound.program.states, self.rows[: self.written]

@@ -17,12 +17,12 @@ import numpy as np
 
 from bondgraph.equations.system import Event, System, Unknown
 from bondgraph.ops import REBOUND, TIME_DERIVATIVE
-from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.modewise import solve_in_modes
-from screws.scalars import absolute, array, less, less_equal, maximum, where
+from bondgraph.tracing.modewise import Sampled, solve_in_modes
+from bondgraph.tracing.values import partials, scalars_of, shaped
+from screws.scalars import absolute, less, less_equal, maximum, where
 
 STEPS = 12
 """Newton steps of an impulse with curved storages."""
@@ -30,7 +30,9 @@ STEPS = 12
 CLOSE = 1e-8
 """Part of what there is to remove that may be left after them; with more there is no finite state after the event."""
 
-Sampled = Callable[[Mapping[tuple[int, int], Any]], dict[tuple[int, int], np.ndarray]]
+
+Valued = Callable[[Sequence[Any], int, Sequence[Any]], list[Any]]
+"""(states, mode after the event, scalars in terms of w) -> the scalars there, at w = 0."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,21 @@ class Acting:
     """Of elements with an algebraic unknown: where no unknown acts on what vanishes there, so that an impulse must."""
 
 
+@dataclass(frozen=True)
+class Impulse:
+    """What the impulse of an event does: states after it, by how much it pushes the guard of each event where that could answer
+    it, and what each source gives in it, J (one number for each power of the system)."""
+
+    after: list[Any]
+    pushes: list[Any]
+    supplied: list[Any]
+
+
 def jumps_at(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], acting: Acting, event: Event) -> bool:
     """Whether a mode alone makes something jump at an event: a dependent storage, or what a constraint holds."""
     followed = _followed(system, acting)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in acting.unknowns if not u.algebraic]
-    roots = [tape.scalar(s).index for name in names if name for s in _scalars(acting.values[name])]
+    roots = [tape.scalar(s).index for name in names if name for s in scalars_of(acting.values[name])]
     return not event.internal and inputs["m"][event.slot].index in reachable(tape, roots)
 
 
@@ -60,21 +72,20 @@ def after_impulse(
     event: Event,
     before: Sequence[Any],
     sampled: Sampled,
-) -> tuple[list[Any], list[Any]]:
-    """States after the impulse of an event, from the states before it (after its resets), in the modes after it; and by how
-    much the impulse pushes the guard of each event, where that could answer it.
+) -> Impulse:
+    """The impulse of an event, from the states before it (after its resets), in the modes after it.
 
     Raises
     ------
     SingularSystem, SingularMode
     """
     w = list(acting.w)
-    residuals = [s for u in acting.unknowns for s in _scalars(acting.values[_row(u, event)])]
+    residuals = [s for u in acting.unknowns for s in scalars_of(acting.values[_row(u, event)])]
     rates = [
         s for state in system.states
-        for s in _scalars(acting.values.get(state.rate, np.zeros(np.shape(state.initial))))
+        for s in scalars_of(acting.values.get(state.rate, np.zeros(np.shape(state.initial))))
     ]  # fmt: skip
-    matrix, action = _sparse(residuals, w), _sparse(rates, w)
+    matrix, action = partials(residuals, w), partials(rates, w)
 
     def at(state: Sequence[Any], mode: int, scalars: Sequence[Any]) -> list[Any]:
         places = {a.index: tape.scalar(b).index for a, b in zip(inputs["x"], state, strict=True)}
@@ -99,10 +110,11 @@ def after_impulse(
     impulses = solve_in_modes(system, tape, entries, [-f for f in off], sampled)
     jumping = {inputs["x"][i].index for i, _ in action}
     roots = [tape.scalar(value).index for value in matrix.values()]
-    if not jumping & set(reachable(tape, roots)):
-        return moved(impulses), _pushes(system, acting, event, impulses, at, before)
-    after, impulses = _iterated(system, tape, impulses, moved, slopes, missing, sampled, _largest(off))
-    return after, _pushes(system, acting, event, impulses, at, before)
+    after = moved(impulses)
+    if jumping & set(reachable(tape, roots)):
+        after, impulses = _iterated(system, tape, impulses, moved, slopes, missing, sampled, _largest(off))
+    pushes = _pushes(system, acting, event, impulses, at, before)
+    return Impulse(after, pushes, _supplied(system, acting, event, impulses, at, after))
 
 
 def _pushes(
@@ -110,19 +122,47 @@ def _pushes(
     acting: Acting,
     event: Event,
     impulses: Sequence[Any],
-    at: Callable[[Sequence[Any], int, Sequence[Any]], list[Any]],
+    at: Valued,
     before: Sequence[Any],
 ) -> list[Any]:
     """What an impulse adds to the guard of each event: a diode closes rather than let a current be cut off. Only events with
     an impulse of their own can answer, since that then takes the place of this one; none answers a collision."""
     pushes: list[Any] = [0.0] * len(system.events)
     for k, other in enumerate(system.events):
-        if event.impact or not other.impulse or other.impact or other.slot == event.slot:
-            continue
-        parts = _sparse([acting.values[other.guard]], list(acting.w))
-        for (_, j), slope in zip(parts, at(before, event.target, list(parts.values())), strict=True):
-            pushes[k] = pushes[k] + slope * impulses[j]
+        if not (event.impact or not other.impulse or other.impact or other.slot == event.slot):
+            pushes[k] = _integral(other.guard, acting, event, impulses, at, before)
     return pushes
+
+
+def _supplied(
+    system: System,
+    acting: Acting,
+    event: Event,
+    impulses: Sequence[Any],
+    at: Valued,
+    after: Sequence[Any],
+) -> list[Any]:
+    """Energy that sources give in an impulse: the charge that a battery drives into a capacitor, times its voltage."""
+    return [
+        _integral(power.value, acting, event, impulses, at, after) if power.role == "supplied" else 0.0
+        for power in system.powers
+    ]
+
+
+def _integral(
+    name: str,
+    acting: Acting,
+    event: Event,
+    impulses: Sequence[Any],
+    at: Valued,
+    state: Sequence[Any],
+) -> Any:
+    """Integral over the impulse of a value that is linear in the unknowns."""
+    total: Any = 0.0
+    parts = partials([acting.values[name]], list(acting.w))
+    for (_, j), slope in zip(parts, at(state, event.target, list(parts.values())), strict=True):
+        total = total + slope * impulses[j]
+    return total
 
 
 def _iterated(
@@ -161,7 +201,7 @@ class _Missing:
         system: System,
         acting: Acting,
         event: Event,
-        at: Callable[[Sequence[Any], int, Sequence[Any]], list[Any]],
+        at: Valued,
         before: Sequence[Any],
     ):
         self.acting, self.event, self.at = acting, event, at
@@ -170,10 +210,10 @@ class _Missing:
         producer = {s.outs: s.op for s in system.statements}
         self.balance = {u.element: producer[(u.residual,)] for u in acting.unknowns if u.element in self.followed}
         self.was = {
-            path: at(before, event.source, _scalars(acting.values[name])) for path, name in self.followed.items()
+            path: at(before, event.source, scalars_of(acting.values[name])) for path, name in self.followed.items()
         }
         self.rebound = {
-            u.element: at(before, event.target, _scalars(
+            u.element: at(before, event.target, scalars_of(
                 REBOUND(acting.values[u.vanishing], acting.values[f"{u.element}.restitution"]) - acting.values[u.vanishing]
             ))
             for u in acting.unknowns if u.element in event.impact
@@ -200,18 +240,17 @@ class _Missing:
         path, values = unknown.element, self.acting.values
         name = unknown.vanishing if path in self.event.impact else unknown.stopped
         if path in self.followed:  # it has taken what it holds now and did not hold before
-            now = self.at(state, self.event.target, _scalars(values[self.followed[path]]))
+            now = self.at(state, self.event.target, scalars_of(values[self.followed[path]]))
             gained = [a - b for a, b in zip(now, self.was[path], strict=True)]
             taken = [impulses[k] for k in rows]
-            return _scalars(self.balance[path](array(taken).reshape(shape), array(gained).reshape(shape))
-                            if shape else self.balance[path](taken[0], gained[0]))  # fmt: skip
+            return scalars_of(self.balance[path](shaped(taken, shape), shaped(gained, shape)))
         totals: list[Any] = [0.0] * len(rows)
         for (i, j), value in entries.items():
             if i in rows:
                 totals[i - rows.start] = totals[i - rows.start] + value * impulses[j]
         if not name or (unknown.algebraic and path not in self.acting.decided):
             return totals
-        now = self.at(state, self.event.target, _scalars(values[name]))
+        now = self.at(state, self.event.target, scalars_of(values[name]))
         left = [a + b for a, b in zip(now, self.rebound.get(path, [0.0] * len(now)), strict=True)]
         if not unknown.algebraic:
             return left
@@ -235,12 +274,3 @@ def _largest(values: Sequence[Any]) -> Any:
     for value in values:
         out = maximum(out, absolute(value))
     return out
-
-
-def _sparse(values: Sequence[Any], w: Sequence[Any]) -> dict[tuple[int, int], Any]:
-    found = jacobian(values, w)
-    return {(int(i), int(j)): v for i, j, v in zip(found.rows, found.columns, found.values, strict=True)}
-
-
-def _scalars(value: Any) -> list[Any]:
-    return list(np.asarray(value).flat) if np.ndim(value) else [value]

@@ -17,20 +17,22 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SINGULAR, SingularSystem, solve, solve_pivoted
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.values import Entries
 from screws.scalars import equal, where
 
-Entries = Mapping[tuple[int, int], Any]
+Sampled = Callable[[Entries], dict[tuple[int, int], np.ndarray]]
+"""Entries of a matrix -> their values at sample states."""
+
 CASES = 16
 """Most combinations of modes of one part for which it is solved one by one; with more, pivots are chosen at run time."""
 
 
 class SingularMode(Exception):
-    """The system is regular in some modes and singular in this one: automaton -> state."""
+    """The system is regular in some modes and singular in these: each automaton -> state, and what is singular there."""
 
-    def __init__(self, modes: Mapping[str, str], singular: SingularSystem):
-        self.modes = dict(modes)
-        self.singular = singular
-        super().__init__(str(singular))
+    def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]]):
+        self.cases = tuple(cases)
+        super().__init__(f"{len(self.cases)} modes")
 
 
 def solve_in_modes(
@@ -38,16 +40,17 @@ def solve_in_modes(
     tape: Tape,
     entries: Entries,
     right: Sequence[Any],
-    sampled: Callable[[Entries], dict[Any, np.ndarray]],
+    sampled: Sampled,
 ) -> list[Any]:
     """Solution of A w = b as scalars of the tape, with a pivot order of its own for every combination of modes if no order
     serves all of them.
 
     Raises
     ------
-    SingularSystem, or `SingularMode` where only some modes are singular.
+    SingularSystem, or `SingularMode` with all those modes where only some are singular.
     """
     solution: list[Any] = [0.0] * len(right)
+    refused: list[tuple[Mapping[str, str], SingularSystem]] = []
     for rows, columns in _parts(entries, len(right)):
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
@@ -57,10 +60,13 @@ def solve_in_modes(
             found = _solve_part(system, tape, part, [right[i] for i in rows], sampled)
         except SingularSystem as singular:
             raise _placed(singular, rows, columns) from None
-        except SingularMode as singular:
-            raise SingularMode(singular.modes, _placed(singular.singular, rows, columns)) from None
+        except SingularMode as some:
+            refused += [(modes, _placed(singular, rows, columns)) for modes, singular in some.cases]
+            continue
         for j, value in zip(columns, found, strict=True):
             solution[j] = value
+    if refused:
+        raise SingularMode(refused)
     return solution
 
 
@@ -90,7 +96,7 @@ def _solve_part(
     tape: Tape,
     entries: Entries,
     right: Sequence[Any],
-    sampled: Callable[[Entries], dict[Any, np.ndarray]],
+    sampled: Sampled,
 ) -> list[Any]:
     numbers = sampled(entries)
     try:
@@ -115,7 +121,7 @@ def _solve_part(
     if not solutions:
         raise failures[0][1]
     if failures:
-        raise SingularMode(_named(system, slots, failures[0][0]), failures[0][1])
+        raise SingularMode([(_named(system, slots, values), singular) for values, singular in failures])
     m = tape.inputs("m", len(system.modes))
     out = list(solutions[-1][1])
     for values, solution in reversed(solutions[:-1]):
@@ -134,7 +140,7 @@ def _pivoted(
     right: Sequence[Any],
     numbers: Mapping[tuple[int, int], np.ndarray],
     slots: Sequence[int],
-    sampled: Callable[[Entries], dict[Any, np.ndarray]],
+    sampled: Sampled,
 ) -> list[Any]:
     """Solution with pivots chosen at run time; modes in which the samples are singular are refused."""
     n, count = len(right), len(next(iter(numbers.values())))
@@ -147,15 +153,21 @@ def _pivoted(
     if len(bad):
         m = tape.inputs("m", len(system.modes))
         modes = {(0, k): m[slot] for k, slot in enumerate(slots)}
-        here = [int(v[bad[0]]) for v in sampled({**modes, **{(1 + i, j): e for (i, j), e in entries.items()}}).values()]
-        chosen = tuple(here[: len(slots)])
-        fixed = {("m", slot): float(value) for slot, value in zip(slots, chosen, strict=True)}
-        flat = specialise(tape, list(entries.values()), fixed)
-        matrix = {key: value for key, value in zip(entries, flat, strict=True) if value.value != 0.0}
-        try:
-            solve(matrix, right, sampled(matrix))
-        except SingularSystem as singular:
-            raise (SingularMode(_named(system, slots, chosen), singular) if len(bad) < count else singular) from None
+        together = sampled({**modes, **{(1 + i, j): e for (i, j), e in entries.items()}})
+        values_there = list(together.values())[: len(slots)]
+        failures: list[tuple[Mapping[str, str], SingularSystem]] = []
+        for chosen in dict.fromkeys(tuple(int(v[k]) for v in values_there) for k in bad):
+            fixed = {("m", slot): float(value) for slot, value in zip(slots, chosen, strict=True)}
+            flat = specialise(tape, list(entries.values()), fixed)
+            matrix = {key: value for key, value in zip(entries, flat, strict=True) if value.value != 0.0}
+            try:
+                solve(matrix, right, sampled(matrix))
+            except SingularSystem as singular:
+                failures.append((_named(system, slots, chosen), singular))
+        if failures and len(bad) == count:
+            raise failures[0][1]
+        if failures:
+            raise SingularMode(failures)
     return solve_pivoted(entries, right)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,10 @@ from bondgraph.tape.routine import Choice, Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.sparsity import compressed_columns
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.implicit import Solver, Unsolvable, scalars_of
+from bondgraph.tracing.implicit import Solver
+from bondgraph.tracing.sampling import samples_of
+from bondgraph.tracing.unsolvable import Unsolvable
+from bondgraph.tracing.values import scalars_of
 from screws.scalars import equal, where
 
 
@@ -89,7 +91,7 @@ def _on_tape(system: System) -> Traced:
     }
     inputs = {name: tape.inputs(name, size) for name, size in sizes.items()}
     given = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
-    solver = Solver(system, tape, inputs, _samples(system) if system.loops or system.unknowns else ())
+    solver = Solver(system, tape, inputs, samples_of(system) if system.loops or system.unknowns else ())
     env = solver.values(given)
     values = {name: replace(value, shape=np.shape(env[name])) for name, value in system.values.items()}
     newton = (
@@ -100,46 +102,6 @@ def _on_tape(system: System) -> Traced:
 
 def _nonlinear(system: System) -> int:
     return sum(bool(loop.guesses) for loop in system.loops)
-
-
-SAMPLES = 4
-"""States, besides the start, at which pivots of implicit equations are chosen."""
-
-COMBINATIONS = 64
-"""Most combinations of modes at which they are."""
-
-
-def _samples(system: System) -> list[tuple[np.ndarray, ...]]:
-    """(t, x, p, m) at the start and at states around it, in the combinations of modes."""
-    rng = np.random.default_rng(0)
-    x = flat(state.initial for state in system.states)
-    p = flat(system.parameters.values())
-    spread = flat(state.nominal for state in system.states)
-    out: list[tuple[np.ndarray, ...]] = []
-    for combination in _combinations(system):
-        m = np.array(combination, dtype=float)
-        out.append((np.zeros(1), x, p, m))
-        for _ in range(SAMPLES):
-            out.append((rng.uniform(size=1), x + spread * rng.normal(size=len(x)), p, m))
-    return out
-
-
-def _combinations(system: System) -> list[tuple[int, ...]]:
-    """All combinations of modes; of more than `COMBINATIONS`, the start with one mode changed at a time, and some at random."""
-    counts = [len(states) for states, _ in system.modes.values()]
-    start = tuple(states.index(first) for states, first in system.modes.values())
-    if math.prod(counts) <= COMBINATIONS:
-        return list(itertools.product(*map(range, counts)))
-    changed = [(*start[:k], value, *start[k + 1 :]) for k, count in enumerate(counts) for value in range(count)]
-    rng = np.random.default_rng(0)
-    some = [tuple(map(int, rng.integers(counts))) for _ in range(COMBINATIONS)]
-    return list(dict.fromkeys([start, *changed, *some]))[: max(COMBINATIONS, 1 + len(changed))]
-
-
-def flat(values: Any) -> np.ndarray:
-    """All numbers of several arrays in one row."""
-    pieces = [np.asarray(value, dtype=float).ravel() for value in values]
-    return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
 Pattern = tuple[np.ndarray, np.ndarray]
@@ -180,9 +142,12 @@ def trace_for_runs(
         if event.resets or traced.solver.is_impulse(event):
             after = dict(event.resets)
             jumped = [scalar for s in system.states for scalar in scalars_of(env[after.get(s.name, s.name)])]
-            outputs[f"reset_{index}"], pushes = traced.solver.impulse(event, jumped)
-            if any(tape.scalar(push).value != 0.0 for push in pushes):
-                outputs[f"push_{index}"] = [*pushes, *jumped]
+            impulse = traced.solver.impulse(event, jumped)
+            outputs[f"reset_{index}"] = impulse.after
+            if any(tape.scalar(push).value != 0.0 for push in impulse.pushes):
+                outputs[f"push_{index}"] = [*impulse.pushes, *jumped]
+            if any(tape.scalar(energy).value != 0.0 for energy in impulse.supplied):
+                outputs[f"supply_{index}"] = impulse.supplied
     for index, clock in enumerate(system.clocks):
         if clock.updates:
             ticked = dict(clock.updates)

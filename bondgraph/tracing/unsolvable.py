@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from bondgraph.equations.system import System
+from collections.abc import Mapping, Sequence
+
+from bondgraph.equations.system import Loop, System, Unknown
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import Junction
+from bondgraph.graph.element import Element
+from bondgraph.graph.laws import Junction, Resistor
 from bondgraph.graph.model import Model
+from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.passes.owners import owner_of, transition_in_words
 from bondgraph.passes.rings import elements_at, named
-from bondgraph.tracing.implicit import Unsolvable, Untraceable
+from bondgraph.tracing.values import Untraceable
+
+MOST_MODES = 8
+"""Modes without a solution that a message lists at most."""
+
+
+class Unsolvable(Exception):
+    """A set of unknowns that its equations do not determine linearly; `reason` is "nonlinear", "singular" or "index"."""
+
+    def __init__(
+        self,
+        reason: str,
+        unknowns: Sequence[Unknown],
+        loop: Loop | None,
+        suspects: Sequence[str] = (),
+        modes: Sequence[tuple[Mapping[str, str], Sequence[str]]] = (),
+    ):
+        self.reason = reason
+        self.unknowns = tuple(unknowns)
+        self.loop = loop
+        self.suspects = tuple(suspects)
+        self.modes = tuple(modes)
+        """Modes without a solution, where others have one: each automaton -> state, and the elements to suspect."""
+        super().__init__(reason)
 
 
 def untraceable(stuck: Untraceable, model: Model) -> Problem:
     """The problem of a formula that cannot be recorded (E129), with its element."""
-    path = stuck.statement.element
-    element = model.elements.get(path)
+    owner = owner_of(stuck.statement, model)
+    kind = owner.kind if isinstance(owner, Element) else "automaton"
+    edge = transition_in_words(stuck.statement, model)
     return Problem(
         "E129",
-        f'the formula of {element.kind if element else "automaton"} "{path}" cannot be compiled',
-        (f"{type(stuck.error).__name__}: {stuck.error}",),
-        (element.place if element else None,),
+        f'the formula of {kind} "{stuck.statement.element}" cannot be compiled',
+        (*((f"it is the {edge}",) if edge else ()), f"{type(stuck.error).__name__}: {stuck.error}"),
+        (owner.place if owner else None,),
         ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",),
     )
 
@@ -43,6 +72,8 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     if stuck.reason == "index":
         elements = elements_at(model, stuck.suspects)
         needed = ", ".join(f"the {'flow' if e.kind == 'I' else 'effort'} at {named([e])}" for e in elements)
+        if one_way := _known_one_way(stuck, system, model):
+            return _of_one_way(needed, elements, one_way)
         return Problem(
             "E207",
             "a derivative is needed of what is unknown itself",
@@ -68,6 +99,41 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     )
 
 
+def _known_one_way(stuck: Unsolvable, system: System, model: Model) -> list[Element]:
+    """Resistors of one relation only, by which storages in derivative causality depend on their own unknowns."""
+    if {u.reason for u in stuck.unknowns} != {"derivative causality"}:
+        return []
+    after = {u.value for u in stuck.unknowns}
+    for statement in system.statements:
+        if after & set(statement.args):
+            after |= set(statement.outs)
+    before = {s.args[0] for s in system.statements if s.op is TIME_DERIVATIVE and s.element in stuck.suspects}
+    paths: list[str] = []
+    for statement in reversed(system.statements):
+        if before & set(statement.outs):
+            before |= set(statement.args)
+            paths += [statement.element] if after & set(statement.args) else []
+    found = elements_at(model, paths)
+    return [e for e in found if isinstance(e.law, Resistor) and (e.law.effort is None or e.law.flow is None)]
+
+
+def _of_one_way(needed: str, storages: Sequence[Element], resistors: Sequence[Element]) -> Problem:
+    """A storage that cannot have integral causality, since a resistor is known by the wrong one of its relations."""
+    known, cures = [], []
+    for e in resistors:
+        assert isinstance(e.law, Resistor)
+        given, other = ("effort", "flow") if e.law.flow is None else ("flow", "effort")
+        known.append(f"{named([e])} is known only as {given}({other})")
+        cures.append(f'R("{e.name}", {other}=...), the inverse of its {given}, alone or as well')
+    return Problem(
+        "E207",
+        f"{named(resistors)} leaves no causality in which {named(storages)} can be solved",
+        (", ".join(known), f"so {needed} must be differentiated, which is unknown itself"),
+        tuple(e.place for e in (*resistors, *storages)),
+        (*cures, "a small C or I between them"),
+    )
+
+
 def _of_jump(stuck: Unsolvable, model: Model) -> Problem:
     """What follows a value that jumps would need an infinite effort or flow."""
     elements = elements_at(model, stuck.suspects)
@@ -84,14 +150,20 @@ def _of_jump(stuck: Unsolvable, model: Model) -> Problem:
 
 
 def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
-    """What has a solution in some modes and none in another: that mode, and the elements that then contradict each other."""
+    """What has a solution in some modes and none in others: those, and the elements that then contradict each other."""
     elements = elements_at(model, stuck.suspects)
-    mode = " and ".join(f'"{state}" of "{automaton}"' for automaton, state in stuck.modes.items())
-    automata = [model.automata[name] for name in stuck.modes]
+    automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
+    says, count = "these contradict or repeat each other, or leave something undecided", len(stuck.modes)
+    shown = [(_mode_in_words(mode), named(elements_at(model, own))) for mode, own in stuck.modes[:MOST_MODES]]
+    title, details = f"the mode {shown[0][0]} has no valid causality", [f"then {says}: {shown[0][1]}"]
+    if count > 1:
+        title = f"{count} modes have no valid causality"
+        details = [f"in each, {says}:", *(f"{mode}: {own}" for mode, own in shown)]
+        details += [f"and {count - MOST_MODES} more"] if count > MOST_MODES else []
     return Problem(
         "E212",
-        f"the mode {mode} has no valid causality",
-        (f"then these contradict or repeat each other, or leave something undecided: {named(elements)}",),
+        title,
+        tuple(details),
         (*(e.place for e in elements), *(a.place for a in automata)),
         (
             "an R (a resistance) in series with a switch that shorts an effort source or a capacitor",
@@ -99,6 +171,10 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
             "one automaton for switches that must never be closed, or open, at the same time",
         ),
     )
+
+
+def _mode_in_words(mode: Mapping[str, str]) -> str:
+    return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in mode.items())
 
 
 def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:

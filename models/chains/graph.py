@@ -21,6 +21,7 @@ from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
 from bondgraph.domains import ROTATION, SCREW, TRANSLATION, Domain
 from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
 from bondgraph.graph.element import PortRef
+from bondgraph.graph.names import names_of
 from models.bodies import Body
 from models.chains import limits as stops
 from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential
@@ -109,6 +110,7 @@ def chain_graph(
     ModelError
         E454 for ports, start values or options that do not fit the chain, or a freedom without inertia.
     """
+    ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     label = name or chain.name
     n = chain.freedoms
     q0 = np.zeros(n) if position is None else np.asarray(position, dtype=float)

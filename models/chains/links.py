@@ -114,8 +114,9 @@ class Chain:
     Raises
     ------
     ModelError
-        E450 without links or freedoms, or with two links of one name; E451 for a pose that is none; E452 for a screw that is
-        no unit screw; E453 for damping or limits that do not fit the joint.
+        E450 without links or freedoms, with what is no link or no joint, or with two links of one name; E451 for a pose that is
+        none; E452 for a screw that is no unit screw; E453 for damping or limits that do not fit the joint, or an inertia that is
+        none.
     """
 
     name: str
@@ -124,7 +125,7 @@ class Chain:
     place: Place | None = field(default_factory=caller_place)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "links", tuple(self.links))
+        object.__setattr__(self, "links", (self.links,) if isinstance(self.links, Link) else tuple(self.links))
         raise_if_any(self.name, _problems(self))
         object.__setattr__(self, "base", _fixed(np.asarray(self.base, dtype=float)))
 
@@ -179,6 +180,12 @@ def _problems(chain: Chain) -> list[Problem]:
     def problem(code: str, title: str, detail: str, cure: str) -> None:
         found.append(Problem(code, f'chain "{chain.name}": {title}', (detail,), (chain.place,), (cure,)))
 
+    for link in chain.links:
+        if not isinstance(link, Link) or not isinstance(link.joint, Joint):
+            what = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is no link"
+            problem("E450", what, "nothing that a chain can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
+    if found:
+        return found
     names = [link.name for link in chain.links]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -203,6 +210,9 @@ def _problems(chain: Chain) -> list[Problem]:
             if abs(size - 1.0) > 1e-9:
                 problem("E452", f'a screw of "{link.name}" has the length {size:.6g}', f"{column.tolist()}",
                         "a unit screw: |omega| = 1, or omega = 0 and |v| = 1")  # fmt: skip
+        if not (link.inertia is None or isinstance(link.inertia, BodyInertia)):
+            problem("E453", f'the inertia of "{link.name}" is a {type(link.inertia).__name__}', "not the inertia of a body",
+                    "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None")  # fmt: skip
         n = link.joint.freedoms
         damping = np.asarray(link.damping, dtype=float)
         if damping.shape not in ((), (n,)) or not np.all(np.isfinite(damping)) or np.any(damping < 0.0):

@@ -29,7 +29,7 @@ import numpy as np
 from bondgraph import J0, J1, MTF, TF, X0, C, Element, Graph, Op, Parameter, R, Se
 from bondgraph.domains import SCREW
 from bondgraph.errors import raise_if_any
-from models.bodies import Touchable
+from models.bodies import Touchable, connect_bodies
 from models.contact.components import COMPONENTS, argument_problems, by_component, in_order
 from models.contact.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contact.kinematics import contact_kinematics
@@ -97,7 +97,7 @@ def contact(
         frames=("0", "C2"),
         symbols={"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"},
     )
-    switched = X0("XO", automaton="switch", active=["contact"], frame="C2", symbols={"effort": "W^{C_2}"})
+    switched = X0("X0", automaton="switch", active=["contact"], frame="C2", symbols={"effort": "W^{C_2}"})
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
 
     graph.connect(relative, to_contact)
@@ -117,7 +117,7 @@ def contact(
     graph.expose("2", relative)
     graph.expose("1", relative)
     graph.export("gap", "kinematics.d")
-    graph.export("wrench", "XO.effort")
+    graph.export("wrench", "X0.effort")
     graph.export("frame", "kinematics.H_0_C2")
     for signal in ("q1", "q2", "alpha"):
         graph.export(signal, f"kinematics.{signal}")
@@ -126,10 +126,7 @@ def contact(
 
 def attach_contact(graph: Graph, touching: Graph, body1: Touchable, body2: Touchable) -> None:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals."""
-    graph.connect(body2.world, touching.port("2"))
-    graph.connect(touching.port("1"), body1.world)
-    graph.wire(body1.pose_path, touching, "pose 1")
-    graph.wire(body2.pose_path, touching, "pose 2")
+    connect_bodies(graph, touching, {"1": body1, "2": body2})
 
 
 AD_CONTACT = Op("Ad", lambda H: Ad(inverse(H)), r"\mathrm{Ad}_{#1^{-1}}")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from models.delta.touch_command import HELP as TOUCH_HELP
 from models.delta.touch_command import run_touch, touch_arguments
+from models.delta.workspace_command import HELP as WORKSPACE_HELP
+from models.delta.workspace_command import run_workspace, workspace_arguments
 
 if TYPE_CHECKING:
     from models.delta.robot import DeltaRobot
@@ -123,5 +125,6 @@ TASKS: dict[str, Task] = {
     "simulate": Task("a run with constant motor torques", _simulation_arguments, _simulate),
     "linearise": Task("linear system, poles and zeros about rest at --y or --w", _no_arguments, _linearise),
     "soft-touch": Task(TOUCH_HELP, touch_arguments, run_touch),
+    "workspace": Task(WORKSPACE_HELP, workspace_arguments, run_workspace),
 }
 """Every task by its name."""

@@ -154,7 +154,7 @@ def _linear_pictures(
     response = analysis.frequency_response(robot, y, omega)
     courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
     pictures.bode_plot(omega, courses, folder / "bode.png", title="Motor angles over the torque of motor 1")
-    swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 41)))
+    swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 57)))
     pictures.sweep_plot(swept, angle, folder / "sweep.png", title="Poles over the common motor angle")
 
 
@@ -192,9 +192,9 @@ def _pairs(values: np.ndarray) -> list[list[float]]:
 
 
 def _write_graph(compiled: Compiled, folder: Path) -> None:
-    (folder / "equations.tex").write_text(document(compiled.system), encoding="utf-8")
-    diagram(compiled.model, compiled.causality, folded="all").write(folder / "graph.svg")
-    diagram(compiled.model, compiled.causality, folded=["arm 2", "arm 3"]).write(folder / "arm.svg")
+    (folder / "equations.tex").write_text(document(compiled), encoding="utf-8")
+    diagram(compiled, folded="all").write(folder / "graph.svg")
+    diagram(compiled, folded=["arm 2", "arm 3"]).write(folder / "arm.svg")
 
 
 def _write_table(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:

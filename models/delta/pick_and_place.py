@@ -186,7 +186,7 @@ def plot_tracking(
         panels[-1].set_xlabel("time (s)")
         figure.align_ylabels(panels)
         if wide:
-            figure.subplots_adjust(left=0.05, right=0.98, top=0.85, bottom=0.14, wspace=0.16)
+            figure.subplots_adjust(left=0.058, right=0.98, top=0.85, bottom=0.14, wspace=0.16)
         else:
             figure.subplots_adjust(left=0.1, right=0.975, top=0.9, bottom=0.075, hspace=0.26)
         figure.text(0.1, 0.975, title, fontsize=13, fontweight="bold", va="top")

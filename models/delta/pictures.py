@@ -15,6 +15,10 @@ from models.pictures.style import AXES, INK, MUTED, RULE
 
 Path = str | os.PathLike[str]
 CANCELLED = "#98a2b3"
+DASHES = ((0, ()), (0, (5, 2)), (0, (1.5, 1.5)))
+"""So that curves on one another are seen."""
+
+CANCEL = "poles and zeros that cancel"
 
 
 def _figure(size: tuple[float, float]) -> Any:
@@ -52,7 +56,11 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
         known = {
             words: handle for panel in panels for handle, words in zip(*panel.get_legend_handles_labels(), strict=True)
         }
+        if CANCEL in known:
+            ring = next(line for panel in panels for line in panel.get_lines() if line.get_gid() == CANCEL)
+            known[CANCEL] = (ring, known[CANCEL])
         panels[0].legend([*known.values()], [*known], loc="upper left", fontsize=8.5, frameon=True, edgecolor=RULE)
+        figure.align_ylabels(panels)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
         figure.savefig(path, dpi=dpi)
@@ -68,10 +76,16 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
     if count:
         style = {"linestyle": "none", "color": CANCELLED}
         panel.plot(
-            shown.cancelled_zeros.real, shown.cancelled_zeros.imag, "o", markersize=12, fillstyle="none", **style
+            shown.cancelled_zeros.real,
+            shown.cancelled_zeros.imag,
+            "o",
+            markersize=12,
+            fillstyle="none",
+            gid=CANCEL,
+            **style,
         )
         panel.plot(shown.cancelled_poles.real, shown.cancelled_poles.imag, "x", markersize=7.5,
-                   label="poles and zeros that cancel", **style)  # fmt: skip
+                   label=CANCEL, **style)  # fmt: skip
         where = float(np.mean(shown.cancelled_poles.real))
         words = f"{count} cancel at {where:.4g}".replace("-", "\N{MINUS SIGN}")
         panel.annotate(words, (where, 0.0), (0, 16), textcoords="offset points", ha="center", fontsize=8.5, color=MUTED)
@@ -143,12 +157,14 @@ def bode_plot(
         gain, phase = figure.subplots(2, 1, sharex=True)
         colours = (INK, *AXES)
         for k, (name, response) in enumerate(responses.items()):
-            gain.loglog(omega, np.abs(response), color=colours[k % len(colours)], label=name)
-            phase.semilogx(omega, np.rad2deg(np.unwrap(np.angle(response))), color=colours[k % len(colours)])
+            style = {"color": colours[k % len(colours)], "linestyle": DASHES[k % len(DASHES)]}
+            gain.loglog(omega, np.abs(response), label=name, **style)
+            phase.semilogx(omega, np.rad2deg(np.unwrap(np.angle(response))), **style)
         gain.set_ylabel("gain (rad / N m)")
         phase.set_ylabel("phase (degrees)")
         phase.set_xlabel("circular frequency (rad/s)")
         gain.legend(fontsize=8.5)
+        gain.set_xlim(omega[0], omega[-1])
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
         figure.savefig(path, dpi=dpi)
@@ -161,11 +177,11 @@ def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -
     with mpl.rc_context(STYLE):
         figure = _figure((8.4, 8.2))
         angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
-        for i, dashes in enumerate(((0, ()), (0, (5, 2)), (0, (1.5, 1.5)))):
+        for i, dashes in enumerate(DASHES):
             angles.plot(run.t, run.y[:, i], color=AXES[i], linestyle=dashes, label=f"$y_{i + 1}$")
-            tool.plot(run.t, run.w[:, i], color=AXES[i], label=f"$w_{'xyz'[i]}$")
+            tool.plot(run.t, run.w[:, i], color=AXES[i], linestyle=dashes, label=f"$w_{i + 1}$")
         energy.plot(run.t, run.energy, color=INK)
-        drift.semilogy(run.t, np.maximum(run.drift, 1e-17), color=INK)
+        drift.semilogy(run.t, np.maximum(run.drift, 1e-17), color=INK, linewidth=0.9)
         for k, passage in enumerate(run.passages):
             words = None if k else "singular configuration"
             angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1, label=words)
@@ -173,7 +189,14 @@ def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -
         for panel, label in zip((angles, tool, energy, drift), labels, strict=True):
             panel.set_ylabel(label)
         for panel in (angles, tool):
-            panel.legend(loc="upper right", ncols=4, fontsize=8.5)
+            panel.legend(
+                loc="lower right",
+                bbox_to_anchor=(1.0, 0.97),
+                ncols=4,
+                fontsize=8.5,
+                handlelength=1.6,
+                borderaxespad=0.1,
+            )
         drift.set_xlabel("time (s)")
         drift.set_xlim(run.t[0], run.t[-1])
         figure.align_ylabels()

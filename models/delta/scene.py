@@ -23,6 +23,9 @@ VIEW = np.array([0.62, -0.70, -0.36]) / np.linalg.norm([0.62, -0.70, -0.36])
 
 UP = np.array([0.0, 0.0, -1.0])
 
+EDGE = 0.03
+"""Dexterity at which the cut through the workspace ends."""
+
 
 class DeltaStage:
     """The robot on an off-screen window; close it, or use it as a context.
@@ -115,9 +118,12 @@ class DeltaStage:
         found = workspace(self.p, 0.0, span, deep).condition[0]
         y, z = np.meshgrid(span, deep + self.finger, indexing="ij")
         grid = pv.StructuredGrid(np.zeros_like(y)[..., None], y[..., None], z[..., None])
-        values = np.where(np.isfinite(found), 1.0 / np.where(np.isfinite(found), found, 1.0), -1.0)
+        values = np.where(np.isfinite(found), 1.0 / np.where(np.isfinite(found), found, 1.0), 0.0)
         grid.point_data["dexterity"] = values.ravel(order="F")
-        inside = grid.threshold(-0.5, scalars="dexterity").extract_surface(algorithm="dataset_surface")
+        # It falls to zero at the edge like a root: a level that small is at the edge, and smoother than cells.
+        inside = grid.clip_scalar(scalars="dexterity", value=EDGE, invert=False).extract_surface(
+            algorithm="dataset_surface"
+        )
         self.plotter.add_mesh(inside, scalars="dexterity", cmap="viridis", clim=(0.0, 1.0), opacity=0.30, lighting=False,
                               show_scalar_bar=False, reset_camera=False)  # fmt: skip
         edge = inside.extract_feature_edges(

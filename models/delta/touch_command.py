@@ -41,13 +41,14 @@ def run_touch(robot: DeltaRobot, options: argparse.Namespace) -> int:
         hold=options.hold_force, peak=options.peak_force, kp=options.kp, constants=BALL if options.ball else None,
         fade=None if options.keep_kp else TouchPlan.fade,
     )  # fmt: skip
-    touch = soft_touch(robot, plan, t_end=options.until)
+    touch = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
     save_touch(touch, options.out, render=not options.no_render)
     times = ", ".join(
         f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in list(zip(touch.contacts, touch.impacts, strict=True))[:5]
     )
     print(f"soft touch: {options.until:g} s simulated in {1e3 * touch.run.statistics.wall_time:.0f} ms")
-    print(f"  contact {len(touch.contacts)} times" + (f": {times}" if times else ""))
+    count = "1 contact" if len(touch.contacts) == 1 else f"{len(touch.contacts)} contacts"
+    print(f"  {count}" + (f": {times}" if times else ""))
     slipped = f"slips at {touch.slips[0]:.4f} s" if touch.slips else "does not slip"
     print(f"  held with {1e3 * touch.held:.2f} mN; the brick {slipped} and moves by {1e6 * touch.displacement:.3g} um")
     print(f"  files in {options.out}")
@@ -86,7 +87,7 @@ def save_touch(touch: Touch, out: Path, *, render: bool = True) -> None:
         (folder / "events.json").write_text(json.dumps(events, indent=1) + "\n", encoding="utf-8")
         (folder / "summary.json").write_text(json.dumps(touch.summary(), indent=1) + "\n", encoding="utf-8")
         compiled = touch.run.compiled
-        diagram(compiled.model, compiled.causality, folded="all").write(folder / "graph.svg")
+        diagram(compiled, folded="all").write(folder / "graph.svg")
         if render:
             from models.delta.touch_figure import plot_touch
 

@@ -63,7 +63,7 @@ def plot_touch(
             )
         _phases(panels[0, 0], first)
         figure.align_ylabels(panels[:, 0])
-        left = 0.115 if len(spans) > 1 else 0.15
+        left = 0.08 if len(spans) > 1 else 0.12
         figure.subplots_adjust(left=left, right=0.98, top=0.895, bottom=0.07, hspace=0.2, wspace=0.2)
         figure.text(left, 0.975, "Soft touch of a brick by a delta robot", fontsize=13, fontweight="bold", va="top")
         figure.savefig(path, dpi=dpi)
@@ -71,13 +71,15 @@ def plot_touch(
 
 def _phases(axes: Any, touch: Touch) -> None:
     """What happens when, below the curve of the gap."""
-    marks = [(0.73 * touch.plan.arrive, 0.73, "spline")]
+    marks = []
     if touch.plan.fade is not None:
         marks.append((sum(touch.plan.fade) / 2.0, 0.9, "slow approach, $k_p$ fades"))
     if touch.contacts:
         marks.append((0.5 * (touch.contacts[0] + float(touch.run.t[-1])), 0.9, "contact"))
         axes.axvline(touch.contacts[0], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
     axes.axvline(touch.plan.arrive, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
+    axes.annotate("spline", (0.0, 0.32), (4, 0), xycoords="axes fraction", color=MUTED, textcoords="offset points", ha="left",
+                  va="top", fontsize=8.5)  # fmt: skip
     for at, height, words in marks:
         place = {"ha": "center", "va": "top", "xycoords": ("data", "axes fraction")}
         axes.annotate(words, (at, height), color=MUTED, fontsize=8.5, **place)

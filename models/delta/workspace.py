@@ -104,7 +104,7 @@ def plot_workspace(
     *,
     x1: float = 0.0,
     x3: float | None = None,
-    points: int = 361,
+    points: int = 901,
     branch: str | Sequence[str] = "out",
     dpi: int = 160,
 ) -> None:

@@ -68,9 +68,9 @@ def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
         for name, content in (("events.json", run.events()), ("summary.json", summary)):
             (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         (folder / "scenario.json").write_text(to_json(run.scenario), encoding="utf-8")
-        (folder / "equations.tex").write_text(document(run.compiled.system), encoding="utf-8")
+        (folder / "equations.tex").write_text(document(run.compiled), encoding="utf-8")
         folded = parts_of(run.hand.parameters.fingers)
-        diagram(run.compiled.model, run.compiled.causality, folded=folded).write(folder / "graph.svg")
+        diagram(run.compiled, folded=folded).write(folder / "graph.svg")
         if render:
             from models.hand.pictures import write_pictures
 

@@ -22,8 +22,11 @@ from screws.surfaces import sphere
 
 Array = NDArray[np.float64]
 
-SAMPLES = 450
+SAMPLES = 300
 """Most samples of a run that its page holds."""
+
+TIPS, HELD = 1, 0
+"""Which of the two colours tips and object have, in the page as in the stills."""
 
 LINK, JOINT, PALM = "#ccd4df", "#98a5b8", "#e3e7ee"
 
@@ -33,7 +36,8 @@ def hand_page(run: HandRun, grasp: Study, path: str | os.PathLike[str], until: f
     chosen = int(np.argmax(np.max(np.nan_to_num(grasp.required, nan=-1.0), axis=0)))
     last = int(np.searchsorted(run.result.t, until, side="right"))
     pick = np.unique(np.linspace(0, last - 1, min(SAMPLES, last)).round().astype(int))
-    page(contact_motion(run, chosen, pick), path, seconds=12.0, companions=companions(run, chosen, pick))
+    motion, others = contact_motion(run, chosen, pick), companions(run, chosen, pick)
+    page(motion, path, seconds=float(np.clip(until, 6.0, 12.0)), companions=others, colours=(TIPS, HELD))
 
 
 def contact_motion(run: HandRun, finger: int, pick: NDArray[np.int64]) -> ContactMotion:
@@ -49,10 +53,9 @@ def contact_motion(run: HandRun, finger: int, pick: NDArray[np.int64]) -> Contac
         "dissipated": ledger.dissipated + ledger.lost,
         "less supplied": -ledger.supplied,
     }
-    title = run.scenario.description or run.scenario.name
     return ContactMotion(
         name=f"plots: finger {finger}",
-        title=title[:1].upper() + title[1:],
+        title=run.title,
         surface1=surfaces[0], surface2=surfaces[1],
         energies={key: values[pick] for key, values in energies.items()},
         events=tuple(Event(e.time, e.kind, e.internal) for e in result.events if e.name.startswith(f"{name}.")),
@@ -70,7 +73,7 @@ def companions(run: HandRun, chosen: int, pick: NDArray[np.int64]) -> list[Compa
     held = poses(arrays["object"][:, 4:], arrays["object"][:, :4])
     bases = [shifted(cylinder(1.5 * given.link_radius, -0.0035, 0.0005), place) for place in given.bases]
     found = [
-        Companion(still, cylinder(given.base_radius + 2.6 * given.link_radius, -0.009, -0.003), PALM),
+        Companion(still, cylinder(given.base_radius + 2.6 * given.link_radius, -0.009, -0.003, 96), PALM),
         Companion(still, joined(*bases), JOINT),
     ]
     for i in range(given.fingers):
@@ -83,16 +86,16 @@ def companions(run: HandRun, chosen: int, pick: NDArray[np.int64]) -> list[Compa
                 found.append(Companion(pose, globe(1.25 * given.link_radius), JOINT))
         if i == chosen:
             continue
-        found.append(Companion(arrays["tips"][:, i], globe(given.tip_radius, rings=22), BODIES[0], glass=True))
+        found.append(Companion(arrays["tips"][:, i], globe(given.tip_radius, rings=22), BODIES[TIPS], glass=True))
         for body, pose in enumerate((arrays["tips"][:, i], held)):
             frames = arrays[("frames1", "frames2")[body]][:, i]
             normals = np.einsum("kji,kj->ki", pose[:, :3, :3], frames[:, :3, 2])
             thick = np.where(arrays["gap"][:, i] < 0.0, 0.0005, 0.0002)
             tube = path_tube(arrays[("points1", "points2")[body]][:, i], normals, thick)
-            found.append(Companion(pose, tube, PATHS[body], path=True))
+            found.append(Companion(pose, tube, PATHS[(TIPS, HELD)[body]], path=True))
             found.append(Companion(frames, axes=(0.16 * unit, 0.006 * unit)))
         found.append(Companion(arrays["frames2"][:, i], force=arrays["forces"][:, i]))
-    for name, length in (("reference", 0.53), ("virtual", 0.42)):
+    for name, text, length in (("reference", "reference", 0.53), ("virtual", "virtual object", 0.42)):
         pose = poses(arrays[name][:, 4:], arrays[name][:, :4])
-        found.append(Companion(pose, axes=(length * unit, 0.0075 * unit)))
+        found.append(Companion(pose, axes=(length * unit, 0.0075 * unit), name=text))
     return found

@@ -49,7 +49,7 @@ def write_pictures(run: HandRun, grasp: Study, folder: Path) -> str:
     return ""
 
 
-def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, int] = (2200, 1240)) -> None:
+def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, int] = (1760, 992)) -> None:
     """The hand with the frames of reference, virtual object and object at a time (s), by default the end, and from near."""
     from PIL import Image
 
@@ -63,7 +63,7 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
         k = stage.show(at, camera)
         one = picture(stage.image(), left)
         _force_legend(one, stage, camera, k, scale)
-        draw_heading(one, _title(run), [f"t = {run.trajectory['t'][k]:.2f} s"], (34 * scale, 30 * scale), scale)
+        draw_heading(one, run.title, [f"t = {run.trajectory['t'][k]:.2f} s"], (34 * scale, 30 * scale), scale)
     with HandStage(run, (2 * right[0], 2 * right[1]), fingers=False) as stage:
         corners = _around_object(stage, k)
         camera = fit(corners, VIEW, UP, right, _inset(scale, (10, 40, 190, 40)))
@@ -75,7 +75,7 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
     whole.save(path)
 
 
-def still(run: HandRun, path: Path, t: float, size: tuple[int, int] = (1600, 1200), ghosts: int = 0) -> None:
+def still(run: HandRun, path: Path, t: float, size: tuple[int, int] = (1280, 960), ghosts: int = 0) -> None:
     """The hand at a time (s)."""
     scale = size[1] / 900
     with HandStage(run, (2 * size[0], 2 * size[1]), ghosts=ghosts) as stage:
@@ -84,11 +84,11 @@ def still(run: HandRun, path: Path, t: float, size: tuple[int, int] = (1600, 120
         image = picture(stage.image(), size)
         _force_legend(image, stage, camera, k, scale)
         lines = [f"t = {run.trajectory['t'][k]:.3f} s", *_told(run, t)]
-        draw_heading(image, _title(run), lines, (34 * scale, 30 * scale), scale)
+        draw_heading(image, run.title, lines, (34 * scale, 30 * scale), scale)
     image.save(path)
 
 
-def movie(run: HandRun, path: Path, seconds: float = 9.0, fps: int = 20, size: tuple[int, int] = (1280, 960)) -> Path:
+def movie(run: HandRun, path: Path, seconds: float = 9.0, fps: int = 12, size: tuple[int, int] = (960, 720)) -> Path:
     """The whole run as a movie, MP4 (GIF without ffmpeg); a lost object is followed for a moment."""
     end = shown_until(run)
 
@@ -96,14 +96,15 @@ def movie(run: HandRun, path: Path, seconds: float = 9.0, fps: int = 20, size: t
         times = shown_times(run, count)
         speeds = np.gradient(times) * fps
         scale = size[1] / 900
-        with HandStage(run, (5 * size[0] // 4, 5 * size[1] // 4), ghosts=0 if run.lost() is None else 4) as stage:
+        large, ghosts = (5 * size[0] // 4, 5 * size[1] // 4), 0 if run.lost() is None else 4
+        with HandStage(run, large, ghosts=ghosts, mesh=(41, 61)) as stage:
             camera = fit(outline(stage, np.linspace(0.0, end, 30)), VIEW, UP, size, _inset(scale, (40, 110, 40, 80)))
             for t, speed in zip(times, speeds, strict=True):
                 k = stage.show(float(t), camera)
                 image = picture(stage.image(), size)
                 _force_legend(image, stage, camera, k, scale)
                 lines = [f"t = {t:.3f} s, {_pace(float(speed))}", *_told(run, float(t))]
-                draw_heading(image, _title(run), lines, (34 * scale, 30 * scale), scale)
+                draw_heading(image, run.title, lines, (34 * scale, 30 * scale), scale)
                 draw_labels(image, _frame_labels(stage, camera, k, size), np.zeros((0, 2)), [], scale, steady=True)
                 yield image
 
@@ -150,11 +151,6 @@ def outline(stage: HandStage, times: Any) -> Array:
     return np.vstack(points)
 
 
-def _title(run: HandRun) -> str:
-    text = run.scenario.description or run.scenario.name
-    return text[:1].upper() + text[1:]
-
-
 def _told(run: HandRun, t: float) -> list[str]:
     """What has happened until a time, the latest first."""
     shown = [
@@ -162,7 +158,7 @@ def _told(run: HandRun, t: float) -> list[str]:
         else f"{event['kind']} at {event['time']:.3f} s"
         for event in run.events() if not event["internal"] and event["time"] <= t
     ]  # fmt: skip
-    return shown[::-1][:6]
+    return shown[::-1][:8]
 
 
 def _pace(speed: float) -> str:

@@ -36,7 +36,7 @@ def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
             courses = {name: columns[:, i] for name, columns in values.items()}
             if _largest(courses, shown) > least:
                 rows.append((what.replace("@", axis), [(NAMES[n], course, LOOKS[n]) for n, course in courses.items()]))
-    _draw(run, path, dpi, _title(run), rows, until)
+    _draw(run, path, dpi, run.title, rows, until)
 
 
 def _largest(courses: dict[str, np.ndarray], shown: np.ndarray) -> float:
@@ -59,7 +59,7 @@ def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: in
         ("stretch of\nfingers", _each(grasp.t, grasp.stretch)),
         ("path on the\nobject (mm)", _each(grasp.t, 1e3 * grasp.path2)),
     ]  # fmt: skip
-    _draw(run, path, dpi, "Grasp: " + _title(run)[:1].lower() + _title(run)[1:], panels, until)
+    _draw(run, path, dpi, "Grasp: " + run.title[:1].lower() + run.title[1:], panels, until)
 
 
 def _each(t: np.ndarray, values: np.ndarray) -> list[Any]:
@@ -121,9 +121,4 @@ def _events(run: HandRun, panel: Any, until: float) -> None:
 def _until(run: HandRun) -> float:
     """A lost object flies on for ever: shortly after."""
     lost, end = run.lost(), float(run.result.t[-1])
-    return end if lost is None else min(end, lost + 0.05 * end)
-
-
-def _title(run: HandRun) -> str:
-    text = run.scenario.description or run.scenario.name
-    return text[:1].upper() + text[1:]
+    return end if lost is None else min(end, lost + 0.01 * end)

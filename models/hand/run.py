@@ -90,6 +90,12 @@ class HandRun:
             for e in self.result.events
         ]
 
+    @property
+    def title(self) -> str:
+        """What its pictures are headed: the scenario, and the coefficient of friction where there is one."""
+        text, friction = self.scenario.description or self.scenario.name, self.hand.parameters.friction
+        return text[:1].upper() + text[1:] + ("" if friction is None else f" (friction {friction:g})")
+
     def lost(self) -> float | None:
         """Time at which the object was lost for good, s; None if it is held at the end."""
         times = [e.time for e in self.result.events if e.name == "grasp"]

@@ -107,6 +107,9 @@ def _scenario_problems(given: Scenario) -> list[Problem]:
             problems.append(
                 Problem("E480", f"{name} of the scenario is {value!r}", ("it needs more than zero",), (place,))
             )
+    if given.sample_dt > given.t_end > 0.0:
+        title = f"sample_dt of the scenario, {given.sample_dt:g} s, is longer than its t_end, {given.t_end:g} s"
+        problems.append(Problem("E480", title, (), (place,), ("a shorter one",)))
     for i, step in enumerate(given.steps):
         numbers = (step.begin, step.end, *step.shift, *step.turn)
         if len(numbers) != 8 or not all(map(math.isfinite, numbers)):
@@ -172,7 +175,11 @@ def read_scenario(source: str | os.PathLike[str]) -> Scenario:
     whole.finish(("description", "note", "notes", "units"))
     raise_if_any(path.name, document.problems)
     description = whole.label("description", "")
-    return Scenario(name, t_end, steps, HandParameters(**parameters), sample_dt, description)
+    try:
+        return Scenario(name, t_end, steps, HandParameters(**parameters), sample_dt, description)
+    except ModelError as error:
+        # It was the file that made them, no line of a program.
+        raise ModelError(path.name, [dataclasses.replace(problem, places=()) for problem in error.problems]) from error
 
 
 def _steps(document: Document, whole: Fields) -> tuple[Step, ...]:

@@ -23,6 +23,12 @@ FRAMES = {"reference": (1.25, 0.6), "virtual": (1.0, 0.9), "object": (0.75, 1.2)
 """Frame of the trajectory -> length of its axes and their thickness, over those of the object's frame."""
 
 
+RINGS = 400
+"""Most rings of the tube that shows a path."""
+
+PATH_ARRAYS = ("points1", "points2", "tips", "frames1", "frames2", "gap")
+
+
 class HandStage:
     """Actors of a hand on an off-screen window; close it, or use it as a context.
 
@@ -33,6 +39,7 @@ class HandStage:
     background : colour, and colour at the top.
     fingers : whether links and palm are shown.
     ghosts : how many earlier places of an object that was lost are shown.
+    mesh : points of the object's mesh along u and v, multiples of 8 and of 12, plus 1.
     """
 
     def __init__(
@@ -43,6 +50,7 @@ class HandStage:
         *,
         fingers: bool = True,
         ghosts: int = 0,
+        mesh: tuple[int, int] = (65, 97),
     ):
         import pyvista as pv
         from vtkmodules.vtkCommonCore import vtkLogger
@@ -71,9 +79,12 @@ class HandStage:
         self._contacts = [
             [self._triad(0.16 * self.unit, 0.7 * self.radius) for _ in range(2)] for _ in range(given.fingers)
         ]
+        count = len(self.arrays["t"])
+        self._rings = np.unique(np.linspace(0, count - 1, min(RINGS, count)).round().astype(int))
         self._tubes = [[self._tube(i, body) for body in (0, 1)] for i in range(given.fingers)]
         self._forces = [self._arrow() for _ in range(given.fingers)]
-        self._add_glass(ghosts)
+        self._add_glass(ghosts, mesh)
+        self._order: list[int] = []
 
     def _add_fingers(self) -> None:
         import pyvista as pv
@@ -117,9 +128,9 @@ class HandStage:
 
     def _tube(self, finger: int, body: int) -> tuple[Any, Any]:
         """Actor and mesh data of a contact's path on tip (0) or object (1)."""
-        arrays = self.arrays
+        arrays = {key: self.arrays[key][self._rings] for key in PATH_ARRAYS}
         points = arrays[("points1", "points2")[body]][:, finger]
-        pose = arrays["tips"][:, finger] if body == 0 else self.poses["object"]
+        pose = arrays["tips"][:, finger] if body == 0 else self.poses["object"][self._rings]
         frames = arrays[("frames1", "frames2")[body]][:, finger]
         normals = np.einsum("kji,kj->ki", pose[:, :3, :3], frames[:, :3, 2])
         radius = np.where(arrays["gap"][:, finger] < 0.0, 0.9 * self.radius, 0.3 * self.radius)
@@ -143,9 +154,9 @@ class HandStage:
         look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
         return add(shaft, **look), add(cone, **look)
 
-    def _add_glass(self, ghosts: int) -> None:
+    def _add_glass(self, ghosts: int, mesh: tuple[int, int]) -> None:
         given = self.given
-        grid = np.asarray(given.surface.grid(65, 97), dtype=float)
+        grid = np.asarray(given.surface.grid(*mesh), dtype=float)
         solid = meshes.body_mesh(grid, given.surface)
         lines = meshes.coordinate_lines(grid, 8, 12)
         ink = blend(BODIES[0], INK, 0.45)
@@ -213,11 +224,12 @@ class HandStage:
         import pyvista as pv
 
         actor, (vertices, normals, triangles) = self._tubes[finger][body]
-        faces = triangles[: k * meshes.SIDES * 2]
+        last = int(np.searchsorted(self._rings, k, side="right")) - 1
+        faces = triangles[: last * meshes.SIDES * 2]
         actor.visibility = len(faces) > 0
         if len(faces):
-            mesh = pv.PolyData.from_regular_faces(vertices[: (k + 1) * meshes.SIDES], faces)
-            mesh.point_data.active_normals = normals[: (k + 1) * meshes.SIDES]
+            mesh = pv.PolyData.from_regular_faces(vertices[: (last + 1) * meshes.SIDES], faces)
+            mesh.point_data.active_normals = normals[: (last + 1) * meshes.SIDES]
             actor.mapper.SetInputData(mesh)
         actor.user_matrix = self.arrays["tips"][k, finger] if body == 0 else self.poses["object"][k]
 
@@ -239,12 +251,14 @@ class HandStage:
 
     def _sort(self, k: int, camera: Camera) -> None:
         """Draw the glass that is nearer last: VTK paints translucent actors in the order of the renderer's list."""
-        renderer = self.plotter.renderer
-        back = camera.axes[2]
-        parts = [(float(back @ self.arrays["tips"][k, i, :3, 3]), [tip]) for i, tip in enumerate(self.tips)]
-        parts.append((float(back @ self.poses["object"][k, :3, 3]), [self.body, self.lines]))
-        for _, actors in sorted(parts, key=lambda part: part[0]):
-            for actor in actors:
+        centres = [*self.arrays["tips"][k, :, :3, 3], self.poses["object"][k, :3, 3]]
+        order = [int(part) for part in np.argsort(np.array(centres) @ camera.axes[2], kind="stable")]
+        if order == self._order:
+            return  # an actor that is taken out and put back is sent to the renderer anew
+        self._order = order
+        renderer, parts = self.plotter.renderer, [*([tip] for tip in self.tips), [self.body, self.lines]]
+        for part in order:
+            for actor in parts[part]:
                 renderer.RemoveViewProp(actor)
                 renderer.AddViewProp(actor)
 

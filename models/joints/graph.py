@@ -21,8 +21,8 @@ import numpy as np
 
 from bondgraph import J0, J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
 from bondgraph.domains import SCREW
-from bondgraph.errors import ModelError, Problem, caller_place
-from models.bodies import Touchable
+from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
+from models.bodies import Touchable, connect_bodies
 from models.joints.closure import KINDS, NUMBERS, coordinates, held, left_free, violation
 from models.joints.start import start_check
 from screws.joints import Joint
@@ -55,20 +55,23 @@ def joint_graph(
     largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: not checked, as needed where the
         pose of a body is neither a state nor fixed.
 
-    Signals: `q` and `rate` of the motions (angles in (-pi, pi]), `violation` (6 - n,), `multiplier` (6 - n,), and `wrench`: what
-    a exerts on b through the joint, motors included, along the joint's axes on a and about their origin.
+    Signals: `q` and `rate` of the motions (angles wrap to (-pi, pi]: integrate `rate` to count turns), `violation` (6 - n,),
+    `multiplier` (6 - n,), and `wrench`: what a exerts on b through the joint, motors included, along the joint's axes on a and
+    about their origin.
 
     Raises
     ------
     ModelError
-        E455 at the start of a run whose poses miss the joint by more than allowed, E456 for a joint of kind "general", E457 for
-        a frame that is no pose.
+        E455 at the start of a run whose poses miss the joint by more than allowed, E456 for a joint of kind "general" or none,
+        E457 for a frame that is no pose.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
     place = caller_place()
-    if joint.kind not in KINDS:
-        title = f'joint "{name}" has the kind "{joint.kind}", of which only small motions are known'
+    kind = joint.kind if isinstance(joint, Joint) else None
+    if kind not in KINDS:
+        title = f'joint "{name}" has the kind "{kind}", of which only small motions are known'
+        title = title if kind else f'joint "{name}" is made of {joint!r}, which is no joint'
         cure = f"one of screws.joints: {', '.join(KINDS)}; or several joints in series"
         raise ModelError(name, [Problem("E456", title, places=(place,), cures=(cure,))])
     graph = Graph(name).declare_input("pose a", "pose b")
@@ -136,12 +139,27 @@ def joint_graph(
 
 
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
-    """Connect a joint to its bodies: half arrows body b -> joint -> body a, and the poses as signals."""
-    graph.connect(body_b.world, joint.port("b"))
-    graph.connect(joint.port("a"), body_a.world)
-    graph.wire(body_a.pose_path, joint, "pose a")
-    graph.wire(body_b.pose_path, joint, "pose b")
-    return graph
+    """Connect a joint to its bodies: half arrows body b -> joint -> body a, and the poses as signals.
+
+    Raises `ModelError` E458 for what is no joint or no body.
+    """
+    _refuse_others(graph, joint, body_a, body_b)
+    return connect_bodies(graph, joint, {"a": body_a, "b": body_b})
+
+
+def _refuse_others(graph: Graph, joint: Any, *bodies: Any) -> None:
+    is_joint = isinstance(joint, Graph) and {"a", "b"} <= joint.ports.keys()
+    found = [] if is_joint else [(joint, "joint", "joint_graph(...)")]
+    cure = "rigid_body(...), ground(...), or a link of a chain: chain.link(name)"
+    found += [(b, "body", cure) for b in bodies if not (hasattr(b, "world") and hasattr(b, "pose_path"))]
+    raise_if_any(
+        graph.name,
+        [
+            Problem("E458", f"{given!r} ({type(given).__name__}) is no {what}", places=(caller_place(),),
+                    cures=(cure,))
+            for given, what, cure in found
+        ],
+    )  # fmt: skip
 
 
 def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any, Any]:

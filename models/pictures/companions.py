@@ -22,7 +22,7 @@ class Companion:
     ----------
     poses : (k, 4, 4) in the world.
     mesh, colour : what is drawn; `glass`: see through, as the bodies; `path`: a tube that is drawn up to the present.
-    axes : length and radius (m) of a frame's axes.
+    axes : length and radius (m) of a frame's axes; `name`: what is written at its z axis.
     force : (k, 3), N, world axes, drawn at the origin of the pose.
     """
 
@@ -32,6 +32,7 @@ class Companion:
     glass: bool = False
     path: bool = False
     axes: tuple[float, float] | None = None
+    name: str = ""
     force: Array | None = None
 
 
@@ -52,11 +53,9 @@ def revolved(profile: Sequence[tuple[float, float, float, float]], sides: int = 
 
 def cylinder(radius: float, low: float, high: float, sides: int = 28) -> Mesh:
     """Closed cylinder along z."""
-    return revolved(
-        [
-        (0.0, low, 0.0, -1.0), (radius, low, 0.0, -1.0), (radius, low, 1.0, 0.0), (radius, high, 1.0, 0.0),
-        (radius, high, 0.0, 1.0), (0.0, high, 0.0, 1.0),
-    ])  # fmt: skip
+    down, out, up = (0.0, -1.0), (1.0, 0.0), (0.0, 1.0)
+    ends = [(0.0, low, *down), (radius, low, *down), (radius, low, *out), (radius, high, *out)]
+    return revolved([*ends, (radius, high, *up), (0.0, high, *up)], sides)
 
 
 def globe(radius: float, z: float = 0.0, rings: int = 14) -> Mesh:

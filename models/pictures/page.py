@@ -34,6 +34,7 @@ def page(
     seconds: float = 10.0,
     show: float | None = None,
     companions: Sequence[Companion] = (),
+    colours: tuple[int, int] = (0, 1),
 ) -> None:
     """Write the page; it needs no network, no other file, and a browser with WebGL.
 
@@ -44,9 +45,11 @@ def page(
     seconds : how long playing takes at speed 1.
     show : the time (s) at which it opens; the start where None.
     companions : what else is shown; then the motion has at most `SAMPLES` samples.
+    colours : which of the two colours each body and its path have.
     """
     template = resources.files("models.pictures").joinpath("page.html").read_text(encoding="utf-8")
-    data = json.dumps(contents(motion, seconds, show, companions), separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    found = contents(motion, seconds, show, companions, colours)
+    data = json.dumps(found, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     text = template.replace("@TITLE@", html.escape(motion.title)).replace("@DATA@", data)
     path = Path(path)
     part = path.with_name(f".{path.name}.part")
@@ -58,7 +61,11 @@ def page(
 
 
 def contents(
-    motion: ContactMotion, seconds: float, show: float | None, companions: Sequence[Companion] = ()
+    motion: ContactMotion,
+    seconds: float,
+    show: float | None,
+    companions: Sequence[Companion] = (),
+    colours: tuple[int, int] = (0, 1),
 ) -> dict[str, Any]:
     """What the page's script reads: small values by name, and arrays as base64 of 32-bit numbers."""
     playback = show_times(motion, 601)
@@ -109,9 +116,9 @@ def contents(
         "name": motion.name,
         "title": motion.title,
         "names": motion.names,
-        "bodies": BODIES,
-        "paths": PATHS,
-        "lines": [blend(colour, INK, 0.45) for colour in BODIES],
+        "bodies": [BODIES[i] for i in colours],
+        "paths": [PATHS[i] for i in colours],
+        "lines": [blend(BODIES[i], INK, 0.45) for i in colours],
         "axes": AXES,
         "force_colour": FORCE,
         "plane": [surface.name == "plane" for surface in motion.surfaces],
@@ -132,7 +139,7 @@ def contents(
         "seconds": seconds,
         "show": float(motion.t[0]) if show is None else show,
         "others": others,
-        "plots": _plots(motion, put),
+        "plots": _plots(motion, put, [PATHS[i] for i in colours]),
         "arrays": arrays,
     }
 
@@ -143,7 +150,7 @@ def _companion(name: str, companion: Companion, put: Any, corners: list[Array]) 
     put(f"{name}_q", quaternions(companion.poses))
     found: dict[str, Any] = {"pose": name}
     if companion.axes is not None:
-        found["axes"] = companion.axes
+        found |= {"axes": companion.axes, "name": companion.name}
     elif companion.force is not None:
         found["force"] = put(f"{name}_force", companion.force)
     elif companion.mesh is not None:
@@ -157,7 +164,7 @@ def _companion(name: str, companion: Companion, put: Any, corners: list[Array]) 
     return found
 
 
-def _plots(motion: ContactMotion, put: Any) -> list[dict[str, Any]]:
+def _plots(motion: ContactMotion, put: Any, paths: Sequence[str]) -> list[dict[str, Any]]:
     """Titles and curves of the page's plots."""
     small = np.abs(motion.gap).max() < 1e-3
 
@@ -167,7 +174,7 @@ def _plots(motion: ContactMotion, put: Any) -> list[dict[str, Any]]:
     coordinates = []
     for body, uv in enumerate((motion.uv1, motion.uv2)):
         for k, letter in enumerate("uv"):
-            coordinates.append(curve(f"{letter}{body + 1}", uv[:, k], PATHS[body], f"{letter}{'₁₂'[body]}", k == 1))
+            coordinates.append(curve(f"{letter}{body + 1}", uv[:, k], paths[body], f"{letter}{'₁₂'[body]}", k == 1))
     coordinates.append(curve("alpha", motion.alpha, AXES[1], "α"))
     energies = [
         curve(f"energy {name}", 1e3 * np.asarray(values), colour, name)

@@ -11,7 +11,7 @@ from bondgraph import J0, MTF, Element, Graph, Op, Parameter
 from bondgraph.domains import SCREW
 from bondgraph.graph.element import Port
 from bondgraph.graph.laws import StateSpec, Storage
-from models.bodies import Touchable
+from models.bodies import Touchable, connect_bodies
 from models.springs.formulas import to_frame
 from screws.poses import Ad
 
@@ -38,10 +38,7 @@ def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
 
 def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> None:
     """Connect a component to its bodies: half arrows b -> component -> a, and the poses as signals."""
-    graph.connect(b.world, part.port("b"))
-    graph.connect(part.port("a"), a.world)
-    graph.wire(a.pose_path, part, "pose a")
-    graph.wire(b.pose_path, part, "pose b")
+    connect_bodies(graph, part, {"a": a, "b": b})
 
 
 def storage_of_signals(

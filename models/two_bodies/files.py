@@ -34,8 +34,8 @@ def _write_files(run: ContactRun, summary: dict[str, Any], folder: Path, render:
     np.savez_compressed(folder / "trajectory.npz", **run.trajectory)  # type: ignore[arg-type]
     _write_json(folder / "events.json", run.events())
     _write_json(folder / "summary.json", summary)
-    (folder / "equations.tex").write_text(document(run.compiled.system), encoding="utf-8")
-    diagram(run.compiled.model, run.compiled.causality).write(folder / "graph.svg")
+    (folder / "equations.tex").write_text(document(run.compiled), encoding="utf-8")
+    diagram(run.compiled).write(folder / "graph.svg")
     if render:
         from models.two_bodies.pictures import write_pictures
 

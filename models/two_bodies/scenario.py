@@ -169,6 +169,9 @@ def _check_together(scenario: Scenario, fields: Fields) -> None:
         fields.report("E412", "gravity.type", what, "exchange the bodies, or use uniform gravity")
     if scenario.gravity.type == "central" and one.p0 == two.p0:
         fields.report("E412", "body2.p0", "central gravity has no direction: both origins coincide", "move body 2")
+    if 0 < scenario.t_end < scenario.sample_dt:
+        what = f"{scenario.sample_dt:g} s is longer than t_end, {scenario.t_end:g} s"
+        fields.report("E407", "sample_dt", what, "a shorter one")
     if scenario.t_end > 0 and scenario.sample_dt > 0 and scenario.t_end / scenario.sample_dt > 1e7:
         samples = scenario.t_end / scenario.sample_dt
         fields.report("E407", "sample_dt", f"{samples:.1e} samples of the result", "a longer sample_dt")

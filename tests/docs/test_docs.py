@@ -21,13 +21,15 @@ import pytest
 import bondgraph
 from bondgraph import J1, C, Compiled, Graph, I, R, ScrewbondError, Se, compile_model, signals
 from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
-from bondgraph.causality import assign_causality
 from bondgraph.export import c_source
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from examples.rolling_eggs import build
 from models import contact, ground, rigid_body
 from models.cli import main
+from models.delta import DeltaParameters, delta_graph
+from models.hand import Hand
+from models.hand.graph import parts_of
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -36,7 +38,16 @@ from screws.surfaces import closed_surface, egg, plane, sphere, torus
 ROOT = Path(bondgraph.__file__).parents[1]
 DOCS = ROOT / "docs"
 END_OF_BLOCK = "\f"
-EXECUTED = ["tutorial.md", "elements.md", "signals.md", "mechanisms.md", "contact.md", "motion_and_control.md"]
+EXECUTED = [
+    "tutorial.md",
+    "elements.md",
+    "signals.md",
+    "mechanisms.md",
+    "contact.md",
+    "motion_and_control.md",
+    "delta.md",
+    "hand.md",
+]
 ELEMENTS = {
     "C", "I", "R", "Se", "Sf", "TF", "MTF", "GY", "MGY", "EulerJunction", "J0", "J1", "X0", "X1", "Constraint", "Block",
     "Diode", "Friction", "Switch", "IC", "Ce", "Re",
@@ -184,9 +195,24 @@ def test_the_front_page_lists_every_example() -> None:
 
 def test_the_picture_of_the_contact_is_what_the_code_draws() -> None:
     model = compile_model(build()[0], backend="numpy").model
-    drawn = diagram(model, assign_causality(model), folded=("egg 1", "egg 2", "gravity"))
+    drawn = diagram(model, folded=("egg 1", "egg 2", "gravity"))
     picture = DOCS / "pictures" / "contact.svg"
     assert drawn.svg == picture.read_text(encoding="utf-8"), f"write the diagram of the rolling eggs to {picture}"
+
+
+@pytest.mark.parametrize(("name", "folded"), [("delta_robot", "all"), ("delta_arm", ("arm 2", "arm 3"))])
+def test_the_pictures_of_the_delta_robot_are_what_the_code_draws(name: str, folded: str | tuple[str, ...]) -> None:
+    model = compile_model(delta_graph(DeltaParameters.fit()), backend="numpy").model
+    drawn = diagram(model, folded=folded)
+    picture = DOCS / "pictures" / f"{name}.svg"
+    assert drawn.svg == picture.read_text(encoding="utf-8"), f"write the diagram of the delta robot to {picture}"
+
+
+def test_the_picture_of_the_hand_is_what_the_code_draws() -> None:
+    model = compile_model(Hand().graph(), backend="numpy").model
+    drawn = diagram(model, folded=parts_of(3))
+    picture = DOCS / "pictures" / "hand.svg"
+    assert drawn.svg == picture.read_text(encoding="utf-8"), f"write the diagram of the hand to {picture}"
 
 
 # --- elements --------------------------------------------------------------------------------------------------------

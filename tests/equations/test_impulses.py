@@ -22,6 +22,7 @@ from bondgraph import (
     Diode,
     Graph,
     I,
+    ModelError,
     R,
     Se,
     StateSpec,
@@ -374,3 +375,49 @@ def test_pivots_are_found_wherever_they_are() -> None:
             found = evaluate(routine, A.ravel(), right)
             np.testing.assert_allclose(A @ found / np.abs(A).max(axis=1), right / np.abs(A).max(axis=1),
                                        atol=1e-9 * (1.0 + np.abs(found).max()))  # fmt: skip
+
+
+def test_starts_for_a_run_that_contradict_are_refused() -> None:
+    """Of two inertias on one shaft one follows: a start for it must be what follows from the other's."""
+    graph, shaft = Graph("shaft"), J1("shaft")
+    graph.connect(shaft, I("a", 1.0, initial=2.0)).connect(shaft, I("b", 3.0)).connect(shaft, R("r", 0.1))
+    compiled = compile_model(graph)
+    (path,) = compiled.causality.derivative
+    other = "a" if path == "b" else "b"
+    agree = {"a.p": 1.0, "b.p": 3.0}
+    result = compiled.simulate(0.1, initial=agree, progress=False, samples=[0.0, 0.1])
+    assert result["a.p"][0] == pytest.approx(1.0) and result["b.p"][0] == pytest.approx(3.0)
+    for wrong in ({**agree, f"{path}.p": 7.0}, {f"{path}.p": 7.0}):
+        with pytest.raises(ModelError) as caught:
+            compiled.simulate(0.1, initial=wrong, progress=False)
+        assert [problem.code for problem in caught.value.problems] == ["E213"]
+    result = compiled.simulate(0.1, initial={f"{other}.p": agree[f"{other}.p"]}, progress=False, samples=[0.0, 0.1])
+    assert result[f"{path}.p"][0] == pytest.approx(agree[f"{path}.p"])
+
+
+def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
+    """The transistor shorts the capacitor through the diode, by the model's own start or by that of a run."""
+    with pytest.raises(ModelError) as caught:
+        compile_model(boost("closed", 4.2, 24.1)).simulate(1e-5, progress=False)
+    assert [problem.code for problem in caught.value.problems] == ["E214"]
+    compiled = compile_model(boost("open", 4.2, 24.1))
+    with pytest.raises(ModelError) as caught:
+        compiled.simulate(1e-5, initial={"diode": "closed"}, progress=False)
+    assert [problem.code for problem in caught.value.problems] == ["E214"]
+    result = compiled.simulate(1e-5, initial={"diode": "closed", "gate": "off"}, progress=False)
+    assert result.ok, result.failure
+
+
+def test_a_source_supplies_what_it_gives_in_an_impulse() -> None:
+    """A battery charges a capacitor through a switch: it gives e dq, half of which is stored if that was empty."""
+    graph, line, node = Graph("charging").add_automaton(gate()), J1("line"), J0("node")
+    graph.connect(Se("battery", 5.0), line).connect(line, node).connect(
+        line, Switch("s", automaton="gate", closed=["on"])
+    )
+    graph.connect(node, C("c", 2.0, initial=1.0)).connect(node, R("load", 1e9))
+    result = compile_model(graph).simulate(0.5, progress=False)
+    assert result.ok, result.failure
+    (event,) = result.events
+    assert event.lost == pytest.approx(5.0 * 9.0 - (100.0 - 1.0) / 4.0, rel=1e-7)
+    assert result.ledger.supplied[-1] == pytest.approx(45.0, rel=1e-7)
+    assert result.ledger.relative_residual < 1e-12

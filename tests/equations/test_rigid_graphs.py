@@ -52,8 +52,11 @@ def compiled_or_refused(
 
 
 def named_in(error: ModelError, modes: Mapping[str, str]) -> bool:
-    """Whether modes are those that the message of an E212 names, whatever others are; any of other messages."""
-    return all(modes[name] == state for state, name in re.findall('"([^"]*)" of "([^"]*)"', error.problems[0].title))
+    """Whether modes are among those that the message of an E212 names, whatever others are; any of other messages."""
+    problem = error.problems[0]
+    named = [re.findall('"([^"]*)" of "([^"]*)"', line) for line in (problem.title, *problem.details)]
+    named = [case for case in named if case]
+    return not named or any(all(modes[name] == state for state, name in case) for case in named)
 
 
 def modes_of(model: Model) -> list[dict[str, str]]:

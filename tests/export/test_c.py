@@ -20,6 +20,7 @@ from bondgraph.emit import numpy as reference
 from bondgraph.emit.kernel import address_of
 from bondgraph.export import CSource, c_source
 from bondgraph.export.c_steps import functions, number
+from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Choice, Program, Routine, program
 from bondgraph.tape.scalar import Tape, TapeScalar
@@ -27,6 +28,7 @@ from bondgraph.tracing.routines import trace
 from examples import rolling_eggs
 from screws.scalars import array, cos, exp, log, sin, sqrt, where
 from tests.emit.expressions import EXPRESSIONS
+from tests.equations.test_impulses import boost
 
 GCC = shutil.which("gcc")
 needs_compiler = pytest.mark.skipif(GCC is None, reason="no gcc to compile the C source with")
@@ -353,3 +355,27 @@ def test_constants_keep_their_bits(value: float) -> None:
 
 def test_numbers_that_are_none() -> None:
     assert [number(v) for v in (np.inf, -np.inf, np.nan)] == ["INFINITY", "(-INFINITY)", "NAN"]
+
+
+@needs_compiler
+def test_impulses_come_with_what_another_transition_answers(tmp_path: Path) -> None:
+    """A transistor cuts off a coil's current: the diode must close, and the header says how a program finds that."""
+    compiled = compile_model(boost("open", 4.0, 24.0))
+    source = c_source(compiled, "boost")
+    assert "a diode closes rather than" in source.header and "int boost_push(" in source.header
+    library = shared_library(source, tmp_path)
+    x, m, p = *compiled.initial(), compiled.parameters()
+    bound = Bound(compiled.program, p)
+    out = np.zeros(len(compiled.program.transitions) + len(x))
+    seen = 0
+    for k in range(len(compiled.program.transitions)):
+        expected = bound.pushed(k, 0.0, x, m)
+        given = [address_of(block) for block in (x, p, m, out)]
+        push = library.boost_push
+        push.argtypes = [ctypes.c_int, ctypes.c_double, *[ctypes.c_void_p] * 4]
+        assert push(k, 0.0, *given) == (expected is not None)
+        if expected is not None:
+            seen += 1
+            np.testing.assert_allclose(out, np.concatenate(expected), rtol=1e-12, atol=1e-15)
+    assert seen
+    assert "_push" not in c_source(compile_model(switched()), "switched").header

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -18,6 +20,7 @@ from bondgraph import (
     C,
     Compiled,
     Constraint,
+    Diode,
     EulerJunction,
     Graph,
     I,
@@ -25,13 +28,16 @@ from bondgraph import (
     R,
     Se,
     Sf,
+    Switch,
     Transition,
+    by_mode,
     compile_model,
 )
 from bondgraph.export import StateEquations, state_equations
 from bondgraph.export.canonical import exact, rational
 from screws.scalars import array, exp, sin, where
-from tests.language.random_graphs import random_graph, rigid_graph
+from tests.acceptance import test_acceptance as acceptance
+from tests.language.random_graphs import random_graph, rigid_graph, switched_graph
 
 
 def joined(junction, *parts) -> Graph:
@@ -275,12 +281,13 @@ def bent() -> Graph:
     return graph.connect(b, R("curved", flow=lambda e: e + e**3)).connect(b, Sf("i", 0.5)).connect(a, C("c", 1.0))
 
 
-def agree(model: Compiled, equations: StateEquations, seed: int) -> None:
-    """The same rates as the compiled model at random states, in every mode."""
+def agree(model: Compiled, equations: StateEquations, seed: int, positive: bool = False) -> None:
+    """The same rates as the compiled model at random states, in every combination of modes."""
     rng, layout = np.random.default_rng(seed), model.program.layout
-    flat, (start, m0) = model.parameters(), model.initial()
-    for index in range(max([len(states) for states, _ in model.system.modes.values()], default=1)):
-        x, m = rng.normal(size=len(start)), np.full(len(m0), float(index))
+    flat, (start, _) = model.parameters(), model.initial()
+    for combination in itertools.product(*(range(len(states)) for states, _ in model.system.modes.values())):
+        x, m = rng.normal(size=len(start)), np.array(combination, dtype=float)
+        x = np.abs(x) if positive else x
         numbers = {"time": 0.3}
         for name, values in ((n, v) for block in "xpm" for n, v in _values(model, block, x, flat, m)):
             numbers |= values_by_label(name, values)
@@ -290,7 +297,7 @@ def agree(model: Compiled, equations: StateEquations, seed: int) -> None:
             offset = int(name.partition("[")[2].rstrip("]") or 0)
             symbols = {s: numbers[s.name] for s in expression.free_symbols}
             found = float(expression.subs(symbols))
-            size = 1.0 + np.abs(rates).max()
+            size = 1.0 + np.abs(rates).max(initial=0.0)
             assert found == pytest.approx(rates[place.start + offset], rel=1e-10, abs=1e-11 * size), name
 
 
@@ -326,6 +333,93 @@ def test_random_graphs_agree_with_the_compiled_model(draw, numbers: bool) -> Non
         seen["implicit" if model.system.unknowns or model.system.loops else "explicit"] += 1
     assert seen["explicit"] > (5 if draw is random_graph else 0)
     assert seen["implicit"] > (0 if draw is random_graph else 5)
+
+
+def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
+    """Switched constraints, switches and dry friction, some of which yield at once: what vanishes is not differentiated."""
+    seen: Counter[str] = Counter()
+    for seed in range(60):
+        try:
+            model = compiled(switched_graph(np.random.default_rng(seed)))
+            if any(value.shape for value in model.system.values.values()):
+                continue
+            found = state_equations(model, numbers=True)
+        except ModelError as error:
+            seen[error.problems[0].code] += 1
+            continue
+        agree(model, found, seed)
+        seen["at once" if any(u.algebraic for u in model.system.unknowns) else "differentiated"] += 1
+    assert seen["at once"] > 2 and seen["differentiated"] > 3
+
+
+def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its entries compile up to their first run."""
+
+    class EnoughError(Exception):
+        """In place of a run."""
+
+    def stop(*_, **__):
+        raise EnoughError
+
+    models: list[Compiled] = []
+
+    def kept(graph, **more):
+        models.append(compile_model(graph, **more))
+        return models[-1]
+
+    monkeypatch.setattr(acceptance, "compile_model", kept)
+    monkeypatch.setattr(Compiled, "simulate", stop)
+    for entry in acceptance.SUITE.values():
+        with contextlib.suppress(EnoughError):
+            entry()
+    refused = 0
+    for seed, model in enumerate(models):
+        try:
+            amounts = any(element.kind == "Ce" for element in model.model.elements.values())
+            agree(model, state_equations(model, numbers=True), seed, positive=amounts)
+        except ModelError as error:
+            assert error.problems[0].code == "E273"
+            refused += 1
+    assert len(models) > 30 and refused <= 1
+
+
+def test_diode_that_yields_at_once() -> None:
+    """Free-wheeling: while the diode blocks, its flow is zero through the resistor alone, and the coil sees the source."""
+    graph, a, node = Graph("coil"), J1("a"), J0("node")
+    graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
+    model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))
+    found = state_equations(model)
+    assert str(found).splitlines() == [
+        "L.p' = E.value - L.p*on.resistance/L.inertia   (D: open)",
+        "L.p' = 0   (D: closed)",
+    ]
+    agree(model, found, 4)
+
+
+def test_what_yields_in_one_mode_only() -> None:
+    """The flow of a coil is held at zero; a switch puts a resistor beside it, which yields at once."""
+    graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
+    graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
+    graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
+    graph.connect(node, Constraint("hold")).connect(node, tie).connect(tie, R("lead", effort=lambda f: 4.0 * f))
+    model = compiled(graph.connect(tie, Switch("s", automaton="lever", closed=["on"])))
+    assert {u.element for u in model.system.unknowns if u.algebraic} == {"hold", "s"}
+    found = state_equations(model)
+    assert "L.p' = -L.p*hold.alpha1 - L.inertia*hold.alpha0*hold.h" in str(found), "open: differentiated"
+    assert "hold.h' = -hold.alpha0*hold.h/hold.alpha1" in str(found), "closed: at once"
+    for equations in (found, state_equations(model, numbers=True)):
+        agree(model, equations, 5)
+
+
+def test_source_with_a_value_for_each_mode() -> None:
+    graph, v = Graph("supply"), J1("v")
+    graph.add_automaton(Automaton("x", ("low", "high"), "low", ()))
+    graph.connect(Se("u", by_mode("x", {"low": 1.0, "high": 2.0})), v).connect(v, I("m", 1.0)).connect(v, R("r", 3.0))
+    model = compiled(graph)
+    found = state_equations(model)
+    assert found.inputs == ("u.value in low", "u.value in high")
+    agree(model, found, 6)
+    agree(model, state_equations(graph, numbers=True), 7)
 
 
 def test_numbers_are_exact_where_they_are_short() -> None:

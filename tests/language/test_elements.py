@@ -365,11 +365,10 @@ def test_two_elements_without_a_junction() -> None:
     assert rate == pytest.approx(-1.5 / 4.0)
 
 
-def test_a_graph_without_states_and_an_empty_one() -> None:
+def test_a_graph_without_states() -> None:
     model = compiled(star(J1("j"), Se("u", 3.0), R("r", 2.0)))
     assert value(model, "r.flow") == pytest.approx(1.5)
     assert len(model.initial()[0]) == 0
-    assert compiled(Graph("empty")).system.states == ()
 
 
 # --- run-time inputs -------------------------------------------------------------------------------------------------

@@ -25,7 +25,9 @@ from bondgraph import (
     C,
     Ce,
     Constraint,
+    Diode,
     EulerJunction,
+    Friction,
     Graph,
     I,
     ModelError,
@@ -69,11 +71,21 @@ def falling(impact: str) -> Graph:
     return graph.add_automaton(Automaton("contact", ("free", "held"), "free", (hit,)))
 
 
-def shorted() -> Graph:
+def shorted(what=None, initial: str = "off") -> Graph:
     graph, node = Graph("model"), J0("node")
-    for part in (Se("u", 1.0), R("r", 1.0), Switch("short", automaton="lever", closed=["on"])):
+    for part in (what or Se("u", 1.0), R("r", 1.0), Switch("short", automaton="lever", closed=["on"])):
         graph.connect(node, part)
-    return graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
+    return graph.add_automaton(Automaton("lever", ("off", "on"), initial, ()))
+
+
+def shorted_by(count: int) -> Graph:
+    """Switches side by side behind one resistor, each with an automaton of its own: two that are closed share undecided."""
+    graph, node = loop(Se("u", 1.0), R("r", 1.0)), J0("node")
+    graph.connect(graph.parts["loop"], node)
+    for name in "abcd"[:count]:
+        graph.connect(node, Switch(f"switch {name}", automaton=name, closed="on"))
+        graph.add_automaton(Automaton(name, ("off", "on"), "off", ()))
+    return graph
 
 
 def unfed() -> Graph:
@@ -178,7 +190,11 @@ CASES: list[Case] = [
     ("E111", lambda: ports("entry"), ('graph "part" has no port "exit"', "it exposes: entry", "expose")),
     ("E111", lambda: Graph("g").connect(Graph("part"), C("c", 1.0)), ("it exposes: nothing",)),
     ("E112", lambda: _twice_on(R("r", 1.0)), ('R "r" has no free port', "0- or 1-junction")),
-    ("E112", lambda: loop(C("c", 1.0), TF("t", 1.0).port("3")), ('TF "t" has no port "3"',)),
+    (
+        "E112",
+        lambda: loop(C("c", 1.0), TF("t", 1.0).port("3")),
+        ('TF "t" has no port "3"', "its ports: 1, 2", "name one"),
+    ),
     (
         "E112",
         lambda: loop(C("c", 1.0), Block("b", [("x", lambda: 1.0, [])])),
@@ -212,6 +228,32 @@ CASES: list[Case] = [
         lambda: loop(C("c", 1.0, dimension=2), R("r", [[1.0, 0.5], [0.0, 1.0]])),
         ("resistance must be symmetric",),
     ),
+    (
+        "E151",
+        lambda: loop(I("m", 1.0), Friction("f", -0.4)),
+        ('friction "f": limit must be zero or more', "given: -0.4"),
+    ),
+    ("E151", lambda: loop(I("m", 1.0), Friction("f", 0.4, viscous=-1.0)), ("viscous must be zero or more",)),
+    (
+        "E151",
+        lambda: loop(I("m", 1.0), Friction("f", 0.9, stick_limit=0.2)),
+        ("stick_limit must be no less than limit", "stick_limit 0.2, limit 0.9"),
+    ),
+    (
+        "E151",
+        lambda: loop(I("m", 1.0), Constraint("c", restitution=1.5)),
+        ("restitution must be between 0 and 1", "1.5"),
+    ),
+    ("E151", lambda: loop(I("m", 1.0), Constraint("c", alpha0=-1.0)), ('constraint "c": alpha0 must be zero or more',)),
+    ("E151", lambda: loop(I("m", 1.0), Diode("d", alpha1=-1.0)), ('Diode "d": alpha1 must be zero or more',)),
+    # names
+    ("E150", lambda: I(3, 1.0), ("I 3: its name is of type int", '"3"')),
+    ("E150", lambda: Graph(3), ("graph 3: its name is of type int",)),
+    ("E150", lambda: Transition("a", "b", lambda t: t, 5), ("`signals` cannot be 5", "or one alone")),
+    ("E150", lambda: X0("x", automaton="a", active=[1]), ("`active` cannot be [1]",)),
+    ("E150", lambda: Automaton("relay", ("a", "b"), "a", "ab"), ("`transitions` cannot be 'ab'", "Transition(")),
+    ("E150", lambda: Block("b", [], states=["phi"]), ("`states` cannot be ['phi']", 'states={"phi": 0.0}')),
+    ("E152", lambda: Graph("empty"), ('graph "empty" has no elements', "graph.connect")),
     # switches
     ("E106", lambda: switched(["closed"], automaton="relais"), ("relais.mode", "relay.mode")),
     ("E115", lambda: loop(C("c", 1.0)), ('junction 1 "loop" has 1 bond', "fewer than two")),
@@ -338,7 +380,12 @@ CASES: list[Case] = [
     (
         "E207",
         lambda: loop(I("m", 1.0), R("r", flow=lambda e: 2.0 * e)),
-        ('the flow at I "m" must be differentiated', 'what these give: I "m"', "effort="),
+        ('R "r" leaves no causality', 'R "r" is known only as flow(effort)', 'the flow at I "m"', 'R("r", effort=...)'),
+    ),
+    (
+        "E207",
+        lambda: loop(Se("u", 1.0), C("c", 1.0), R("r", effort=lambda f: f**3)),
+        ('R "r" is known only as effort(flow)', 'the effort at C "c" must be differentiated', 'R("r", flow=...)'),
     ),
     (
         "E208",
@@ -356,9 +403,24 @@ CASES: list[Case] = [
     ("E211", lambda: falling("stop"), ('Constraint "stop" has no restitution', "restitution=0.8")),
     ("E212", lambda: shorted(), ('mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")),
     (
+        "E212",
+        lambda: shorted_by(3),
+        (
+            "4 modes have no",
+            '"on" of "a" and "on" of "b" and "off" of "c": Sw',
+            '"on" of "a" and "on" of "b" and "on" of "c"',
+        ),
+    ),
+    ("E212", lambda: shorted_by(4), ("11 modes have no valid causality", "and 3 more")),
+    (
         "E213",
         lambda: loop(I("a", 1.0, initial=2.0), I("b", 1.0, initial=3.0)),
         ('"b" cannot start with p = 3', 'set by I "a"', "follows 2", "leave its start out"),
+    ),
+    (
+        "E214",
+        lambda: compile_model(shorted(C("c", 1.0, initial=3.0), initial="on")).simulate(1.0),
+        ('Sw "short" cannot start closed with effort = 3 across it', "a start in the other mode"),
     ),
     (
         "E129",
@@ -369,6 +431,16 @@ CASES: list[Case] = [
         "E129",
         lambda: loop(Se("u", lambda t: math.sin(t), signals=["time"]), I("m", 1.0)),
         ('formula of Se "u" cannot be compiled', "screws.scalars"),
+    ),
+    (
+        "E129",
+        lambda: with_automaton(Transition("a", "b", lambda t: 1.0 if t > 1.0 else -1.0, ("time",))),
+        ('formula of automaton "relay" cannot be compiled', "guard of its transition from a to b", "screws.scalars"),
+    ),
+    (
+        "E129",
+        lambda: with_automaton(Transition("a", "b", lambda t, q: t, ("time",))),
+        ('automaton "relay": the guard of its transition from a to b fails', "'q'"),
     ),
     # use of the compiled model
     ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is no parameter', "c.capacitance")),
@@ -436,7 +508,7 @@ def test_every_code_of_the_language_is_in_the_table() -> None:
     root = Path(bondgraph.__file__).parent
     folders = [
         *root.glob("*.py"),
-        *(p for name in ("graph", "equations", "passes", "tracing") for p in (root / name).glob("*.py")),
+        *(p for name in ("checks", "graph", "equations", "passes", "tracing") for p in (root / name).glob("*.py")),
     ]
     written = {code for path in folders for code in re.findall(r'"(E[12]\d\d)"', path.read_text(encoding="utf-8"))}
     assert written == {code for code, _, _ in CASES}
@@ -476,3 +548,47 @@ def test_modulated_gyrator_names_are_its_own() -> None:
     graph.connect(graph.parts["loop"], g := MGY("g", lambda a: a, parameters={"a": 2.0}, signals=[]))
     graph.connect(g, I("n", 1.0))
     assert compile_model(graph, backend="numpy").program.layout["g.a"].block == "p"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"f.limit": 0.8}, "stick_limit 0.4, limit 0.8"),
+        ({"f.viscous": -0.1}, "viscous must be zero or more"),
+        ({"stop.restitution": 1.1}, "restitution must be between 0 and 1"),
+        ({"stop.alpha1": -1.0}, "alpha1 must be zero or more"),
+    ],
+)
+def test_changed_numbers_are_checked_as_those_of_the_model(changes: dict[str, float], words: str) -> None:
+    stop = Constraint("stop", initial=1.0, automaton="a", active="held", restitution=0.5)
+    graph = loop(I("m", 1.0), stop).add_automaton(Automaton("a", ("free", "held"), "free", ()))
+    graph.connect(other := J1("other"), I("n", 1.0)).connect(other, Friction("f", 0.4))
+    model = compile_model(graph, backend="numpy")
+    with pytest.raises(ModelError, match="E151") as caught:
+        model.parameters(changes)
+    assert words in str(caught.value)
+    assert np.all(np.isfinite(model.parameters({"f.limit": 0.8, "f.stick_limit": 0.9})))
+
+
+def test_a_value_by_mode_is_checked_when_it_is_changed() -> None:
+    graph = with_automaton().replace("r", R("r", by_mode("relay", {"a": 1.0, "b": 2.0})))
+    with pytest.raises(ModelError, match=r"E119.*resistance in b must be positive"):
+        compile_model(graph, backend="numpy").parameters({"r.resistance in b": -1.0})
+
+
+def test_one_name_stands_for_a_list_of_one() -> None:
+    """Text is not split into letters, wherever names are taken."""
+    hit = Transition("free", "free", lambda h: -h, "stop.h", (("m.p", lambda p: -p, "m.p"),), impact="stop")
+    stop = Constraint("stop", initial=1.0, automaton="contact", active="held", restitution=0.5)
+    graph = loop(I("m", 1.0), stop, Se("wind", lambda t: t, signals="time"))
+    graph.add_automaton(Automaton("contact", ("free", "held"), "free", hit))
+    graph.add(
+        Block("travel", [("rate", lambda v: v, "v")], inputs={"v": "m.flow"}, states={"x": 2}, rates={"x": "rate"})
+    )
+    graph.add(signals.logic("still", "not", "travel.x"))
+    model = compile_model(graph, backend="numpy").model
+    assert model.elements["wind"].signals == ("time",)
+    assert model.elements["stop"].law.active == ("held",)
+    assert model.automata["contact"].transitions[0].signals == ("stop.h",)
+    assert model.automata["contact"].transitions[0].impact == ("stop",)
+    assert model.elements["travel"].law.states["x"].initial == 2.0

@@ -28,7 +28,6 @@ from bondgraph import (
     Se,
     Transition,
     compile_model,
-    equations,
     signals,
 )
 from bondgraph.export.latex import latex
@@ -373,7 +372,7 @@ def everything() -> Graph:
 
 
 def test_every_block_is_written_in_latex() -> None:
-    written = latex(equations(everything().freeze()))
+    written = latex(everything())
     assert "#" not in written
     for left, right in (("{", "}"), (r"\left(", r"\right)"), (r"\left[", r"\right]")):
         assert written.count(left) == written.count(right)
@@ -393,7 +392,7 @@ def test_every_block_runs_on_symbols() -> None:
         for index in np.ndindex(np.shape(number)):
             key = f"{name}[{', '.join(map(str, index))}]" if index else name
             numbers[key] = float(np.asarray(number)[index])
-    for equation in sympy_statements(model.system):
+    for equation in sympy_statements(model):
         sides = [list(side) if isinstance(side, sympy.MatrixBase) else [side] for side in equation.args]
         for left, right in zip(*sides, strict=True):
             found = right.subs({s: numbers[s.name] for s in right.free_symbols})

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import (
+    J0,
     J1,
     X0,
     X1,
@@ -13,9 +14,13 @@ from bondgraph import (
     Block,
     C,
     Compiled,
+    Constraint,
+    Diode,
+    Friction,
     Graph,
     I,
     R,
+    RunEndedWarning,
     Se,
     Sf,
     StateSpec,
@@ -221,3 +226,62 @@ def test_the_terminal_transition_ends_the_run() -> None:
     result = compile_model(graph).simulate(2.0, progress=False)
     assert not result.ok and "the spring breaks" in str(result.failure)
     assert result.events[-1].time == pytest.approx(0.5, abs=1e-8)
+
+
+def test_friction_between_moving_parts_begins_slipping() -> None:
+    """A block at rest on a belt of 0.1 m/s: it slips with 4 N until 25 ms, and rides on it from then on."""
+    graph, relative, block = Graph("belt"), J0("relative"), J1("block")
+    graph.connect(Sf("belt", 0.1), relative).connect(relative, block).connect(block, I("m", 1.0))
+    graph.connect(relative, Friction("friction", 4.0))
+    compiled = compile_model(graph)
+    for start, mode, sign in ((0.0, 1.0, 1.0), (0.3, 2.0, -1.0)):
+        result = compiled.simulate(0.2, initial={"m.p": start}, progress=False)
+        (event,) = result.events
+        assert result["friction.mode"][0] == mode
+        assert event.kind == "friction sticks"
+        assert event.time == pytest.approx((0.1 - start) / (4.0 * sign), rel=1e-12)
+        assert result["m.p"][-1] == pytest.approx(0.1, abs=1e-14)
+
+
+def test_a_run_that_ends_early_warns_at_the_users_line() -> None:
+    graph, v = Graph("ball"), J1("v")
+    floor = Constraint("floor", initial=1.0, automaton="contact", active=["rest"], restitution=0.8)
+    graph.connect(v, I("m", 1.0)).connect(Se("weight", -9.81), v).connect(v, floor)
+    bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), kind="bounce")
+    graph.add_automaton(Automaton("contact", ("free", "rest"), "free", (bounce,)))
+    with pytest.warns(RunEndedWarning, match='"ball": the run ended at t = 4.06') as caught:
+        result = compile_model(graph).simulate(6.0, progress=False)
+    assert caught[0].filename == __file__
+    assert not result.ok and "ended early" in repr(result) and len(repr(result)) < 200
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("drive", [1.0, -1.0])
+def test_a_diode_conducts_into_itself(turned: bool, drive: float) -> None:
+    """At a 1-junction its arrow says which way that is, at a 0-junction it is from the node to ground either way."""
+
+    def ends(junction, other) -> tuple[object, object]:
+        return (other, junction) if turned else (junction, other)
+
+    series = Graph("series").connect(Se("u", drive), v := J1("v"))
+    series.connect(v, R("r", 2.0)).connect(v, I("l", 1e-3)).connect(*ends(v, Diode("d")))
+    result = compile_model(series, backend="numpy").simulate(0.05)
+    conducts = (drive > 0.0) != turned
+    assert result["v.flow"][-1] == pytest.approx(drive / 2.0 if conducts else 0.0, abs=1e-9)
+    assert result["d.inflow"][-1] == pytest.approx(0.5 if conducts else 0.0, abs=1e-9)
+
+    parallel, node = Graph("parallel").connect(Se("u", drive), v := J1("v")), J0("node")
+    parallel.connect(v, R("r", 2.0)).connect(v, node).connect(node, C("c", 1e-3)).connect(*ends(node, Diode("d")))
+    result = compile_model(parallel, backend="numpy").simulate(0.05)
+    assert result["node.effort"][-1] == pytest.approx(min(drive, 0.0), abs=1e-9)
+    assert result["d.inflow"][-1] == pytest.approx(0.5 if drive > 0.0 else 0.0, abs=1e-9)
+
+
+def test_a_diode_that_feeds_a_node_stands_on_a_junction_of_its_own() -> None:
+    graph, own, node = Graph("feeds"), J1("own"), J0("node")
+    graph.connect(own, Diode("d")).connect(own, node).connect(node, I("coil", 1.0, initial=2.0)).connect(
+        node, R("r", 1e3)
+    )
+    result = compile_model(graph, backend="numpy").simulate(0.1)
+    assert result["d.inflow"][-1] == pytest.approx(2.0), "the coil goes on freewheeling"
+    assert result["node.effort"][-1] == pytest.approx(0.0, abs=1e-9)

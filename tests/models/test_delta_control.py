@@ -125,6 +125,25 @@ def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
     np.testing.assert_allclose(found, run[control.torque], atol=1e-10)
 
 
+def test_sampled_controller_of_the_benchmark_is_that_of_the_graph() -> None:
+    """From samples of the motor angles: the same torques, held for a millisecond each, to 1e-9 N m [1e-13]."""
+    pytest.importorskip("llvmlite")
+    from benchmarks.delta_sampled import PERIOD, controller
+    from benchmarks.delta_tracking import KD as OTHER_KD
+    from benchmarks.delta_tracking import KP as OTHER_KP
+    from benchmarks.delta_tracking import tour
+
+    motion, robot = tour(FIT), DeltaRobot(FIT)
+    control = task_control(FIT, motion, kp=OTHER_KP, kd=OTHER_KD, period=PERIOD)
+    start = robot.inverse_kinematics(motion.position(0.0)) + 0.01
+    times = np.arange(81) * 0.5 * PERIOD
+    run = robot.simulate(0.04, y=start, signals=control.torque, blocks=control.blocks, samples=times, rtol=1e-11)
+    call = controller(FIT, motion)
+    found = [call(k, y.copy()) for k, y in enumerate(run.y[:-1:2])]
+    np.testing.assert_allclose(found, run[control.torque][1::2], atol=1e-9)
+    assert np.ptp(found, axis=0).min() > 0.1
+
+
 def test_refusals() -> None:
     robot = DeltaRobot(FIT)
     with pytest.raises(ModelError, match="E442") as caught:

@@ -144,6 +144,19 @@ def test_near_misses_of_the_universal_joint_singularity():
         assert np.ptp(run.energy) < 1e-8 and run.drift.max() < 1e-9
 
 
+def test_a_swing_straight_through_the_universal_joint_ends_with_its_configuration():
+    """There M is singular: the run says so, and names the arm and the place, to 1e-3 rad of the axis."""
+    p = replace(SETS["fit"], DAMPING=0.0)
+    robot = DeltaRobot(p)
+    y = robot.inverse_kinematics((0.0, p.L0 - p.L3 + p.L1 * np.cos(0.9) - p.L2, p.L1 * np.sin(0.9) + 0.06))
+    rates = np.linalg.solve(robot.jacobian(y), [0.0, 0.0, -3.0])
+    run = robot.simulate(0.1, y=y, rates=rates, rtol=1e-9, samples=2e-4, max_steps=3000)
+    assert not run.ok and run.failure is not None and run.t[-1] < 0.03
+    (last,) = run.passages[-1:]
+    assert last.kind == "the distal link of arm 1 lies along the axis of its universal joint"
+    assert abs(np.sin(last.q[1])) < 1e-3 and last.time == pytest.approx(run.t[-1], abs=5e-4)
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 FILES = {
@@ -200,6 +213,22 @@ def test_linearise_command_with_pictures(tmp_path: Path, capsys) -> None:
     assert max(real for real, _ in summary["poles"]) == pytest.approx(5.18684161527, abs=1e-9)
     printed = capsys.readouterr().out
     assert "unstable" in printed and "22.1524 degrees" in printed
+
+
+def test_workspace_command(tmp_path: Path, capsys) -> None:
+    """The volume of a 41^3 grid, to 2 % of a finer one; the most dexterous place is on the axis."""
+    given = ["delta", "workspace", "--params", "fit", "--no-render", "--points"]
+    volumes = []
+    for points in ("41", "81"):
+        assert main([*given, points, "--out", str(tmp_path / points)]) == 0
+        summary = json.loads((tmp_path / points / "summary.json").read_text())
+        volumes.append(summary["volume"])
+    assert volumes[0] == pytest.approx(volumes[1], rel=0.02)
+    assert summary["best"][:2] == [0.0, 0.0] and summary["best_dexterity"] > 0.95
+    arrays = np.load(tmp_path / "81" / "workspace.npz")
+    assert arrays["reachable"].shape == (81, 81, 81) and arrays["y"].shape == (81, 81, 81, 3)
+    assert "m^3" in capsys.readouterr().out
+    assert main([*given, "1", "--out", str(tmp_path / "none")]) == 2 and "E466" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.hand import SCENARIOS, HandRun, run_hand, study
-
-
-def run_with(friction: float | None, rtol: float = 1e-8, name: str = "main") -> HandRun:
-    scenario = SCENARIOS[name]
-    return run_hand(
-        scenario.changed(parameters=scenario.parameters.changed(friction=friction)), rtol=rtol, progress=False
-    )
+from models.hand import HandRun, study
+from tests.models.hand_runs import again, main_run, slippery_run
 
 
 def told(run: HandRun) -> list[tuple[str, str]]:
@@ -21,16 +15,16 @@ def told(run: HandRun) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def unlimited() -> HandRun:
-    return run_with(None)
+    return main_run()
 
 
 @pytest.fixture(scope="module")
 def slippery() -> HandRun:
-    return run_with(0.2)
+    return slippery_run()
 
 
-def test_nothing_slips_with_enough_friction(unlimited: HandRun) -> None:
-    run = run_with(0.5)
+def test_nothing_slips_with_enough_friction(unlimited: HandRun, slippery: HandRun) -> None:
+    run = again(slippery, friction=0.5)
     assert told(run) == [] and not run.trajectory["slipping"].any()
     for name, tolerance in (("object", 1e-11), ("virtual", 1e-11), ("joints", 1e-9), ("forces", 1e-7)):
         assert np.max(np.abs(run.trajectory[name] - unlimited.trajectory[name])) < tolerance
@@ -74,15 +68,26 @@ def test_ledger_counts_the_loss_of_the_sliders(slippery: HandRun) -> None:
     assert slid > 1e-3 and slid == pytest.approx(work, rel=2e-2)
 
 
-def test_switching_times_converge_with_the_tolerance() -> None:
-    times = {
-        rtol: [e["time"] for e in run_with(0.2, rtol).events() if e["kind"] == "slip"] for rtol in (1e-5, 1e-7, 1e-9)
-    }
+def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None:
+    """Also while contacts slip: the object is pushed and spun in the half second before the reference moves."""
+    start = {"object.inertia.p": np.array([2e-5, 3e-5, -4e-5, 0.02, 0.01, 0.03])}
+    result = slippery.compiled.simulate(0.5, samples=1e-3, initial=start, progress=False)
+    kinds = {event.kind for event in result.events if not event.internal}
+    stored = result.ledger.stored
+    assert {"slip", "stick"} <= kinds and np.all(result.ledger.supplied == 0.0)
+    assert stored[0] - stored[-1] > 1e-3 and np.all(np.diff(stored) <= 1e-13)
+    assert result.ledger.relative_residual < 1e-9
+
+
+def test_switching_times_converge_with_the_tolerance(slippery: HandRun) -> None:
+    runs = {rtol: again(slippery, rtol=rtol, t_end=6.6) for rtol in (1e-5, 1e-7, 1e-9)}
+    times = {rtol: [e["time"] for e in run.events() if not e["internal"]] for rtol, run in runs.items()}
+    assert len(times[1e-9]) > 6
     errors = [np.max(np.abs(np.array(times[rtol]) - times[1e-9])) for rtol in (1e-5, 1e-7)]
     assert errors[1] < 1e-6 and errors[1] <= errors[0]
 
 
-def test_sticks_again_when_the_reference_pauses() -> None:
+def test_sticks_again_when_the_reference_pauses(slippery: HandRun) -> None:
     """With little friction the contacts slip while the object is moved to the side, and stick when that slows down."""
-    kinds = [kind for kind, _ in told(run_with(0.03))]
+    kinds = [kind for kind, _ in told(again(slippery, friction=0.03))]
     assert "stick" in kinds and "object lost" in kinds and kinds.index("slip") < kinds.index("stick")

@@ -133,6 +133,10 @@ def test_files_come_back_and_name_their_faults(tmp_path) -> None:
     with pytest.raises(ModelError) as caught:
         read_scenario(path)
     assert {problem.code for problem in caught.value.problems} == {"E404", "E405"}
+    path.write_text(json.dumps({"t_end": 2.0, "motion": [], "parameters": {"object_size": [0.3]}}))
+    with pytest.raises(ModelError) as caught:
+        read_scenario(path)
+    assert str(caught.value).startswith('1 problem in "rotate.json"\nE481') and "created at" not in str(caught.value)
 
 
 def test_antipodal_grasp() -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import numpy as np
 import pytest
 
 from models import cli
-from models.hand import SCENARIOS, HandRun, finger_place, run_hand, study
+from models.hand import HandRun, finger_place, study
 from models.hand.page import companions, contact_motion, hand_page
-from models.hand.pictures import figure6, shown_times, shown_until, still
+from models.hand.pictures import figure6, movie, shown_times, shown_until, still
 from models.hand.plots import figure7, grasp_plot
 from models.hand.skeleton import along, skeleton
-from models.hand.stage import HandStage
+from models.pictures.page import contents
 from models.pictures.probe import rendering
 from models.pictures.style import BODIES, rgb
+from tests.models.hand_runs import main_run, slippery_run
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)
@@ -23,13 +25,12 @@ renders = pytest.mark.skipif(not can_render, reason=why)
 
 @pytest.fixture(scope="module")
 def main() -> HandRun:
-    return run_hand(SCENARIOS["main"].changed(sample_dt=0.05), progress=False)
+    return main_run()
 
 
 @pytest.fixture(scope="module")
 def lost() -> HandRun:
-    given = SCENARIOS["main"].parameters.changed(friction=0.2)
-    return run_hand(SCENARIOS["main"].changed(sample_dt=0.01, parameters=given), progress=False)
+    return slippery_run()
 
 
 def amber(path) -> np.ndarray:
@@ -66,7 +67,7 @@ def test_contacts_of_the_trajectory_fit_together(main: HandRun) -> None:
 
 
 def test_study_of_the_grasp(main: HandRun) -> None:
-    found = study(main)
+    found = study(main, 61)
     assert found.force_closure and found.internal[0] == pytest.approx(
         np.sqrt(3.0) * main.trajectory["normal"][0, 0], rel=1e-9
     )
@@ -79,7 +80,7 @@ def test_study_of_the_grasp(main: HandRun) -> None:
 
 
 def test_study_of_a_lost_object(lost: HandRun, tmp_path) -> None:
-    found = study(lost)
+    found = study(lost, 91)
     assert np.isnan(found.required[-1]).all() and np.nanmin(found.margin) > -1e-6
     assert "margin of friction" in found.table() and "nan" not in found.table()
     found.write_csv(tmp_path / "study.csv")
@@ -94,7 +95,7 @@ def test_study_of_a_lost_object(lost: HandRun, tmp_path) -> None:
 def test_plots(main: HandRun, lost: HandRun, tmp_path) -> None:
     pytest.importorskip("matplotlib")
     figure7(main, tmp_path / "figure7.svg")
-    grasp_plot(lost, study(lost), tmp_path / "grasp.svg")
+    grasp_plot(lost, study(lost, 41), tmp_path / "grasp.svg")
     for name in ("figure7.svg", "grasp.svg"):
         assert (tmp_path / name).stat().st_size > 20_000
 
@@ -119,7 +120,15 @@ def test_page(lost: HandRun, tmp_path) -> None:
     assert np.allclose(R @ np.swapaxes(R, 1, 2), np.eye(3)) and np.allclose(R[0, :, 2], (0.0, 0.6, 0.8))
     hand_page(lost, study(lost, 31), tmp_path / "page.html", shown_until(lost))
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert 4e5 < len(text) < 4e6 and "NaN" not in text and text.count('"other') > 60
+    assert 4e5 < len(text) < 4e6 and text.count('"other') > 60
+    shown = contents(motion, 9.0, None, others, (1, 0))
+    for name, packed in shown["arrays"].items():
+        if not name.endswith("_index"):
+            assert np.all(np.isfinite(np.frombuffer(base64.b64decode(packed), np.float32))), name
+    # As in the stills: the object amber, tips blue; and the frames are named.
+    assert shown["bodies"] == list(BODIES[::-1]) and shown["names"][1] == "object"
+    assert {other.colour for other in others if other.glass} == {BODIES[1]}
+    assert [other["name"] for other in shown["others"] if other.get("name")] == ["reference", "virtual object"]
 
 
 @renders
@@ -129,12 +138,17 @@ def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> Non
     still(lost, tmp_path / "lost.png", shown_until(lost), size=(480, 360))
     held, away = amber(tmp_path / "held.png"), amber(tmp_path / "lost.png")
     assert len(held) > 300 and len(away) > 300
-    with HandStage(lost, (96, 72)) as stage:
-        k = stage.sample(shown_until(lost))
+    k = int(np.searchsorted(lost.trajectory["t"], shown_until(lost)))
     tips = lost.trajectory["tips"][k, :, :3, 3]
     assert lost.trajectory["object"][k, 6] - tips[:, 2].max() > 0.06
     # In the picture it is higher, over the height of the picture, than where it was held.
     assert away[:, 0].mean() < held[:, 0].mean() - 20
+
+
+@renders
+def test_movie(lost: HandRun, tmp_path) -> None:
+    written = movie(lost, tmp_path / "movie.mp4", seconds=0.25, size=(160, 120))
+    assert written.stat().st_size > 1000 and [path.name for path in tmp_path.iterdir()] == [written.name]
 
 
 @renders

@@ -354,7 +354,10 @@ def test_crank_slider_drives_its_slider_as_the_closed_form():
     ("make", "code"),
     [
         (lambda: joint_graph("j", joints.Joint("own", np.eye(6)[:, :1])), "E456"),
+        (lambda: joint_graph("j", "revolute"), "E456"),
         (lambda: joint_graph("j", joints.free(), frame_a=np.eye(3)), "E457"),
+        (lambda: attach_joint(Graph("g"), joint_graph("j", joints.spherical()), ground("a"), "b"), "E458"),
+        (lambda: attach_joint(Graph("g"), "j", ground("a"), ground("b")), "E458"),
         (lambda: joint_graph("j", joints.free(), frame_b=np.diag([1.0, 1.0, -1.0, 1.0])), "E457"),
     ],
 )

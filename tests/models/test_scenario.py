@@ -94,6 +94,7 @@ def test_surfaces_and_gravities_combine(read, surface, gravity):
     [
         ({"t_end": 0}, "E407", "t_end", "more than 0"),
         ({"t_end": ABSENT}, "E403", "t_end", "missing"),
+        ({"sample_dt": 0.4}, "E407", "sample_dt", "longer than t_end, 0.3 s"),
         ({"sample_dt": -0.1}, "E407", "sample_dt", "more than 0"),
         ({"t_end": "2"}, "E405", "t_end", "text where a number"),
         ({"t_end": True}, "E405", "t_end", "true or false where"),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondgraph import J1, X0, Automaton, C, Graph, I, Model, ModelError, R, assign_causality
+from bondgraph import J0, J1, X0, Automaton, C, Graph, I, Model, ModelError, R, Se, assign_causality, compile_model
 from bondgraph.render.diagram import diagram
 from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout import automatic
@@ -29,7 +29,7 @@ def drawn(request):
     """(model, causality, diagram, parsed SVG) of one graph."""
     model = GRAPHS[request.param]().freeze()
     causality = assign_causality(model)
-    drawing = diagram(model, causality)
+    drawing = diagram(model)
     return model, causality, drawing, ElementTree.fromstring(drawing.svg)
 
 
@@ -174,10 +174,19 @@ def test_switch_and_signals():
     assert set(groups(root, "signal")) == expected
 
 
-def test_without_causality_there_are_no_strokes():
-    drawing = diagram(hoist().freeze())
+def test_a_causal_conflict_is_drawn_without_strokes():
+    graph, node = Graph("shorted"), J0("node")
+    drawing = diagram(graph.connect(Se("a", 1.0), node).connect(Se("b", 2.0), node))
+    assert len(groups(ElementTree.fromstring(drawing.svg), "bond")) == 2
     assert 'class="stroke"' not in drawing.svg
     assert "causal stroke" not in drawing.svg
+
+
+def test_graph_model_and_compiled_model_are_one_picture():
+    graph = hoist()
+    drawing = diagram(graph)
+    assert 'class="stroke"' in drawing.svg
+    assert drawing.svg == diagram(graph.freeze()).svg == diagram(compile_model(graph, backend="numpy")).svg
 
 
 def test_same_model_same_picture_in_another_process():
@@ -256,7 +265,7 @@ def outer_bonds(model, folded):
 def test_folded_graphs_are_one_box_each(folded):
     model = touching_bodies().freeze()
     causality = assign_causality(model)
-    drawing = diagram(model, causality, folded=folded)
+    drawing = diagram(model, folded=folded)
     root = ElementTree.fromstring(drawing.svg)
     paths = BODIES if folded == "all" else folded
     boxes = groups(root, "folded")
@@ -292,7 +301,7 @@ def test_outer_signals_attach_to_the_box():
     assert set(groups(everything, "bond")) == set(outer_bonds(model, model.groups))
     others = [path for path in model.groups if path != "contact"]
     opened = set(groups(ElementTree.fromstring(diagram(model, folded=others).svg), "signal"))
-    assert "egg 2 -> contact.kinematics" in opened and "contact.kinematics -> contact.XO" in opened
+    assert "egg 2 -> contact.kinematics" in opened and "contact.kinematics -> contact.X0" in opened
 
 
 def test_graphs_inside_a_folded_one_go_with_it():

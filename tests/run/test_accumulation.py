@@ -97,7 +97,10 @@ def test_an_ideal_constraint_carries_the_ball_at_rest():
 def test_an_unknown_state_of_rest_is_refused():
     graph = ball(0.5)
     graph.automata["floor"] = Automaton(
-        "floor", ("flight",), "flight", (Transition("flight", "flight", lambda x: -x, ("height.x",), accumulates="rest"),)
+        "floor",
+        ("flight",),
+        "flight",
+        (Transition("flight", "flight", lambda x: -x, ("height.x",), accumulates="rest"),),
     )
     with pytest.raises(ModelError, match="E117"):
         graph.freeze()
@@ -131,4 +134,6 @@ def test_a_transition_into_its_own_state_fires_once_per_crossing(options, counte
 
 def test_one_that_is_true_at_the_start_fires_there_and_at_the_next_crossing():
     run = simulate(wave(), [1.0, 0.0, 0.0], [], [0.0], 6.0)
-    assert run.ok and [event.time for event in run.events] == pytest.approx([0.0, 2.0 * np.pi - np.arccos(0.5)], abs=1e-9)
+    assert run.ok and [event.time for event in run.events] == pytest.approx(
+        [0.0, 2.0 * np.pi - np.arccos(0.5)], abs=1e-9
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bondgraph import J0, J1, Diode, Graph, I, R, Se, compile_model
 from bondgraph.run.program import Slot, Transition
 from bondgraph.run.simulate import simulate
 from bondgraph.run.sundials.library import available
@@ -201,3 +202,39 @@ def test_an_event_costs_little():
     assert events == 221
     assert result.statistics.rates / events < 100
     assert result.statistics.wall_time / events < 2e-3
+
+
+@pytest.mark.parametrize("method", METHODS[:1] + METHODS[2:])
+@pytest.mark.parametrize("phase", [0.0, 1e-12])
+def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, method):
+    """A rectifier whose diode closes on next to no energy: what its leak takes later is far more, and partly rounding."""
+    graph, loop, gap, path = Graph("rectifier"), J1("loop"), J0("gap"), J1("path")
+    graph.connect(Se("mains", lambda t: 10.0 * s.sin(314.0 * t + phase), signals=["time"]), loop)
+    graph.connect(loop, I("L", 1e-2)).connect(loop, R("r", 1.0)).connect(loop, gap).connect(gap, R("leak", 1e3))
+    graph.connect(gap, path).connect(path, Diode("diode")).connect(path, R("on", 0.01))
+    result = compile_model(graph).simulate(0.04, method=method, progress=False)
+    assert result.ok, result.failure
+    assert [event.kind for event in result.events] == ["diode closes", "diode opens"] * 2
+    assert result.statistics.steps < 2000
+    assert result.ledger.relative_residual < (1e-12 if method == "dop853" else 1e-6)
+
+
+def test_a_bridge_of_two_phases_starts_from_rest():
+    """Both of its diodes switch at the start, and all four again at the first zero of the mains, next to it. The load gets
+    the mains without their sign, less what the diodes that conduct and the phases drop."""
+    graph, plus, minus, load = Graph("bridge"), J0("plus"), J0("minus"), J1("load")
+    graph.connect(plus, load).connect(load, R("R", 10.0)).connect(load, I("L", 1e-2)).connect(load, minus)
+    for k in range(2):
+        node, phase = J0(f"node{k}"), J1(f"phase{k}")
+        mains = Se(f"u{k}", lambda t, k=k: 10.0 * s.sin(314.0 * t + 3.14159265 * k), signals=["time"])
+        graph.connect(mains, phase).connect(phase, R(f"r{k}", 0.1)).connect(phase, node)
+        for name, a, b in ((f"up{k}", node, plus), (f"down{k}", minus, node)):
+            path, leak = J1(f"path {name}"), J1(f"leak {name}")
+            graph.connect(a, path).connect(path, b).connect(path, Diode(name)).connect(path, R(f"on {name}", 0.01))
+            graph.connect(a, leak).connect(leak, b).connect(leak, R(f"off {name}", 1e5))
+    result = compile_model(graph).simulate(0.08, progress=False)
+    assert result.ok, result.failure
+    last = result.t > 0.08 - 2.0 * np.pi / 314.0
+    mean = 2.0 * 20.0 / np.pi / (10.0 + 2.0 * 0.11)
+    assert np.mean(result["L.flow"][last]) == pytest.approx(mean, rel=0.01)
+    assert result.ledger.relative_residual < 1e-9

@@ -240,7 +240,9 @@ def test_layout_is_a_mapping():
 
 def peaked(formula):
     """An output that is a formula of time, sampled at 20 places a turn."""
-    made = program(lambda t, x, p, m: [1.0], (1, 0, 0), outputs=lambda t, x, p, m: [formula(t)], slots={"y": Slot("out", 0)})
+    made = program(
+        lambda t, x, p, m: [1.0], (1, 0, 0), outputs=lambda t, x, p, m: [formula(t)], slots={"y": Slot("out", 0)}
+    )
     return simulate(made, [0.0], [], [], 3.0, samples=np.arange(0.0, 3.0, 2.0 * np.pi / 20.0)).peak("y")
 
 

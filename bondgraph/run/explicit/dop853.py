@@ -27,9 +27,7 @@ _REASONS = {
 class Dop853:
     """Explicit Runge-Kutta method of order 8 with dense output, in machine code."""
 
-    def __init__(
-        self, bound: Bound, tolerances: Tolerances, watch_stiffness: bool = False, ticks: Ticks | None = None
-    ):
+    def __init__(self, bound: Bound, tolerances: Tolerances, watch_stiffness: bool = False, ticks: Ticks | None = None):
         program = bound.program
         self._bound = bound
         self._code, self._tolerances = machine_code(), tolerances

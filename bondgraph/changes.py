@@ -1,0 +1,127 @@
+"""What a user changes for a run: parameters, start values and modes by name -> numbers that fit, in the model's order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.causality import Causality
+from bondgraph.checks.numbers import check_energies
+from bondgraph.checks.ranges import check_ranges
+from bondgraph.equations.execute import computed
+from bondgraph.equations.starts import sliding_at_start
+from bondgraph.equations.system import System
+from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.graph.element import Element
+from bondgraph.graph.laws import Parameter
+from bondgraph.graph.model import Model
+from bondgraph.graph.states import states_of
+from bondgraph.tracing.values import flat
+
+
+def changed_parameters(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Every parameter by name, with some changed.
+
+    Raises
+    ------
+    ModelError
+        E121 an unknown name, E124 numbers that do not fit, E119 a negative resistance and the like, E151 a number that no
+        friction or constraint can have.
+    """
+    values = dict(system.parameters)
+    changed: dict[str, Element] = {}
+    for name, value in changes.items():
+        known = system.resolve(name)
+        if known not in values:
+            raise ModelError(model.name, [_unknown("E121", f'"{name}" is no parameter', values)])
+        values[known] = _fitting(model.name, name, value, values[known])
+        path, _, local = known.rpartition(".")
+        element = changed.get(path, model.elements[path])
+        changed[path] = replace(element, parameters={**element.parameters, local: Parameter(values[known])})
+    if changed:
+        part = replace(model, elements=changed)
+        raise_if_any(model.name, [*check_energies(part), *check_ranges(part)])
+    return values
+
+
+def changed_start(
+    model: Model, system: System, changes: Mapping[str, Any], numbers: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Start state x and modes m with some changed, and with what follows from others computed.
+
+    `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `numbers` are all parameters.
+
+    Raises
+    ------
+    ModelError
+        E122 an unknown name or state of an automaton, E124 numbers that do not fit.
+    """
+    states = {state.name: np.asarray(state.initial, dtype=float) for state in system.states}
+    modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
+    given: set[str] = set()
+    for name, value in changes.items():
+        known = system.resolve(name)
+        given.add(known)
+        if known in states:
+            states[known] = _fitting(model.name, name, value, states[known])
+        elif name in modes:
+            modes[name] = value
+        else:
+            title = f'"{name}" is no state and no automaton'
+            raise ModelError(model.name, [_unknown("E122", title, {**states, **modes})])
+    for start in system.starts:
+        values = [computed(system, system.resolve(a), {**numbers, **states}) for a in start.arguments]
+        for name, value in zip(start.results, start.function(*values), strict=True):
+            known = system.resolve(name)
+            if known in given or name in given:
+                continue
+            if known in states:
+                states[known] = _fitting(model.name, name, value, states[known])
+            else:
+                modes[name] = value
+    places = {}
+    for name, (known_states, _) in system.modes.items():
+        automaton = name.removesuffix(".mode")
+        if modes[automaton] not in known_states:
+            title = f'"{automaton}" has no state {modes[automaton]!r}'
+            raise ModelError(model.name, [_unknown("E122", title, dict.fromkeys(known_states))])
+        places[name] = known_states.index(modes[automaton])
+    sliding = sliding_at_start(model, system, {**numbers, **states, **places, "time": 0.0})
+    places |= {f"{path}.mode": place for path, place in sliding.items() if path not in given}
+    return flat(states.values()), np.array([float(place) for place in places.values()])
+
+
+def dependent_among(
+    model: Model, system: System, causality: Causality, changes: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Changed start values of storages in derivative causality by the name of the state, and all other changes; E124 where the
+    former do not fit."""
+    names = {f"{path}.{state}" for path in causality.derivative for state in states_of(model.elements[path])}
+    own = {system.resolve(name): name for name in names}
+    found, others = {}, {}
+    for name, value in changes.items():
+        known = system.resolve(name)
+        if known in own:
+            found[own[known]] = _fitting(model.name, name, value, np.zeros(system.values[known].shape or ()))
+        else:
+            others[name] = value
+    return found, others
+
+
+def _fitting(model: str, name: str, value: Any, known: Any) -> np.ndarray:
+    array = np.asarray(value, dtype=float)
+    if array.shape != np.shape(known) or not np.all(np.isfinite(array)):
+        problem = Problem(
+            "E124",
+            f'"{name}" cannot be {value!r}',
+            (f"it needs finite numbers of shape {np.shape(known)}, given is shape {array.shape}",),
+        )
+        raise ModelError(model, [problem])
+    return array
+
+
+def _unknown(code: str, title: str, known: Mapping[str, Any]) -> Problem:
+    return Problem(code, title, (f"known: {', '.join(known)}",))

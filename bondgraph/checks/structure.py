@@ -1,0 +1,70 @@
+"""Checks of junctions and signal blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bondgraph.errors import Problem, caller_place
+from bondgraph.graph.laws import Junction, SignalBlock
+from bondgraph.graph.model import Model
+
+
+def check_parts(model: Model) -> Iterator[Problem]:
+    """A model has elements."""
+    if not model.elements:
+        cures = ("graph.connect(tail, head) or graph.add(part)",)
+        yield Problem("E152", f'graph "{model.name}" has no elements', places=(caller_place(),), cures=cures)
+
+
+def check_junctions(model: Model) -> Iterator[Problem]:
+    """Every junction joins at least two bonds; at one that is a port of a graph, one may be all."""
+    for path, element in model.elements.items():
+        bonds = len(model.bonds_at(path)) if isinstance(element.law, Junction) else 2
+        if bonds < (1 if path in model.exposed else 2):
+            yield Problem(
+                "E115",
+                f'junction {element.kind} "{path}" has {bonds} bond' + ("" if bonds == 1 else "s"),
+                ("a junction with fewer than two bonds joins nothing",),
+                (element.place,),
+                ("connect more elements to it, or connect its neighbour directly",),
+            )
+
+
+def check_blocks(model: Model) -> Iterator[Problem]:
+    """Blocks define each local name once, use only names they have, and give every state a rate."""
+    for path, element in model.elements.items():
+        law = element.law
+        if not isinstance(law, SignalBlock):
+            continue
+        given = [*element.parameters, *law.inputs, *law.states]
+        outs = [out for equation in law.equations for out in equation.outs]
+        twice = sorted({name for name in given + outs if (given + outs).count(name) > 1})
+        used = {arg for equation in law.equations for arg in equation.args}
+        used |= {*law.rates.values(), *law.updates.values(), *law.breaks}
+        unknown = sorted(used - set(given) - set(outs))
+        for names, says, cure in (
+            (twice, "defines twice", "one equation, parameter, input or state for each name"),
+            (unknown, "uses but does not define", "an equation, parameter, input or state of this name"),
+            (
+                sorted(set(law.states) - set(law.rates) - set(law.updates)),
+                "has no rate for its state",
+                "rates={<state>: <local name>}",
+            ),
+            (
+                sorted({*law.rates, *law.updates} - set(law.states)),
+                "has a rate or update but no state",
+                "states={<state>: StateSpec(<start>)}",
+            ),
+            (
+                sorted(set(law.updates) if law.offset is None else ()),
+                "has no clock for the updates of",
+                "a period, an offset, or both",
+            ),
+            (
+                sorted({name for name in (law.period, law.offset, *law.breaks) if name} - set(element.parameters)),
+                "takes times from what is no parameter of its own:",
+                "a parameter in s",
+            ),
+        ):
+            if names:
+                yield Problem("E118", f'block "{path}" {says} {", ".join(names)}', (), (element.place,), (cure,))

@@ -1,0 +1,108 @@
+"""Checks of automata and of what they switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bondgraph.errors import Problem
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction
+from bondgraph.graph.modal import modal_parameters
+from bondgraph.graph.model import Model
+from bondgraph.graph.states import states_of
+
+
+def check_switches(model: Model) -> Iterator[Problem]:
+    """A switched junction, constraint or switch names states that its automaton has."""
+    for path, element in model.elements.items():
+        law = element.law
+        if not isinstance(law, (Junction, IdealConstraint, IdealSwitch)) or law.automaton is None:
+            continue
+        word, active = ("closed", law.closed) if isinstance(law, IdealSwitch) else ("active", law.active)
+        automaton = model.automata.get(element.signals[-1].removesuffix(".mode"))
+        states = automaton.states if automaton else ()
+        missing = [state for state in active if state not in states]
+        if missing or not active:
+            switched = "switched junction " if isinstance(law, Junction) else ""
+            yield Problem(
+                "E116",
+                f'{switched}{element.kind} "{path}" is {word} in no known state',
+                (f"{word}: {', '.join(active) or 'none'}", f"states: {', '.join(states) or 'none'}"),
+                (element.place,),
+                (f"name states of its automaton in `{word}`",),
+            )
+
+
+def check_impacts(model: Model) -> Iterator[Problem]:
+    """Impacts turn round the flow of constraints that have a restitution."""
+    for automaton in model.automata.values():
+        for transition in automaton.transitions:
+            for path in transition.impact:
+                element = model.elements.get(path)
+                if element is None or not isinstance(element.law, IdealConstraint):
+                    says, cure = f'"{path}" is no Constraint', "name a Constraint of the same graph in `impact`"
+                elif "restitution" not in element.parameters:
+                    says, cure = f'Constraint "{path}" has no restitution', f'Constraint("{path}", restitution=0.8)'
+                else:
+                    continue
+                yield Problem(
+                    "E211",
+                    f'automaton "{automaton.name}" has an impact that nothing takes',
+                    (f"in its transition from {transition.source} to {transition.target}: {says}",),
+                    (automaton.place, element.place if element else None),
+                    (cure,),
+                )
+
+
+def check_automata(model: Model) -> Iterator[Problem]:
+    """States are named once; start states and the ends of transitions are states of their automaton."""
+    for automaton in model.automata.values():
+        named = {automaton.initial} | {s for t in automaton.transitions for s in (t.source, t.target)}
+        named |= {t.accumulates for t in automaton.transitions if t.accumulates is not None}
+        unknown = sorted(named - set(automaton.states))
+        twice = sorted({state for state in automaton.states if automaton.states.count(state) > 1})
+        for states, says in ((unknown, "speaks of unknown states"), (twice, "has two states of one name")):
+            if states:
+                yield Problem(
+                    "E117",
+                    f'automaton "{automaton.name}" {says}: {", ".join(states)}',
+                    (f"its states: {', '.join(automaton.states) or 'none'}",),
+                    (automaton.place,),
+                    ("list every state once in `states`, and use these names",),
+                )
+
+
+def check_resets(model: Model) -> Iterator[Problem]:
+    """Resets set states."""
+    states = {f"{path}.{name}" for path, element in model.elements.items() for name in states_of(element)}
+    for automaton in model.automata.values():
+        for transition in automaton.transitions:
+            for target, _, _ in transition.resets:
+                if target not in states:
+                    yield Problem(
+                        "E120",
+                        f'automaton "{automaton.name}" resets "{target}", which is no state',
+                        (f"in its transition from {transition.source} to {transition.target}",),
+                        (automaton.place,),
+                        ("reset states only: <storage>.q, <storage>.p or a block's state",),
+                    )
+
+
+def check_values_by_mode(model: Model) -> Iterator[Problem]:
+    """A value by mode has a number for each state of its automaton, all of one shape."""
+    for path, element in model.elements.items():
+        for name, given in modal_parameters(element).items():
+            states = model.automata[given.automaton].states if given.automaton in model.automata else ()
+            shapes = {np.shape(value) for value in given.values.values()}
+            if set(given.values) != set(states) or len(shapes) != 1:
+                yield Problem(
+                    "E139",
+                    f'{element.kind} "{path}": {name} by mode does not fit the automaton "{given.automaton}"',
+                    (
+                        f"values for: {', '.join(given.values) or 'none'}; shapes: {', '.join(map(str, sorted(shapes)))}",
+                        f"states: {', '.join(states) or 'none'}",
+                    ),
+                    (element.place,),
+                    ("one value for each state, all of one shape",),
+                )

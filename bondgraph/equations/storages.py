@@ -1,0 +1,108 @@
+"""Statements of storages: integral causality, or derivative causality, where the state follows and its rate is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bondgraph.causality import Causality
+from bondgraph.equations.draft import (
+    Draft,
+    account_power,
+    declare_state,
+    effort,
+    flow,
+    into,
+    law_arguments,
+    name_port,
+    signed,
+)
+from bondgraph.equations.system import Unknown
+from bondgraph.errors import Problem
+from bondgraph.graph.element import Element
+from bondgraph.graph.laws import StateSpec, Storage
+from bondgraph.graph.model import Bond, Model
+from bondgraph.ops import TIME_DERIVATIVE, Op, combine
+
+
+def storage(draft: Draft, path: str, element: Element) -> None:
+    """Integral causality: the rate of the state is what flows in (or the law's own), the output follows from the state."""
+    law = element.law
+    assert isinstance(law, Storage)
+    bond = draft.model.bonds_at(path)[0]
+    sign, arguments = into(bond, path), law_arguments(path, element)
+    given, result = (flow(bond), effort(bond)) if element.kind != "I" else (effort(bond), flow(bond))
+    if path in draft.causality.derivative:
+        _dependent_storage(draft, path, element, bond)
+        return
+    shape = draft.values[given].shape if law.rate is None else law.spec.shape
+    assert shape is not None
+    state, rate = f"{path}.{law.state}", f"{path}.{law.state}'"
+    unit = bond.domain.displacement_unit if element.kind != "I" else bond.domain.momentum_unit
+    spec = law.spec if law.spec.unit else StateSpec(
+        law.spec.initial, law.spec.nominal, unit, element.symbols.get(law.state, law.spec.symbol)
+    )  # fmt: skip
+    declare_state(draft, path, law.state, spec, shape, rate)
+    draft.declare(rate, shape, "", "")
+    draft.state(path, law.output, result, state, *arguments)
+    moving = signed(draft, path, given, sign)
+    if law.rate is None:
+        draft.same(path, rate, moving)
+    else:
+        draft.state(path, law.rate, rate, state, moving, *arguments)
+    _account(draft, path, element, bond)
+
+
+def _account(draft: Draft, path: str, element: Element, bond: Bond) -> None:
+    """Stored energy, the names of the port's variables, and the power into the storage."""
+    law = element.law
+    assert isinstance(law, Storage)
+    draft.declare(f"{path}.energy", (), "J")
+    draft.state(path, law.energy, f"{path}.energy", f"{path}.{law.state}", *law_arguments(path, element))
+    draft.energies.append((path, f"{path}.energy"))
+    name_port(draft, path, element, bond, path)
+    account_power(draft, path, bond, into(bond, path), None)
+
+
+def _inverse(model: Model, path: str) -> Op | None:
+    law = model.elements[path].law
+    return law.inverse if isinstance(law, Storage) and law.rate is None else None
+
+
+def _dependent_storage(draft: Draft, path: str, element: Element, bond: Bond) -> None:
+    """Derivative causality: the state follows from the output that others set; its rate is what the storage takes."""
+    law = element.law
+    assert isinstance(law, Storage) and law.inverse is not None
+    output, unknown = (effort(bond), flow(bond)) if element.kind != "I" else (flow(bond), effort(bond))
+    shape = draft.values[unknown].shape
+    unit = bond.domain.displacement_unit if element.kind != "I" else bond.domain.momentum_unit
+    state = draft.declare(f"{path}.{law.state}", shape, unit, element.symbols.get(law.state, law.spec.symbol))
+    rate = draft.declare(f"{path}.{law.state}'", shape)
+    residual = draft.declare(f"{path}:residual", shape)
+    draft.state(path, law.inverse, state, output, *law_arguments(path, element))
+    draft.state(path, TIME_DERIVATIVE, rate, state)
+    draft.state(path, combine((into(bond, path), -1)), residual, unknown, rate)
+    draft.unknowns.append(Unknown(unknown, residual, path, "derivative causality"))
+    _account(draft, path, element, bond)
+
+
+def storages_without_inverse(model: Model, causality: Causality) -> list[Problem]:
+    """Storages in derivative causality without a formula for the state from the output (E204)."""
+    stuck = [path for path in causality.derivative if _inverse(model, path) is None]
+    return [_derivative(model, path, causality.forced_by.get(path, ())) for path in stuck]
+
+
+def _derivative(model: Model, path: str, forced_by: Sequence[str]) -> Problem:
+    element = model.elements[path]
+    variable, between = ("flow", "a C or R") if element.kind == "I" else ("effort", "an I or R")
+    others = [model.elements[other] for other in forced_by if other in model.elements]
+    names = " and ".join(f'{e.kind} "{e.name}"' for e in others) or "the rest of the graph"
+    cures = [f"{between} between it and {names}"]
+    if any(isinstance(e.law, Storage) for e in others):
+        cures.append("one storage in place of those that are rigidly coupled")
+    return Problem(
+        "E204",
+        f'{element.kind} "{path}" has derivative causality',
+        (f"its {variable} is set by {names}, so its state is not independent",),
+        (element.place, *(e.place for e in others)),
+        tuple(cures),
+    )

@@ -1,0 +1,95 @@
+"""LaTeX of dependent storages, constraints and switches: what is solved for, as a reader of the literature expects it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bondgraph.equations.system import Statement, System, Unknown
+from bondgraph.export.statement_latex import right_side
+from bondgraph.export.symbols import dotted, text, value_latex
+from bondgraph.ops import SLIPPING, STABILISED, TIME_DERIVATIVE
+
+
+def ideal_lines(system: System) -> dict[str, list[str]]:
+    """Element -> lines `left &= right` of what the effort or flow of a dependent storage, constraint or switch solves.
+
+    A cubic stabiliser that is zero is left out.
+    """
+    producer = {out: s for s in system.statements for out in s.outs}
+    found: dict[str, list[str]] = {}
+    for unknown in system.unknowns:
+        if not unknown.held:
+            equation = right_side(system, producer[unknown.residual])
+            found.setdefault(unknown.element, []).append(rf"{equation} &= 0 \\")
+        else:
+            lines = _switch(system, unknown) if unknown.reason == "switch" else _constraint(system, unknown, producer)
+            found.setdefault(unknown.element, []).extend(_by_mode(system, unknown, producer, lines))
+    return found
+
+
+def ideal_only(system: System) -> set[str]:
+    """Values that nothing but these equations reads, and residuals of algebraic loops."""
+    own = {name for u in system.unknowns for name in (u.held, u.residual, u.stopped)}
+    own |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
+    producer = {out: s for s in system.statements for out in s.outs}
+    read_by: dict[str, set[str]] = {}
+    for statement in system.statements:
+        for arg in statement.args:
+            read_by.setdefault(arg, set()).update(statement.outs)
+    inner = {
+        arg
+        for unknown in system.unknowns
+        if unknown.held
+        for name in (unknown.held, unknown.residual)
+        for arg in producer[name].args
+        if arg in producer and producer[arg].op in (TIME_DERIVATIVE, SLIPPING)
+    }
+    return own | {name for name in inner if read_by[name] <= own}
+
+
+def _switch(system: System, unknown: Unknown) -> tuple[str, str]:
+    return rf"{value_latex(system, unknown.vanishing)} &= 0", rf"{value_latex(system, unknown.value)} &= 0"
+
+
+def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Statement]) -> tuple[str, str]:
+    """The equation while it holds, and the one while it does not."""
+    held, path = producer[unknown.held], unknown.element
+    flow = value_latex(system, unknown.vanishing)
+    if held.op is STABILISED:
+        position = value_latex(system, f"{path}.h")
+        letters = [value_latex(system, name) for name in held.args[3:]]
+        first = dotted(position)
+        terms = [rf"{letters[0]}\,{first}", rf"{letters[1]}\,{position}"]
+        if np.any(np.asarray(system.parameters.get(held.args[5], 1.0)) != 0.0):
+            terms.append(rf"{letters[2]}\,{position}^3")
+        second = dotted(position, 2)
+    else:
+        terms = [rf"{value_latex(system, held.args[2])}\,{flow}"]
+        second = dotted(flow)
+    whole = " + ".join([second, *terms])
+    off = producer.get(producer[unknown.residual].args[2]) if unknown.residual != unknown.held else None
+    if off is not None and off.op is SLIPPING:
+        return f"{whole} &= 0", f"{value_latex(system, off.args[0])} &= {value_latex(system, off.args[1])}"
+    name = system.resolve(f"{path}.multiplier")
+    return f"{whole} &= 0", rf"{value_latex(system, name if name in system.values else unknown.value)} &= 0"
+
+
+def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement], lines: tuple[str, str]) -> list[str]:
+    held, off = lines
+    path = unknown.element
+    first, flow = dotted(value_latex(system, f"{path}.h")), value_latex(system, unknown.vanishing)
+    before = [rf"{first} &= {flow} \\"] if unknown.reason == "constraint" and f"{path}.h" in producer else []
+    after = []
+    if unknown.reason == "constraint" and unknown.algebraic:
+        words = text("(where an unknown acts on "), text(" at once, the term with its derivative falls away)")
+        after = [rf"&\quad {words[0]}{flow}{words[1]} \\"]
+    if unknown.residual == unknown.held:
+        return [*before, rf"{held} \\", *after]
+    choice = producer[unknown.residual]
+    mode = choice.args[0]
+    names = system.modes[mode][0]
+    active = [name for k, name in enumerate(names) if choice.op(float(k), 1.0, 0.0) == 1.0]
+    when = text(f"while {mode.removesuffix('.mode')} is {' or '.join(active)}")
+    return [*before, rf"{held} \quad {when} \\", *after, rf"{off} \quad {text('else')} \\"]

@@ -1,0 +1,80 @@
+"""LaTeX of one statement: the formula of its operation in the letters of its arguments."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from bondgraph.equations.system import Statement, System
+from bondgraph.export.canonical import decimal, exact
+from bondgraph.export.growth import written_out
+from bondgraph.export.symbolic import symbol_of
+from bondgraph.export.symbols import text, value_latex
+
+SHORT = 40
+"""Most operations of a formula that is written out although it has no LaTeX of its own."""
+
+
+def statement_lines(system: System, statement: Statement) -> list[str]:
+    """Lines `left &= right` of one statement.
+
+    The LaTeX of an operation with several results has one line for each, and any further line is a remark.
+    """
+    left = [value_latex(system, out) for out in statement.outs]
+    right = right_side(system, statement).split("\n")
+    if len(right) >= len(left):
+        lines = [rf"{a} &= {b} \\" for a, b in zip(left, right, strict=False)]
+        return lines + [rf"&\quad {remark} \\" for remark in right[len(left) :]]
+    return [rf"\left({', '.join(left)}\right) &= {right[0]} \\"]
+
+
+def right_side(system: System, statement: Statement) -> str:
+    """LaTeX of op(args)."""
+    arguments = [value_latex(system, arg) for arg in statement.args]
+    if statement.op.latex:
+
+        def written(found: re.Match[str]) -> str:
+            argument = arguments[int(found[1]) - 1]
+            before, after = found.string[: found.start()], found.string[found.end() :]
+            raised = after.startswith("^") and ("^" in argument or argument.startswith("-"))
+            factor = (
+                argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
+            )
+            return rf"({argument})" if raised or factor else argument
+
+        return _signs(re.sub(r"#(\d+)", written, statement.op.latex))
+    return rf"{text(statement.op.name)}({', '.join(arguments)})"
+
+
+def condition(system: System, statement: Statement) -> str:
+    """LaTeX of a guard or reset: a short formula without LaTeX of its own is written out, by running it on symbols."""
+    return right_side(system, statement) if statement.op.latex else _run_on_symbols(system, statement)
+
+
+def _run_on_symbols(system: System, statement: Statement) -> str:
+    import sympy
+
+    arguments = [symbol_of(system, arg) for arg in statement.args]
+    try:
+        if written_out(statement.op, arguments) > SHORT:
+            return right_side(system, statement)
+        result = statement.op(*arguments)
+    except Exception:  # a formula need not take symbols; its name says what it is
+        return right_side(system, statement)
+    if np.shape(result):
+        return right_side(system, statement)
+    result = decimal(exact(result))
+    letters = {
+        symbol: value_latex(system, arg)
+        for arg, symbol in zip(statement.args, arguments, strict=True)
+        if isinstance(symbol, sympy.Symbol)
+    }
+    if result.free_symbols - letters.keys():
+        return right_side(system, statement)
+    return re.sub(r"^- ", "-", sympy.latex(result, symbol_names=letters))
+
+
+def _signs(formula: str) -> str:
+    """Two signs that meet become one."""
+    return formula.replace("+-", "-").replace("--", "+").removeprefix("+")

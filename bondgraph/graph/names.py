@@ -1,0 +1,43 @@
+"""Names as a user gives them: several, or one alone as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bondgraph.errors import ModelError, Problem, caller_place
+
+
+def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, ...]:
+    """Names as a tuple; plain text is one name.
+
+    Raises `ModelError` E150 for what holds no text; `argument` says where it was given.
+
+    >>> names_of("spring.q"), names_of(["spring.q", "time"])
+    (('spring.q',), ('spring.q', 'time'))
+    """
+    if isinstance(given, str):
+        return (given,)
+    try:
+        found = tuple(given)
+    except TypeError:
+        raise _no_names(argument, given) from None
+    if not all(isinstance(name, str) for name in found):
+        raise _no_names(argument, given)
+    return found
+
+
+def need_name(kind: str, name: object) -> None:
+    """Raises `ModelError` E150 for a name that is no text."""
+    if not isinstance(name, str):
+        title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
+        raise ModelError(str(name), [Problem("E150", title, (), (caller_place(),), (f'a text: "{name}"',))])
+
+
+def refused(argument: str, given: object, wanted: str, cure: str) -> ModelError:
+    """The error of an argument that is not what it must be."""
+    title = f"`{argument}` cannot be {given!r}"
+    return ModelError(argument, [Problem("E150", title, (f"it is {wanted}",), (caller_place(),), (cure,))])
+
+
+def _no_names(argument: str, given: object) -> ModelError:
+    return refused(argument, given, "names, as text, or one alone", f'{argument}=("spring.q", "time")')

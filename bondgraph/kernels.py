@@ -1,0 +1,64 @@
+"""Routines -> kernels: machine code, or NumPy as the reference."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from bondgraph.collection import paused_collection
+from bondgraph.errors import ModelError, Problem
+from bondgraph.schedule.build import Scheduled, kernels_in_loops
+from bondgraph.tape.routine import Choice, Routine
+from bondgraph.tracing.routines import Pattern
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+
+BACKENDS = ("auto", "llvm", "numpy")
+
+DEFERRED = frozenset({"outputs"})
+"""Large routines that not every run needs: compiled at their first use."""
+
+
+def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str) -> dict[str, Kernel]:
+    """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
+    from bondgraph.emit.machine import have_llvm
+
+    if backend not in BACKENDS:
+        problem = Problem("E123", f'backend "{backend}" is unknown', (f"known: {', '.join(BACKENDS)}",))
+        raise ModelError("compile", [problem])
+    if isinstance(routines, Scheduled):
+        return kernels_in_loops(routines, backend == "llvm" or (backend == "auto" and have_llvm()))
+    wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
+    if backend == "llvm" or (backend == "auto" and have_llvm()):
+        from bondgraph.emit.kernel import DeferredKernel
+        from bondgraph.emit.llvm import compile_routines
+
+        now = [routine for name, routine in wanted.items() if name not in DEFERRED]
+        library = compile_routines(now)
+        kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
+        for name in DEFERRED & set(wanted):
+            make = functools.partial(_compiled_alone, wanted[name])
+            kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
+        return kernels
+    from bondgraph.emit.numpy import numpy_kernel
+
+    return {name: numpy_kernel(routine) for name, routine in wanted.items()}
+
+
+def _compiled_alone(routine: Routine | Choice) -> Kernel:
+    from bondgraph.emit.llvm import compile_routines
+
+    return compile_routines([routine]).kernel(routine.name)
+
+
+@paused_collection()
+def jacobian_of(
+    differentiate: Callable[[], tuple[Routine | None, Pattern]], kernels: Mapping[str, Kernel], backend: str
+) -> tuple[Kernel | None, Pattern]:
+    """The kernel of the Jacobian and its pattern; that of a large model is among the kernels."""
+    routine, pattern = differentiate()
+    if routine is None:
+        return kernels.get("jacobian"), pattern
+    return (kernels_of({"jacobian": routine}, backend)["jacobian"] if routine.outputs else None), pattern

@@ -1,0 +1,106 @@
+"""A system and its kernels -> the `Program` that solvers run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph.equations.system import System
+from bondgraph.errors import Problem
+from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.tracing.routines import output_names
+from bondgraph.tracing.values import flat
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+
+
+def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any]) -> Program:
+    """What a solver needs of a system: its kernels, transitions, clocks and the names of every number.
+
+    `differentiate` makes the Jacobian with its pattern when it is first asked for.
+    """
+    transitions = tuple(
+        Transition(
+            e.automaton,
+            e.slot,
+            float(e.source),
+            float(e.target),
+            e.kind,
+            e.internal,
+            Problem("E320", e.error, (f'automaton "{e.automaton}"',)) if e.error else None,
+            None if e.accumulates is None else float(e.accumulates),
+        )
+        for e in system.events
+    )
+    return Program(
+        name=system.name,
+        rates=kernels["rates"],
+        nominal=flat(s.nominal for s in system.states),
+        layout=_layout(system),
+        guards=kernels.get("guards"),
+        powers=kernels.get("powers"),
+        energies=kernels.get("energies"),
+        outputs=kernels.get("outputs"),
+        resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
+        pushes=tuple(kernels.get(f"push_{index}") for index in range(len(system.events))),
+        supplies=tuple(kernels.get(f"supply_{index}") for index in range(len(system.events))),
+        transitions=transitions,
+        differentiate=differentiate,
+        power_names=tuple(power.element for power in system.powers),
+        power_roles=tuple(power.role for power in system.powers),
+        energy_names=tuple(path for path, _ in system.energies),
+        rates_and_powers=kernels.get("rates_and_powers"),
+        loops=_newton_loops(system, kernels),
+        clocks=_clocks(system, kernels),
+    )
+
+
+def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:
+    """Clocks with their times as places in p; a break at several times is one for each."""
+    layout, clocks = _layout(system), []
+    for index, clock in enumerate(system.clocks):
+        period = math.inf if clock.period is None else layout[clock.period].start
+        offset = layout[clock.offset]
+        clocks += [
+            Clock(clock.element, period, at, kernels.get(f"tick_{index}")) for at in range(offset.start, offset.stop)
+        ]
+    return tuple(clocks)
+
+
+def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:
+    starts, at = {}, 0
+    for state in system.states:
+        starts[state.name] = (at, at + int(np.size(state.initial)))
+        at = starts[state.name][1]
+    nonlinear = [loop for loop in system.loops if loop.guesses]
+    return tuple(
+        NewtonLoop(
+            tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
+            tuple(k for name in loop.guesses for k in range(*starts[name])),
+            kernels[f"newton_{index}"],
+        )
+        for index, loop in enumerate(nonlinear)
+    )
+
+
+def _layout(system: System) -> Layout:
+    slots: dict[str, Slot] = {}
+    groups = (
+        ("x", [s.name for s in system.states]),
+        ("p", list(system.parameters)),
+        ("m", list(system.modes)),
+        ("out", output_names(system)),
+    )
+    for block, names in groups:
+        start = 0
+        for name in names:
+            value = system.values[name]
+            shape = value.shape or ()
+            slots[name] = Slot(block, start, shape, value.unit)
+            start += math.prod(shape)
+    slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
+    return Layout(slots)

@@ -1,0 +1,88 @@
+"""Nonlinear algebraic loops on the tape: Newton's method in a fixed number of steps, from states that follow the solution.
+
+The guesses move as w~' = dw/dt + kappa (w - w~), so that the steps only remove what the integrator left; before a run and
+after events they are found by a damped Newton iteration from outside (`bondgraph.run.bound`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.equations.system import Loop, System
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.scalar import Tape
+from bondgraph.tape.solve import solve
+from bondgraph.tape.specialise import substitute
+from bondgraph.tracing.modewise import Sampled
+from bondgraph.tracing.values import Values, partials, scalars_of, shaped
+
+STEPS = 3
+"""Newton steps at every evaluation; each squares the relative error that the integrator left in the guesses."""
+
+PULL = 1.0
+"""Rate at which guesses are drawn to the solution, 1/s; it only keeps them from drifting."""
+
+
+@dataclass(frozen=True)
+class Pursuit:
+    """A nonlinear loop on the tape: its unknowns as inputs w, residuals and their matrix in terms of w, the guesses, the
+    solution after Newton's steps, and at the guesses the residuals and the first step."""
+
+    loop: Loop
+    w: tuple[Any, ...]
+    residuals: tuple[Any, ...]
+    matrix: dict[tuple[int, int], Any]
+    guess: tuple[Any, ...]
+    solution: tuple[Any, ...]
+    first_residuals: tuple[Any, ...]
+    first_step: tuple[Any, ...]
+
+
+def pursue(
+    tape: Tape, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], guess: Sequence[Any], sampled: Sampled
+) -> Pursuit:
+    """Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` where they are not determined."""
+    matrix = partials(residuals, w)
+    now, first = list(guess), None
+    for _ in range(STEPS):
+        places = {a.index: b.index for a, b in zip(w, now, strict=True)}
+        at = substitute(tape, [*residuals, *matrix.values()], places)
+        entries = dict(zip(matrix, at[len(w) :], strict=True))
+        step = solve(entries, [-r for r in at[: len(w)]], sampled(entries))
+        now = [tape.scalar(a + b) for a, b in zip(now, step, strict=True)]
+        first = first or (at[: len(w)], step)
+    assert first is not None
+    return Pursuit(loop, tuple(w), tuple(residuals), matrix, tuple(guess), tuple(now), tuple(first[0]), tuple(first[1]))
+
+
+def follow(
+    system: System, tape: Tape, inputs: Mapping[str, np.ndarray], env: Values, pursuit: Pursuit, sampled: Sampled
+) -> None:
+    """Add the rates of a nonlinear loop's guesses: dw/dt from the residuals along the motion, and a pull to the solution."""
+    guesses = {name for loop in system.loops for name in loop.guesses}
+    along, rates = [inputs["t"][0]], [1.0]
+    for state in system.states:
+        if state.name not in guesses:
+            along += scalars_of(env[state.name])
+            rates += scalars_of(env[state.rate])
+    count = len(pursuit.w)
+    sparse = jacobian(pursuit.residuals, along)
+    places = {a.index: b.index for a, b in zip(pursuit.w, pursuit.solution, strict=True)}
+    at = substitute(tape, [*sparse.values, *pursuit.matrix.values()], places)
+    right: list[Any] = [0.0] * count
+    for i, j, partial in zip(sparse.rows, sparse.columns, at, strict=False):
+        right[i] = right[i] - partial * rates[j]
+    entries = dict(zip(pursuit.matrix, at[len(sparse.values) :], strict=True))
+    slope = solve(entries, right, sampled(entries))
+    start = 0
+    for name in pursuit.loop.guesses:
+        shape = np.shape(env[name])
+        size = int(np.prod(shape))
+        part = range(start, start + size)
+        pull = [slope[k] + PULL * (pursuit.solution[k] - pursuit.guess[k]) for k in part]
+        env[f"{name}'"] = shaped(pull, shape)
+        start += size

@@ -1,0 +1,78 @@
+"""Values by name while statements run on a tape: carrying out a statement, scalars of a value and back, partial derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.equations.system import Statement, System, Unknown
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.scalar import TraceError
+from screws.scalars import array
+
+Values = dict[str, Any]
+Entries = Mapping[tuple[int, int], Any]
+"""Nonzero entries of a matrix by row and column."""
+
+
+class Untraceable(Exception):
+    """A formula that works on floats but does with a traced value what cannot be recorded."""
+
+    def __init__(self, statement: Statement, error: Exception):
+        self.statement = statement
+        self.error = error
+        super().__init__(str(error))
+
+
+def carry_out(statement: Statement, env: Values) -> None:
+    """Add what a statement gives to the values; `Untraceable` where its formula cannot be recorded."""
+    try:
+        results = statement.op(*[env[arg] for arg in statement.args])
+    except (TraceError, TypeError, ValueError, AttributeError) as error:
+        raise Untraceable(statement, error) from error
+    outs = statement.outs
+    env.update(zip(outs, (results,) if len(outs) == 1 else results, strict=True))
+
+
+def scalars_of(value: Any) -> list[Any]:
+    """The scalars of a value, in row-major order."""
+    return list(np.asarray(value).flat) if np.ndim(value) else [value]
+
+
+def shaped(scalars: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """A value of a shape from its scalars in row-major order."""
+    return array(list(scalars)).reshape(shape) if shape else scalars[0]
+
+
+def flat(values: Any) -> np.ndarray:
+    """All numbers of several arrays in one row."""
+    pieces = [np.asarray(value, dtype=float).ravel() for value in values]
+    return np.concatenate(pieces) if pieces else np.zeros(0)
+
+
+def shapes_of(system: System, unknowns: Sequence[Unknown]) -> list[tuple[int, ...]]:
+    """Shapes of unknowns."""
+    return [system.values[unknown.value].shape or () for unknown in unknowns]
+
+
+def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scalars: Sequence[Any]) -> Values:
+    """Unknowns by name from their scalars in a row."""
+    out, start = {}, 0
+    for unknown, shape in zip(unknowns, shapes, strict=True):
+        size = int(np.prod(shape))
+        out[unknown.value] = shaped(scalars[start : start + size], shape)
+        start += size
+    return out
+
+
+def residuals_of(env: Values, unknowns: Sequence[Unknown]) -> list[Any]:
+    """What the unknowns must make vanish, in a row."""
+    return [scalar for unknown in unknowns for scalar in scalars_of(env[unknown.residual])]
+
+
+def partials(values: Sequence[Any], w: Sequence[Any]) -> dict[tuple[int, int], Any]:
+    """Nonzero partial derivatives of scalars with respect to others."""
+    found = jacobian(values, w)
+    return {(int(i), int(j)): v for i, j, v in zip(found.rows, found.columns, found.values, strict=True)}
