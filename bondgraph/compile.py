@@ -20,7 +20,7 @@ from bondgraph.collection import paused_collection
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
 from bondgraph.equations.system import System
-from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.laws import IdealSwitch
 from bondgraph.graph.model import Model
@@ -149,9 +149,11 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     Raises
     ------
     ModelError
-        With all problems of the stage that found them.
+        With all problems of the stage that found them; E100 for what is no graph.
     """
     begin = time.perf_counter()
+    if not isinstance(model, (Graph, Model)):
+        raise no_model(model, "compile_model")
     model = model.freeze() if isinstance(model, Graph) else model
     causality = assign_causality(model)
     system = equations(model, causality)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.compile import Compiled, compile_model
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.model import Model
 
@@ -24,10 +24,3 @@ def compiled_form(model: Compilable, asker: str) -> Compiled:
     if isinstance(model, (Graph, Model)):
         return compile_model(model)
     raise no_model(model, asker)
-
-
-def no_model(given: object, asker: str) -> ModelError:
-    """E100: what is given is no model in any form."""
-    title = f"{asker} takes a model, not {type(given).__name__}"
-    cures = (f"{asker}(compiled), with compiled = compile_model(graph)", f"{asker}(graph)")
-    return ModelError(asker, [Problem("E100", title, (), (caller_place(),), cures)])

@@ -12,8 +12,8 @@ import numpy as np
 
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.compile import Compiled
-from bondgraph.compiled_form import Compilable, no_model
-from bondgraph.errors import ModelError
+from bondgraph.compiled_form import Compilable
+from bondgraph.errors import ModelError, no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.model import Model
 from bondgraph.render import glyphs
