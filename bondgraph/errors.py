@@ -99,10 +99,6 @@ def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
 
 def no_model(given: object, asker: str) -> ModelError:
     """E100: what is given is no model in any form."""
-    title = (
-        f"{asker} takes a model, not {given!r:.40} ({type(given).__name__})"
-        if isinstance(given, (str, int, float))
-        else (f"{asker} takes a model, not {type(given).__name__}")
-    )
+    title = f"{asker} takes a model, not {type(given).__name__}"
     cures = (f"{asker}(graph), with a Graph or what compile_model made of it",)
     return ModelError(asker, [Problem("E100", title, (), (caller_place(),), cures)])

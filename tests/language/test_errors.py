@@ -443,7 +443,7 @@ CASES: list[Case] = [
         ('automaton "relay": the guard of its transition from a to b fails', "'q'"),
     ),
     # use of the compiled model
-    ("E100", lambda: bondgraph.simulate("graph", 1.0), ("takes a model, not 'graph' (str)", "with a Graph")),
+    ("E100", lambda: bondgraph.simulate("graph", 1.0), ("takes a model, not str", "with a Graph")),
     ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is no parameter', "c.capacitance")),
     ("E122", lambda: compiled().initial({"r.resistance": 1.0}), ("no state and no automaton", "c.q")),
     ("E123", lambda: compile_model(rc(), backend="fortran"), ('"fortran"', "llvm")),
