@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from bondgraph.checks.numbers import check_energies, check_kinetic_energies, check_numbers, check_sizes
+from bondgraph.checks.passive import check_passive
 from bondgraph.checks.ranges import check_ranges
 from bondgraph.checks.structure import check_blocks, check_junctions, check_parts
 from bondgraph.checks.switching import (
@@ -39,6 +40,7 @@ CHECKS = (
     (check_blocks, _NOTHING),
     (check_energies, _NOTHING),
     (check_ranges, _NOTHING),
+    (check_passive, _ENDS),
     (check_sizes, _ENDS),
     (check_kinetic_energies, _NOTHING),
     (check_values_by_mode, frozenset({"E106"})),

@@ -91,6 +91,8 @@ class Resistor:
 
     effort: Op | None
     flow: Op | None
+    passive: bool = False
+    """Whether its author declares that it never gives power."""
 
 
 @dataclass(frozen=True)

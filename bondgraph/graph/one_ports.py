@@ -23,17 +23,21 @@ def R(
     flow: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
+    passive: bool = False,
     dimension: int | None = None,
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
     """R dissipator: e = R f (`resistance`), f = G e (`conductance`), or a relation of the user's own:
-    `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals)."""
+    `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
+
+    A relation that is declared `passive` is tried at many values when the model is checked, and refused where it gives power.
+    """
     if effort is not None or flow is not None:
         if resistance is not None or conductance is not None:
             one_of("R", name, resistance=resistance, conductance=conductance, effort=effort or flow)
-        law = Resistor(as_op(effort, "effort") if effort else None, as_op(flow, "flow") if flow else None)
+        law = Resistor(as_op(effort, "effort") if effort else None, as_op(flow, "flow") if flow else None, passive)
         values = parameters or {}
     else:
         how = one_of("R", name, resistance=resistance, conductance=conductance)

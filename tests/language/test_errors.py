@@ -246,6 +246,16 @@ CASES: list[Case] = [
     ),
     ("E151", lambda: loop(I("m", 1.0), Constraint("c", alpha0=-1.0)), ('constraint "c": alpha0 must be zero or more',)),
     ("E151", lambda: loop(I("m", 1.0), Diode("d", alpha1=-1.0)), ('Diode "d": alpha1 must be zero or more',)),
+    (
+        "E153",
+        lambda: loop(I("m", 1.0), R("r", effort=lambda f: f * f, passive=True)),
+        ('R "r" is declared passive', "its power is -1e-18 W", "stays in its quadrants"),
+    ),
+    (
+        "E153",
+        lambda: loop(I("m", 1.0), R("r", effort=lambda f, t: t * f, signals=["time"], passive=True)),
+        ("it reads signals", "leave `passive` out"),
+    ),
     # names
     ("E150", lambda: I(3, 1.0), ("I 3: its name is of type int", '"3"')),
     ("E150", lambda: Graph(3), ("graph 3: its name is of type int",)),
