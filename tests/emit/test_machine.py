@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bondgraph.emit import cache, machine
-from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines
+from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines, routines_text
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 
@@ -111,6 +111,21 @@ def test_unwritable_cache_is_passed_over(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a directory")
     monkeypatch.setenv("SCREWBOND_CACHE", str(tmp_path / "file"))
     assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
+
+
+def test_code_for_the_least_processor(folder, monkeypatch):
+    """No instruction beyond SSE2, other files in the cache than those of this processor, the same numbers."""
+    text = routines_text([squares()])
+    compile_routines([squares()])
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "baseline")
+    assert machine.processor()[1] == ""
+    assert "vmul" not in machine.assembly(text, 2, 2)
+    stored = set(folder.iterdir())
+    assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
+    assert set(folder.iterdir()) > stored
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "fast")
+    with pytest.raises(CompileError, match=r"E390 .*'fast'.*\n.*host or baseline"):
+        machine.processor()
 
 
 def test_without_llvmlite():
