@@ -91,6 +91,10 @@ class RunEndedWarning(UserWarning):
     """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
 
 
+class RunDoubtWarning(UserWarning):
+    """A run reached its end and cannot be trusted; its `Result` says why (`doubts`)."""
+
+
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
     """Raise one `ModelError` that carries all problems, if there are any."""
     if problems:
