@@ -91,6 +91,10 @@ class RunEndedWarning(UserWarning):
     """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
 
 
+class CacheWarning(UserWarning):
+    """Compiled code is not kept, or not where it was asked for; models are compiled anew each time."""
+
+
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
     """Raise one `ModelError` that carries all problems, if there are any."""
     if problems:
