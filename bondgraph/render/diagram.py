@@ -16,7 +16,7 @@ from bondgraph.compiled_form import Compilable
 from bondgraph.errors import ModelError, no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.model import Model
-from bondgraph.output.files import known_ending, write_text
+from bondgraph.output.files import known_ending, whole_file, write_text
 from bondgraph.render import glyphs
 from bondgraph.render.captions import Rectangle, captions, title_place
 from bondgraph.render.layout import automatic, placed
@@ -37,11 +37,25 @@ class Diagram:
     """Element -> centre (x, y) in px, y downwards: change some and give them to `diagram` again."""
     width: float
     height: float
+    title: str = ""
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the SVG file and return its path."""
-        known_ending(path, ".svg")
-        return write_text(path, self.svg)
+        """Write the picture as SVG, PDF or PNG, as the ending says, and return its path.
+
+        Raises
+        ------
+        FileError
+            E415 for another ending, E414 where the file cannot be written.
+        ExtraError
+            E416 for a PDF or PNG where Matplotlib is not installed.
+        """
+        if known_ending(path, ".svg", ".pdf", ".png") == ".svg":
+            return write_text(path, self.svg)
+        from bondgraph.render.paint import paint
+
+        with whole_file(path) as part:
+            paint(self.svg, part, self.title)
+        return Path(path)
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -64,7 +78,7 @@ def diagram(
         Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
         (Karnopp, Margolis and Rosenberg, 2012).
 
-        >>> from bondgraph.output.files import known_ending, write_text
+        >>> from bondgraph.output.files import known_ending, whole_file, write_text
     from bondgraph.graph.builder import Graph
         >>> from bondgraph.graph.elements import C, J1, R
         >>> loop = J1("loop")
@@ -88,7 +102,7 @@ def diagram(
     ]
     note, rows = legend(_kinds(drawn, causality), MARGIN, foot, width - 2 * MARGIN)
     height += rows
-    title = escape(model.name, quote=False)
+    title = escape(glyphs.drawable(model.name), quote=False)
     svg = "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -102,7 +116,7 @@ def diagram(
         ]
     )
     centres = {node.name: (float(x), float(y)) for node, (x, y) in zip(drawn.nodes, where, strict=True)}
-    return Diagram(svg, centres, width, height)
+    return Diagram(svg, centres, width, height, model.name)
 
 
 def _with_strokes(model: Compilable) -> tuple[Model, Causality | None]:
