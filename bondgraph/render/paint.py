@@ -19,6 +19,8 @@ SHARPNESS = 2.0
 """Pixels of a PNG for a px."""
 FONT = "DejaVu Sans"
 """The last of the fonts that the SVG names; Matplotlib brings it, so that the picture is the same everywhere."""
+NARROWER = {"normal": 0.90, "bold": 0.84}
+"""Its letters are that much wider than Helvetica's, for which the picture was laid out."""
 _INHERITED = ("fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin")
 _STEP = re.compile(r"([MLQHZ])([^MLQHZ]*)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
@@ -97,12 +99,13 @@ class _Painter:
 
     def text(self, child: ElementTree.Element, style: Mapping[str, str], shift: tuple[float, float]) -> None:
         """One line of text."""
+        weight = "bold" if int(style.get("font-weight", 400)) >= 600 else "normal"
         anchors = {"start": "left", "middle": "center", "end": "right"}
         self.axes.text(
             float(style["x"]) + shift[0], float(style["y"]) + shift[1], "".join(child.itertext()),
-            fontsize=float(style["font-size"]) * POINTS, color=style["fill"], ha=anchors[style["text-anchor"]], va="baseline",
-            fontweight="bold" if int(style.get("font-weight", 400)) >= 600 else "normal",
-            fontstyle=style.get("font-style", "normal"), parse_math=False, zorder=self.count,
+            fontsize=float(style["font-size"]) * POINTS * NARROWER[weight], color=style["fill"], fontweight=weight,
+            ha=anchors[style["text-anchor"]], va="baseline", fontstyle=style.get("font-style", "normal"), parse_math=False,
+            zorder=self.count,
         )  # fmt: skip
 
     def _add(self, outline: Any, style: Mapping[str, str]) -> None:
