@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from bondgraph.render.reproducible import dot
 from bondgraph.render.routes import Route
 from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, Node, text_width
 
@@ -23,7 +24,7 @@ BARB_BACK, BARB_OUT, STROKE_HALF = 12.0, 7.0, 8.0
 def flow_side(along: np.ndarray) -> np.ndarray:
     """The normal on which a bond shows its flow: beneath a level bond, to the right of a plumb one."""
     normal = np.array([-along[1], along[0]])
-    return normal if normal @ np.array([0.45, 1.0]) > 0 else -normal
+    return normal if dot(normal, np.array([0.45, 1.0])) > 0 else -normal
 
 
 def drawable(text: str) -> str:
@@ -62,7 +63,7 @@ def bond_lines(route: Route, dimension: int) -> str:
     """Half arrow: the line, doubled for a vector bond, and the barb on the flow side."""
     along, middle = route.direction(1.0), flow_side(route.direction(0.5))
     side = np.array([-along[1], along[0]])
-    side = side if side @ middle > 0 else -side
+    side = side if dot(side, middle) > 0 else -side
     shift = DOUBLE * side if dimension > 1 else np.zeros(2)
     tip = route.end + shift
     barb = tip - BARB_BACK * along + BARB_OUT * side

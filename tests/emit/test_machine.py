@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines
+from bondgraph.emit import machine
+from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines, routines_text
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 
@@ -65,6 +66,23 @@ def test_a_kernel_keeps_its_code():
     kernel = compile_routines([squares()]).kernel("squares")
     gc.collect()
     assert kernel(np.array([2.0, 3.0])).tolist() == [4.0, 9.0]
+
+
+def test_code_for_the_least_processor(tmp_path, monkeypatch):
+    """No instruction beyond SSE2, other files in the cache than those of this processor, the same numbers."""
+    folder = tmp_path / "objects"
+    monkeypatch.setenv("SCREWBOND_CACHE", str(folder))
+    text = routines_text([squares()])
+    compile_routines([squares()])
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "baseline")
+    assert machine.processor()[1] == ""
+    assert "vmul" not in machine.assembly(text, 2, 2)
+    stored = set(folder.iterdir())
+    assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
+    assert set(folder.iterdir()) > stored
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "fast")
+    with pytest.raises(CompileError, match=r"E390 .*'fast'.*\n.*host or baseline"):
+        machine.processor()
 
 
 def test_without_llvmlite():
