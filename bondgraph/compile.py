@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.causality import Causality, assign_causality
-from bondgraph.changes import changed_parameters, changed_start, dependent_among
+from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among
 from bondgraph.collection import paused_collection
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
@@ -61,7 +61,8 @@ class Compiled:
     def initial(
         self, changes: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Start state x and modes m; start values that follow from others are computed here.
+        """Start state x and modes m; start values that follow from others are computed here, again where
+        what they follow from is changed.
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `parameters` are changed as in
         `simulate`, for start values may follow from them. A storage that follows others may be named too, with what follows.
@@ -71,23 +72,25 @@ class Compiled:
         ModelError
             E121, E122 unknown names; E124 numbers that do not fit; E213 changes that contradict each other.
         """
+        x, m, started = self._unchanged_start
         if changes or parameters:
-            return self._initial(changes or {}, parameters or {})
-        x, m = self._unchanged_start
+            x, m, _ = self._initial(changes or {}, parameters or {}, started)
         return x.copy(), m.copy()
 
     @cached_property
-    def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._initial({}, {})
+    def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
+        return self._initial({}, {}, ())
 
-    def _initial(self, changes: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    def _initial(
+        self, changes: Mapping[str, Any], parameters: Mapping[str, Any], earlier: tuple[Started, ...]
+    ) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
         numbers = changed_parameters(self.model, self.system, parameters)
         dependent, others = dependent_among(self.model, self.system, self.causality, changes)
-        x, m = changed_start(self.model, self.system, others, numbers)
+        x, m, started = changed_start(self.model, self.system, others, numbers, earlier)
         evaluate = functools.partial(self.evaluate, 0.0, x, self.parameters(parameters), m)
         found = contradicting_starts(self.model, self.causality, self.system, dependent, evaluate)
         raise_if_any(self.model.name, found)
-        return x, m
+        return x, m, started
 
     def report(self) -> str:
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
