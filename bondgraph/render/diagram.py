@@ -69,22 +69,21 @@ def diagram(
 ) -> Diagram:
     """Draw a model: half arrows, causal strokes, vector bonds as double lines, switches, signals.
 
-        A graph need not be compiled; one whose bonds ask for conflicting strokes is drawn without any.
-        `positions` maps paths of elements to centres in px, x to the right and y downwards; elements that it leaves out are
-        placed near their neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their
-        outer bonds and signals attach; where only elements inside have positions, it stands in their middle.
-        Raises `ModelError` (E100, E131, E132, E134) for what is no model, an unknown element, a position that is none, an unknown
-        nested graph.
-        Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
-        (Karnopp, Margolis and Rosenberg, 2012).
+    A graph need not be compiled; one whose bonds ask for conflicting strokes is drawn without any.
+    `positions` maps paths of elements to centres in px, x to the right and y downwards; elements that it leaves out are
+    placed near their neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their
+    outer bonds and signals attach; where only elements inside have positions, it stands in their middle.
+    Raises `ModelError` (E100, E131, E132, E134) for what is no model, an unknown element, a position that is none, an unknown
+    nested graph.
+    Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
+    (Karnopp, Margolis and Rosenberg, 2012).
 
-        >>> from bondgraph.output.files import known_ending, whole_file, write_text
-    from bondgraph.graph.builder import Graph
-        >>> from bondgraph.graph.elements import C, J1, R
-        >>> loop = J1("loop")
-        >>> drawing = diagram(Graph("rc").connect(loop, C("store", 1.0)).connect(loop, R("leak", 2.0)))
-        >>> sorted(drawing.positions)
-        ['leak', 'loop', 'store']
+    >>> from bondgraph.graph.builder import Graph
+    >>> from bondgraph.graph.elements import C, J1, R
+    >>> loop = J1("loop")
+    >>> drawing = diagram(Graph("rc").connect(loop, C("store", 1.0)).connect(loop, R("leak", 2.0)))
+    >>> sorted(drawing.positions)
+    ['leak', 'loop', 'store']
     """
     model, causality = _with_strokes(model)
     drawn = sketch(model, folded)

@@ -222,6 +222,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E422", lambda: touching(constrained="rolling")),
     ("E424", lambda: ground("a", position=(0.0, 0.0))),
     ("E425", lambda: ground("a", quaternion=(1.0, 1.0, 0.0, 0.0))),
+    ("E426", lambda: touching(constrained="v_z", transport="Gauss")),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),

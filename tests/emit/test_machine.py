@@ -35,6 +35,12 @@ def squares(name="squares", factor=1.0):
     return Routine(name, tape, (("x", 2),), (factor * x[0] ** 2, x[1] ** 2))
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCREWBOND_CACHE", str(tmp_path / "objects"))
+    return tmp_path / "objects"
+
+
 def test_hand_written_text_calls_given_addresses():
     seen = []
     given = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(lambda _, number: seen.append(number))
@@ -68,10 +74,8 @@ def test_a_kernel_keeps_its_code():
     assert kernel(np.array([2.0, 3.0])).tolist() == [4.0, 9.0]
 
 
-def test_code_for_the_least_processor(tmp_path, monkeypatch):
+def test_code_for_the_least_processor(folder, monkeypatch):
     """No instruction beyond SSE2, other files in the cache than those of this processor, the same numbers."""
-    folder = tmp_path / "objects"
-    monkeypatch.setenv("SCREWBOND_CACHE", str(folder))
     text = routines_text([squares()])
     compile_routines([squares()])
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "baseline")
