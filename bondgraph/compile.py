@@ -31,7 +31,8 @@ from bondgraph.programs import program_of
 from bondgraph.report import report
 from bondgraph.run.program import Program
 from bondgraph.schedule.build import is_large, scheduled
-from bondgraph.tracing.routines import trace_for_runs
+from bondgraph.tracing.positions import Traces, foreign_positions
+from bondgraph.tracing.routines import Traced, trace_for_runs
 from bondgraph.tracing.unsolvable import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.values import Untraceable, flat
 
@@ -159,7 +160,8 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     system = equations(model, causality)
     built = time.perf_counter()
     try:
-        routines, system, differentiate = scheduled(system) if is_large(system) else trace_for_runs(system)
+        inspect = functools.partial(_refuse_foreign_positions, model)
+        routines, system, differentiate = scheduled(system) if is_large(system) else trace_for_runs(system, inspect)
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
     except Untraceable as stuck:
@@ -180,6 +182,15 @@ def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> 
     """Compile where needed, and run from 0 to `t_end` (s); see `Compiled.simulate` for the settings."""
     compiled = model if isinstance(model, Compiled) else compile_model(model)
     return compiled.simulate(t_end, **settings)
+
+
+def _refuse_foreign_positions(model: Model, traced: Traced) -> None:
+    """E170 where a constraint's flow is not the rate of its position."""
+    if not traced.solver.samples:
+        return
+    x, t, m = (traced.inputs[name] for name in "xtm")
+    seen = Traces(traced.system, traced.tape, x, t[0], m, traced.values, traced.solver.samples)
+    raise_if_any(model.name, foreign_positions(seen, model))
 
 
 def _start_problems(compiled: Compiled) -> list[Problem]:
