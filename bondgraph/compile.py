@@ -31,6 +31,7 @@ from bondgraph.passes.pipeline import equations
 from bondgraph.programs import program_of
 from bondgraph.report import report
 from bondgraph.run.program import Program
+from bondgraph.run.rounding import nudges
 from bondgraph.schedule.build import is_large, scheduled
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.routines import Traced, trace_for_runs
@@ -142,12 +143,20 @@ class Compiled:
         from bondgraph.run.simulate import simulate
 
         (x0, m0), p = self.initial(initial, parameters), self.parameters(parameters)
+        start = settings.get("t_start", 0.0)
         if any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values()):
-            values = self.evaluate(settings.get("t_start", 0.0), x0, p, m0)
-            raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values))
-        if found := motion_of(self.model, self.system, self.program, settings.get("t_start", 0.0), p, m0):
+            values, near = self.evaluate(start, x0, p, m0), functools.partial(self._near, start, x0, p, m0)
+            raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values, near))
+        if found := motion_of(self.model, self.system, self.program, start, p, m0):
             raise_if_any(self.model.name, foreign_velocities(self.model, *found, x0))
         return simulate(self.program, x0, p, m0, t_end, **settings)
+
+    def _near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
+        """Every value by name at points that differ from the given one by rounding."""
+        return [
+            self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)
+            for by_x, by_p in zip(nudges(len(x)), nudges(len(p)), strict=True)
+        ]
 
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
