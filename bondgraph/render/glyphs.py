@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 import numpy as np
@@ -26,9 +27,14 @@ def flow_side(along: np.ndarray) -> np.ndarray:
     return normal if dot(normal, np.array([0.45, 1.0])) > 0 else -normal
 
 
+def drawable(text: str) -> str:
+    """A text without the characters that XML does not allow."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
 def attributes(name: str) -> str:
     """A user's name as an attribute of an SVG group."""
-    return f'data-name="{escape(name, quote=True)}"'
+    return f'data-name="{escape(drawable(name), quote=True)}"'
 
 
 def text(
@@ -37,7 +43,7 @@ def text(
     """One line of text whose middle is at height y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
-        f"{' ' + extra if extra else ''}>{escape(content, quote=False)}</text>"
+        f"{' ' + extra if extra else ''}>{escape(drawable(content), quote=False)}</text>"
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.output.extras import required
 from bondgraph.run.doubts import Doubt
 from bondgraph.run.events import Event
 from bondgraph.run.failure import Failure
@@ -167,9 +168,10 @@ class Result:
 
         Raises
         ------
-        ImportError
-            Where pandas is not installed.
+        ExtraError
+            E416 where pandas is not installed; an ImportError too.
         """
+        required("a data frame", "pandas")
         import pandas
 
         columns: dict[str, Any] = {}
