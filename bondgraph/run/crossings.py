@@ -19,7 +19,7 @@ PLACES = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
 POINTS = len(PLACES)
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
-_STRAIGHT, _SURE = 8, 3
+_STRAIGHT, _SURE = 8, 2
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ def crest(within: Within) -> Procedure:
     """A fraction of the step, between low and high, at which guard i is at least `goal`; 2 where there is none.
 
     The guard is highest at `middle` of the three. Parabolas and golden sections in turn (Brent), by the dense output if `exact`,
-    else by the cubic. Four points that are concave bound the crest by their chords.
+    else by the cubic. Chords bound the crest where the guard is concave: probes on both sides of the middle say so, or parabolas
+    that foretell it.
     """
     arguments = {"c": "ptr", "h": "double", "i": "i64"}
     arguments |= dict.fromkeys(("low", "middle", "high", "at_low", "at_middle", "at_high", "goal"), "double")
@@ -112,7 +113,8 @@ def crest(within: Within) -> Procedure:
     h, goal = write["h"], write["goal"]
     a, m, b = (write.local(write[name]) for name in ("low", "middle", "high"))
     fa, fm, fb = (write.local(write[f"at_{name}"]) for name in ("low", "middle", "high"))
-    parabola, bounds = write.local(1, "i64"), write.local(0, "i64")
+    parabola, foretold = write.local(1, "i64"), write.local(0, "i64")
+    sure_left, sure_right = write.local(0, "i64"), write.local(0, "i64")
     with write.loop(_SEARCHES):
         left, right, whole = m.get() - a.get(), b.get() - m.get(), b.get() - a.get()
         rise, fall = (fm.get() - fa.get()) / left, (fb.get() - fm.get()) / right
@@ -121,7 +123,9 @@ def crest(within: Within) -> Procedure:
         reach = whole * 1e-2
         inside = (vertex > a.get() + reach) & (vertex < b.get() - reach) & (bend < 0.0) & parabola.get().equals(1)
         apart = write.intrinsic("fabs", vertex - m.get()) > whole * 1e-3
-        golden = write.select(right > left, m.get() + _GOLDEN * right, m.get() - _GOLDEN * left)
+        undecided = sure_left.get().equals(sure_right.get())
+        to_right = (undecided & (right > left)) | (~undecided & sure_left.get().equals(1))
+        golden = write.select(to_right, m.get() + _GOLDEN * right, m.get() - _GOLDEN * left)
         u = write.select(inside & apart, vertex, golden)
         parabola.set(1 - parabola.get())
         with write.when(write["exact"].equals(1)):
@@ -145,6 +149,14 @@ def crest(within: Within) -> Procedure:
         )
         concave = (slopes[0] >= slopes[1]) & (slopes[1] >= slopes[2])
         higher = value > fm.get()
+        foretold.set(write.select(smooth, foretold.get() + 1, 0, "i64"))
+        with write.when(later):
+            sure_right.set(write.select(concave, 1, 0, "i64"))
+        with write.when(~later):
+            sure_left.set(write.select(concave, 1, 0, "i64"))
+        with write.when(higher):
+            sure_left.set(0)
+            sure_right.set(0)
         # what lies beyond the lower one of the two inner points is left out
         keep_left = write.select(later, 0, 1, "i64").equals(write.select(higher, 1, 0, "i64"))
         with write.when(keep_left):
@@ -161,9 +173,9 @@ def crest(within: Within) -> Procedure:
         beyond = fm.get() + (fm.get() - fa.get()) / left * right
         before = fm.get() + (fm.get() - fb.get()) / right * left
         bounded = write.intrinsic("maxnum", beyond, before) < goal
-        bounds.set(write.select((concave | smooth) & bounded, bounds.get() + 1, 0, "i64"))
+        sure = (sure_left.get() + sure_right.get() >= 2) | (foretold.get() >= _SURE)
         flat = fm.get() - write.intrinsic("minnum", fa.get(), fb.get()) <= fm.get() * (-4.0 * EPSILON)
-        with write.when((smooth & bounded) | (bounds.get() >= _SURE) | flat | (b.get() - a.get() < _NARROWEST)):
+        with write.when((sure & bounded) | flat | (b.get() - a.get() < _NARROWEST)):
             write.give(2.0)
     write.give(2.0)
     return write
