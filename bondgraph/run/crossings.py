@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bondgraph.run.procedure import Procedure, Record, Value
 
 EPSILON = 2.220446049250313e-16
-EDGE = 2.0**-16
+EDGE = 2.0**-30
 PLACES = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
 """Where guards are looked at in a step, in fractions of it: those next to its ends tell whether they rise or fall there."""
 POINTS = len(PLACES)

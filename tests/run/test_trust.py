@@ -62,7 +62,7 @@ def leaking():
 
 def test_an_account_that_does_not_close_is_a_doubt_with_its_element(leaking):
     with pytest.warns(RunDoubtWarning, match=r'(?s)"g".*cannot be trusted.*off by.*suspect: "odd"'):
-        run = leaking.simulate(5.0)
+        run = leaking.simulate(5.0, rtol=1e-9)
     assert run.failure is None and not run.ok and len(run.t) == 1001
     (doubt,) = run.doubts
     assert doubt.suspect == "odd" and 0.0 < doubt.time <= 5.0
