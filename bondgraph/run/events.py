@@ -30,6 +30,7 @@ class Event:
     x_before, x_after, m_before, m_after : states and modes on both sides.
     energies_before, energies_after : energy per storage, J.
     supplied : what sources give at this instant, J, one number for each power.
+    since : the time since the start of the run, s: finer than `time` where that is a date.
     accumulation : of an event that stands for all that would follow ever faster: the time of their limit, s.
     """
 
@@ -46,11 +47,18 @@ class Event:
     energies_after: np.ndarray = field(repr=False)
     accumulation: float | None = None
     supplied: np.ndarray = field(repr=False, default_factory=lambda: np.zeros(0))
+    since: float = field(repr=False, default=0.0)
 
     @property
     def lost(self) -> float:
         """Energy booked as lost at switching, J."""
         return float(np.sum(self.energies_before) - np.sum(self.energies_after) + np.sum(self.supplied))
+
+
+def dated(event: Event, start: float) -> Event:
+    """An event of a run, whose time is that since its start, with the time on the user's clock."""
+    limit = None if event.accumulation is None else start + event.accumulation
+    return replace(event, time=start + event.time, since=event.time, accumulation=limit)
 
 
 @dataclass(frozen=True)
