@@ -49,11 +49,14 @@ def _given_numbers(element: Element) -> Iterator[tuple[str, Any]]:
 
 
 def as_numbers(value: Any) -> np.ndarray | None:
-    """A value as an array of floats; None where it is no number."""
+    """A value as an array of floats; None where it is no number: text, a complex number, a ragged list."""
     if isinstance(value, float):
         return np.asarray(value)
     try:
-        return np.asarray(value, dtype=float)
+        array = np.asarray(value)
+        if array.dtype.kind == "O" and any(isinstance(entry, (str, bytes)) for entry in array.flat):
+            return None
+        return array.astype(float) if array.dtype.kind in "biufO" else None
     except (TypeError, ValueError):
         return None
 
