@@ -10,7 +10,8 @@ import numpy as np
 
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem
-from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.tracing.collisions import colliding
 from bondgraph.tracing.routines import output_names
 from bondgraph.tracing.values import flat
 
@@ -47,6 +48,7 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         outputs=kernels.get("outputs"),
         resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
         pushes=tuple(kernels.get(f"push_{index}") for index in range(len(system.events))),
+        collisions=_collisions(system, kernels),
         supplies=tuple(kernels.get(f"supply_{index}") for index in range(len(system.events))),
         transitions=transitions,
         differentiate=differentiate,
@@ -57,6 +59,11 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         loops=_newton_loops(system, kernels),
         clocks=_clocks(system, kernels),
     )
+
+
+def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | None:
+    chosen, kernel = colliding(system), kernels.get("collisions")
+    return None if chosen is None or kernel is None else Collisions(kernel, chosen.constraints, chosen.bounces)
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:
