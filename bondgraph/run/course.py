@@ -79,8 +79,9 @@ class Courses:
         program, p, h = self._bound.program, self._bound.p, steps[:, None]
         assert program.guards is not None
         rates = self._bound.rates(t, x, m)
-        further = program.rates.many(t + steps, x + h * rates, p, m)
-        return program.guards.many(t + steps, x + 0.5 * h * (rates + further), p, m)
+        times = self._bound.clock(t + steps)
+        further = program.rates.many(times, x + h * rates, p, m)
+        return program.guards.many(times, x + 0.5 * h * (rates + further), p, m)
 
     def _growing(
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, asked: np.ndarray, bounce: np.ndarray
@@ -105,20 +106,21 @@ class Courses:
 
     def _instant(self, t: float) -> float:
         """The shortest time that can be told from none, with a margin, s."""
-        return 4.0 * ULPS * abs(t) + _SOONEST * self.span
+        return 4.0 * ULPS * (abs(self._bound.origin) + abs(t)) + _SOONEST * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
         """What rounding makes of each guard (k,), of states that are `sizes` (n,) large; at later times only."""
         kernel = self._bound.program.guards
         assert kernel is not None
-        return spread(now, kernel.many(t + abs(t) * self._later, x + self._by_x * sizes, self._p, m))
+        times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self._later)
+        return spread(now, kernel.many(times, x + self._by_x * sizes, self._p, m))
 
     def _slope_noise(self, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:
         """What rounding makes of the rate of each guard (k,), 1/s of its unit, by what it gains in a `step`."""
-        rates, guards = self._bound.program.rates, self._bound.program.guards
+        rates, guards, time = self._bound.program.rates, self._bound.program.guards, self._bound.clock(t)
         assert guards is not None
 
         def gained(y: np.ndarray, p: np.ndarray) -> np.ndarray:
-            return (guards.many(t, y + step * rates.many(t, y, p, m), p, m) - guards.many(t, y, p, m)) / step
+            return (guards.many(time, y + step * rates.many(time, y, p, m), p, m) - guards.many(time, y, p, m)) / step
 
         return spread(gained(x[None], self._bound.p[None])[0], gained(x * (1.0 + self._by_x), self._p))
