@@ -11,8 +11,9 @@ import numpy as np
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem
-from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
 from bondgraph.tracing.breaks import breaks_of
+from bondgraph.tracing.collisions import colliding
 from bondgraph.tracing.routines import output_names
 from bondgraph.tracing.values import flat
 
@@ -50,6 +51,7 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         outputs=kernels.get("outputs"),
         resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
         pushes=tuple(kernels.get(f"push_{index}") for index in range(len(system.events))),
+        collisions=_collisions(system, kernels),
         supplies=tuple(kernels.get(f"supply_{index}") for index in range(len(system.events))),
         transitions=transitions,
         differentiate=differentiate,
@@ -62,6 +64,11 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
     )
+
+
+def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | None:
+    chosen, kernel = colliding(system), kernels.get("collisions")
+    return None if chosen is None or kernel is None else Collisions(kernel, chosen.constraints, chosen.bounces)
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:

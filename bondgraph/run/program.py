@@ -143,6 +143,23 @@ class NewtonLoop:
 
 
 @dataclass(frozen=True)
+class Collisions:
+    """Constraints that may collide at the same time.
+
+    Parameters
+    ----------
+    kernel : for c of them, n states, k transitions and s powers: states per unit of impulse (n, c), flows per impulse (c, c),
+        what an impulse adds to guards (k, c), what sources give per impulse (s, c), flows (c,), restitutions (c,).
+    constraints : the elements in the user's words.
+    bounces : of each constraint the transitions that turn its flow round.
+    """
+
+    kernel: Kernel
+    constraints: tuple[str, ...]
+    bounces: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
 
@@ -166,6 +183,7 @@ class Program:
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
+    collisions : what is needed where several constraints collide at once; None where that cannot be.
     clocks : in the order in which those that tick together do so.
     breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
@@ -192,6 +210,7 @@ class Program:
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[Clock, ...] = ()
+    collisions: Collisions | None = None
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
 

@@ -18,6 +18,7 @@ from bondgraph.equations.system import Event, Loop, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SingularSystem
+from bondgraph.tracing.collisions import Colliding, collision_table
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
 from bondgraph.tracing.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.pursuit import Pursuit, follow, pursue
@@ -155,6 +156,15 @@ class Solver:
 
         self._regular(acting.unknowns, None, solve_once)
         return found[0]
+
+    def collisions(self, chosen: Colliding) -> list[Any]:
+        """The table of collisions that may happen together (`collision_table`); empty where it would be singular."""
+        if self.acting is None:
+            return []
+        try:
+            return collision_table(self.system, self.tape, self.inputs, self.acting, chosen, self._sampled)
+        except (SingularSystem, SingularMode):
+            return []
 
     def _refuse_nonlinear(
         self, entries: Entries, w: Sequence[Any], unknowns: Sequence[Unknown], loop: Loop | None
