@@ -167,6 +167,7 @@ class Program:
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
     clocks : in the order in which those that tick together do so.
+    indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -189,6 +190,7 @@ class Program:
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[Clock, ...] = ()
+    indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         counts = (

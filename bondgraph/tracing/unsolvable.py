@@ -154,7 +154,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
     elements = elements_at(model, stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
     says, count = "these contradict or repeat each other, or leave something undecided", len(stuck.modes)
-    shown = [(_mode_in_words(mode), named(elements_at(model, own))) for mode, own in stuck.modes[:MOST_MODES]]
+    shown = [(mode_in_words(mode), named(elements_at(model, own))) for mode, own in stuck.modes[:MOST_MODES]]
     title, details = f"the mode {shown[0][0]} has no valid causality", [f"then {says}: {shown[0][1]}"]
     if count > 1:
         title = f"{count} modes have no valid causality"
@@ -165,15 +165,30 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
         title,
         tuple(details),
         (*(e.place for e in elements), *(a.place for a in automata)),
-        (
-            "an R (a resistance) in series with a switch that shorts an effort source or a capacitor",
-            "an R (a large resistance) across each of several switches that are open in series",
-            "one automaton for switches that must never be closed, or open, at the same time",
-        ),
+        IN_MODE,
     )
 
 
-def _mode_in_words(mode: Mapping[str, str]) -> str:
+IN_MODE = (
+    "an R (a resistance) in series with a switch that shorts an effort source or a capacitor",
+    "an R (a large resistance) across each of several switches that are open in series",
+    "one automaton for switches that must never be closed, or open, at the same time",
+)
+
+
+def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
+    """The problem of a run that has entered a mode in which its equations contradict each other (E220)."""
+    return Problem(
+        "E220",
+        f"the equations have no solution in the mode {mode}",
+        (f"then these contradict each other, or leave something undecided: {named(elements_at(model, elements))}",),
+        tuple(e.place for e in elements_at(model, elements)),
+        IN_MODE,
+    )
+
+
+def mode_in_words(mode: Mapping[str, str]) -> str:
+    """Each automaton with its state, as messages name a mode."""
     return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in mode.items())
 
 
