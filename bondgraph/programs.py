@@ -38,6 +38,7 @@ def program_of(
             e.internal,
             _end(e, model),
             None if e.accumulates is None else float(e.accumulates),
+            e.contradicting is not None,
         )
         for e in system.events
     )

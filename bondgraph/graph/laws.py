@@ -123,6 +123,11 @@ class IdealConstraint:
     """Whether the flow jumps to zero where it begins to hold, by an impulse; else it decays as h does."""
     stores_position: bool = True
     """Whether h is a state where no position is given; else the flow alone is stabilised, f' + a1 f = 0."""
+    coordinates: int = 0
+    """Count of coordinates, the first signals, of which `position` is a function and whose rates are the flows of as many
+    ports: then h' = sum of J_k f_k with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
+    conditions: int = 1
+    """Of one with coordinates: count of the scalars of h."""
 
 
 @dataclass(frozen=True)

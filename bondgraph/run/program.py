@@ -97,6 +97,7 @@ class Transition:
     internal : a change of description (of chart), not of the physics.
     error : terminal; the run ends here with this as its reason.
     accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
+    last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Transition:
     internal: bool = False
     error: Problem | str | None = None
     accumulates: float | None = None
+    last: bool = False
 
 
 @dataclass(frozen=True)

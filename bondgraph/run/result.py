@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.output.extras import required
 from bondgraph.run.events import Event
 from bondgraph.run.failure import Failure
 from bondgraph.run.ledger import Ledger, account
@@ -169,9 +170,10 @@ class Result:
 
         Raises
         ------
-        ImportError
-            Where pandas is not installed.
+        ExtraError
+            E416 where pandas is not installed; an ImportError too.
         """
+        required("a data frame", "pandas")
         import pandas
 
         columns: dict[str, Any] = {}

@@ -13,9 +13,11 @@ import numpy as np
 from bondgraph.errors import RunEndedWarning, caller_place
 from bondgraph.run import leg as legs
 from bondgraph.run import settings as checks
+from bondgraph.run.accumulation import Watch
 from bondgraph.run.bound import Bound
 from bondgraph.run.choose import build, choose, sundials_reason, tolerances
-from bondgraph.run.events import Event, Settled, Watch, rest, settle_far
+from bondgraph.run.course import Courses
+from bondgraph.run.events import Event, Settled, rest, settle
 from bondgraph.run.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.ledger import energy_in_play
 from bondgraph.run.leg import Choice, Effort, Integrator
@@ -152,6 +154,7 @@ class _Run:
         self.t, self.x, self.m = settings.t_start, settings.x.copy(), settings.m.copy()
         self.q = np.zeros(bound.quadratures)
         self.watch, self.probe = Watch(settings.span, settings.rtol), _PROBE * settings.span
+        self.courses = Courses(bound, settings.span)
         self.start_energies = bound.energies(self.t, self.x, self.m).copy()
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, bound.consistent(self.t, self.x, self.m)[0], self.m)
@@ -176,7 +179,8 @@ class _Run:
 
     def _settle(self, fired: tuple[int, ...], probe: float) -> Settled:
         resting: Event | None = None
-        settled = settle_far(self.bound, self.t, self.x, self.m, fired, probe, self.probe)
+        self.courses.see(self.x[None])
+        settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, probe)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
         for event in settled.events:
@@ -187,13 +191,12 @@ class _Run:
                 resting = event
             elif pattern and self.failure is None:
                 self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
-        if settled.looping and self._accumulates(settled.events[-1]):
+        if settled.stuck is not None and self._accumulates(settled.stuck):
+            resting = settled.stuck
+        elif settled.looping and self._accumulates(settled.events[-1]):
             resting = settled.events[-1]
-        elif settled.looping:
-            last = settled.events[-1]
-            pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
-            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
-            self._fail(pattern, text, last.name)
+        elif settled.looping or settled.stuck is not None:
+            self._without_end(settled)
         elif settled.ended is not None:
             edge = settled.ended
             self._fail("ended", str(edge.error), edge.name)
@@ -211,6 +214,15 @@ class _Run:
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
         return settled if resting is None or self.failure is not None else self._rest(resting, settled, probe)
 
+    def _without_end(self, settled: Settled) -> None:
+        last = settled.stuck or settled.events[-1]
+        pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
+        if settled.stuck is None:
+            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
+        else:
+            text = f'after "{last.kind}" of "{last.name}" its guard grows on, so that it would fire again at once ({pattern})'
+        self._fail(pattern, text, last.name)
+
     def _accumulates(self, event: Event) -> bool:
         return self.bound.program.transitions[event.transition].accumulates is not None
 
@@ -218,8 +230,8 @@ class _Run:
         """Go on after events that accumulate, in the state that holds there."""
         event = rest(self.bound, last, self.t, self.x, self.m, self.watch.limit(last.transition))
         if event is None:
-            if settled.looping:
-                self._fail("chattering", f'the transitions of "{last.name}" follow one another without end', last.name)
+            if settled.looping or settled.stuck is not None:
+                self._without_end(settled)
             return settled
         self.events.append(event)
         self.x, self.m = event.x_after, event.m_after
@@ -241,6 +253,7 @@ class _Run:
             before = self.t
             leg = integrator.advance(times[self.written :], self.rows[self.written :], settings.t_end)
             self.t, self.x, self.q = leg.t, leg.x, leg.q
+            self.courses.see(self.rows[self.written : self.written + leg.written, : len(self.x)])
             self._record(leg.written)
             self.bar.show(self.t, len(self.events))
             restart = leg.status == legs.EVENT
