@@ -11,7 +11,8 @@ import numpy as np
 from bondgraph.equations.system import Event, System
 from bondgraph.errors import Problem
 from bondgraph.graph.model import Model
-from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.tracing.collisions import colliding
 from bondgraph.tracing.routines import output_names
 from bondgraph.tracing.unsolvable import contradicting
 from bondgraph.tracing.values import flat
@@ -53,6 +54,7 @@ def program_of(
         outputs=kernels.get("outputs"),
         resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
         pushes=tuple(kernels.get(f"push_{index}") for index in range(len(system.events))),
+        collisions=_collisions(system, kernels),
         supplies=tuple(kernels.get(f"supply_{index}") for index in range(len(system.events))),
         transitions=transitions,
         differentiate=differentiate,
@@ -71,6 +73,11 @@ def _end(event: Event, model: Model) -> Problem | None:
     if event.contradicting is not None:
         return contradicting(*event.contradicting, model)
     return Problem("E320", event.error, (f'automaton "{event.automaton}"',)) if event.error else None
+
+
+def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | None:
+    chosen, kernel = colliding(system), kernels.get("collisions")
+    return None if chosen is None or kernel is None else Collisions(kernel, chosen.constraints, chosen.bounces)
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:

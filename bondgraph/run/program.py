@@ -145,6 +145,23 @@ class NewtonLoop:
 
 
 @dataclass(frozen=True)
+class Collisions:
+    """Constraints that may collide at the same time.
+
+    Parameters
+    ----------
+    kernel : for c of them, n states, k transitions and s powers: states per unit of impulse (n, c), flows per impulse (c, c),
+        what an impulse adds to guards (k, c), what sources give per impulse (s, c), flows (c,), restitutions (c,).
+    constraints : the elements in the user's words.
+    bounces : of each constraint the transitions that turn its flow round.
+    """
+
+    kernel: Kernel
+    constraints: tuple[str, ...]
+    bounces: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
 
@@ -168,6 +185,7 @@ class Program:
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
+    collisions : what is needed where several constraints collide at once; None where that cannot be.
     clocks : in the order in which those that tick together do so.
     indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
@@ -193,6 +211,7 @@ class Program:
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[Clock, ...] = ()
     indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
+    collisions: Collisions | None = None
 
     def __post_init__(self) -> None:
         counts = (

@@ -41,6 +41,7 @@ class Settings:
     max_steps: int
     iteration: str
     linear: str
+    simultaneous: str
 
     @property
     def span(self) -> float:

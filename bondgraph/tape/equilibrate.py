@@ -27,7 +27,7 @@ def natural_sizes(
     """
     logs = {key: _mean_log(values) for key, values in samples.items()}
     logs = {key: value for key, value in logs.items() if np.isfinite(value)}
-    factors = np.zeros(rows + columns)
+    factors: np.ndarray = np.zeros(rows + columns)
     for _ in range(_ROUNDS):
         if not logs:
             break

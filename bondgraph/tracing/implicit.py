@@ -18,6 +18,7 @@ from bondgraph.equations.system import Event, Loop, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SingularSystem
+from bondgraph.tracing.collisions import Colliding, collision_table
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
 from bondgraph.tracing.modewise import SharedMode, SingularMode, solve_in_modes
 from bondgraph.tracing.pursuit import Pursuit, follow, pursue
@@ -163,6 +164,15 @@ class Solver:
         sizes = [int(np.prod(shape)) for shape in shapes_of(self.system, self.system.unknowns)]
         owners = [u.element for u, size in zip(self.system.unknowns, sizes, strict=True) for _ in range(size)]
         return tuple(dict.fromkeys(owners[k] for k in (*singular.equations, *singular.unknowns)))
+
+    def collisions(self, chosen: Colliding) -> list[Any]:
+        """The table of collisions that may happen together (`collision_table`); empty where it would be singular."""
+        if self.acting is None:
+            return []
+        try:
+            return collision_table(self.system, self.tape, self.inputs, self.acting, chosen, self._sampled)
+        except (SingularSystem, SingularMode):
+            return []
 
     def _refuse_nonlinear(
         self, entries: Entries, w: Sequence[Any], unknowns: Sequence[Unknown], loop: Loop | None

@@ -245,11 +245,14 @@ def _rates(
     tape: Tape, found: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal, sampled: Sampled
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
     """Equation -> its rate along the motion, of those misfits on whose rates unknowns act."""
-    if not misfits:
+    places = (
+        list(misfits) if ideal.motion else list(found.equations)
+    )  # what an impulse must stop is not in its right side
+    if not places:
         return {}
-    derived = ideal.derived([found.combination(i) for i in misfits], [value for value, _ in misfits.values()])
+    derived = ideal.derived([found.combination(i) for i in places], [found.right[i] for i in places])
     out: dict[int, tuple[Mapping[int, Any], Any]] = {}
-    for i, (row, value) in zip(misfits, derived or (), strict=False):
+    for i, (row, value) in zip(places, derived or (), strict=False):
         nothing = _is_nothing(tape, sampled, list(row.values()))
         kept = {j: entry for (j, entry), zero in zip(row.items(), nothing, strict=True) if not zero}
         if kept:

@@ -187,19 +187,20 @@ def _solve_part(
         matrix = {key: value for key, value in zip(entries, flat, strict=False) if value.value != 0.0}
         own = flat[len(entries) :]
         found = _regular(matrix, own, sampled)
-        if found is None:
-            try:
-                meant = _given(ideal, matrix, own, sampled).folded(functools.partial(specialise, tape, fixed=fixed))
-                shared = solve_shared(tape, matrix, own, sampled, meant)
-            except SingularSystem as singular:
-                failures.append((values, singular))
-                continue
-            found = shared.values
-            if shared.singular is not None:
-                places = dict(zip(slots, values, strict=True))
-                modes.append(SharedMode(places, _named(system, slots, values), shared))
-        if not many or (modes and modes[-1].shared.values is found):
-            solutions.append((values, found))
+        if found is not None:
+            if not many:
+                solutions.append((values, found))
+            continue
+        try:
+            meant = _given(ideal, matrix, own, sampled).folded(functools.partial(specialise, tape, fixed=fixed))
+            shared = solve_shared(tape, matrix, own, sampled, meant)
+        except SingularSystem as singular:
+            failures.append((values, singular))
+            continue
+        solutions.append((values, shared.values))
+        if shared.singular is not None:
+            places = dict(zip(slots, values, strict=True))
+            modes.append(SharedMode(places, _named(system, slots, values), shared))
     _refuse(system, slots, combinations, failures, modes if ideal is None or ideal.motion else ())
     out = solve_pivoted(entries, right) if many else list(solutions.pop()[1])
     m = tape.inputs("m", len(system.modes))

@@ -18,6 +18,7 @@ from bondgraph.tape.routine import Choice, Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.sparsity import compressed_columns
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.collisions import colliding
 from bondgraph.tracing.implicit import Solver
 from bondgraph.tracing.modewise import chosen
 from bondgraph.tracing.reactions import reaction_names
@@ -188,6 +189,9 @@ def trace_for_runs(
                 outputs[f"push_{index}"] = [*impulse.pushes, *jumped]
             if any(tape.scalar(energy).value != 0.0 for energy in impulse.supplied):
                 outputs[f"supply_{index}"] = impulse.supplied
+    together = colliding(system)
+    if together is not None and (table := traced.solver.collisions(together)):
+        outputs["collisions"] = table
     for index, clock in enumerate(system.clocks):
         if clock.updates:
             ticked = dict(clock.updates)
