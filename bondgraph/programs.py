@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.equations.system import Event, System
 from bondgraph.errors import Problem
 from bondgraph.graph.model import Model
 from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.tracing.breaks import breaks_of
 from bondgraph.tracing.collisions import colliding
 from bondgraph.tracing.routines import output_names
 from bondgraph.tracing.unsolvable import contradicting
@@ -43,6 +45,7 @@ def program_of(
         )
         for e in system.events
     )
+    breaks = breaks_of(system)
     return Program(
         name=system.name,
         rates=kernels["rates"],
@@ -65,6 +68,8 @@ def program_of(
         loops=_newton_loops(system, kernels),
         clocks=_clocks(system, kernels),
         indeterminate=tuple((found.places, found.quantities) for found in system.indeterminate),
+        breaks=None if breaks is None else numpy_kernel(breaks.routine),
+        break_names=() if breaks is None else breaks.elements,
     )
 
 
@@ -81,15 +86,18 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:
-    """Clocks with their times as places in p; a break at several times is one for each."""
-    layout, clocks = _layout(system), []
-    for index, clock in enumerate(system.clocks):
-        period = math.inf if clock.period is None else layout[clock.period].start
-        offset = layout[clock.offset]
-        clocks += [
-            Clock(clock.element, period, at, kernels.get(f"tick_{index}")) for at in range(offset.start, offset.stop)
-        ]
-    return tuple(clocks)
+    """Clocks that change states, with their times as places in p."""
+    layout = _layout(system)
+    return tuple(
+        Clock(
+            clock.element,
+            math.inf if clock.period is None else layout[clock.period].start,
+            layout[clock.offset].start,
+            kernels.get(f"tick_{index}"),
+        )
+        for index, clock in enumerate(system.clocks)
+        if clock.updates
+    )
 
 
 def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:

@@ -78,12 +78,12 @@ class Courses:
         """Guards (s, k) after `steps` (s,) s along the motion."""
         guards = self._bound.program.guards
         assert guards is not None
-        return guards.many(t + steps, self._states(t, x, m, steps), self._bound.p, m)
+        return guards.many(self._bound.clock(t + steps), self._states(t, x, m, steps), self._bound.p, m)
 
     def _states(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """States (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
         h, rates = steps[:, None], self._bound.rates(t, x, m)
-        further = self._bound.program.rates.many(t + steps, x + h * rates, self._bound.p, m)
+        further = self._bound.program.rates.many(self._bound.clock(t + steps), x + h * rates, self._bound.p, m)
         return x + 0.5 * h * (rates + further)
 
     def _growing(
@@ -113,20 +113,21 @@ class Courses:
 
     def _instant(self, t: float) -> float:
         """The shortest time that can be told from none, with a margin, s."""
-        return 4.0 * ULPS * abs(t) + _SOONEST * self.span
+        return 4.0 * ULPS * (abs(self._bound.origin) + abs(t)) + _SOONEST * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
         """What rounding makes of each guard (k,), of states that are `sizes` (n,) large; at later times only."""
         kernel = self._bound.program.guards
         assert kernel is not None
-        return spread(now, kernel.many(t + abs(t) * self._later, x + self._by_x * sizes, self._p, m))
+        times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self._later)
+        return spread(now, kernel.many(times, x + self._by_x * sizes, self._p, m))
 
     def _slope_noise(self, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:
         """What rounding makes of the rate of each guard (k,), 1/s of its unit, by what it gains in a `step`."""
-        rates, guards = self._bound.program.rates, self._bound.program.guards
+        rates, guards, time = self._bound.program.rates, self._bound.program.guards, self._bound.clock(t)
         assert guards is not None
 
         def gained(y: np.ndarray, p: np.ndarray) -> np.ndarray:
-            return (guards.many(t, y + step * rates.many(t, y, p, m), p, m) - guards.many(t, y, p, m)) / step
+            return (guards.many(time, y + step * rates.many(time, y, p, m), p, m) - guards.many(time, y, p, m)) / step
 
         return spread(gained(x[None], self._bound.p[None])[0], gained(x * (1.0 + self._by_x), self._p))

@@ -30,6 +30,7 @@ class Event:
     supplied : what sources give at this instant, J, one number for each power.
     together : of collisions at the same time that are one problem, all transitions that happen in it; empty of one that
         happens alone, or in a sequence with others.
+    since : the time since the start of the run, s: finer than `time` where that is a date.
     accumulation : of an event that stands for all that would follow ever faster: the time of their limit, s.
     """
 
@@ -47,6 +48,7 @@ class Event:
     accumulation: float | None = None
     together: tuple[int, ...] = ()
     supplied: np.ndarray = field(repr=False, default_factory=lambda: np.zeros(0))
+    since: float = field(repr=False, default=0.0)
 
     @property
     def transitions(self) -> tuple[int, ...]:
@@ -57,6 +59,12 @@ class Event:
     def lost(self) -> float:
         """Energy booked as lost at switching, J."""
         return float(np.sum(self.energies_before) - np.sum(self.energies_after) + np.sum(self.supplied))
+
+
+def dated(event: Event, start: float) -> Event:
+    """An event of a run, whose time is that since its start, with the time on the user's clock."""
+    limit = None if event.accumulation is None else start + event.accumulation
+    return replace(event, time=start + event.time, since=event.time, accumulation=limit)
 
 
 def by_name(transitions: Sequence[Transition]) -> list[int]:

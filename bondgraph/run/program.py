@@ -119,7 +119,7 @@ class Clock:
     ----------
     name : the element in the user's words.
     period, offset : in s: a float, or the index (int) of a number in p; an infinite period is one tick only.
-    kernel : x after the tick, (n,); None where x stays, but rates or guards jump at this time.
+    kernel : x after the tick, (n,).
     """
 
     name: str
@@ -188,6 +188,9 @@ class Program:
     collisions : what is needed where several constraints collide at once; None where that cannot be.
     clocks : in the order in which those that tick together do so.
     indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
+    breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
+        (inf where it does not), s, from the parameters at the front of p; None where there are none.
+    break_names : an element for each.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -212,6 +215,8 @@ class Program:
     clocks: tuple[Clock, ...] = ()
     indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
     collisions: Collisions | None = None
+    breaks: Kernel | None = None
+    break_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         counts = (

@@ -59,7 +59,7 @@ def settle(
     order = by_name(transitions)
     once: set[int] = set()
     start, rising = (t, x, m), courses.rising(t, x, m, how.probe)
-    waiting = [i for i in order if i in fired and (rising[i] or not courses.is_bounce(i, t, x, m))][:1]
+    waiting = [i for i in order if i in fired and (rising[i] or not _must_rise(courses, transitions, i, t, x, m))][:1]
 
     def settled(**outcome: Any) -> Settled:
         return Settled(x, m, tuple(events), _levels(bound.guards(t, x, m), once), **outcome)
@@ -93,6 +93,13 @@ def settle(
     events[:] = found
     x, m = (events[-1].x_after, events[-1].m_after) if events else start[1:]
     return settled()
+
+
+def _must_rise(
+    courses: Courses, transitions: tuple[Transition, ...], index: int, t: float, x: np.ndarray, m: np.ndarray
+) -> bool:
+    """Whether a guard that was seen at zero does not suffice: what leaves is not thrown back, and no run ends by rounding."""
+    return transitions[index].error is not None or courses.is_bounce(index, t, x, m)
 
 
 def consistent_modes(

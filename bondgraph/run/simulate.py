@@ -17,7 +17,7 @@ from bondgraph.run.accumulation import Watch
 from bondgraph.run.bound import Bound
 from bondgraph.run.choose import build, choose, sundials_reason, tolerances
 from bondgraph.run.course import Courses
-from bondgraph.run.events import Event
+from bondgraph.run.events import Event, dated
 from bondgraph.run.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.ledger import energy_in_play
 from bondgraph.run.leg import Choice, Effort, Integrator
@@ -92,6 +92,7 @@ def simulate(
     """
     begin = time.perf_counter()
     start, end = checks.span_of(t_start, t_end)
+    since, dates = checks.sample_times(samples, start, end)
     relative, absolute = checks.tolerances(program, rtol, atol)
     name, by = checks.method_of(method, solver)
     settings = Settings(
@@ -99,8 +100,9 @@ def simulate(
         p=checks.block(program, "p", parameters, program.parameters, "E309"),
         m=checks.block(program, "m", modes0, program.modes, "E310"),
         t_start=start,
-        t_end=end,
-        times=checks.sample_times(samples, start, end),
+        span=end - start,
+        times=since,
+        dates=dates,
         method=name,
         solver=by,
         rtol=relative,
@@ -112,11 +114,11 @@ def simulate(
         linear=checks.one_of("linear", linear, ("auto", "dense", "sparse")),
         simultaneous=checks.one_of("simultaneous", simultaneous, ("together", "sequence")),
     )
-    bound = Bound(program, settings.p)
+    bound = Bound(program, settings.p, start, settings.span)
     choice = choose(bound, settings)
-    bar = Progress(program.name, start, end, progress)
+    bar = Progress(program.name, 0.0, settings.span, progress)
     try:
-        run = _Run(bound, settings, choice, bar, Ticks(bound, start, end))
+        run = _Run(bound, settings, choice, bar, Ticks(bound, start, end, settings.max_steps))
         run.go()
     finally:
         bar.close()
@@ -141,7 +143,7 @@ def _depth() -> int:
 
 @dataclass
 class _Run:
-    """A run in progress: where it is, and the rows so far."""
+    """A run in progress: where it is, and the rows so far. Its times are those since the start."""
 
     bound: Bound
     settings: Settings
@@ -158,7 +160,7 @@ class _Run:
 
     def go(self) -> None:
         settings, bound = self.settings, self.bound
-        self.t, self.x, self.m = settings.t_start, settings.x.copy(), settings.m.copy()
+        self.t, self.x, self.m = 0.0, settings.x.copy(), settings.m.copy()
         self.q = np.zeros(bound.quadratures)
         self.watch, self.probe = Watch(settings.span, settings.rtol), _PROBE * settings.span
         self.courses = Courses(bound, settings.span)
@@ -253,7 +255,7 @@ class _Run:
         return replace(after, events=(*settled.events, *events, *after.events))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
-        self.failure = describe(self.bound.program, kind, reason, self.t, self.x, suspect)
+        self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
 
     def _integrate(self, integrator: Integrator, choice: Choice, settled: Settled) -> tuple[Choice | None, Settled]:
         """Legs until the end, a failure, or a change of method (returned)."""
@@ -265,7 +267,7 @@ class _Run:
                 self.energy = max(self.energy, energy)
                 integrator.restart(self.t, self.x, self.q, self.m, settled.levels, self.energy)
             before = self.t
-            leg = integrator.advance(times[self.written :], self.rows[self.written :], settings.t_end)
+            leg = integrator.advance(times[self.written :], self.rows[self.written :], settings.span)
             self.t, self.x, self.q = leg.t, leg.x, leg.q
             self.courses.see(self.rows[self.written : self.written + leg.written, : len(self.x)])
             self._record(leg.written)
@@ -284,7 +286,7 @@ class _Run:
                 self._fail("too many steps", f"more than {settings.max_steps} steps of integration", suspect)
             elif restart:
                 probe = min(self.probe, 1e-3 * (self.t - before)) if self.t > before else self.probe
-                settled = self._settle(leg.fired, max(probe, 16.0 * np.spacing(abs(self.t))))
+                settled = self._settle(leg.fired, max(probe, 16.0 * np.spacing(abs(settings.t_start) + self.t)))
         return None, settled
 
     def _failed(self, reason: str) -> None:
@@ -311,12 +313,13 @@ class _Run:
         return Result(
             program=self.bound.program,
             p=self.settings.p,
-            t=self.settings.times[: len(rows)],
+            t=self.settings.dates[: len(rows)],
+            since=self.settings.times[: len(rows)],
             x=np.ascontiguousarray(rows[:, :n]),
             m=modes,
             integrals=np.ascontiguousarray(rows[:, n:]),
             start_energies=self.start_energies,
-            events=tuple(self.events),
+            events=tuple(dated(event, self.settings.t_start) for event in self.events),
             failure=self.failure,
             statistics=statistics,
         )

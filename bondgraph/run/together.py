@@ -124,7 +124,7 @@ def _table(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> _Table:
     collisions, program = bound.program.collisions, bound.program
     assert collisions is not None
     count = len(collisions.constraints)
-    numbers = collisions.kernel(t, x, bound.p, m)
+    numbers = collisions.kernel(bound.clock(t), x, bound.p, m)
     heights = [program.states, count, len(program.transitions), bound.quadratures]
     blocks = np.split(numbers[: count * sum(heights)].reshape(-1, count), np.cumsum(heights)[:-1])
     flow, restitution = np.split(numbers[count * sum(heights) :], 2)

@@ -9,6 +9,8 @@ Newton's method finds W.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,12 +126,13 @@ def after_impulse(
         found = solve_in_modes(system, tape, entries, [-f for f in off], sampled, ideal)
         values = found.values
         for mode in found.modes:
-            if mode.shared.contradiction is not None or not mode.shared.decided:
-                worst = (
-                    1.0 if mode.shared.contradiction is None or not mode.shared.decided else mode.shared.contradiction
-                )
-                never = less(0.0, worst) * chosen(inputs["m"], mode.places)
-                values = [where(never, 0.0, value) for value in values]
+            conditions = [chosen(inputs["m"], mode.places)] if mode.places else []
+            if mode.shared.decided:
+                if mode.shared.contradiction is None:
+                    continue
+                conditions.append(less(0.0, mode.shared.contradiction))
+            never = functools.reduce(operator.and_, conditions, tape.scalar(1.0) > 0.0)
+            values = [where(never, 0.0, value) for value in values]
         return values
 
     impulses = solved(entries, off)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -211,12 +212,8 @@ def _solve_part(
 
 
 def chosen(m: Sequence[Any] | np.ndarray, places: Mapping[int, int]) -> Any:
-    """Whether the modes are these (slot -> state); 1.0 where there are none."""
-    here: Any = None if places else 1.0
-    for slot, value in places.items():
-        both = equal(m[slot], float(value))
-        here = both if here is None else here * both
-    return here
+    """Whether the modes are these (slot -> state), at least one of them."""
+    return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in places.items()))
 
 
 def _given(ideal: Ideal | None, entries: Entries, right: Sequence[Any], sampled: Sampled) -> Ideal:
