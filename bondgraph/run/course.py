@@ -75,13 +75,16 @@ class Courses:
         return found
 
     def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
-        program, p, h = self._bound.program, self._bound.p, steps[:, None]
-        assert program.guards is not None
-        rates = self._bound.rates(t, x, m)
-        times = self._bound.clock(t + steps)
-        further = program.rates.many(times, x + h * rates, p, m)
-        return program.guards.many(times, x + 0.5 * h * (rates + further), p, m)
+        """Guards (s, k) after `steps` (s,) s along the motion."""
+        guards = self._bound.program.guards
+        assert guards is not None
+        return guards.many(self._bound.clock(t + steps), self._states(t, x, m, steps), self._bound.p, m)
+
+    def _states(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """States (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
+        h, rates = steps[:, None], self._bound.rates(t, x, m)
+        further = self._bound.program.rates.many(self._bound.clock(t + steps), x + h * rates, self._bound.p, m)
+        return x + 0.5 * h * (rates + further)
 
     def _growing(
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, asked: np.ndarray, bounce: np.ndarray
@@ -95,9 +98,13 @@ class Courses:
         first = max(_SOONEST * self.span, self._instant(t))
         steps = first * _LONGER ** np.arange(1.0 + max(np.log(_LATEST * self.span / first) // np.log(_LONGER), 0.0))
         slope_blur = self._slope_noise(t, x, m, first)
-        for step, change in zip(steps, self.ahead(t, x, m, steps) - now, strict=True):
+        states = self._states(t, x, m, steps)
+        for step, y, change in zip(steps, states, self.ahead(t, x, m, steps) - now, strict=True):
             least = blur + step * slope_blur
-            growing |= open_ & (change > least)
+            rises = open_ & (change > least)
+            if rises.any():  # and by more than the rounding of what has grown meanwhile
+                rises &= change > self._noise(t + step, y, m, np.abs(y), now + change)
+            growing |= rises
             open_ &= ~growing & np.isfinite(change) & ((change >= -least) | (bounce & (now + change >= 0.0)))
         return growing
 
