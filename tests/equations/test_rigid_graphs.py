@@ -39,7 +39,7 @@ def compiled_or_refused(
         return compile_model(graph, backend="numpy"), "ok"
     except ModelError as error:
         codes = {problem.code for problem in error.problems}
-        assert codes <= {"E203", "E206", "E207", "E208", "E209", "E212"}, str(error)
+        assert codes <= {"E154", "E203", "E206", "E207", "E208", "E209", "E212"}, str(error)
         assert all(problem.cures and problem.places for problem in error.problems), str(error)
         if codes & {"E206", "E208", "E212"}:
             model = graph.freeze()
@@ -89,6 +89,11 @@ def check(compiled: Compiled, modes: Mapping[str, str], seed: int) -> None:
     m, p = np.array([float(a.states.index(modes[a.name])) for a in automata]), compiled.parameters()
     algebraic = {u.element for u in compiled.system.unknowns if u.algebraic}
     system = Descriptor(compiled.model, modes, compiled.causality, algebraic)
+    if any(all(modes[a] == state for a, state in i.mode.items()) for i in compiled.system.indeterminate):
+        assert system.is_singular()  # how those are solved is looked at in test_indeterminate.py
+        return
+    if system.is_singular():  # what vanishes had to be differentiated in this mode after all
+        system = Descriptor(compiled.model, modes, compiled.causality)
     x = np.random.default_rng(seed).normal(size=compiled.program.states)
     rates = compiled.program.rates(0.0, x, p, m)
     y, later = unknowns(compiled, system, x, m), unknowns(compiled, system, x + rates, m)
