@@ -1,5 +1,7 @@
 # make demo   set everything up, run the rolling eggs, write pictures to demo/
 # make test   set everything up, run every check
+# make portable  the checks that compare text and tight numbers once more, as the least processor of the family rounds
+# make pictures  draw every picture under docs/ anew
 # make docs   set everything up, run the code of the documentation's pages, make a site of them in site/
 # make bench  set everything up, run the benchmarks
 # make clean  remove the environment and everything that was generated
@@ -10,7 +12,12 @@ PINS := setup.cfg pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: demo test docs bench clean
+# What is compared to the letter, or tightly, with what other programs computed.
+PORTABLE := tests/render tests/docs tests/acceptance tests/export tests/run tests/models/test_contact_references.py \
+  tests/models/test_contact_scenarios.py tests/models/test_delta_references.py tests/models/test_hand_references.py
+DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"`
+
+.PHONY: demo test portable pictures docs bench clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo
@@ -20,6 +27,13 @@ test: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2
+
+portable: $(VENV)/dev.stamp
+	OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \
+	  $(BIN)/python -m pytest -q -n 2 $(PORTABLE)
+
+pictures: $(VENV)/dev.stamp
+	$(BIN)/python -m docs.gallery
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m pytest -q tests/docs

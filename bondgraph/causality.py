@@ -181,7 +181,8 @@ def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
         if isinstance(law, Source):
             yield path, bonds[0], element.kind == "Sf"
         elif isinstance(law, (SkewGyrator, IdealConstraint)):
-            yield path, bonds[0], False
+            for bond in bonds:
+                yield path, bond, False
         elif isinstance(law, (InertialField, Reaction)):
             for bond in bonds:
                 yield path, bond, True

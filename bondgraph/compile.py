@@ -17,6 +17,7 @@ import numpy as np
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.changes import changed_parameters, changed_start, dependent_among
 from bondgraph.collection import paused_collection
+from bondgraph.copies import Frozen
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
 from bondgraph.equations.system import System
@@ -31,7 +32,8 @@ from bondgraph.programs import program_of
 from bondgraph.report import report
 from bondgraph.run.program import Program
 from bondgraph.schedule.build import is_large, scheduled
-from bondgraph.tracing.routines import trace_for_runs
+from bondgraph.tracing.positions import Traces, foreign_positions
+from bondgraph.tracing.routines import Traced, trace_for_runs
 from bondgraph.tracing.unsolvable import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.values import Untraceable, flat
 
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(Frozen):
     """A model ready to run: equations, machine code (or its NumPy reference) and the names of everything."""
 
     model: Model
@@ -159,7 +161,8 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     system = equations(model, causality)
     built = time.perf_counter()
     try:
-        routines, system, differentiate = scheduled(system) if is_large(system) else trace_for_runs(system)
+        inspect = functools.partial(_refuse_foreign_positions, model)
+        routines, system, differentiate = scheduled(system) if is_large(system) else trace_for_runs(system, inspect)
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
     except Untraceable as stuck:
@@ -180,6 +183,15 @@ def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> 
     """Compile where needed, and run from 0 to `t_end` (s); see `Compiled.simulate` for the settings."""
     compiled = model if isinstance(model, Compiled) else compile_model(model)
     return compiled.simulate(t_end, **settings)
+
+
+def _refuse_foreign_positions(model: Model, traced: Traced) -> None:
+    """E170 where a constraint's flow is not the rate of its position."""
+    if not traced.solver.samples:
+        return
+    x, t, m = (traced.inputs[name] for name in "xtm")
+    seen = Traces(traced.system, traced.tape, x, t[0], m, traced.values, traced.solver.samples)
+    raise_if_any(model.name, foreign_positions(seen, model))
 
 
 def _start_problems(compiled: Compiled) -> list[Problem]:

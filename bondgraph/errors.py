@@ -78,6 +78,9 @@ class ModelError(ScrewbondError):
         count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
         super().__init__("\n".join([f'{count} in "{name}"', *map(str, self.problems)]))
 
+    def __reduce__(self) -> tuple[type[ModelError], tuple[str, tuple[Problem, ...]]]:
+        return type(self), (self.name, self.problems)
+
 
 class RunError(ScrewbondError):
     """A simulation that cannot start: wrong settings or inconsistent start values."""
@@ -86,9 +89,40 @@ class RunError(ScrewbondError):
         self.problem = problem
         super().__init__(str(problem))
 
+    def __reduce__(self) -> tuple[type[RunError], tuple[Problem]]:
+        return type(self), (self.problem,)
+
+
+def _in_one_line(problem: Problem) -> str:
+    details = f": {'; '.join(problem.details)}" if problem.details else ""
+    return f"{problem.code} {problem.title}{details}" + "".join(f"; try: {cure}" for cure in problem.cures)
+
+
+class FileError(ScrewbondError, OSError):
+    """A file or a folder cannot be written as asked; nothing of it is there."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        super().__init__(_in_one_line(problem))
+
+    def __str__(self) -> str:
+        return _in_one_line(self.problem)
+
+
+class ExtraError(ScrewbondError, ImportError):
+    """What is asked for needs a package that is not installed."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        super().__init__(_in_one_line(problem))
+
 
 class RunEndedWarning(UserWarning):
     """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled code is not kept, or not where it was asked for; models are compiled anew each time."""
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:

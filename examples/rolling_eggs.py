@@ -62,7 +62,7 @@ def build() -> tuple[Graph, Body, Body]:
     touching = contact(
         "contact", egg1, egg2, constrained="rolling",
         normal_stiffness=STIFFNESS, normal_damping=10.0, tangential_stiffness=STIFFNESS, tangential_damping=10.0,
-        rotational_stiffness=2.0, rotational_damping=2e-3,
+        rotational_stiffness=2.0, rotational_damping=2e-3, transport="gauss",
     )  # fmt: skip
     graph = Graph("rolling eggs")
     attach_contact(graph, touching, egg1, egg2)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,15 +17,33 @@ from models.hand.command import add_hand_command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit status: 0 done, 1 the run ended early, 2 bad input."""
+    """Entry point; returns the exit status: 0 done, 1 the run ended early, 2 bad input, a place that cannot be
+    written, or an error of this project; then one message says so, and nothing is written."""
     options = _parser().parse_args(arguments)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RunEndedWarning)  # the commands say so themselves
-            return int(options.command(options))
+            status = int(options.command(options))
+            sys.stdout.flush()
+            return status
     except (ScrewbondError, ValueError) as error:
-        print(f"screwbond: {error}", file=sys.stderr)
-        return 2
+        said = str(error)
+    except BrokenPipeError:  # who reads has heard enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        said = str(error)
+    except MemoryError:
+        said = "there is not enough memory; fewer points, or fewer samples"
+    except KeyboardInterrupt:
+        print("screwbond: interrupted, nothing is written", file=sys.stderr)
+        return 130
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        words = (str(error).strip().splitlines() or [""])[0]
+        said = f"internal error, please report: {type(error).__name__}: {words} ({place.filename}:{place.lineno})"
+    print(f"screwbond: {said}", file=sys.stderr)
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -48,12 +68,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _contact(options: argparse.Namespace) -> int:
-    from models.two_bodies.files import check_directory, save_run
+    from bondgraph.output.folders import check_directory
+    from models.two_bodies.files import FILES, save_run
     from models.two_bodies.run import run_scenario
     from models.two_bodies.scenario import read_scenario
 
     scenario = read_scenario(options.scenario)
-    check_directory(options.out)
+    check_directory(options.out, FILES)
     run = run_scenario(scenario, rtol=options.rtol, method=options.method)
     summary = save_run(run, options.out, render=not options.no_render)
     print(overview(summary, options.out))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import os
 import re
 import sys
 import threading
@@ -68,13 +69,39 @@ def _initialised() -> Any:
     return llvm
 
 
-def target_machine(level: int) -> Any:
-    """Code generator for this processor at optimisation level 0-3."""
+_BASELINE = {"x86_64": "x86-64", "i386": "pentium4", "i686": "pentium4"}
+"""The least processor of a family, as LLVM names it; of the others "generic"."""
+
+
+def processor() -> tuple[str, str]:
+    """Name and features, for LLVM, of the processor that code is made for.
+
+    That of this machine; with `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2, without fused
+    multiply-add), whose results are the same on every machine of the family.
+
+    Raises
+    ------
+    CompileError
+        E390, where the variable says something else.
+    """
     llvm = binding()
+    chosen = os.environ.get("SCREWBOND_PROCESSOR", "") or "host"
+    if chosen == "host":
+        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    if chosen == "baseline":
+        return _BASELINE.get(llvm.get_default_triple().split("-")[0], "generic"), ""
+    title = f"SCREWBOND_PROCESSOR is {chosen!r}, and no processor to make code for"
+    raise CompileError(Problem("E390", title, cures=("host or baseline", "leave the variable out")))
+
+
+def target_machine(level: int) -> Any:
+    """Code generator for the chosen processor at optimisation level 0-3."""
+    llvm = binding()
+    cpu, features = processor()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        cpu=cpu,
+        features=features,
         opt=level,
         reloc="pic",
         codemodel="small",
@@ -110,8 +137,7 @@ def object_code(text: str, passes: int, level: int) -> bytes:
         text,
         f"passes {passes} level {level}",
         llvm.get_default_triple(),
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
+        *processor(),
         f"{llvmlite.__version__} {llvm.llvm_version_info}",
     )
     stored = cache.load(name)

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.causality import ordered_bonds
 from bondgraph.equations.draft import Draft, account_power, declare_state, effort, flow, into, name_port, signed
-from bondgraph.equations.system import Unknown
+from bondgraph.equations.system import Power, Unknown
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch
+from bondgraph.graph.gradient import partials
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction
+from bondgraph.graph.model import Bond
 from bondgraph.ops import (
+    APPLY,
+    APPLY_TRANSPOSED,
     DAMPED,
     NEGATE,
+    POWER,
     SLIPPING,
     STABILISED,
     TIME_DERIVATIVE,
+    Op,
     choose,
+    combine,
     gate,
 )
+from screws.scalars import array
 
 STABILISERS = ("alpha1", "alpha0", "alpha2")
 OWN = (*STABILISERS, "restitution")
@@ -25,22 +39,21 @@ def constraint(draft: Draft, path: str, element: Element) -> None:
     """The effort is unknown; what vanishes is the stabilised second derivative of the position."""
     law = element.law
     assert isinstance(law, IdealConstraint)
-    bond = draft.model.bonds_at(path)[0]
-    sign, shape = into(bond, path), draft.values[flow(bond)].shape
-    assert shape is not None
-    moving = signed(draft, path, flow(bond), sign)
     mode = element.signals[-1] if law.automaton else None
     signals = element.signals[:-1] if law.automaton else element.signals
     own = [f"{path}.{name}" for name in element.parameters if name not in OWN]
+    port = _by_coordinates(draft, path, element, own, signals) if law.coordinates else _by_flow(draft, path, element)
+    moving, shape = port.moving, draft.values[port.effort].shape
+    assert shape is not None
     if law.position is not None:
-        draft.declare(f"{path}.h", None)
+        draft.declare(f"{path}.h", shape if law.coordinates else None)
         draft.state(path, law.position, f"{path}.h", *own, *signals)
     elif law.stores_position:
         declare_state(draft, path, "h", law.start, shape, f"{path}.h'")
     draft.declare(f"{path}.h'", shape)
     draft.same(path, f"{path}.h'", moving)
-    draft.declare(f"{path}.multiplier", shape, bond.domain.effort_unit, element.symbols.get("multiplier", r"\lambda"))
-    draft.state(path, NEGATE, f"{path}.multiplier", effort(bond))
+    draft.declare(f"{path}.multiplier", shape, port.unit, element.symbols.get("multiplier", r"\lambda"))
+    draft.state(path, NEGATE, f"{path}.multiplier", port.effort)
     second, held = draft.declare(f"{path}.h''", shape), draft.declare(f"{path}:held", shape)
     draft.state(path, TIME_DERIVATIVE, second, moving)
     if law.position is not None or law.stores_position:
@@ -50,18 +63,92 @@ def constraint(draft: Draft, path: str, element: Element) -> None:
         draft.state(path, DAMPED, held, second, moving, f"{path}.alpha1")
     if law.released is not None and mode:
         arguments = (mode, moving, *own, *signals)
-        given = draft.declare(f"{path}.released effort", shape, bond.domain.effort_unit)
+        given = draft.declare(f"{path}.released effort", shape, port.unit)
         draft.state(path, law.released, given, *arguments)
         off = draft.declare(f"{path}:off", shape)
-        draft.state(path, SLIPPING, off, effort(bond), given)
+        draft.state(path, SLIPPING, off, port.effort, given)
     else:
-        off = effort(bond)
-    _unknown(draft, path, effort(bond), moving, held, off, mode, law.active, law.impulsive, "constraint")
+        off = port.effort
+    _unknown(draft, path, port.effort, moving, held, off, mode, law.active, law.impulsive, "constraint")
+    role = "dissipated" if law.released is not None else "injected"
+    if law.coordinates:
+        power = draft.declare(f"{path}.power", (), "W")
+        draft.state(path, POWER, power, port.effort, moving)
+        given_power = draft.declare(f"{path}:given power", (), "W")
+        draft.state(path, NEGATE, given_power, power)
+        draft.powers.append(Power(path, given_power, role))
+        return
+    bond = draft.model.bonds_at(path)[0]
     name_port(draft, path, element, bond, path)
-    if law.released is None:
-        account_power(draft, path, bond, -sign, "injected")
-    else:
-        account_power(draft, path, bond, sign, "dissipated")
+    account_power(draft, path, bond, into(bond, path) * (1 if role == "dissipated" else -1), role)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a constraint holds: its unknown effort, and the flow into it that vanishes."""
+
+    effort: str
+    moving: str
+    unit: str
+
+
+def _by_flow(draft: Draft, path: str, element: Element) -> _Held:
+    """The flow of the one bond vanishes."""
+    bond = draft.model.bonds_at(path)[0]
+    return _Held(effort(bond), signed(draft, path, flow(bond), into(bond, path)), bond.domain.effort_unit)
+
+
+def _by_coordinates(draft: Draft, path: str, element: Element, own: list[str], signals: tuple[str, ...]) -> _Held:
+    """The rate of the position, by its derivatives J_k along the flows of the ports; their efforts are J_k^T e."""
+    law = element.law
+    assert isinstance(law, IdealConstraint) and law.position is not None
+    shape = (law.conditions,) if law.conditions > 1 else ()
+    unknown = draft.declare(f"{path}.effort", shape, "", element.symbols.get("effort", ""))
+    moving = draft.declare(f"{path}.flow", shape, "", element.symbols.get("flow", ""))
+    terms: list[str] = []
+    for k, bond in enumerate(ordered_bonds(draft.model, path)):
+        inward, local = into(bond, path), element.ports[k].name
+        sign = 1 if _at_common_flow(draft, bond, path) else inward
+        slope = draft.declare(f"{path}.{local}.J", None)
+        draft.state(path, position_slope(law.position, len(own) + k, law.conditions), slope, *own, *signals)
+        term = draft.declare(f"{path}:rate {local}", shape)
+        draft.state(path, APPLY, term, slope, signed(draft, path, flow(bond), sign))
+        terms.append(term)
+        if sign * inward > 0:
+            draft.state(path, APPLY_TRANSPOSED, effort(bond), slope, unknown)
+        else:
+            given = draft.declare(f"-{effort(bond)}", draft.values[effort(bond)].shape, bond.domain.effort_unit)
+            draft.state(path, APPLY_TRANSPOSED, given, slope, unknown)
+            draft.state(path, NEGATE, effort(bond), given)
+        name_port(draft, path, element, bond, f"{path}.{local}")
+    draft.state(path, combine((1,) * len(terms)), moving, *terms)
+    return _Held(unknown, moving, "")
+
+
+def _at_common_flow(draft: Draft, bond: Bond, path: str) -> bool:
+    """Whether a bond ends at a 1-junction, whose flow does not know the directions of arrows."""
+    other = bond.tail if bond.head.element == path else bond.head
+    law = draft.model.elements[other.element].law
+    return isinstance(law, Junction) and law.type == 1
+
+
+def position_slope(position: Op, place: int, count: int) -> Op:
+    """Derivatives of the `count` scalars of a position with respect to its argument number `place`: (), (n,) or (count, n)."""
+    formula = position.function
+
+    def slope(*arguments: Any) -> Any:
+        before, at, after = arguments[:place], arguments[place], arguments[place + 1 :]
+
+        def scalars(x: Any) -> list[Any]:
+            value = formula(*before, x, *after)
+            return list(np.asarray(value, dtype=object).flat) if np.ndim(value) else [value]
+
+        found = partials(scalars, at, (*before, at, *after))
+        if count > 1:
+            return array([list(row) for row in found])
+        return array(list(found[0])) if np.ndim(at) else found[0, 0]
+
+    return Op(f"slope of {position.name}", slope, r"\frac{\partial h}{\partial q}")
 
 
 def switch(draft: Draft, path: str, element: Element) -> None:

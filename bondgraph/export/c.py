@@ -14,6 +14,7 @@ from bondgraph.errors import ModelError, Problem
 from bondgraph.export.c_header import declarations, story
 from bondgraph.export.c_names import Names, array, comment, enumeration, places, sanitised
 from bondgraph.export.c_steps import functions, number
+from bondgraph.output.folders import write_all
 from bondgraph.tape.routine import Choice, Routine, program
 from bondgraph.tracing.routines import output_names, trace
 
@@ -32,13 +33,16 @@ class CSource:
     build_line: str
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write `name.h` and `name.c` to a folder, which is made if there is none; returns their paths."""
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        paths = target / f"{self.name}.h", target / f"{self.name}.c"
-        for path, text in zip(paths, (self.header, self.source), strict=True):
-            path.write_text(text, encoding="utf-8")
-        return paths
+        """Write `name.h` and `name.c` to a folder, which is made if there is none; returns their paths. Both or none (E413)."""
+        texts = {f"{self.name}.h": self.header, f"{self.name}.c": self.source}
+
+        def write(part: Path) -> None:
+            for name, text in texts.items():
+                (part / name).write_text(text, encoding="utf-8")
+
+        write_all(folder, write, texts)
+        header, source = (Path(folder) / name for name in texts)
+        return header, source
 
 
 def c_source(model: Compilable, name: str | None = None) -> CSource:

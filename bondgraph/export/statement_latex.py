@@ -37,7 +37,8 @@ def right_side(system: System, statement: Statement) -> str:
         def written(found: re.Match[str]) -> str:
             argument = arguments[int(found[1]) - 1]
             before, after = found.string[: found.start()], found.string[found.end() :]
-            raised = after.startswith("^") and ("^" in argument or argument.startswith("-"))
+            # What has an index or an exponent already takes no second one.
+            raised = after.startswith(("^", "_")) and (after[0] in argument or argument.startswith("-"))
             factor = (
                 argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
             )

@@ -140,6 +140,8 @@ def signals_of(path: str, element: Element) -> list[str]:
             names += ["power", law.state, "energy"] if isinstance(law, Storage) else ["power"]
             if isinstance(law, IdealConstraint):
                 names += ["h'", "multiplier"] + (["h"] if law.position or law.stores_position else [])
+                ports = element.ports if law.coordinates else ()
+                names += [f"{port.name}.{part}" for port in ports for part in ("J", "effort", "flow")]
             elif isinstance(law, IdealSwitch):
                 names += ["inflow"]
     return [f"{path}.{name}" for name in names]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Place
+from bondgraph.graph.mechanics import Mechanics
 from bondgraph.graph.names import names_of, need_name, refused
 from bondgraph.ops import Op
 
@@ -63,6 +64,8 @@ class Storage:
     """None: the state is the plain integral of the input. Else (x, input, parameters, signals) -> x'."""
     inverse: Op | None = None
     """The state from the output, (output, parameters, signals) -> x; needed in derivative causality."""
+    by_gradient: bool = False
+    """Whether the output was made of the energy, as its gradient."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class InertialField:
     """(q, v, effort, parameters, signals) -> motion'."""
     energy: Op
     """(q, v, parameters, signals) -> T + V."""
+    mechanics: Mechanics | None = None
+    """The formulas that these were made of."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,11 @@ class IdealConstraint:
     """Whether the flow jumps to zero where it begins to hold, by an impulse; else it decays as h does."""
     stores_position: bool = True
     """Whether h is a state where no position is given; else the flow alone is stabilised, f' + a1 f = 0."""
+    coordinates: int = 0
+    """Count of coordinates, the first signals, of which `position` is a function and whose rates are the flows of as many
+    ports: then h' = sum of J_k f_k with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
+    conditions: int = 1
+    """Of one with coordinates: count of the scalars of h."""
 
 
 @dataclass(frozen=True)

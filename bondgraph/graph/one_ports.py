@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bondgraph.domains import Domain
 from bondgraph.graph.arguments import choice, one_of, only_with_formula, size_of, start_of
-from bondgraph.graph.element import Element, one_port
+from bondgraph.graph.element import Element, Port, one_port
 from bondgraph.graph.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec
 from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.graph.names import names_of
@@ -53,6 +54,7 @@ def Constraint(
     name: str,
     *,
     position: Callable[..., Any] | None = None,
+    coordinates: Mapping[str, int] | Sequence[str] = (),
     holds: str = "position",
     signals: Sequence[str] = (),
     parameters: Mapping[str, Any] | None = None,
@@ -72,11 +74,15 @@ def Constraint(
     """Ideal constraint: the flow of its bond vanishes, by whatever effort that takes (a Lagrange multiplier).
 
     The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that
-    starts at `initial`) or `position`(*parameters, *signals): what is off decays with the double pole -5 1/s by default.
-    It accepts any flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
+    starts at `initial`) or `position`(*parameters, *coordinates, *signals): what is off decays with the double pole -5 1/s by
+    default. It accepts any flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
 
     Parameters
     ----------
+    coordinates : signals q_k whose rates are flows, with their dimensions, {"place.q": 2} (or names alone, each of dimension
+        1). There is a port for each ("1", "2" ... in their order), to be connected where q_k' is the flow; the compiler derives
+        h' = sum of J_k q_k' and the efforts J_k^T lambda from the position, so that no MTF is needed. `dimension` is then the
+        count of the scalars of h.
     holds : "position", h = 0 (of a switched one: a gap, which h goes on measuring while it does not hold), or
         "velocity" alone: then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
     automaton, active : a switched constraint holds while the automaton is in one of the `active` states; else its effort is 0.
@@ -86,9 +92,17 @@ def Constraint(
 
     Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort that it gives in the direction of h.
 
+    A position that reads other signals beside an MTF of your own must be that MTF's: h' is compared with the flow when the
+    model is compiled (E170).
+
     Source: Baumgarte 1972; Bortoff 2018, h'' of (9); Bortoff 2020, section 2 (the cubic term, the state machine).
     """
     choice("Constraint", name, holds=(holds, ("position", "velocity")), closing=(closing, ("impulse", "smooth")))
+    if coordinates and position is None:
+        one_of("Constraint", f"{name} with coordinates", position=position)
+    reached = (
+        coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
+    )
     law = IdealConstraint(
         as_op(position, "h") if position else None,
         StateSpec(start_of(initial, dimension)),
@@ -96,14 +110,18 @@ def Constraint(
         names_of(active, "active"),
         impulsive=closing == "impulse",
         stores_position=holds == "position",
+        coordinates=len(reached),
+        conditions=dimension or 1,
     )
     stabilisers = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2}
     values = {**(parameters or {}), **(stabilisers if holds == "position" else {"alpha1": alpha1})}
     if restitution is not None:
         values["restitution"] = restitution
-    signals = (*names_of(signals, "signals"), *([f"{automaton}.mode"] if automaton else []))
+    read = (*reached, *names_of(signals, "signals"), *([f"{automaton}.mode"] if automaton else []))
     size = dimension or size_of(initial)
-    return one_port("constraint", name, law, values, signals, size, domain, symbols, frame)
+    made = one_port("constraint", name, law, values, read, size, domain, symbols, frame)
+    ports = tuple(Port(str(k), own, made.domain, frame) for k, own in enumerate(reached.values(), start=1))
+    return replace(made, ports=ports) if ports else made
 
 
 def _source(

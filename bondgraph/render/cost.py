@@ -96,7 +96,7 @@ def _own(price: Prices, at: np.ndarray | slice, dx: np.ndarray, dy: np.ndarray) 
     x, y = np.abs(dx), np.abs(dy)
     slanting = np.minimum(x, y)
     return (
-        price.length[at] * (np.hypot(x, 1.12 * y) + 0.06 * (x + y) ** 1.5)
+        price.length[at] * (np.sqrt(x * x + 1.2544 * y * y) + 0.06 * (x + y) * np.sqrt(x + y))
         + price.slant[at] * np.where(slanting > 0, 0.7 + 0.25 * slanting, 0.0)
         - price.forward[at] * dx
     )
@@ -118,9 +118,9 @@ def total_cost(cells: np.ndarray, price: Prices, boxes: Nesting) -> float:
     x = cells.T.astype(float)
     a, b = x[:, price.tails], x[:, price.heads]
     i, j = price.pairs
-    crossed = np.minimum(price.cross[i], price.cross[j]) @ crossings(a[:, i], b[:, i], a[:, j], b[:, j])
+    crossed = (np.minimum(price.cross[i], price.cross[j]) * crossings(a[:, i], b[:, i], a[:, j], b[:, j])).sum()
     hit = touches(a[:, :, None], b[:, :, None], x[:, None])
-    touched = price.touch @ (hit * price.foreign).sum(axis=1)
+    touched = (price.touch * (hit * price.foreign).sum(axis=1)).sum()
     return float(least_costs(cells[None], price, boxes)[0] + crossed + touched)
 
 
@@ -129,16 +129,16 @@ def node_costs(node: int, candidates: np.ndarray, cells: np.ndarray, price: Pric
     x, p = cells.T.astype(float), candidates.T.astype(float)
     at, rest = price.at[node], price.rest[node]
     a, b = x[:, price.tails[rest]], x[:, price.heads[rest]]
-    cost = touches(a[:, None], b[:, None], p[:, :, None]) @ price.touch[rest]
+    cost = (touches(a[:, None], b[:, None], p[:, :, None]) * price.touch[rest]).sum(axis=1)
     for edge, other in zip(at, price.others[node], strict=True):
         q = x[:, other][:, None]
         sign = 1.0 if price.tails[edge] == node else -1.0
         cost += _own(price, edge, *(sign * (q - p)))
         free = (price.tails[rest] != other) & (price.heads[rest] != other)
         crossed = crossings(p[:, :, None], q[:, :, None], a[:, None, free], b[:, None, free])
-        cost += crossed @ np.minimum(price.cross[edge], price.cross[rest][free])
+        cost += (crossed * np.minimum(price.cross[edge], price.cross[rest][free])).sum(axis=1)
         hit = touches(p[:, :, None], q[:, :, None], x[:, None])
-        cost += price.touch[edge] * (hit @ price.foreign[edge])
+        cost += price.touch[edge] * (hit * price.foreign[edge]).sum(axis=1)
     for g in boxes.around[node]:
         inside = boxes.members[g][boxes.members[g] != node]
         if len(inside):

@@ -16,6 +16,7 @@ from bondgraph.compiled_form import Compilable
 from bondgraph.errors import ModelError, no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.model import Model
+from bondgraph.output.files import known_ending, whole_file, write_text
 from bondgraph.render import glyphs
 from bondgraph.render.captions import Rectangle, captions, title_place
 from bondgraph.render.layout import automatic, placed
@@ -36,12 +37,25 @@ class Diagram:
     """Element -> centre (x, y) in px, y downwards: change some and give them to `diagram` again."""
     width: float
     height: float
+    title: str = ""
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the SVG file and return its path."""
-        target = Path(path)
-        target.write_text(self.svg, encoding="utf-8")
-        return target
+        """Write the picture as SVG, PDF or PNG, as the ending says, and return its path.
+
+        Raises
+        ------
+        FileError
+            E415 for another ending, E414 where the file cannot be written.
+        ExtraError
+            E416 for a PDF or PNG where Matplotlib is not installed.
+        """
+        if known_ending(path, ".svg", ".pdf", ".png") == ".svg":
+            return write_text(path, self.svg)
+        from bondgraph.render.paint import paint
+
+        with whole_file(path) as part:
+            paint(self.svg, part, self.title)
+        return Path(path)
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -87,7 +101,7 @@ def diagram(
     ]
     note, rows = legend(_kinds(drawn, causality), MARGIN, foot, width - 2 * MARGIN)
     height += rows
-    title = escape(model.name, quote=False)
+    title = escape(glyphs.drawable(model.name), quote=False)
     svg = "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -101,7 +115,7 @@ def diagram(
         ]
     )
     centres = {node.name: (float(x), float(y)) for node, (x, y) in zip(drawn.nodes, where, strict=True)}
-    return Diagram(svg, centres, width, height)
+    return Diagram(svg, centres, width, height, model.name)
 
 
 def _with_strokes(model: Compilable) -> tuple[Model, Causality | None]:

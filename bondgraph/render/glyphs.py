@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 import numpy as np
 
+from bondgraph.render.reproducible import dot
 from bondgraph.render.routes import Route
 from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, Node, text_width
 
@@ -22,12 +24,17 @@ BARB_BACK, BARB_OUT, STROKE_HALF = 12.0, 7.0, 8.0
 def flow_side(along: np.ndarray) -> np.ndarray:
     """The normal on which a bond shows its flow: beneath a level bond, to the right of a plumb one."""
     normal = np.array([-along[1], along[0]])
-    return normal if normal @ np.array([0.45, 1.0]) > 0 else -normal
+    return normal if dot(normal, np.array([0.45, 1.0])) > 0 else -normal
+
+
+def drawable(text: str) -> str:
+    """A text without the characters that XML does not allow."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
 def attributes(name: str) -> str:
     """A user's name as an attribute of an SVG group."""
-    return f'data-name="{escape(name, quote=True)}"'
+    return f'data-name="{escape(drawable(name), quote=True)}"'
 
 
 def text(
@@ -36,7 +43,7 @@ def text(
     """One line of text whose middle is at height y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
-        f"{' ' + extra if extra else ''}>{escape(content, quote=False)}</text>"
+        f"{' ' + extra if extra else ''}>{escape(drawable(content), quote=False)}</text>"
     )
 
 
@@ -56,7 +63,7 @@ def bond_lines(route: Route, dimension: int) -> str:
     """Half arrow: the line, doubled for a vector bond, and the barb on the flow side."""
     along, middle = route.direction(1.0), flow_side(route.direction(0.5))
     side = np.array([-along[1], along[0]])
-    side = side if side @ middle > 0 else -side
+    side = side if dot(side, middle) > 0 else -side
     shift = DOUBLE * side if dimension > 1 else np.zeros(2)
     tip = route.end + shift
     barb = tip - BARB_BACK * along + BARB_OUT * side

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bondgraph.render.reproducible import length
 from bondgraph.render.sketch import Box, Sketch
 
 
@@ -80,7 +81,7 @@ def _place(wishes: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[i
     corners = [(0, 0)] * len(sizes)
     middle = wishes.mean(axis=0) if len(wishes) else np.zeros(2)
     areas = [-width * height for width, height in sizes]
-    order = sorted(range(len(sizes)), key=lambda i: (areas[i], round(float(np.hypot(*(wishes[i] - middle))), 6), i))
+    order = sorted(range(len(sizes)), key=lambda i: (areas[i], round(float(length(wishes[i] - middle)), 6), i))
     for i in order:
         width, height = sizes[i]
         wish = wishes[i] - (np.array([width, height]) - 1) / 2

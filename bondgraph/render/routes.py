@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.render.cost import crossings
+from bondgraph.render.reproducible import length
 from bondgraph.render.sketch import Node, Sketch
 
 GAP = 5.0
@@ -36,13 +37,13 @@ class Route:
     def direction(self, s: float) -> np.ndarray:
         """Unit tangent, from start to end."""
         along = (1 - s) * (self.control - self.start) + s * (self.end - self.control)
-        return along / max(float(np.hypot(*along)), 1e-9)
+        return along / max(float(length(along)), 1e-9)
 
 
 def clip(node: Node, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
     """Where an edge from a node's centre leaves the room around its text."""
     along = towards - centre
-    along = along / max(float(np.hypot(*along)), 1e-9)
+    along = along / max(float(length(along)), 1e-9)
     if node.shape == "junction":
         return centre + along * (max(node.half_width, node.half_height) + GAP)
     half = np.array([node.half_width + GAP, node.half_height + GAP])

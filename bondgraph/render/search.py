@@ -12,6 +12,7 @@ import numpy as np
 
 from bondgraph.render.cost import Prices, least_costs, node_costs, total_cost
 from bondgraph.render.grid import Nesting, is_valid, without_gaps
+from bondgraph.render.reproducible import Noise, geometric
 
 WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4])
 
@@ -31,11 +32,11 @@ def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int) -> np
 
 def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, seed: int) -> np.ndarray:
     """Single nodes moved at falling heat."""
-    random = np.random.default_rng(seed)
+    noise = Noise(seed)
     cells = cells.copy()
-    for heat in np.geomspace(2.0, 0.12, sweeps):
-        for node in random.permutation(len(cells)):
-            _move(int(node), cells, price, boxes, heat, random)
+    for heat in geometric(2.0, 0.12, sweeps):
+        for node in noise.order(len(cells)):
+            _move(node, cells, price, boxes, heat, noise)
     return cells
 
 
@@ -63,6 +64,13 @@ _TURNS = np.array([
     [[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[1, 0], [0, -1]], [[-1, 0], [0, -1]],
     [[0, 1], [1, 0]], [[0, -1], [1, 0]], [[0, 1], [-1, 0]],
 ])  # fmt: skip
+
+
+def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """Cells (n, 2) mirrored and turned in each way (k, 2, 2): (k, n, 2)."""
+    return (cells[None, :, :, None] * turns[:, None]).sum(axis=2)
+
+
 _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0, -2)])
 
 
@@ -108,7 +116,7 @@ def _branch_steps(parts: list[tuple[int, int, np.ndarray]]) -> Iterator[Steps]:
     for root, joint, branch in parts:
 
         def steps(cells: np.ndarray, root: int = root, joint: int = joint, branch: np.ndarray = branch) -> np.ndarray:
-            turned = (cells[branch] - cells[root]) @ (_TURNS if len(branch) > 1 else _TURNS[:1])
+            turned = _turned(cells[branch] - cells[root], _TURNS if len(branch) > 1 else _TURNS[:1])
             places = (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2)
             trials = np.repeat(cells[None], len(places), axis=0)
             trials[:, branch] = places
@@ -124,7 +132,7 @@ def _box_steps(boxes: Nesting) -> Iterator[Steps]:
 
         def steps(cells: np.ndarray, inside: np.ndarray = inside) -> np.ndarray:
             own = cells[inside]
-            turned = own @ _TURNS[1:]
+            turned = _turned(own, _TURNS[1:])
             turned += own.min(axis=0) - turned.min(axis=1)[:, None]
             places = np.concatenate([own + _STEPS[:, None], turned])
             trials = np.repeat(cells[None], len(places), axis=0)
@@ -161,9 +169,7 @@ def _exchanges(boxes: Nesting) -> Steps:
     return steps
 
 
-def _move(
-    node: int, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, random: np.random.Generator | None
-) -> None:
+def _move(node: int, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, noise: Noise | None) -> None:
     """Move one node, in place, to the best cell near it or near its neighbours; heated, perhaps to a worse one."""
     others = price.others[node]
     near = [cells[node] + WINDOW]
@@ -174,8 +180,8 @@ def _move(
     if len(candidates) == 0:
         return
     costs = node_costs(node, candidates, cells, price, boxes)
-    if random is not None:
-        costs = costs - heat * random.gumbel(size=len(costs))
+    if noise is not None:
+        costs = costs - heat * noise.spread(len(costs))
     cells[node] = candidates[np.argmin(costs.round(9))]
 
 

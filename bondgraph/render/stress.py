@@ -1,6 +1,6 @@
 """Stress majorisation: edges with wished lengths -> positions in the plane whose distances follow the graph's.
 
-Deterministic: it starts from classical scaling, not from random numbers. Source: Gansner, Koren and North (2004).
+It starts from classical scaling, and is the same to the last bit everywhere. Source: Gansner, Koren and North (2004).
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bondgraph.render.reproducible import inverse, length, product
+
 
 def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.ndarray:
     """Shortest distances between all nodes, (count, count); separate components stand two steps apart."""
     distances = np.full((count, count), np.inf)
     np.fill_diagonal(distances, 0.0)
-    for a, b, length in edges:
+    for a, b, wished in edges:
         if a != b:
-            distances[a, b] = distances[b, a] = min(distances[a, b], length)
+            distances[a, b] = distances[b, a] = min(distances[a, b], wished)
     for k in range(count):
         np.minimum(distances, distances[:, k, None] + distances[None, k, :], out=distances)
     reached = np.isfinite(distances)
@@ -24,17 +26,28 @@ def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.n
     return distances
 
 
-def _scaling(distances: np.ndarray) -> np.ndarray:
-    """Classical scaling (Torgerson, 1952): the plane that the distances fit best, each axis with a definite sign."""
-    count = len(distances)
-    centring = np.eye(count) - 1.0 / count
-    values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
-    axes = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 1e-3))
-    for axis in axes.T:
-        if axis[np.argmax(np.abs(axis).round(6))] < 0:
-            axis *= -1.0
-    angle = 2.399963 * np.arange(count)
-    return axes + 0.02 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+def _scattered(count: int) -> np.ndarray:
+    """Points (count, 2) in a square of side 1 about the origin, no two alike: the plane's golden sequence (Roberts, 2018)."""
+    places = np.arange(1, count + 1)[:, None] * np.array([0.7548776662466927, 0.5698402909980532])
+    return places - np.floor(places) - 0.5
+
+
+def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
+    """Classical scaling (Torgerson, 1952): the plane that the distances fit best, found by orthogonal iteration.
+
+    Where symmetry leaves the plane open, the scattered start decides.
+    """
+    squares = distances * distances
+    rows = squares.mean(axis=1)
+    inner = 0.5 * (rows[:, None] + rows[None, :] - squares - rows.mean())
+    x = _scattered(len(distances))
+    for _ in range(turns):
+        x = product(inner, x)
+        first = x[:, 0] / np.sqrt((x[:, 0] * x[:, 0]).sum())
+        second = x[:, 1] - (first * x[:, 1]).sum() * first
+        x = np.stack([first, second / np.sqrt((second * second).sum())], axis=1)
+    spread = np.sqrt(squares.mean() * len(distances) / 2.0)
+    return spread * x + 0.02 * _scattered(len(distances))
 
 
 def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
@@ -42,17 +55,23 @@ def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
     count = len(distances)
     if count < 3:
         return np.stack([np.arange(count, dtype=float), np.zeros(count)], axis=1)
-    weights = 1.0 / np.maximum(distances, 1e-9) ** 2
-    np.fill_diagonal(weights, 0.0)
-    inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights, hermitian=True)
+    weights = 1.0 / np.maximum(distances * distances, 1e-18)
+    weights[np.diag_indices(count)] = 0.0
+    total = weights.sum(axis=1)
+    laplacian = -weights
+    laplacian[np.diag_indices(count)] = total
+    mean = total.mean() / count
+    solve = inverse(laplacian + mean)  # with the mean of all positions, which the distances leave open, held at zero
     x = _scaling(distances)
     for _ in range(steps):
-        apart = np.linalg.norm(x[:, None] - x[None], axis=2)
-        pull = -weights * distances / np.maximum(apart, 1e-6)
-        np.fill_diagonal(pull, 0.0)
-        np.fill_diagonal(pull, -pull.sum(axis=1))
-        x = inverse @ (pull @ x)
+        pull = -weights * distances / np.maximum(length(x[:, None] - x[None]), 1e-6)
+        pull[np.diag_indices(count)] = -pull.sum(axis=1)
+        x = product(solve, product(pull, x))
     return x
+
+
+_SLOPES = np.arange(18) / 18.0
+"""Tangents of half the angles that a drawing is turned by, up to a quarter turn: rational rotations."""
 
 
 def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -60,12 +79,28 @@ def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
     x = x - x.mean(axis=0)
     tails, heads = np.array(bonds, dtype=int).reshape(-1, 2).T
     best, best_score = x, -np.inf
-    for angle in np.deg2rad(np.arange(0.0, 180.0, 5.0)):
-        turned = x @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-        along = turned[heads] - turned[tails]
-        level = np.cos(4 * np.arctan2(along[:, 1], along[:, 0])).mean() if len(along) else 0.0
-        wide, high = np.ptp(turned, axis=0) + 0.5
-        score = level + 0.8 * np.clip(np.log(wide / high), -1.0, 0.7)
-        if score > best_score + 1e-9:
-            best, best_score = turned, score
+    for quarter in (x, np.stack([-x[:, 1], x[:, 0]], axis=1)):
+        for slope in _SLOPES:
+            cosine, sine = (1.0 - slope * slope) / (1.0 + slope * slope), 2.0 * slope / (1.0 + slope * slope)
+            turned = np.stack(
+                [cosine * quarter[:, 0] - sine * quarter[:, 1], sine * quarter[:, 0] + cosine * quarter[:, 1]], axis=1
+            )
+            wide, high = np.ptp(turned, axis=0) + 0.5
+            score = _level(turned[heads] - turned[tails]) + 0.8 * _wideness(wide / high)
+            if score > best_score + 1e-9:
+                best, best_score = turned, score
     return best
+
+
+def _level(along: np.ndarray) -> float:
+    """Mean over directions (k, 2) of the cosine of four times their angle: 1 where all are level or plumb, -1 where slanting."""
+    if not len(along):
+        return 0.0
+    x, y = along[:, 0] * along[:, 0], along[:, 1] * along[:, 1]
+    double = (x - y) / np.maximum(x + y, 1e-12)
+    return float((2.0 * double * double - 1.0).mean())
+
+
+def _wideness(ratio: float) -> float:
+    """About the logarithm of width over height, -1 to 0.7."""
+    return min(max(2.0 * (ratio - 1.0) / (ratio + 1.0), -1.0), 0.7)

@@ -116,14 +116,16 @@ def trace(system: System) -> tuple[dict[str, Routine | Choice], System, Pattern]
 
 
 def trace_for_runs(
-    system: System,
+    system: System, inspect: Callable[[Traced], None] | None = None
 ) -> tuple[dict[str, Routine | Choice], System, Callable[[], tuple[Routine, Pattern]]]:
     """Routines of a system without its Jacobian, which not every run needs and which may take longer than all others.
 
     Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and what
-    makes the routine `jacobian` with its sparsity.
+    makes the routine `jacobian` with its sparsity. `inspect` sees the traced values first, and may refuse them.
     """
     traced = values_on_tape(system)
+    if inspect is not None:
+        inspect(traced)
     system, tape, env = traced.system, traced.tape, traced.values
     p, m = traced.inputs["p"], traced.inputs["m"]
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, J1, MTF, TF, X0, C, Element, Graph, Op, Parameter, R, Se
+from bondgraph import J0, J1, MTF, TF, X0, Element, Graph, Op, Parameter, R, Se
 from bondgraph.domains import SCREW
 from bondgraph.errors import raise_if_any
 from models.bodies import Touchable, connect_bodies
@@ -35,6 +35,7 @@ from models.contact.friction import Cone, connect_friction, friction_cones, fric
 from models.contact.kinematics import contact_kinematics
 from models.contact.start import start_parameters, start_results, start_values
 from models.contact.switches import chart_switch, contact_switch
+from models.contact.transport import TWIST_2, contact_spring, transport_problems, turns
 from screws.poses import Ad, inverse
 from screws.scalars import array, maximum
 
@@ -53,6 +54,7 @@ def contact(
     rotational_damping: float = 0.0,
     friction: float | None = None,
     torsional_friction: float | None = None,
+    transport: str = "parallel",
 ) -> Graph:
     """Contact of the surfaces of two bodies, with ports `1` and `2` for their world twists and the inputs `pose 1`, `pose 2`.
 
@@ -65,6 +67,8 @@ def contact(
     rotational_stiffness, rotational_damping : N m/rad, N m s on the omega components.
     friction : coefficient of the cone of v_x and v_y; None: they never slip. Needs v_z constrained and tangential damping.
     torsional_friction : limit of the torque of omega_z over the normal force, m; None: it never slips.
+    transport : how the springs' tangential vectors are carried along: "parallel" without turning about the normal, "bodies" with
+        the mean turn of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
 
     Signals: `gap` d (m, negative in contact), `force` on body 2 in C2 is minus `wrench`, `q1`, `q2`, `alpha` (Montana's
     sign), `frame` H_0_C2. Modes: `switch` ("free", "contact") and, for closed surfaces, `chart 1`, `chart 2`.
@@ -75,6 +79,7 @@ def contact(
     ------
     ModelError
         E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is missing,
+        E426 for a transport that does not exist,
         E490, E491, E492 for friction that cannot be.
     """
     chosen = in_order(constrained)
@@ -82,6 +87,7 @@ def contact(
     damping = by_component((normal_damping, tangential_damping, rotational_damping))
     cones = friction_cones(chosen, friction, torsional_friction)
     problems = argument_problems(name, body1, body2, constrained, chosen, stiffness, damping)
+    problems += transport_problems(name, transport)
     raise_if_any(name, [*problems, *friction_problems(name, cones, chosen, damping)])
     surface1, surface2 = body1.surface, body2.surface
     assert surface1 is not None and surface2 is not None
@@ -104,9 +110,9 @@ def contact(
     graph.connect(to_contact, switched)
     graph.connect(switched, split)
     _connect_free(graph, split, chosen)
-    _connect_constrained(graph, split, chosen, stiffness, damping, cones)
+    _connect_constrained(graph, split, chosen, stiffness, damping, cones, transport)
 
-    graph.add(contact_kinematics(surface1, surface2))
+    graph.add(contact_kinematics(surface1, surface2, transport if turns(transport, chosen) else None))
     graph.add_automaton(contact_switch(chosen))
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
@@ -114,7 +120,12 @@ def contact(
     graph.start(start_values(name, surface1, surface2, chosen, len(cones)),
                 ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
                 start_results(surface1, surface2, [cone.name for cone in cones]))  # fmt: skip
-    graph.expose("2", relative)
+    if transport == "parallel" and turns(transport, chosen):
+        second = J1(TWIST_2, domain=SCREW, frame="0", symbols={"flow": "T_{O_2}^{0,0}"})
+        graph.connect(second, relative)
+        graph.expose("2", second)
+    else:
+        graph.expose("2", relative)
     graph.expose("1", relative)
     graph.export("gap", "kinematics.d")
     graph.export("wrench", "X0.effort")
@@ -153,23 +164,17 @@ def _connect_constrained(
     stiffness: Mapping[str, float],
     damping: Mapping[str, float],
     cones: Sequence[Cone],
+    transport: str,
 ) -> None:
     pick = TF("constrained", _selection(chosen), structural=True, symbols={"matrix": r"S_{\mathrm{con}}"})
     common = J1("deformation rate", symbols={"flow": r"\dot s"})
-    one = len(chosen) == 1
     k, r = (np.array([values[c] for c in chosen]) for values in (stiffness, damping))
-    spring = C(
-        "spring",
-        stiffness=float(k[0]) if one else k,
-        initial=0.0 if one else np.zeros(len(chosen)),
-        nominal=1e-4,
-        symbols={"q": "s"},
-    )
+    spring = contact_spring(k, chosen, transport)
     normal = chosen.index("v_z") if "v_z" in chosen else None
     damper = R(
         "damper",
         effort=Op("damping", _damping(normal), r"#2\,#1 \text{, along } z \text{ at least } -#3"),
-        parameters={"damping": Parameter(float(r[0]) if one else r)},
+        parameters={"damping": Parameter(float(r[0]) if len(chosen) == 1 else r)},
         signals=["spring.effort"],
     )
     graph.connect(split, pick)

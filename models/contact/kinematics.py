@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Block, Element, Op, Parameter, StateSpec
+from models.contact.transport import TWIST_2, turning_equation
 from screws.contact import contact_rates, relative_curvature
 from screws.poses import pose_from_state
 from screws.scalars import absolute, minimum
 from screws.surfaces import Geometry, Surface
 
 
-def contact_kinematics(surface1: Surface, surface2: Surface) -> Element:
+def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | None = None) -> Element:
     """Signal block: T_{O2}^{C2,O1} -> rates of the six contact coordinates, Visser 2002 (18)-(21) as corrected.
 
-    States q1 = (u1, v1), q2 = (u2, v2), alpha, d; further outputs the Gauss frames H_O1_C1, H_O2_C2, H_0_C2.
+    States q1 = (u1, v1), q2 = (u2, v2), alpha, d; further outputs the Gauss frames H_O1_C1, H_O2_C2, H_0_C2
+    and, with a transport, the rate `turning` of C2 about its normal.
     """
     number1, number2 = len(surface1.parameters), len(surface2.parameters)
     parameters = {f"surface 1 {key}": Parameter(value) for key, value in surface1.parameters.items()}
@@ -37,6 +39,9 @@ def contact_kinematics(surface1: Surface, surface2: Surface) -> Element:
         ],
     )
     size = min(surface1.size, surface2.size)
+    further = [] if transport is None else [turning_equation(transport)]
+    if transport == "parallel":
+        inputs[TWIST_2] = f"{TWIST_2}.flow"
     return Block(
         "kinematics",
         [
@@ -45,6 +50,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface) -> Element:
             ("H_0_C2", Op("chain", lambda pose, H: pose_from_state(pose) @ H, "#1\\,#2"), ["pose 2", "H_O2_C2"]),
             (("q1'", "q2'", "alpha'", "d'"), RATES, ["M1", "K1", "T1", "M2", "K2", "T2", "alpha", "d", "T"]),
             ("relative curvature", CURVATURE, ["K1", "K2", "alpha", "d"]),
+            *further,
         ],
         inputs=inputs,
         states={
@@ -59,8 +65,8 @@ def contact_kinematics(surface1: Surface, surface2: Surface) -> Element:
             "H_O1_C1": "H_{C_1}^{O_1}", "H_O2_C2": "H_{C_2}^{O_2}", "H_0_C2": "H_{C_2}^0",
             "M1": "M_1", "K1": "K_1", "T1": "T_1", "M2": "M_2", "K2": "K_2", "T2": "T_2",
             "relative curvature": r"\Delta", "q1'": r"\dot q_1", "q2'": r"\dot q_2", "alpha'": r"\dot\alpha", "d'": r"\dot d",
-        },
-        units={"d'": "m/s", "alpha'": "rad/s"},
+        } | ({"turning": r"\omega_s"} if further else {}),
+        units={"d'": "m/s", "alpha'": "rad/s"} | ({"turning": "rad/s"} if further else {}),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bondgraph import Automaton, Op, Transition
 from models.contact.components import pairs, unpaired
-from screws.scalars import array, cos, sin
+from models.contact.transport import turned
 from screws.surfaces import Surface
 
 NEGATIVE = Op("minus", lambda d: -d, "-#1")
@@ -67,8 +67,8 @@ def chart_switch(index: int, surface: Surface, chosen: Sequence[str]) -> Automat
             ),
         ]
         if index == 2 and pairs(chosen):
-            turn = Op("turned axes", lambda s, q, *p, f=change: _turned(s, f(q, p)[1], pairs(chosen)))
-            resets.append(("spring.q", turn, ("spring.q", q, *parameters)))
+            turn = Op("turned axes", lambda s, k, q, *p, f=change: turned(s, k, f(q, p)[1], pairs(chosen)))
+            resets.append(("spring.q", turn, ("spring.q", "spring.stiffness", q, *parameters)))
         margin = Op("margin", lambda q, c=float(chart): -surface.chart_margin(q, c))
         transitions.append(
             Transition(
@@ -91,12 +91,3 @@ def _chart_change(surface: Surface, chart: float) -> Any:
 POLE = (
     "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"
 )
-
-
-def _turned(s: Any, turn: Any, pairs: Sequence[tuple[int, int]]) -> Any:
-    """Components of the same vectors in axes turned by `turn` about z."""
-    entries = list(s)
-    c, sn = cos(turn), sin(turn)
-    for x, y in pairs:
-        entries[x], entries[y] = c * s[x] + sn * s[y], c * s[y] - sn * s[x]
-    return array(entries)

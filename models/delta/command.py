@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models.delta.files import LINEAR_FILES, RUN_FILES
 from models.delta.touch_command import HELP as TOUCH_HELP
-from models.delta.touch_command import run_touch, touch_arguments
+from models.delta.touch_command import TOUCH_FILES, run_touch, touch_arguments
 from models.delta.workspace_command import HELP as WORKSPACE_HELP
-from models.delta.workspace_command import run_workspace, workspace_arguments
+from models.delta.workspace_command import WORKSPACE_FILES, run_workspace, workspace_arguments
 
 if TYPE_CHECKING:
     from models.delta.robot import DeltaRobot
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """What the command can do: a line of help, its own arguments, and the work, which returns the exit status."""
+    """What the command can do: a line of help, its own arguments, and the work, which returns the exit status, and
+    every file that it can write."""
 
     help: str
     arguments: Callable[[Any], None]
     run: Callable[[DeltaRobot, argparse.Namespace], int]
+    files: tuple[str, ...]
 
 
 def add_delta_command(commands: Any) -> None:
@@ -45,14 +48,15 @@ def add_delta_command(commands: Any) -> None:
 
 
 def _delta(options: argparse.Namespace) -> int:
+    from bondgraph.output.folders import check_directory
     from models.delta.parameters import DeltaParameters, read_parameters
     from models.delta.robot import DeltaRobot
-    from models.two_bodies.files import check_directory
 
     known = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
     parameters = known[options.params]() if options.params in known else read_parameters(options.params)
-    check_directory(options.out)
-    return TASKS[options.task].run(DeltaRobot(parameters, form=options.form), options)
+    task = TASKS[options.task]
+    check_directory(options.out, task.files)
+    return task.run(DeltaRobot(parameters, form=options.form), options)
 
 
 def _simulation_arguments(group: Any) -> None:
@@ -122,9 +126,11 @@ def _no_arguments(group: Any) -> None:
 
 
 TASKS: dict[str, Task] = {
-    "simulate": Task("a run with constant motor torques", _simulation_arguments, _simulate),
-    "linearise": Task("linear system, poles and zeros about rest at --y or --w", _no_arguments, _linearise),
-    "soft-touch": Task(TOUCH_HELP, touch_arguments, run_touch),
-    "workspace": Task(WORKSPACE_HELP, workspace_arguments, run_workspace),
+    "simulate": Task("a run with constant motor torques", _simulation_arguments, _simulate, RUN_FILES),
+    "linearise": Task(
+        "linear system, poles and zeros about rest at --y or --w", _no_arguments, _linearise, LINEAR_FILES
+    ),
+    "soft-touch": Task(TOUCH_HELP, touch_arguments, run_touch, TOUCH_FILES),
+    "workspace": Task(WORKSPACE_HELP, workspace_arguments, run_workspace, WORKSPACE_FILES),
 }
 """Every task by its name."""

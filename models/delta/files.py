@@ -13,11 +13,12 @@ import numpy as np
 
 from bondgraph.compile import Compiled
 from bondgraph.export import document
+from bondgraph.output.folders import write_all
 from bondgraph.render.diagram import diagram
 from models.delta import analysis
 from models.delta.robot import DeltaRobot
 from models.delta.run import DeltaRun
-from models.two_bodies.files import write_all
+from models.pictures.figures import can_plot
 
 ANGLES = [f"phi{k}_arm{i}" for i in (1, 2, 3) for k in (1, 2, 3)]
 COLUMNS = [
@@ -25,6 +26,18 @@ COLUMNS = [
     "energy", "drift",
 ]  # fmt: skip
 """Columns of trajectory.csv: s, rad, m, m/s, N m, rad, rad/s, J, m."""
+
+
+RUN_FILES = (
+    "trajectory.npz", "trajectory.csv", "singularities.json", "summary.json", "graph.svg", "arm.svg", "equations.tex",
+    "course.png",
+)  # fmt: skip
+"""Every file that a run can have."""
+LINEAR_FILES = (
+    "linear.npz", "poles.csv", "summary.json", "graph.svg", "arm.svg", "equations.tex",
+    "poles_zeros.png", "bode.png", "sweep.png",
+)  # fmt: skip
+"""Every file that a linear system can have."""
 
 
 def save_run(robot: DeltaRobot, run: DeltaRun, out: Path, *, render: bool = True) -> dict[str, Any]:
@@ -43,12 +56,12 @@ def save_run(robot: DeltaRobot, run: DeltaRun, out: Path, *, render: bool = True
         _write_json(folder / "singularities.json", [_passage(p) for p in run.passages])
         _write_json(folder / "summary.json", summary)
         _write_graph(run.compiled, folder)
-        if render:
+        if render and can_plot():
             from models.delta.pictures import course_plot
 
             course_plot(run, folder / "course.png", title="Delta robot")
 
-    write_all(out, write)
+    write_all(out, write, RUN_FILES)
     return summary
 
 
@@ -136,10 +149,10 @@ def save_linear(
         _write_table(folder / "poles.csv", ["kind", "real", "imaginary"], rows)
         _write_json(folder / "summary.json", summary)
         _write_graph(robot.compiled, folder)
-        if render:
+        if render and can_plot():
             _linear_pictures(robot, y, shown, angle, folder)
 
-    write_all(out, write)
+    write_all(out, write, LINEAR_FILES)
     return summary
 
 

@@ -231,7 +231,7 @@ def _motor(i: int, torque: float, signals: str | Sequence[str] | None) -> Elemen
     if signals is None:
         return Se(name, GIVEN, parameters=number, dimension=1)
     if isinstance(signals, str):
-        one = Op("torque and signal", lambda torque, u: torque + u[i], f"#1 + #2_{i + 1}")
+        one = Op("torque and signal", lambda torque, u: torque + u[i], f"#1 + #2_{{{i + 1}}}")
         return Se(name, one, parameters=number, signals=[signals], dimension=1)
     return Se(name, ADDED, parameters=number, signals=[signals[i]], dimension=1)
 

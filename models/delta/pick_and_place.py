@@ -144,17 +144,11 @@ def plot_tracking(
     size : inches; three panels side by side where it is more than twice as wide as high.
     mark : a time (s) that is marked.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from models.pictures.plots import STYLE
+    from models.pictures.figures import plot_file
     from models.pictures.style import AXES, INK
 
     t = tracking.run.t
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=size)
-        FigureCanvasAgg(figure)
+    with plot_file(path, size, dpi=dpi) as figure:
         wide = size[0] > 2.0 * size[1]
         panels = figure.subplots(*((1, 3) if wide else (3, 1)), sharex=True)
         for k, colour in enumerate(AXES):
@@ -190,4 +184,3 @@ def plot_tracking(
         else:
             figure.subplots_adjust(left=0.1, right=0.975, top=0.9, bottom=0.075, hspace=0.26)
         figure.text(0.1, 0.975, title, fontsize=13, fontweight="bold", va="top")
-        figure.savefig(path, dpi=dpi)

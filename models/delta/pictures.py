@@ -10,7 +10,7 @@ import numpy as np
 
 from models.delta.analysis import PoleZeroMap, Sweep
 from models.delta.run import DeltaRun
-from models.pictures.plots import STYLE
+from models.pictures.figures import plot_file
 from models.pictures.style import AXES, INK, MUTED, RULE
 
 Path = str | os.PathLike[str]
@@ -19,15 +19,6 @@ DASHES = ((0, ()), (0, (5, 2)), (0, (1.5, 1.5)))
 """So that curves on one another are seen."""
 
 CANCEL = "poles and zeros that cancel"
-
-
-def _figure(size: tuple[float, float]) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = "", dpi: int = 160) -> None:
@@ -39,10 +30,7 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
     path : a file whose suffix says the format (png, svg, pdf).
     title : above the picture; dpi : dots per inch.
     """
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        figure = _figure((7.6, 0.6 + 3.1 * len(maps)))
+    with plot_file(path, (7.6, 0.6 + 3.1 * len(maps)), dpi=dpi, layout="constrained") as figure:
         panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]
         for panel, (caption, shown) in zip(panels, maps.items(), strict=True):
             _poles_and_zeros(panel, shown)
@@ -63,7 +51,6 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
         figure.align_ylabels(panels)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
-        figure.savefig(path, dpi=dpi)
 
 
 def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
@@ -120,10 +107,7 @@ def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
 
 def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
     """Real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        figure = _figure((7.6, 4.2))
+    with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained") as figure:
         panel = figure.subplots()
         degrees = np.rad2deg(swept.angles)
         panel.axhspan(0.0, 1e3, color="#fdf0ef", linewidth=0, zorder=0)
@@ -143,17 +127,13 @@ def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str =
         panel.legend(loc="lower right", fontsize=8.5)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
-        figure.savefig(path, dpi=dpi)
 
 
 def bode_plot(
     omega: np.ndarray, responses: Mapping[str, np.ndarray], path: Path, *, title: str = "", dpi: int = 160
 ) -> None:
     """Gain and phase of responses (k,), complex, over circular frequency (k,) in rad/s."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        figure = _figure((7.6, 5.6))
+    with plot_file(path, (7.6, 5.6), dpi=dpi, layout="constrained") as figure:
         gain, phase = figure.subplots(2, 1, sharex=True)
         colours = (INK, *AXES)
         for k, (name, response) in enumerate(responses.items()):
@@ -167,15 +147,11 @@ def bode_plot(
         gain.set_xlim(omega[0], omega[-1])
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
-        figure.savefig(path, dpi=dpi)
 
 
 def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
     """Motor angles, tool, energy and the distance between the tips over time, with the singular configurations on the way."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
-        figure = _figure((8.4, 8.2))
+    with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained") as figure:
         angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
         for i, dashes in enumerate(DASHES):
             angles.plot(run.t, run.y[:, i], color=AXES[i], linestyle=dashes, label=f"$y_{i + 1}$")
@@ -202,4 +178,3 @@ def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -
         figure.align_ylabels()
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
-        figure.savefig(path, dpi=dpi)

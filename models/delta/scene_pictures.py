@@ -14,6 +14,7 @@ from models.delta.pick_and_place import Tracking, plot_tracking
 from models.delta.run import DeltaRun
 from models.delta.scene import DeltaStage
 from models.pictures.camera import Camera
+from models.pictures.figures import save_image
 from models.pictures.movie import pace, write_images
 from models.pictures.overlay import Label, draw_heading, draw_labels, draw_legend
 from models.pictures.scene import picture
@@ -26,7 +27,7 @@ def still(
 ) -> None:  # fmt: skip
     """Write the picture of a run at a time (s) as PNG; options as of `DeltaStage`."""
     with DeltaStage(run, (2 * size[0], 2 * size[1]), **options) as stage:
-        dressed(stage, t, size, title, stage.camera(insets(size, 2.0))).save(path)
+        save_image(dressed(stage, t, size, title, stage.camera(insets(size, 2.0))), path)
 
 
 def insets(size: tuple[int, int], larger: float = 1.0) -> tuple[int, int, int, int]:
@@ -104,4 +105,4 @@ def poster(
     plot_tracking(tracking, plot, title="", dpi=240, size=(size[0] / 240, foot / 240), mark=t)
     plot.seek(0)
     page.paste(Image.open(plot).convert("RGB"), (0, size[1]))
-    page.save(path)
+    save_image(page, path)

@@ -62,11 +62,16 @@ COLUMNS = ("t", "wx", "wy", "wz", "u1", "u2", "u3", "gap", "force", "kp", "displ
 """Columns of touch.csv: s, m, N m, m, N, 1/s^2, m, and the contact's state (0 free, 1 contact, 2 ballistic)."""
 
 
+TOUCH_FILES = ("touch.csv", "events.json", "summary.json", "graph.svg", "soft_touch.png")
+"""Every file that a soft touch can have."""
+
+
 def save_touch(touch: Touch, out: Path, *, render: bool = True) -> None:
     """Write a soft touch to the folder `out`, all files or none: touch.csv (`COLUMNS`), events.json, summary.json, graph.svg,
     and with `render` soft_touch.png."""
+    from bondgraph.output.folders import write_all
     from bondgraph.render.diagram import diagram
-    from models.two_bodies.files import write_all
+    from models.pictures.figures import can_plot
 
     rows = np.column_stack([
         touch.run.t, touch.run.w, touch["motors.torque"], touch["contact.h"], touch["contact.multiplier"],
@@ -88,9 +93,9 @@ def save_touch(touch: Touch, out: Path, *, render: bool = True) -> None:
         (folder / "summary.json").write_text(json.dumps(touch.summary(), indent=1) + "\n", encoding="utf-8")
         compiled = touch.run.compiled
         diagram(compiled, folded="all").write(folder / "graph.svg")
-        if render:
+        if render and can_plot():
             from models.delta.touch_figure import plot_touch
 
             plot_touch(touch, folder / "soft_touch.png")
 
-    write_all(out, write)
+    write_all(out, write, TOUCH_FILES)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.delta.soft_touch import Touch
-from models.pictures.plots import STYLE
+from models.pictures.figures import plot_file
 from models.pictures.style import AXES, FORCE, INK, MUTED
 
 COLOURS = (FORCE, AXES[0], AXES[2], AXES[1])
@@ -28,10 +28,6 @@ def plot_touch(
 
     Source: Bortoff 2020, fig. 13.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     named = {"soft touch": touches} if isinstance(touches, Touch) else dict(touches)
     first = next(iter(named.values()))
     times = [touch.contacts[0] for touch in named.values() if touch.contacts]
@@ -39,9 +35,7 @@ def plot_touch(
     spans = [(0.0, end)]
     if times:
         spans.append((min(times) - 0.25 * close_up, max(times) + 0.75 * close_up))
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.6 + 4.4 * (len(spans) - 1), 7.4))
-        FigureCanvasAgg(figure)
+    with plot_file(path, (6.6 + 4.4 * (len(spans) - 1), 7.4), dpi=dpi) as figure:
         shape = {"width_ratios": [1.45, 1.0] if len(spans) > 1 else [1.0]}
         panels = figure.subplots(4, len(spans), sharex="col", squeeze=False, gridspec_kw=shape)
         for row, draw in zip(panels, (_gap, _gain, _force, _displacement), strict=True):
@@ -66,7 +60,6 @@ def plot_touch(
         left = 0.08 if len(spans) > 1 else 0.12
         figure.subplots_adjust(left=left, right=0.98, top=0.895, bottom=0.07, hspace=0.2, wspace=0.2)
         figure.text(left, 0.975, "Soft touch of a brick by a delta robot", fontsize=13, fontweight="bold", va="top")
-        figure.savefig(path, dpi=dpi)
 
 
 def _phases(axes: Any, touch: Touch) -> None:

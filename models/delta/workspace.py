@@ -117,11 +117,7 @@ def plot_workspace(
     points : along the longer side of each cut.
     dpi : dots per inch.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from models.pictures.plots import STYLE
+    from models.pictures.figures import plot_file
 
     p = parameters
     span = np.linspace(-1.0, 1.0, points) * (abs(p.L0 - p.L3) + p.L1 + p.L2)
@@ -137,9 +133,7 @@ def plot_workspace(
     )
     seen = [_frame(values, a, b) for values, a, b, *_ in cuts]
     widths = [s[1] - s[0] for s in seen]
-    with mpl.rc_context({**STYLE, "axes.grid": False}):
-        figure = Figure(figsize=(10.4, 5.0), layout="constrained")
-        FigureCanvasAgg(figure)
+    with plot_file(path, (10.4, 5.0), dpi=dpi, layout="constrained", style={"axes.grid": False}) as figure:
         panels = figure.subplots(1, 2, gridspec_kw={"width_ratios": widths})
         for axes, (values, across, along, first, second, title, mark, down), frame in zip(
             panels, cuts, seen, strict=True
@@ -155,7 +149,6 @@ def plot_workspace(
         bar.set_label("dexterity: smallest / largest singular value of $dw/dy$")
         bar.outline.set_linewidth(0.0)
         figure.suptitle("Workspace of the delta robot", fontweight="bold", fontsize=13, x=0.01, ha="left")
-        figure.savefig(path, dpi=dpi)
 
 
 def _draw(axes: Any, condition: np.ndarray, across: np.ndarray, along: np.ndarray, frame: tuple[float, ...]) -> Any:

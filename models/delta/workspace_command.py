@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 HELP = "where the tool can be, and how well it is moved there"
 
 
+WORKSPACE_FILES = ("workspace.npz", "summary.json", "workspace.png")
+"""Every file that a workspace can have."""
+
+
 def workspace_arguments(group: Any) -> None:
     """Arguments of the task."""
     group.add_argument("--points", type=int, default=61, help="of the grid along each axis (default %(default)d)")
@@ -49,9 +53,10 @@ def save_workspace(
     ModelError
         E466 for fewer than two points along an axis.
     """
+    from bondgraph.output.folders import write_all
     from models.delta.refusals import error
     from models.delta.workspace import plot_workspace, workspace
-    from models.two_bodies.files import write_all
+    from models.pictures.figures import can_plot
 
     if points < 2:
         raise error("E466", f"{points} points along each axis of the workspace", [], "two or more")
@@ -79,8 +84,8 @@ def save_workspace(
             arrays[name] = getattr(found, name)
         np.savez_compressed(folder / "workspace.npz", **arrays)  # type: ignore[arg-type]
         (folder / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-        if render:
+        if render and can_plot():
             plot_workspace(parameters, folder / "workspace.png", branch=branch)
 
-    write_all(out, write)
+    write_all(out, write, WORKSPACE_FILES)
     return summary

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from models.hand.run import HandRun
 
 
+FILES = (
+    "trajectory.npz", "study.csv", "events.json", "summary.json", "scenario.json", "graph.svg", "equations.tex",
+    "page.html", "figure6.png", "figure7.png", "grasp.png", "lost.png", "movie.mp4", "movie.gif",
+)  # fmt: skip
+"""Every file that a run can have."""
+
+
 def add_hand_command(commands: Any) -> None:
     """Add the subcommand to a parser's subparsers."""
     parser = commands.add_parser(
@@ -32,14 +39,14 @@ def add_hand_command(commands: Any) -> None:
 
 
 def _hand(options: argparse.Namespace) -> int:
+    from bondgraph.output.folders import check_directory
     from models.hand.run import run_hand
     from models.hand.scenarios import read_scenario
-    from models.two_bodies.files import check_directory
 
     scenario = read_scenario(options.scenario)
     if options.friction is not None:
         scenario = scenario.changed(parameters=scenario.parameters.changed(friction=options.friction))
-    check_directory(options.out)
+    check_directory(options.out, FILES)
     run = run_hand(scenario, rtol=options.rtol, method=options.method)
     print(save_hand(run, options.out, render=not options.no_render))
     if run.result.failure is not None:
@@ -50,8 +57,8 @@ def _hand(options: argparse.Namespace) -> int:
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
     """Write all files of a run to the folder `out`, all or none; returns the main figures, for reading."""
+    from bondgraph.output.folders import write_all
     from models.hand.study import study
-    from models.two_bodies.files import write_all
 
     summary, grasp = run.summary(), study(run)
 
@@ -78,7 +85,7 @@ def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
             if message:
                 print(message, file=sys.stderr)
 
-    write_all(out, write)
+    write_all(out, write, FILES)
     return overview(summary, grasp.table(), out)
 
 

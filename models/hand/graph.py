@@ -182,6 +182,7 @@ class Hand:
                 tangential_stiffness=given.tangential_stiffness, tangential_damping=given.tangential_damping,
                 rotational_stiffness=given.rotational_stiffness, rotational_damping=given.rotational_damping,
                 friction=given.friction,
+                transport="gauss",
             )  # fmt: skip
             touching.start(_preload(deflections[i]), ["spring.q"], ["spring.q"])
             attach_contact(graph, touching, tip, held)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bondgraph.output.extras import lacking
 from models.hand.page import hand_page
 from models.hand.plots import figure7, grasp_plot
 from models.hand.run import HandRun
 from models.hand.stage import HandStage
 from models.hand.study import Study
 from models.pictures.camera import Camera, fit
+from models.pictures.figures import save_image
 from models.pictures.movie import pace, write_images
 from models.pictures.overlay import Label, draw_heading, draw_labels, draw_legend
 from models.pictures.probe import rendering
@@ -35,7 +36,7 @@ def write_pictures(run: HandRun, grasp: Study, folder: Path) -> str:
     Returns one line that says what is missing and why, or "".
     """
     hand_page(run, grasp, folder / "page.html", shown_until(run))
-    if find_spec("matplotlib") is not None:
+    if not lacking("matplotlib"):
         figure7(run, folder / "figure7.png")
         grasp_plot(run, grasp, folder / "grasp.png")
     works, reason = rendering()
@@ -72,7 +73,7 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
         _name_frames(two, stage, camera, k, scale)
     whole.paste(one, (0, 0))
     whole.paste(two, (left[0], 0))
-    whole.save(path)
+    save_image(whole, path)
 
 
 def still(run: HandRun, path: Path, t: float, size: tuple[int, int] = (1280, 960), ghosts: int = 0) -> None:
@@ -85,7 +86,7 @@ def still(run: HandRun, path: Path, t: float, size: tuple[int, int] = (1280, 960
         _force_legend(image, stage, camera, k, scale)
         lines = [f"t = {run.trajectory['t'][k]:.3f} s", *_told(run, t)]
         draw_heading(image, run.title, lines, (34 * scale, 30 * scale), scale)
-    image.save(path)
+    save_image(image, path)
 
 
 def movie(run: HandRun, path: Path, seconds: float = 9.0, fps: int = 12, size: tuple[int, int] = (960, 720)) -> Path:

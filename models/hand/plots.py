@@ -9,7 +9,7 @@ import numpy as np
 
 from models.hand.run import HandRun, turned_by
 from models.hand.study import Study
-from models.pictures.plots import STYLE
+from models.pictures.figures import plot_file
 from models.pictures.style import AXES, ENERGIES, INK, MUTED, PATHS
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -78,13 +78,7 @@ def _limit(run: HandRun, grasp: Study) -> list[Any]:
 
 
 def _draw(run: HandRun, path: Any, dpi: int, title: str, panels: list[Any], until: float) -> None:
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8.4, 1.1 + 1.75 * len(panels)))
-        FigureCanvasAgg(figure)
+    with plot_file(path, (8.4, 1.1 + 1.75 * len(panels)), dpi=dpi) as figure:
         axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
         for panel, (label, curves) in zip(axes, panels, strict=True):
             _events(run, panel, until)
@@ -108,7 +102,6 @@ def _draw(run: HandRun, path: Any, dpi: int, title: str, panels: list[Any], unti
         height = figure.get_figheight()
         figure.subplots_adjust(left=0.115, right=0.975, top=1.0 - 0.72 / height, bottom=0.48 / height, hspace=0.3)
         figure.text(0.115, 1.0 - 0.18 / height, title, fontsize=13, fontweight="bold", va="top")
-        figure.savefig(path, dpi=dpi)
 
 
 def _events(run: HandRun, panel: Any, until: float) -> None:

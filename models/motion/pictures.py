@@ -10,7 +10,7 @@ import numpy as np
 
 from models.motion.blocks import unit_of
 from models.motion.polynomials import QUANTITIES, Motion
-from models.pictures.plots import STYLE
+from models.pictures.figures import plot_file
 from models.pictures.style import AXES, INK, MUTED
 
 SYMBOLS = ("$r$", r"$\dot r$", r"$\ddot r$", r"$\dddot r$")
@@ -39,14 +39,8 @@ def profiles(
     phases : (start in s, words) of each phase, written above.
     title : above the picture; dpi : dots per inch.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     times = _times(motion)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8.4, 8.0))
-        FigureCanvasAgg(figure)
+    with plot_file(path, (8.4, 8.0), dpi=dpi) as figure:
         panels = figure.subplots(len(QUANTITIES), 1, sharex=True)
         for order, (panel, what) in enumerate(zip(panels, QUANTITIES, strict=True)):
             panel.axhline(0.0, color=MUTED, linewidth=0.8)
@@ -79,7 +73,6 @@ def profiles(
         figure.align_ylabels(panels)
         figure.subplots_adjust(left=0.13, right=0.975, top=0.905 if phases else 0.93, bottom=0.065, hspace=0.2)
         figure.text(0.13, 0.975, title, fontsize=13, fontweight="bold", va="top")
-        figure.savefig(path, dpi=dpi)
 
 
 def _times(motion: Motion) -> np.ndarray:

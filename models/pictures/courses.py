@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bondgraph.run.result import Result
-from models.pictures.plots import STYLE
+from models.pictures.figures import plot_file
 from models.pictures.style import MUTED, PATHS
 
 
@@ -29,14 +29,8 @@ def courses(
     path : a file whose suffix says the format (png, svg, pdf).
     limits : signal -> range of its axis.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     runs = {"": results} if isinstance(results, Result) else dict(results)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(max(6.4, 3.4 * len(runs)), 0.8 + 1.9 * len(signals)))
-        FigureCanvasAgg(figure)
+    with plot_file(path, (max(6.4, 3.4 * len(runs)), 0.8 + 1.9 * len(signals)), dpi=dpi) as figure:
         axes = figure.subplots(len(signals), len(runs), sharex="col", sharey="row", squeeze=False)
         for column, (name, result) in enumerate(runs.items()):
             for row, (signal, label) in enumerate(signals.items()):
@@ -54,4 +48,3 @@ def courses(
             axes[0][column].set_title(name, fontsize=10)
             axes[-1][column].set_xlabel("time, s")
         figure.tight_layout()
-        figure.savefig(path, dpi=dpi)

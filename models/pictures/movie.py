@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from bondgraph.output.files import known_ending, whole_file
 from models.pictures.camera import direction, fit, upward
 from models.pictures.motion import ContactMotion
 from models.pictures.overlay import draw_heading, draw_labels, draw_legend
@@ -66,19 +67,16 @@ def write_images(
 ) -> Path:
     """Write a movie of images(count, fps, size), Pillow images of that size; the rest as in `movie`."""
     path = Path(path)
+    known_ending(path, ".mp4", ".gif")
     if path.suffix.lower() != ".gif" and not _has_ffmpeg():
         path = path.with_suffix(".gif")
     if path.suffix.lower() == ".gif":
         fps, size = min(fps, 12), (size[0] // 2, size[1] // 2)
-    part = path.with_name(f".{path.stem}.part{path.suffix}")
     count = max(2, round(seconds * fps))
     report = _bar(count, path.name) if progress or (progress is None and sys.stderr.isatty()) else None
     write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
-    try:
+    with whole_file(path) as part:
         write(part, images(count, fps, size), size, fps, report)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 

@@ -8,12 +8,12 @@ import json
 import os
 from collections.abc import Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bondgraph.output.files import known_ending, write_text
 from models.pictures.camera import direction, upward
 from models.pictures.companions import Companion
 from models.pictures.meshes import SIDES, body_points, path_tube
@@ -47,17 +47,12 @@ def page(
     companions : what else is shown; then the motion has at most `SAMPLES` samples.
     colours : which of the two colours each body and its path have.
     """
+    known_ending(path, ".html")
     template = resources.files("models.pictures").joinpath("page.html").read_text(encoding="utf-8")
     found = contents(motion, seconds, show, companions, colours)
     data = json.dumps(found, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     text = template.replace("@TITLE@", html.escape(motion.title)).replace("@DATA@", data)
-    path = Path(path)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_text(path, text)
 
 
 def contents(

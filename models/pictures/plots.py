@@ -9,33 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.pictures.figures import STYLE, plot_file
 from models.pictures.motion import ContactMotion
-from models.pictures.style import AXES, ENERGIES, FORCE, INK, MUTED, PATHS, RULE
+from models.pictures.style import AXES, ENERGIES, FORCE, INK, MUTED, PATHS
 
 SHADE = "#eef1f7"
-
-STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9.5,
-    "mathtext.fontset": "stix",
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.formatter.use_mathtext": True,
-    "axes.formatter.limits": (-3, 4),
-    "grid.color": RULE,
-    "grid.linewidth": 0.6,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "lines.linewidth": 1.5,
-    "lines.solid_capstyle": "round",
-    "legend.frameon": False,
-}
 
 
 def plots(motion: ContactMotion, path: str | os.PathLike[str], dpi: int = 160) -> None:
@@ -47,15 +25,9 @@ def plots(motion: ContactMotion, path: str | os.PathLike[str], dpi: int = 160) -
     path : a file whose suffix says the format (png, svg, pdf).
     dpi : dots per inch.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     panels = [_gap, _force, _coordinates, _energy] + ([_residual] if motion.residual is not None else [])
     spans = [(float(motion.t[0]), float(motion.t[-1])), *close_up(motion)]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8.4 + 4.2 * (len(spans) - 1), 1.2 + 1.75 * len(panels)))
-        FigureCanvasAgg(figure)
+    with plot_file(path, (8.4 + 4.2 * (len(spans) - 1), 1.2 + 1.75 * len(panels)), dpi=dpi) as figure:
         ratios = {"width_ratios": [1.75, 1.0] if len(spans) > 1 else [1.0]}
         axes = figure.subplots(len(panels), len(spans), sharex="col", squeeze=False, gridspec_kw=ratios)
         labels: dict[int, str] = {}
@@ -73,7 +45,6 @@ def plots(motion: ContactMotion, path: str | os.PathLike[str], dpi: int = 160) -
             left=x, right=0.985 - 0.5 / figure.get_figwidth(), top=top, bottom=0.055, hspace=0.3, wspace=0.22
         )
         figure.text(x, 1.0 - 0.2 / figure.get_figheight(), motion.title, fontsize=13, fontweight="bold", va="top")
-        figure.savefig(path, dpi=dpi)
 
 
 def close_up(motion: ContactMotion) -> list[tuple[float, float]]:
@@ -170,14 +141,14 @@ def strip(
     -------
     image (height, width, 4), transparent; time (s) to pixel column; first and last pixel row of the plot.
     """
-    import matplotlib as mpl
+    import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     draw = {"force": _force, "gap": _gap, "coordinates": _coordinates, "energy": _energy, "residual": _residual}[
         quantity
     ]
-    with mpl.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
         canvas = FigureCanvasAgg(figure)
         figure.patch.set_alpha(0.0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from models.pictures.camera import Camera, direction, fit, upward, zoom
+from models.pictures.figures import save_image
 from models.pictures.motion import ContactMotion
 from models.pictures.overlay import Label, draw_labels, draw_legend, draw_paragraph
 from models.pictures.plots import close_up, strip
@@ -57,7 +58,7 @@ def poster(motion: ContactMotion, path: str | os.PathLike[str], t: float | None 
     draw.ellipse(box, outline=MUTED, width=5)
     _words(page, motion, t, stage_scale, ring)
     _strips(page, motion, t)
-    page.save(path)
+    save_image(page, path)
 
 
 def _scene(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import cache
-from importlib.util import find_spec
+
+from bondgraph.output.extras import lacking
 
 _TRIAL = """
 import pyvista
@@ -29,9 +30,9 @@ def rendering() -> tuple[bool, str]:
 
     The answer is found once per process (about 2 s).
     """
-    missing = [name for name in ("pyvista", "matplotlib", "PIL") if find_spec(name) is None]
+    missing = lacking("pyvista", "matplotlib", "PIL")
     if missing:
-        return False, f'pictures need {missing[0]}: pip install "screwbond[viz]"'
+        return False, missing
     try:
         trial = subprocess.run(
             [sys.executable, "-c", _TRIAL], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.pictures.camera import Camera, direction, fit, upward
+from models.pictures.figures import save_image
 from models.pictures.motion import ContactMotion
 from models.pictures.overlay import Box, Label, draw_heading, draw_labels, draw_legend
 from models.pictures.stage import OBJECT_TRIAD, Stage
@@ -50,7 +51,7 @@ class Scene:
             titled = self.motion.name.lower() != self.motion.title.lower()
             lines = [*([self.motion.name] if titled else []), f"t = {t:.3f} s"]
             dress(image, stage, now, camera, scale, lines)
-        image.save(path)
+        save_image(image, path)
 
     def camera_at(self, stage: Stage, t: float) -> Camera:
         """A camera for one moment: both bodies and their ghosts fill the picture."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from models.contact.transport import TRANSPORTS
 from models.two_bodies.json_fields import Fields
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
@@ -14,7 +15,7 @@ COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 @dataclass(frozen=True)
 class ContactSpec:
     """The contact law: constrained components of T_{O2}^{C2,O1}, stiffnesses and dampings (SI; 0 where not given), limits of
-    friction (None: nothing slips)."""
+    friction (None: nothing slips), and how the springs' vectors are carried along."""
 
     constrained: tuple[str, ...]
     k_n: float
@@ -26,6 +27,7 @@ class ContactSpec:
     label: str = ""
     friction: float | None = None
     torsional_friction: float | None = None
+    transport: str = TRANSPORTS[0]
 
 
 def contact_fields(fields: Fields | None, notes: list[str], comments: Iterable[str]) -> ContactSpec:
@@ -51,9 +53,12 @@ def contact_fields(fields: Fields | None, notes: list[str], comments: Iterable[s
     torsional = _friction(fields, "torsional_friction", "m", spinning, constrained, damped)
     if "v_z" not in constrained:
         notes.append("contact.constrained: without v_z nothing keeps the bodies apart; they pass through each other")
+    transport = fields.choice("transport", TRANSPORTS, default=TRANSPORTS[0])
     label = fields.label("paper_name", fields.label("mode", ""))
     fields.finish(comments)
-    return ContactSpec(constrained, **laws, label=label, friction=friction, torsional_friction=torsional)
+    return ContactSpec(
+        constrained, **laws, label=label, friction=friction, torsional_friction=torsional, transport=transport
+    )
 
 
 def _friction(

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem
 from bondgraph.export import document
+from bondgraph.output.folders import write_all
 from bondgraph.render.diagram import diagram
 from models.two_bodies.run import ContactRun
+
+FILES = (
+    "trajectory.npz", "events.json", "summary.json", "graph.svg", "equations.tex",
+    "page.html", "plots.png", "poster.png", "movie.mp4", "movie.gif",
+)  # fmt: skip
+"""Every file that a run can have."""
 
 
 def save_run(run: ContactRun, out: Path, *, render: bool = True) -> dict[str, Any]:
@@ -26,7 +28,7 @@ def save_run(run: ContactRun, out: Path, *, render: bool = True) -> dict[str, An
     nothing can be rendered one line on stderr says what to install, and the rest is written.
     """
     summary = run.summary()
-    write_all(out, lambda folder: _write_files(run, summary, folder, render))
+    write_all(out, lambda folder: _write_files(run, summary, folder, render), FILES)
     return summary
 
 
@@ -46,30 +48,3 @@ def _write_files(run: ContactRun, summary: dict[str, Any], folder: Path, render:
 
 def _write_json(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def check_directory(out: Path) -> None:
-    """Raise E413 where nothing can be written to `out`, before any work is done."""
-    place = out
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    reason = ""
-    if not place.is_dir():
-        reason = f"{place} is a file"
-    elif not os.access(place, os.W_OK | os.X_OK):
-        reason = f"{place} is not writable"
-    if reason:
-        raise ModelError(str(out), [Problem("E413", f"cannot write to {out}", (reason,), (), ("another --out",))])
-
-
-def write_all(out: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a fresh folder and move its files to `out` only when all are there."""
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out, prefix=".unfinished-") as name:
-        folder = Path(name)
-        write(folder)
-        for path in sorted(folder.iterdir()):
-            target = out / path.name
-            if target.is_dir():
-                shutil.rmtree(target)
-            os.replace(path, target)

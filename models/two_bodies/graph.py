@@ -33,6 +33,7 @@ def two_body_graph(scenario: Scenario) -> Graph:
         rotational_damping=law.r_w,
         friction=law.friction,
         torsional_friction=law.torsional_friction,
+        transport=law.transport,
     )
     attach_contact(graph, touching, body1, body2)
     if scenario.gravity.type == "central":

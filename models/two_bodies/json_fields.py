@@ -193,11 +193,13 @@ class Fields:
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default
 
-    def choice(self, key: str, options: Iterable[str]) -> str:
-        """One of some words; "" where it is missing or wrong."""
+    def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str:
+        """One of some words, required unless it has a default; "" where it is missing or wrong."""
         options = list(options)
-        value = self._value(key, "one of " + ", ".join(options), lambda v: isinstance(v, str), True)
-        return self._option(self.at(key), value, options) if value is not None else ""
+        value = self._value(key, "one of " + ", ".join(options), lambda v: isinstance(v, str), default is None)
+        if value is None:
+            return "" if key in self.values or default is None else default
+        return self._option(self.at(key), value, options)
 
     def choices(self, key: str, options: Iterable[str]) -> tuple[str, ...]:
         """Several of some words, each at most once."""

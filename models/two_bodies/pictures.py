@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from bondgraph.output.extras import lacking
 from bondgraph.run.result import Result
 from models.pictures import ContactMotion, Event, movie, page, plots, poster, rendering
 from models.two_bodies.run import ContactRun
@@ -16,7 +16,7 @@ def write_pictures(run: ContactRun, folder: Path) -> str:
     """Write page.html, plots.png, poster.png and movie.mp4; returns one line that says what is missing and why, or ""."""
     motion = contact_motion(run)
     page(motion, folder / "page.html")
-    if find_spec("matplotlib") is not None:
+    if not lacking("matplotlib"):
         plots(motion, folder / "plots.png")
     works, reason = rendering()
     if not works:

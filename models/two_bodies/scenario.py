@@ -13,8 +13,8 @@ motion         required                                            optional (def
 A contact must give the stiffness of each constrained component (`k_n` of v_z, `k_t` of v_x and v_y, `k_w` of omega_x,
 omega_y, omega_z); dampings (`c_n`, `r_t`, `r_w`) are zero unless given. It may give `friction`, the coefficient of the
 cone beyond which v_x and v_y slip, which needs `r_t`, and `torsional_friction`, the limit of the torque of omega_z over the
-normal force (m), which needs `r_w`. `COMMENTS` and keys that begin with an underscore or with "comment" pass anywhere and
-mean nothing.
+normal force (m), which needs `r_w`, and `transport`, how the springs' vectors are carried along ("parallel").
+`COMMENTS` and keys that begin with an underscore or with "comment" pass anywhere and mean nothing.
 """
 
 from __future__ import annotations

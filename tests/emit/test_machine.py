@@ -1,4 +1,4 @@
-"""Compiling hand-written text, the cache, and what is said when something is missing."""
+"""Compiling hand-written text, and what is said when something is missing."""
 
 import ctypes
 import gc
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph.emit import cache, machine
-from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines
+from bondgraph.emit import machine
+from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines, routines_text
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 
@@ -74,43 +74,19 @@ def test_a_kernel_keeps_its_code():
     assert kernel(np.array([2.0, 3.0])).tolist() == [4.0, 9.0]
 
 
-def test_object_code_is_cached(folder, monkeypatch):
+def test_code_for_the_least_processor(folder, monkeypatch):
+    """No instruction beyond SSE2, other files in the cache than those of this processor, the same numbers."""
+    text = routines_text([squares()])
     compile_routines([squares()])
-    (stored,) = folder.iterdir()
-    monkeypatch.setattr(machine, "optimised", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "baseline")
+    assert machine.processor()[1] == ""
+    assert "vmul" not in machine.assembly(text, 2, 2)
+    stored = set(folder.iterdir())
     assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
-    monkeypatch.undo()
-    assert stored.suffix == ".o"
-
-
-def test_other_text_is_compiled_anew(folder):
-    compile_routines([squares()])
-    assert compile_routines([squares(factor=2.0)]).kernel("squares")([2.0, 3.0]).tolist() == [8.0, 9.0]
-    assert len(list(folder.iterdir())) == 2
-
-
-def test_damaged_object_is_compiled_anew(folder):
-    compile_routines([squares()])
-    (stored,) = folder.iterdir()
-    whole = stored.read_bytes()
-    stored.write_bytes(whole[:-10])
-    assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
-    assert stored.read_bytes() == whole
-
-
-def test_cache_off(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("SCREWBOND_CACHE", "off")
-    compile_routines([squares()])
-    assert not list(tmp_path.iterdir()) and cache.directory() is None
-    monkeypatch.delenv("SCREWBOND_CACHE")
-    assert cache.directory() == tmp_path / "screwbond"
-
-
-def test_unwritable_cache_is_passed_over(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("not a directory")
-    monkeypatch.setenv("SCREWBOND_CACHE", str(tmp_path / "file"))
-    assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
+    assert set(folder.iterdir()) > stored
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "fast")
+    with pytest.raises(CompileError, match=r"E390 .*'fast'.*\n.*host or baseline"):
+        machine.processor()
 
 
 def test_without_llvmlite():

@@ -3,7 +3,9 @@
 Only the poses and velocities of the bodies are integrated, with the deformations of the tangential springs. At every
 evaluation the closest points are found anew by Newton on the implicit equations of both surfaces; the gap follows from
 them, its rate from the velocity at the contact point. The Gauss frame of body 2, in which the contact law is written,
-is computed from the normal and the direction of its polar angle. Nothing of `screws`, `bondgraph` or `models` is used
+is computed from the normal and the direction of its polar angle. Springs are kept by their components in it (transport
+"gauss"), or as vectors of the world that turn as the normal does, about the normal not at all ("parallel") or with the mean
+spin of the bodies ("bodies"). Nothing of `screws`, `bondgraph` or `models` is used
 but the records of a scenario.
 """
 
@@ -95,6 +97,13 @@ def _meridian(m: np.ndarray, axis: int) -> tuple[float, np.ndarray]:
     cosine = m[axis]
     sine = np.sqrt(max(1.0 - cosine * cosine, 1e-300))
     return float(sine), (cosine * m - EYE[axis]) / sine
+
+
+def _bend(surface: Any, x: np.ndarray) -> np.ndarray:
+    """Shape operator dn/dx (3, 3) of a surface at a point on it."""
+    _, g, H = surface(x)
+    across = EYE - np.outer(_unit(g), _unit(g))
+    return across @ H @ across / np.sqrt(g @ g)
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
@@ -194,22 +203,26 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Contact:
-    """What the contact law sees: closest points, Gauss frame C2 (columns, world), twist (6,) and wrench on body 2 in C2."""
+    """What the contact law sees: closest points, Gauss frame C2 (columns, world), twist (6,), deformation (6,) and wrench on
+    body 2 in C2."""
 
     near: Closest
     frame: np.ndarray
     place: np.ndarray
     twist: np.ndarray
+    deformation: np.ndarray
     wrench: np.ndarray
 
 
 @dataclass(frozen=True)
 class Course:
-    """A run: sample times, states (k, 32) of `Simulator`, gap (k,), wrench on body 2 in C2 (k, 6), C2 (k, 3, 3), events."""
+    """A run: sample times, states (k, 32) of `Simulator`, gap (k,), deformation and wrench on body 2 in C2 (k, 6), C2 (k, 3, 3),
+    events."""
 
     t: np.ndarray
     y: np.ndarray
     gap: np.ndarray
+    spring: np.ndarray
     wrench: np.ndarray
     frame: np.ndarray
     events: tuple[tuple[float, str], ...]
@@ -219,14 +232,10 @@ class Course:
         y = self.y[:, 13 * (index - 1) : 13 * index]
         return {"p": y[:, :3], "q": y[:, 3:7], "v": y[:, 7:10], "w": y[:, 10:]}
 
-    @property
-    def spring(self) -> np.ndarray:
-        """Deformation by component (k, 6)."""
-        return self.y[:, 26:]
-
 
 class Simulator:
-    """Two bodies and a contact from a scenario; state: p, q, v (world), w (body) of both, then six deformations."""
+    """Two bodies and a contact from a scenario; state: p, q, v (world), w (body) of both, then six deformations: components in
+    C2, or two vectors of the world."""
 
     def __init__(self, scenario: Any):
         self.scenario = scenario
@@ -237,6 +246,9 @@ class Simulator:
         self.k = np.array([law.k_w] * 3 + [law.k_t] * 2 + [law.k_n])
         self.c = np.array([law.r_w] * 3 + [law.r_t] * 2 + [law.c_n])
         self.on = np.array([c in law.constrained for c in COMPONENTS], dtype=float)
+        self.transport = law.transport
+        # A pair is a vector; one of its components alone is a number along its axis of C2.
+        self.vectors = [o for o in (0, 3) if law.transport != "gauss" and self.on[o] and self.on[o + 1]]
         self.touching, self.axis, self.near = False, 2, None
 
     def start(self) -> np.ndarray:
@@ -285,12 +297,15 @@ class Simulator:
         w1, w2 = R1 @ y[10:13], R2 @ y[23:26]
         v = y[20:23] + _cross(w2, place - p2) - y[7:10] - _cross(w1, place - p1)
         twist = np.concatenate([frame.T @ (w2 - w1), frame.T @ v])
+        deformation = y[26:].copy()
+        for o in self.vectors:
+            deformation[o : o + 3] = frame.T @ deformation[o : o + 3]
         wrench = np.zeros(6)
         if self.touching:
-            wrench = -self.on * (self.k * y[26:] + self.c * twist)
+            wrench = -self.on * (self.k * deformation + self.c * twist)
             # Gap rate is -v_z: the normal force pushes along -z2 and never pulls.
             wrench[5] = -self.on[5] * max(0.0, -self.k[5] * near.d + self.c[5] * twist[5])
-        return Contact(near, frame, place, twist, wrench)
+        return Contact(near, frame, place, twist, deformation, wrench)
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         gravity, dy = self.scenario.gravity, np.zeros(32)
@@ -299,6 +314,9 @@ class Simulator:
             now = self.contact(y)
             torque, force, place = now.frame @ now.wrench[:3], now.frame @ now.wrench[3:], now.place
             dy[26:] = self.on * now.twist
+            turn = self._turn(y, now) if self.vectors else None
+            for o in (26 + first for first in self.vectors):
+                dy[o : o + 3] = now.frame @ dy[o : o + 3] + _cross(turn, y[o : o + 3])
         pull = np.zeros(3)
         if gravity.type == "central":
             line = y[:3] - y[13:16]
@@ -325,11 +343,26 @@ class Simulator:
                 dy[o + 10 : o + 13] = 0.0
         return dy
 
+    def _turn(self, y: np.ndarray, now: Contact) -> np.ndarray:
+        """Angular velocity (3,) in the world of what carries the springs: it follows the normal, whose rate comes from
+        [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about it as the transport says."""
+        R, r, R1, R2 = self._relative(y)
+        n, d = R1 @ now.near.normal, now.near.d
+        x2 = R.T @ (now.near.x1 + d * now.near.normal - r)
+        W1, W2 = R1 @ _bend(self.one, now.near.x1) @ R1.T, R2 @ _bend(self.two, x2) @ R2.T
+        w1, w2 = R1 @ y[10:13], R2 @ y[23:26]
+        v = now.frame[:, :2] @ now.twist[3:5]
+        S = W1 + W2 @ (EYE + d * W1) + np.outer(n, n)
+        rate = _cross(w1, n) + W1 @ np.linalg.solve(S, _cross(w2 - w1, n) + W2 @ v)
+        spin = 0.5 * (w1 + w2) @ n if self.transport == "bodies" else 0.0
+        return _cross(n, rate) + spin * n
+
     def run(self, times: np.ndarray, rtol: float = 1e-10, max_step: float = 5e-3) -> Course:
         """Integrate over the sample times, with events located on the integrator's own steps."""
         y, t = self.start(), float(times[0])
         if self.touching:
-            y[31] = -self.near.d * self.on[5]
+            pressed = np.array([0.0, 0.0, -self.near.d * self.on[5]])
+            y[29:] = self.contact(y).frame @ pressed if 3 in self.vectors else pressed
         scale = np.concatenate([np.tile([0.01] * 3 + [1.0] * 4 + [0.1] * 3 + [10.0] * 3, 2), np.full(6, 1e-4)])
         rows, seen, events = [y], [self.contact(y)], []
         solver = self._solver(t, y, times, rtol, scale, max_step)
@@ -360,8 +393,8 @@ class Simulator:
             else:
                 guarded = [0.0 if level < 0.0 else g for level, g in zip(now, guarded, strict=True)]
             levels = now
-        gaps, wrenches, frames = (np.array(v) for v in zip(*((s.near.d, s.wrench, s.frame) for s in seen), strict=True))
-        return Course(np.asarray(times), np.array(rows), gaps, wrenches, frames, tuple(events))
+        kept = ((s.near.d, s.deformation, s.wrench, s.frame) for s in seen)
+        return Course(np.asarray(times), np.array(rows), *map(np.array, zip(*kept, strict=True)), tuple(events))
 
     def _solver(
         self, t: float, y: np.ndarray, times: Any, rtol: float, scale: Any, longest: float, first: Any = None
@@ -417,7 +450,7 @@ class Simulator:
         old = self.contact(y).frame
         self.axis = 2 - self.axis
         turn = self.contact(y).frame.T @ old
-        for o in (26, 29):
+        for o in (26 + first for first in (0, 3) if first not in self.vectors):
             x, w = y[o : o + 2].copy()
             y[o : o + 2] = turn[:2, 0] * x + turn[:2, 1] * w
         return y

@@ -82,16 +82,45 @@ def test_tolerances_out_of_range_are_refused(tmp_path: Path, capsys) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_nothing_half_written_is_left(tmp_path: Path) -> None:
-    from models.two_bodies.files import write_all
+@pytest.mark.skipif(os.name != "posix", reason="links and names of POSIX")
+def test_bad_numbers_and_places_end_with_one_line_before_any_work(tmp_path: Path, capsys) -> None:
+    (tmp_path / "dangling").symlink_to("/nonexistent/place")
+    (tmp_path / "taken" / "graph.svg").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    commands = (
+        ["contact", str(SCENARIO)],
+        ["hand", "--scenario", "main"],
+        *(["delta", task, "--params", "fit"] for task in ("simulate", "linearise", "soft-touch")),
+    )
+    for command in commands:
+        for place, code in (("x" * 300, "E413"), ("dangling", "E413"), ("a\0b", "E413"), ("taken", "E417")):
+            assert main([*command, "--out", str(tmp_path / place)]) == 2
+            said = capsys.readouterr().err
+            assert said.startswith(f"screwbond: {code} ") and said.count("\n") == 1, said
+    assert sorted(tmp_path.rglob("*")) == before
 
-    def fails(folder: Path) -> None:
-        (folder / "first").write_text("done")
-        raise OSError("disk full")
 
-    with pytest.raises(OSError):
-        write_all(tmp_path / "out", fails)
-    assert os.listdir(tmp_path / "out") == []
+@pytest.mark.parametrize(
+    ("error", "status", "says"),
+    [
+        (OSError(28, "No space left on device"), 2, "No space left on device"),
+        (MemoryError(), 2, "not enough memory"),
+        (
+            ZeroDivisionError("division by zero"),
+            2,
+            "internal error, please report: ZeroDivisionError: division by zero",
+        ),
+        (KeyboardInterrupt(), 130, "nothing is written"),
+    ],
+)
+def test_whatever_happens_ends_with_one_line(capsys, monkeypatch, error: BaseException, status: int, says: str) -> None:
+    def fails(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr("models.cli._info", fails)
+    assert main(["info"]) == status
+    said = capsys.readouterr().err
+    assert said.startswith("screwbond: ") and says in said and said.count("\n") == 1
 
 
 def test_info_names_versions_and_rendering(capsys) -> None:

@@ -1,0 +1,124 @@
+"""Output folder: what a run has to write -> all its files in a folder, or a coded error and the folder as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from bondgraph.errors import FileError, Problem
+from bondgraph.output.files import check_name, fresh_folder, reason, shown
+
+
+def check_directory(out: str | os.PathLike[str], files: Iterable[str] = ()) -> None:
+    """Try whether `files` can be written to the folder `out`, before any work is done; it is left as it was.
+
+    Raises
+    ------
+    FileError
+        E413 where nothing can be written there, E417 where a folder has the name of one of the files.
+    """
+    out = Path(out)
+    made = _make(out)
+    try:
+        with _refusals(out), fresh_folder(out):
+            _check_names(out, files)
+    finally:
+        _remove(made)
+
+
+def write_all(out: str | os.PathLike[str], write: Callable[[Path], None], files: Iterable[str] = ()) -> None:
+    """Let `write` fill a fresh folder, and move its files to `out` when all are there; else `out` stays as it was.
+
+    Parameters
+    ----------
+    out : is made if there is none; files of other names in it stay.
+    write : is given the folder to fill.
+    files : every name that `write` may use: of those, what it did not make this time is deleted, for it is of another run.
+
+    Raises
+    ------
+    FileError
+        E413 where nothing can be written there, E417 where a folder has the name of one of the files.
+    """
+    out = Path(out)
+    made = _make(out)
+    try:
+        with _refusals(out), fresh_folder(out) as folder:
+            new, old = folder / "new", folder / "old"
+            new.mkdir()
+            old.mkdir()
+            _check_names(out, files)
+            write(new)
+            names = sorted(path.name for path in new.iterdir())
+            _check_names(out, names)
+            _exchange(out, new, old, names, sorted({*names, *files}))
+    except BaseException:
+        _remove(made)
+        raise
+
+
+def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], known: Sequence[str]) -> None:
+    """Move files of known names from `out` to `old`, and the named ones from `new` to `out`; undone where one cannot be moved."""
+    moves = [(out / name, old / name) for name in known if os.path.lexists(out / name)]
+    moves += [(new / name, out / name) for name in names]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for start, end in moves:
+            os.replace(start, end)
+            done.append((start, end))
+    except BaseException:
+        for start, end in reversed(done):
+            os.replace(end, start)
+        raise
+
+
+def _check_names(out: Path, names: Iterable[str]) -> None:
+    for name in names:
+        place = out / name
+        if place.is_dir():
+            what = f"a link to the folder {shown(os.path.realpath(place))}" if place.is_symlink() else "a folder"
+            title = f"cannot write the file {name} to {shown(out)}"
+            raise FileError(Problem("E417", title, (f"{what} has this name there",), (), ("another place",)))
+
+
+def _make(out: Path) -> list[Path]:
+    """Make a folder where there is none; returns what was made, the innermost first."""
+    made: list[Path] = []
+    with _refusals(out):
+        check_name(out)
+        missing = [place for place in (out, *out.parents) if not os.path.lexists(place)]
+        try:
+            for place in reversed(missing):
+                with contextlib.suppress(FileExistsError):
+                    place.mkdir()
+                    made.insert(0, place)
+        except BaseException:
+            _remove(made)
+            raise
+        for place in (out, *out.parents):
+            if place.is_symlink() and not place.exists():
+                raise OSError(f"{shown(place)} is a link to {shown(os.readlink(place))}, which does not exist")
+            if place.exists() and not place.is_dir():
+                raise OSError(f"{shown(place)} is a file")
+    return made
+
+
+def _remove(made: Sequence[Path]) -> None:
+    """Delete folders that were made in vain, unless somebody put something there."""
+    for place in made:
+        with contextlib.suppress(OSError):
+            place.rmdir()
+
+
+@contextlib.contextmanager
+def _refusals(out: Path) -> Iterator[None]:
+    """What the system refuses, as E413."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        title = f"cannot write to the folder {shown(out)}"
+        raise FileError(Problem("E413", title, (reason(error),), (), ("another place",))) from error

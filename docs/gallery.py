@@ -1,0 +1,158 @@
+"""Every picture of these pages, drawn by one command: `python -m docs.gallery` (or `make pictures`).
+
+Names of pictures draw only these. Diagrams are the same text on every machine; what VTK and Matplotlib draw may differ in a few
+pixels, so the tests compare those by eye's measure (`tests/docs`).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docs.pages import DOCS, run_page
+
+if TYPE_CHECKING:
+    from models.hand import HandRun
+
+PICTURES = DOCS / "pictures"
+
+
+def _motor(path: Path) -> None:
+    run_page("tutorial.md")[0].picture.write(path)
+
+
+def _contact(path: Path) -> None:
+    from bondgraph import compile_model
+    from bondgraph.render.diagram import diagram
+    from examples.rolling_eggs import build
+
+    model = compile_model(build()[0], backend="numpy")
+    diagram(model, folded=("egg 1", "egg 2", "gravity")).write(path)
+
+
+def _delta(folded: str | Sequence[str]) -> Callable[[Path], None]:
+    def draw(path: Path) -> None:
+        from bondgraph import compile_model
+        from bondgraph.render.diagram import diagram
+        from models.delta import DeltaParameters, delta_graph
+
+        diagram(compile_model(delta_graph(DeltaParameters.fit()), backend="numpy"), folded=folded).write(path)
+
+    return draw
+
+
+def _hand(path: Path) -> None:
+    from bondgraph import compile_model
+    from bondgraph.render.diagram import diagram
+    from models.hand import Hand
+    from models.hand.graph import parts_of
+
+    diagram(compile_model(Hand().graph(), backend="numpy"), folded=parts_of(3)).write(path)
+
+
+def _rolling_eggs(path: Path) -> None:
+    from examples.rolling_eggs import simulate
+    from models.pictures import poster
+    from models.two_bodies.pictures import contact_motion
+
+    poster(contact_motion(simulate()), path)
+
+
+def _delta_robot(path: Path) -> None:
+    from examples.delta_pick_and_place import simulate
+    from models.delta.scene_pictures import poster
+
+    tracking = simulate()
+    poster(tracking, path, cargo=(0.0, 0.5 * tracking.motion.duration - 0.1))
+
+
+def _delta_poles(path: Path) -> None:
+    from examples.delta_poles import maps
+    from models.delta.pictures import pole_zero_plot
+
+    pole_zero_plot(maps(), path, title="Delta robot: poles and zeros")
+
+
+def _delta_soft_touch(path: Path) -> None:
+    from examples.delta_soft_touch import simulate
+    from models.delta.touch_figure import plot_touch
+
+    plot_touch(simulate(), path)
+
+
+@cache
+def _moved() -> HandRun:
+    from models.hand import run_hand
+
+    return run_hand("main", progress=False)
+
+
+def _hand_figure6(path: Path) -> None:
+    from models.hand.pictures import figure6
+
+    figure6(_moved(), path)
+
+
+def _hand_figure7(path: Path) -> None:
+    from models.hand.plots import figure7
+
+    figure7(_moved(), path)
+
+
+DIAGRAMS: dict[str, Callable[[Path], None]] = {
+    "contact.svg": _contact,
+    "dc_motor.svg": _motor,
+    "delta_arm.svg": _delta(("arm 2", "arm 3")),
+    "delta_robot.svg": _delta("all"),
+    "hand.svg": _hand,
+}
+PLOTS: dict[str, Callable[[Path], None]] = {
+    "delta_poles.png": _delta_poles,
+    "delta_soft_touch.png": _delta_soft_touch,
+    "hand_figure7.png": _hand_figure7,
+}
+SCENES: dict[str, Callable[[Path], None]] = {
+    "delta_robot.png": _delta_robot,
+    "hand_figure6.png": _hand_figure6,
+    "rolling_eggs.png": _rolling_eggs,
+}
+"""Name of a picture -> what draws it into a file: bond graphs, what needs Matplotlib, and what needs VTK besides."""
+
+
+WIDTH = 1200
+
+
+def reduced(path: Path) -> None:
+    """Make a PNG as small as a page needs it: at most `WIDTH` px wide. Its colours stay: a palette would dull the rare ones."""
+    from PIL import Image
+
+    with Image.open(path) as drawn:
+        picture = drawn.convert("RGB")
+    if picture.width > WIDTH:
+        height = round(picture.height * WIDTH / picture.width)
+        picture = picture.resize((WIDTH, height), Image.Resampling.LANCZOS)
+    picture.save(path, optimize=True)
+
+
+def draw(name: str, path: Path) -> None:
+    """Draw one of the pictures into a file."""
+    (DIAGRAMS | PLOTS | SCENES)[name](path)
+    if name not in DIAGRAMS:
+        reduced(path)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Draw the pictures named, or all."""
+    names = [*DIAGRAMS, *PLOTS, *SCENES]
+    parser = argparse.ArgumentParser(prog="python -m docs.gallery", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("pictures", nargs="*", choices=[*names, []], metavar="PICTURE", help=", ".join(names))
+    for name in parser.parse_args(given).pictures or names:
+        draw(name, PICTURES / name)
+        print(f"drew {PICTURES / name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The pictures of the pages: all of them are drawn by one command, and are what it draws today."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw
+from models.pictures import rendering
+
+COARSE = 8
+"""Side in pixels of the squares that are averaged before two pictures are compared: shifted edges and hinting do not count."""
+DIFFERENT = 16.0
+"""Shades of 255 between two averages from which one sees that something else is drawn."""
+
+
+def test_the_gallery_draws_every_picture() -> None:
+    assert {path.name for path in PICTURES.iterdir()} == {*DIAGRAMS, *PLOTS, *SCENES}
+
+
+@pytest.mark.parametrize("name", DIAGRAMS)
+def test_a_diagram_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
+    draw(name, tmp_path / name)
+    kept = (PICTURES / name).read_text(encoding="utf-8")
+    assert (tmp_path / name).read_text(encoding="utf-8") == kept, f"python -m docs.gallery {name}"
+    assert len(kept) < 60_000
+
+
+def different(drawn: Path, kept: Path) -> float:
+    """Share of the averaged pixels in which two pictures of one size differ visibly."""
+    from PIL import Image
+
+    pictures = [Image.open(path).convert("RGB") for path in (drawn, kept)]
+    assert pictures[0].size == pictures[1].size
+    size = pictures[0].width // COARSE, pictures[0].height // COARSE
+    one, two = (np.asarray(picture.resize(size, Image.Resampling.BOX), dtype=float) for picture in pictures)
+    return float(np.mean(np.abs(one - two).max(axis=2) > DIFFERENT))
+
+
+@pytest.mark.parametrize("name", [*PLOTS, *SCENES])
+def test_a_picture_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
+    if find_spec("matplotlib") is None:
+        pytest.skip('Matplotlib is not installed: pip install "screwbond[viz]"')
+    if name in SCENES and not rendering()[0]:
+        pytest.skip(rendering()[1])
+    draw(name, tmp_path / name)
+    assert different(tmp_path / name, PICTURES / name) < 2e-3, f"python -m docs.gallery {name}"
+
+
+def test_another_palette_is_seen(tmp_path: Path) -> None:
+    """The comparison finds a picture whose curves have other colours."""
+    from PIL import Image
+
+    kept = PICTURES / "delta_soft_touch.png"
+    Image.open(kept).convert("RGB").convert("L").save(tmp_path / "grey.png")
+    assert different(tmp_path / "grey.png", kept) > 2e-3
+    assert different(kept, kept) == 0.0

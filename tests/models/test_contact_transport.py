@@ -1,0 +1,187 @@
+"""How the contact's springs are carried along: names of axes, of bodies and of units do not matter, nor do charts and poles."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import Graph, compile_model
+from bondgraph.errors import ModelError
+from models.bodies import ground, rigid_body
+from models.contact import attach_contact, contact
+from models.two_bodies.run import run_scenario
+from models.two_bodies.scenario import BodySpec, Scenario
+from screws import quaternion_product
+from screws.surfaces import ellipsoid, plane, sphere
+from tests.models.cases import ellipsoid as skin
+from tests.models.cases import free, rolling, scenario, unit
+from tests.models.independent import Simulator
+from tests.models.test_contact_laws import exchanged
+
+STICKING = rolling(4.6e4, 25.0, 3.2e4, 8.0, 1.5, 1.2e-3)
+LAWS = {
+    "rolling": STICKING,
+    "friction": {**STICKING, "friction": 0.2, "torsional_friction": 1e-3},
+    "no rolling": {"constrained": ["omega_x", "omega_y", "v_z"], "k_n": 4.6e4, "c_n": 25.0, "k_w": 0.5, "r_w": 5e-4},
+}
+
+
+def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
+    """Two ellipsoids that spin fast meet, stick and part within 5 ms."""
+    one = free(skin(0.036, 0.025, 0.029), 0.07, (0, 0, 0), (0.88, 0.22, 0.02, 0.42), omega=(-3.3, -9.6, 12.0))
+    two = free(
+        skin(0.038, 0.021, 0.016), 0.05, (0.0615, -0.007, -0.002), (0.9, -0.4, -0.1, 0.0), (-0.4, 0.02, 0.01),
+        (78.0, 60.0, -163.0),
+    )  # fmt: skip
+    stiff = {
+        k: v * stiffer ** (0.5 if k[0] in "cr" else 1.0) for k, v in law.items() if k[1:2] == "_" and k[0] in "kcr"
+    }
+    return scenario(0.02, 0.0005, one, two, {**law, **stiff})
+
+
+def signed(rotation: np.ndarray, body: BodySpec) -> BodySpec:
+    """The same body with its object axes renamed: x_old = rotation x_new."""
+    axes = np.abs(rotation).T
+    values = axes @ np.array(list(body.surface.parameters.values()))
+    assert body.inertia is not None
+    return dataclasses.replace(
+        body,
+        surface=ellipsoid(tuple(values)),
+        inertia=tuple(axes @ body.inertia),
+        quat0_wxyz=tuple(np.asarray(quaternion_product(body.quat0_wxyz, _quaternion(rotation)), dtype=float)),
+    )
+
+
+def _quaternion(R: np.ndarray) -> np.ndarray:
+    """(w, x, y, z): the eigenvector of the largest eigenvalue of Bar-Itzhack's matrix."""
+    K = np.array([
+        [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+        [0, R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[2, 0] + R[0, 2]],
+        [0, 0, R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2]],
+        [0, 0, 0, R[2, 2] - R[0, 0] - R[1, 1]],
+    ])  # fmt: skip
+    return np.linalg.eigh(K, UPLO="U")[1][:, -1]
+
+
+ROTATIONS = [
+    np.diag(signs) @ np.eye(3)[list(order)]
+    for order in permutations(range(3))
+    for signs in product((1.0, -1.0), repeat=3)
+    if np.linalg.det(np.diag(signs) @ np.eye(3)[list(order)]) > 0.0
+]
+
+
+def renamed(given: Scenario, first: np.ndarray, second: np.ndarray) -> Scenario:
+    return dataclasses.replace(given, body1=signed(first, given.body1), body2=signed(second, given.body2))
+
+
+@pytest.mark.parametrize("transport", ["parallel", "bodies"])
+@pytest.mark.parametrize("law", LAWS)
+def test_names_of_axes_do_not_matter(law, transport):
+    """All 24 ways to name the axes of either body, a few of them for each law; rtol 1e-10 of 0.06 m."""
+    given = impact({**LAWS[law], "transport": transport})
+    plain = run_scenario(given, progress=False)
+    assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
+    assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "nothing to carry along"
+    # The chart of body 2 in use differs with the names, and with it the axes of C2.
+    chosen = range(24) if (law, transport) == ("rolling", "parallel") else (5, 14, 19)
+    for k in chosen:
+        other = run_scenario(renamed(given, ROTATIONS[(7 * k + 3) % 24], ROTATIONS[k]), progress=False)
+        for key in ("p1", "p2"):
+            assert np.abs(other.trajectory[key] - plain.trajectory[key]).max() < 1e-10, k
+        for key in ("v1", "v2"):
+            assert np.abs(other.trajectory[key] - plain.trajectory[key]).max() < 1e-8, k
+
+
+def test_names_of_axes_matter_to_the_literal_law():
+    given = impact({**STICKING, "transport": "gauss"})
+    one, two = (run_scenario(s, progress=False) for s in (given, renamed(given, ROTATIONS[3], ROTATIONS[14])))
+    assert np.abs(one.trajectory["p2"] - two.trajectory["p2"]).max() > 1e-6
+
+
+@pytest.mark.parametrize("transport", ["parallel", "bodies", "gauss"])
+def test_agrees_with_vectors_of_the_world(transport):
+    """The independent simulator keeps the springs as vectors of the world and turns them with the normal [1e-12 m]."""
+    given = impact({**STICKING, "transport": transport})
+    run = run_scenario(given, progress=False)
+    course = Simulator(given).run(run.trajectory["t"])
+    for index in (1, 2):
+        assert np.abs(run.trajectory[f"p{index}"] - course.body(index)["p"]).max() < 1e-9
+        assert np.abs(run.trajectory[f"v{index}"] - course.body(index)["v"]).max() < 1e-7
+    assert run.result.ledger.relative_residual < 1e-9
+
+
+def test_the_three_laws_differ():
+    paths = [run_scenario(impact({**STICKING, "transport": t}), progress=False).trajectory["p2"]
+             for t in ("parallel", "bodies", "gauss")]  # fmt: skip
+    assert min(np.abs(a - b).max() for a, b in zip(paths, [*paths[1:], paths[0]], strict=True)) > 1e-6
+
+
+@pytest.mark.parametrize("transport", ["parallel", "bodies"])
+def test_names_of_bodies_matter_by_the_penetration_only(transport):
+    """The force acts in the point of body 2, which is a penetration away from that of body 1: what exchanging the bodies
+    changes falls with it, as 1 / sqrt(k)."""
+    apart = []
+    for stiffer in (1.0, 100.0):
+        given = impact({**STICKING, "transport": transport}, stiffer)
+        one, two = run_scenario(given, progress=False), run_scenario(exchanged(given), progress=False)
+        apart.append(np.abs(one.trajectory["p2"] - two.trajectory["p1"]).max())
+    assert apart[0] < 1e-2 and apart[1] < 0.15 * apart[0]
+
+
+def _ball(turned_by: float, **law: Any) -> Any:
+    """A ball that sticks to a slope turned as a whole about the vertical, and is kicked."""
+    graph, half = Graph("ball"), 0.5 * turned_by
+    floor = ground("floor", surface=plane())
+    ball = rigid_body(
+        "ball", mass=0.1, inertia=(1.6e-5,) * 3, surface=sphere(0.02), position=(0.0, 0.0, 0.02 - 1e-5),
+        quaternion=(np.cos(half), 0.0, 0.0, np.sin(half)), velocity=(0.2, 0.08, 0.0), angular_velocity=(-4.0, 10.0, 0.0),
+        gravity=(0.0, 0.0, -9.81),
+    )  # fmt: skip
+    touching = contact("contact", floor, ball, normal_stiffness=1e5, normal_damping=20.0, tangential_stiffness=1e4,
+                       tangential_damping=5.0, rotational_stiffness=1.0, rotational_damping=1e-3, **law)  # fmt: skip
+    attach_contact(graph, touching, floor, ball)
+    return compile_model(graph)
+
+
+def test_unequal_stiffnesses_keep_the_energy():
+    """Where k_x and k_y differ, sqrt(k) s turns, in rotation and change of chart alike: neither does work."""
+    compiled = _ball(0.4)
+    uneven = {
+        "contact.spring.stiffness": np.array([1.0, 3e3, 4e4, 1e5]),
+        "contact.damper.damping": np.array([0.0, 0.0, 0.0, 20.0]),
+    }
+    result = compiled.simulate(1.0, samples=0.05, rtol=1e-10, parameters=uneven, progress=False)
+    assert any(event.internal for event in result.events)
+    assert np.abs(result["contact.kinematics.turning"]).max() > 1.0
+    assert result.ledger.relative_residual < 1e-9
+    assert np.abs(result.ledger.lost).max() < 1e-12 * result.ledger.in_play
+
+
+def test_a_lone_component_follows_its_axis():
+    """v_x alone is a number along x of C2, no vector: all transports are the same law."""
+    law = {"constrained": ["v_x", "v_z"], "k_n": 4.6e4, "c_n": 25.0, "k_t": 3.2e4, "r_t": 8.0}
+    paths = [
+        run_scenario(impact({**law, "transport": t}), progress=False).trajectory["p2"] for t in ("parallel", "gauss")
+    ]
+    assert np.array_equal(*paths)
+
+
+def test_unknown_transport():
+    """E426"""
+    ball = rigid_body("ball", mass=0.1, inertia=(1e-5,) * 3, surface=sphere(0.02))
+    for wrong in ("Gauss", None, 1):
+        with pytest.raises(ModelError, match="E426"):
+            contact("c", ground("g", surface=plane()), ball, constrained="v_z", normal_stiffness=1.0, transport=wrong)
+
+
+def test_the_quaternions_of_the_renamed_axes():
+    assert len(ROTATIONS) == 24
+    for R in ROTATIONS:
+        w, *v = unit(_quaternion(R))
+        x = np.array([0.3, -0.5, 0.7])
+        assert np.allclose(x + 2 * w * np.cross(v, x) + 2 * np.cross(v, np.cross(v, x)), R @ x)
