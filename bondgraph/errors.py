@@ -131,8 +131,8 @@ def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
         raise ModelError(name, problems)
 
 
-def no_model(given: object, asker: str) -> ModelError:
-    """E100: what is given is no model in any form."""
+def no_model(given: object, asker: str, form: str = "") -> ModelError:
+    """E100: what is given is no model in any form, or not in the `form` that the asker takes."""
     title = f"{asker} takes a model, not {type(given).__name__}"
-    cures = (f"{asker}(graph), with a Graph or what compile_model made of it",)
+    cures = (f"{asker}({form})" if form else f"{asker}(graph), with a Graph or what compile_model made of it",)
     return ModelError(asker, [Problem("E100", title, (), (caller_place(),), cures)])

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.checks.numbers import as_numbers, is_linear
+from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.gradient import gradient
 from bondgraph.graph.laws import ByMode, InertialField, Resistor, Storage
 from bondgraph.graph.model import Model
+from bondgraph.quantities import real
 
 SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
 """Sizes at which formulas are tried, in nominal sizes."""
@@ -56,7 +57,7 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
         read = [signal(name) for name in element.signals]
         bonds = model.bonds_at(path)
         shape = (bonds[0].dimension,) if bonds and bonds[0].dimension > 1 else ()
-        given, size = as_numbers(start), as_numbers(nominal)
+        given, size = real(start), real(nominal)
         if given is None or size is None or any(value is None for value in read):
             continue
         tried = _tried(np.broadcast_to(given, shape) if shape else given[()], size)
