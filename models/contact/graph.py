@@ -36,7 +36,7 @@ from models.contact.kinematics import contact_kinematics
 from models.contact.start import start_parameters, start_results, start_values
 from models.contact.switches import chart_switch, contact_switch
 from models.contact.transport import TWIST_2, contact_spring, transport_problems, turns
-from screws.poses import Ad, inverse
+from screws.poses import Ad_of_inverse
 from screws.scalars import array, maximum
 
 
@@ -113,7 +113,7 @@ def contact(
     _connect_constrained(graph, split, chosen, stiffness, damping, cones, transport)
 
     graph.add(contact_kinematics(surface1, surface2, transport if turns(transport, chosen) else None))
-    graph.add_automaton(contact_switch(chosen))
+    graph.add_automaton(contact_switch((surface1, surface2)))
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
             graph.add_automaton(chart_switch(index, surface, chosen))
@@ -140,7 +140,7 @@ def attach_contact(graph: Graph, touching: Graph, body1: Touchable, body2: Touch
     connect_bodies(graph, touching, {"1": body1, "2": body2})
 
 
-AD_CONTACT = Op("Ad", lambda H: Ad(inverse(H)), r"\mathrm{Ad}_{#1^{-1}}")
+AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}")
 
 
 def _selection(components: Sequence[str]) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Contact of two surfaces: closest points, contact kinematics, relative pose."""
 
 from screws.contact.closest_points import ContactCoordinates, closest_points
+from screws.contact.drift import drift, motion_rate
 from screws.contact.kinematics import contact_pose, contact_rates, relative_curvature, relative_pose
 
 __all__ = [
@@ -8,6 +9,8 @@ __all__ = [
     "closest_points",
     "contact_pose",
     "contact_rates",
+    "drift",
+    "motion_rate",
     "relative_curvature",
     "relative_pose",
 ]
