@@ -26,7 +26,6 @@ from models.two_bodies.json_fields import Document, Fields, kind, parse_json
 from screws.rotations import quaternion_product, rotation
 from screws.scalars import Scalar, array, cos, maximum, minimum, sin
 
-
 MOST_SAMPLES = 1e7
 """Samples of a result that fit into memory."""
 
