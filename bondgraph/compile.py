@@ -17,6 +17,7 @@ import numpy as np
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among
 from bondgraph.collection import paused_collection
+from bondgraph.consistency import Keep, fitting_start, foreign_velocities, motion_of, values_of
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
 from bondgraph.equations.system import System
@@ -30,8 +31,9 @@ from bondgraph.passes.pipeline import equations
 from bondgraph.programs import program_of
 from bondgraph.report import report
 from bondgraph.run.program import Program
+from bondgraph.run.rounding import nudges
 from bondgraph.schedule.build import is_large, scheduled
-from bondgraph.tracing.positions import Traces, foreign_positions
+from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.routines import Traced, trace_for_runs
 from bondgraph.tracing.unsolvable import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.values import Untraceable, flat
@@ -93,6 +95,34 @@ class Compiled:
         raise_if_any(self.model.name, found)
         return x, m, started
 
+    def consistent(
+        self,
+        initial: Mapping[str, Any] | None = None,
+        *,
+        keep: Keep = (),
+        parameters: Mapping[str, Any] | None = None,
+        t_start: float = 0.0,
+    ) -> dict[str, Any]:
+        """Start values whose velocities fit the constraints that hold at the start, for `simulate(initial=...)`.
+
+        Parameters
+        ----------
+        initial, parameters, t_start : as of the run; places are taken as they are.
+        keep : what stays: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states below it); with
+            values, {"hinge.rate": 2.0}, what they are to be. All others change by the least that is needed, measured by kinetic
+            energy: as by an impulse of the constraints.
+
+        Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for what is no value
+        and no part, and E432 where no velocities fit.
+        """
+        (x, m), p = self.initial(initial, parameters), self.parameters(parameters)
+        found = motion_of(self.model, self.system, self.program, t_start, p, m)
+        given = dict(initial or {})
+        if found is None:
+            return given
+        values = values_of(self.program, t_start, p, m)
+        return given | fitting_start(self.model, self.system, found[0], x, keep, values)
+
     def report(self) -> str:
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
         return report(self.model, self.causality, self.system)
@@ -107,15 +137,26 @@ class Compiled:
     ) -> Result:
         """Run from 0 to t_end (s). `settings` are those of `bondgraph.run.simulate` (rtol, method, samples ...).
 
-        Raises `ModelError` as `initial`, and E214 for switches whose modes do not hold at the start; `RunError` for settings.
+        Raises `ModelError` as `initial`, E214 for switches whose modes do not hold at the start, E455 for start velocities that
+        do not fit the constraints; `RunError` for settings.
         """
         from bondgraph.run.simulate import simulate
 
         (x0, m0), p = self.initial(initial, parameters), self.parameters(parameters)
+        start = settings.get("t_start", 0.0)
         if any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values()):
-            values = self.evaluate(settings.get("t_start", 0.0), x0, p, m0)
-            raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values))
+            values, near = self.evaluate(start, x0, p, m0), functools.partial(self._near, start, x0, p, m0)
+            raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values, near))
+        if found := motion_of(self.model, self.system, self.program, start, p, m0):
+            raise_if_any(self.model.name, foreign_velocities(self.model, *found, x0))
         return simulate(self.program, x0, p, m0, t_end, **settings)
+
+    def _near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
+        """Every value by name at points that differ from the given one by rounding."""
+        return [
+            self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)
+            for by_x, by_p in zip(nudges(len(x)), nudges(len(p)), strict=True)
+        ]
 
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
@@ -188,12 +229,7 @@ def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> 
 
 
 def _refuse_foreign_positions(model: Model, traced: Traced) -> None:
-    """E170 where a constraint's flow is not the rate of its position."""
-    if not traced.solver.samples:
-        return
-    x, t, m = (traced.inputs[name] for name in "xtm")
-    seen = Traces(traced.system, traced.tape, x, t[0], m, traced.values, traced.solver.samples)
-    raise_if_any(model.name, foreign_positions(seen, model))
+    raise_if_any(model.name, foreign_positions(traced, model))
 
 
 def _start_problems(compiled: Compiled) -> list[Problem]:

@@ -7,7 +7,6 @@ own. Where the two do not fit, the constraint drives the model. Both are known o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,53 +21,40 @@ from bondgraph.ops import STABILISED
 from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable
-from bondgraph.tape.scalar import Tape
+from bondgraph.tracing.routines import Traced
 from bondgraph.tracing.sampling import matrix_at
-from bondgraph.tracing.values import Values, partials, scalars_of
+from bondgraph.tracing.values import partials, scalars_of
 
 AGREES = 1e-6
 """Difference of a flow from the rate of its position that may be, as a part of what they are made of."""
 
 
-@dataclass(frozen=True)
-class Traces:
-    """What the comparison reads of a traced system."""
-
-    system: System
-    tape: Tape
-    x: np.ndarray
-    t: Any
-    m: np.ndarray
-    values: Values
-    samples: Sequence[Sequence[Any]]
-
-
-def foreign_positions(traces: Traces, model: Model) -> list[Problem]:
+def foreign_positions(traced: Traced, model: Model) -> list[Problem]:
     """Constraints whose flow is not the rate of their `position`, each with the entry of the MTF that is to blame (E170)."""
     found = []
-    for unknown in traces.system.unknowns:
+    for unknown in traced.system.unknowns if traced.solver.samples else ():
         law = model.elements[unknown.element].law
         if isinstance(law, IdealConstraint) and law.position is not None:
-            problem = _compared(traces, model, unknown, law)
+            problem = _compared(traced, model, unknown, law)
             found += [problem] if problem else []
     return found
 
 
-def _compared(traces: Traces, model: Model, unknown: Unknown, law: IdealConstraint) -> Problem | None:
-    held = next(s for s in traces.system.statements if unknown.held in s.outs)
+def _compared(traced: Traced, model: Model, unknown: Unknown, law: IdealConstraint) -> Problem | None:
+    held = next(s for s in traced.system.statements if unknown.held in s.outs)
     assert held.op is STABILISED
-    moving, h = scalars_of(traces.values[held.args[1]]), scalars_of(traces.values[held.args[2]])
-    rates = [s for state in traces.system.states for s in scalars_of(traces.values[state.rate])]
-    slopes = jacobian(h, [*traces.x, traces.t])
+    moving, h = scalars_of(traced.values[held.args[1]]), scalars_of(traced.values[held.args[2]])
+    rates = [s for state in traced.system.states for s in scalars_of(traced.values[state.rate])]
+    slopes = jacobian(h, [*traced.inputs["x"], traced.inputs["t"][0]])
     along: list[Any] = [0.0] * len(h)
     size: list[Any] = [abs(f) for f in moving]
     for i, j, slope in zip(slopes.rows, slopes.columns, slopes.values, strict=True):
         term = slope * (rates[j] if j < len(rates) else 1.0)
         along[i], size[i] = along[i] + term, size[i] + abs(term)
-    table = _sampled(traces, [*along, *moving, *size, *traces.m, *traces.x])
-    n, modes = len(h), len(traces.m)
+    table = _sampled(traced, [*along, *moving, *size, *traced.inputs["m"], *traced.inputs["x"]])
+    n, modes = len(h), len(traced.inputs["m"])
     if law.automaton is not None:
-        slot = list(traces.system.modes).index(f"{law.automaton}.mode")
+        slot = list(traced.system.modes).index(f"{law.automaton}.mode")
         states = model.automata[law.automaton].states
         active = [states.index(state) for state in law.active]
         table = table[np.isin(table[:, 3 * n + slot], active)]
@@ -82,19 +68,19 @@ def _compared(traces: Traces, model: Model, unknown: Unknown, law: IdealConstrai
     at, row = np.unravel_index(int(off.argmax()), off.shape)
     sample = table[at, 3 * n :]
     return _problem(
-        traces, model, unknown, (rate[at], given[at], int(row)), (sample[modes:], sample[:modes]), along, moving, h
+        traced, model, unknown, (rate[at], given[at], int(row)), (sample[modes:], sample[:modes]), along, moving, h
     )
 
 
-def _sampled(traces: Traces, scalars: Sequence[Any]) -> np.ndarray:
+def _sampled(traced: Traced, scalars: Sequence[Any]) -> np.ndarray:
     """Values (k, n) of scalars at those sample states where all are finite."""
-    found = matrix_at(traces.tape, traces.samples, {(0, k): scalar for k, scalar in enumerate(scalars)})
+    found = matrix_at(traced.tape, traced.solver.samples, {(0, k): scalar for k, scalar in enumerate(scalars)})
     table = np.stack(list(found.values()), axis=1)
     return table[np.all(np.isfinite(table), axis=1)]
 
 
 def _problem(
-    traces: Traces,
+    traced: Traced,
     model: Model,
     unknown: Unknown,
     found: tuple[np.ndarray, np.ndarray, int],
@@ -105,7 +91,7 @@ def _problem(
 ) -> Problem:
     path, element = unknown.element, model.elements[unknown.element]
     (rate, given, row), elements = found, [element]
-    names = [name for name in element.signals if name not in traces.system.modes]
+    names = [name for name in element.signals if name not in traced.system.modes]
     details = [f"h' is {given[row]:.6g} by its flow" + (f" in row {row}" if len(h) > 1 else "")
                + f", and {rate[row]:.6g} by its position, of {', '.join(names) or 'nothing'}"]  # fmt: skip
     turned = np.allclose(rate, -given, rtol=AGREES)
@@ -113,18 +99,18 @@ def _problem(
     before = _transformer(model, path)
     if before is not None:
         matrix, bond = before
-        entry = _entry(traces, matrix, bond, place, along, moving, h)
+        entry = _entry(traced, matrix, bond, place, along, moving, h)
         elements = [model.elements[matrix], element]
         if entry is not None:
             (i, j), is_now, should = entry
             details.insert(0, f'MTF "{matrix}": in row {i}, column {j} its matrix is {is_now:.6g}, and the derivative of the '
                               f"position {should:.6g}")  # fmt: skip
             cures = [f'this entry of MTF "{matrix}"']
-    x = dict(zip(_state_labels(traces.system), place[0], strict=True))
+    x = dict(zip(_state_labels(traced.system), place[0], strict=True))
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
     if read:
         details.append(f"for example at {', '.join(read[:8])}")
-    sizes = {name: max(int(np.size(traces.values[traces.system.resolve(name)])), 1) for name in names}
+    sizes = {name: max(int(np.size(traced.values[traced.system.resolve(name)])), 1) for name in names}
     cures.append(f"no MTF, and coordinates={sizes} in place of signals, connected where their rates are the flows: the "
                  "compiler then differentiates the position")  # fmt: skip
     return Problem(
@@ -147,7 +133,7 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
 
 
 def _entry(
-    traces: Traces,
+    traced: Traced,
     path: str,
     bond: Bond,
     place: tuple[np.ndarray, np.ndarray],
@@ -157,14 +143,14 @@ def _entry(
 ) -> tuple[tuple[int, int], float, float] | None:
     """(row, column) of the entry of a matrix that is furthest off, what it is, and what it should be; None where states do not
     tell. Rates of the position and the flow before the matrix are both linear in states that move neither."""
-    values, system = traces.values, traces.system
+    values, system = traced.values, traced.system
     ratio, before = values[system.resolve(f"{path}.N")], scalars_of(values[system.resolve(flow(bond))])
     numbers = np.reshape(np.asarray(ratio, dtype=object), (len(h), len(before)))
-    still = _read(traces, [*h, *numbers.flat])
-    moved = [x for x in traces.x if x.index not in still]
+    still = _read(traced, [*h, *numbers.flat])
+    moved = [x for x in traced.inputs["x"] if x.index not in still]
     tables = [partials(scalars, moved) for scalars in (along, moving, before)]
     scalars = [*numbers.flat, *(value for table in tables for value in table.values())]
-    at = _at(traces, scalars, place)
+    at = _at(traced, scalars, place)
     if at is None or not moved:
         return None
     N, rest, dense = at[: numbers.size].reshape(numbers.shape), at[numbers.size :], []
@@ -181,17 +167,17 @@ def _entry(
     return (i, j), float(N[i, j]), float(N[i, j] + change[i, j])
 
 
-def _read(traces: Traces, scalars: Sequence[Any]) -> set[int]:
+def _read(traced: Traced, scalars: Sequence[Any]) -> set[int]:
     """Inputs that decide scalars."""
-    roots = [traces.tape.scalar(scalar).index for scalar in scalars]
-    return {k for k in reachable(traces.tape, roots) if traces.tape.nodes[k][0] == opcodes.INPUT}
+    roots = [traced.tape.scalar(scalar).index for scalar in scalars]
+    return {k for k in reachable(traced.tape, roots) if traced.tape.nodes[k][0] == opcodes.INPUT}
 
 
-def _at(traces: Traces, scalars: Sequence[Any], place: tuple[np.ndarray, np.ndarray]) -> np.ndarray | None:
+def _at(traced: Traced, scalars: Sequence[Any], place: tuple[np.ndarray, np.ndarray]) -> np.ndarray | None:
     """Scalars at that sample state which `place` (x, m) was found in."""
-    for sample in traces.samples:
+    for sample in traced.solver.samples:
         if np.array_equal(sample[1], place[0]) and np.array_equal(sample[3], place[1]):
-            found = matrix_at(traces.tape, [sample], {(0, k): scalar for k, scalar in enumerate(scalars)})
+            found = matrix_at(traced.tape, [sample], {(0, k): scalar for k, scalar in enumerate(scalars)})
             row = np.array([value[0] for value in found.values()])
             return row if np.all(np.isfinite(row)) else None
     return None

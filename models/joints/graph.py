@@ -38,6 +38,7 @@ def joint_graph(
     alpha1: float = 10.0,
     alpha0: float = 25.0,
     alpha2: float = 0.0,
+    closing: str = "impulse",
     largest_gap: float | None = 0.01,
     largest_tilt: float | None = 0.1,
 ) -> Graph:
@@ -52,6 +53,7 @@ def joint_graph(
     frame_a, frame_b : poses (4, 4) of the joint frame in body a and in body b, which coincide at the joint's reference pose;
         identity by default.
     alpha1, alpha0, alpha2 : how what is off the joint decays, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
+    closing : "smooth" lets start velocities that do not fit decay too (with energy given or taken); else they are refused.
     largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: not checked, as needed where the
         pose of a body is neither a state nor fixed.
 
@@ -62,8 +64,8 @@ def joint_graph(
     Raises
     ------
     ModelError
-        E455 at the start of a run whose poses miss the joint by more than allowed, E456 for a joint of kind "general" or none,
-        E457 for a frame that is no pose.
+        E455 at the start of a run whose poses miss the joint by more than allowed, or whose velocities do not fit; E456 for a
+        joint of kind "general" or none, E457 for a frame that is no pose.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
@@ -110,7 +112,7 @@ def joint_graph(
         graph.connect(
             hold,
             Constraint("constraint", position=position, signals=signals, dimension=count,
-                       alpha1=alpha1, alpha0=alpha0, alpha2=alpha2),
+                       alpha1=alpha1, alpha0=alpha0, alpha2=alpha2, closing=closing),
         )  # fmt: skip
         graph.export("violation", "constraint.h")
         graph.export("multiplier", "constraint.effort")

@@ -240,7 +240,9 @@ class _Rigid(_Draw):
         if 0.4 < draw < 0.65:
             self.join(junction, self.storage(C if zero else I))
         elif not zero and draw < 0.15:
-            self.join(junction, Constraint(self.name("k"), dimension=self.n, initial=self.numbers() / 10))
+            self.join(
+                junction, Constraint(self.name("k"), dimension=self.n, initial=self.numbers() / 10, closing="smooth")
+            )
         elif draw >= 0.7:
             self.join(junction, self.resistor(sets_effort=zero))
 

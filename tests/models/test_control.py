@@ -206,7 +206,9 @@ def test_soft_touch_forces() -> None:
     assert (gains.kp0, gains.alpha0) == (pytest.approx(236.0**2 / 4.0), pytest.approx(531.0**2 / 4.0))
     check_gains(fading(gains.kp0, 2.5, 9.0), gains.kd)
 
-    wall = Constraint("wall", alpha1=gains.alpha1, alpha0=gains.alpha0)
+    wall = Constraint(
+        "wall", alpha1=gains.alpha1, alpha0=gains.alpha0, closing="smooth"
+    )  # it takes the speed away softly
     graph = mass_on_a_line("finger", Lambda, "motors.torque", 0, wall, velocity=speed)
     graph.add(
         reference("goal", cubic_spline((0.0, speed), (0.0, 1.0), start_velocity=speed, end_velocity=speed)),

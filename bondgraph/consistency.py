@@ -1,0 +1,166 @@
+"""Consistent starts: which constraints hold at the start of a compiled model, whether its velocities fit, and ones that do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph.equations.system import System, Unknown
+from bondgraph.errors import ModelError, Problem
+from bondgraph.graph.laws import IdealConstraint, InertialField, Storage
+from bondgraph.graph.model import Model
+from bondgraph.graph.names import names_of
+from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.run.program import Program, Slot
+from bondgraph.velocities import Motion, Values, fitting, misfit
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+
+Keep = Sequence[str] | Mapping[str, Any]
+"""Names of states, parts or other values that stay; or with the values that they are to have."""
+
+MOST = 8
+"""Constraints that a message lists at most."""
+
+
+def motion_of(
+    model: Model, system: System, program: Program, t: float, p: np.ndarray, m: np.ndarray
+) -> tuple[Motion, dict[str, slice]] | None:
+    """What start velocities must fit, and where each constraint has its flows; None where none hold."""
+    held = _holding(model, system, m)
+    outputs, energies = program.outputs, program.energies
+    if not held or outputs is None or energies is None:
+        return None
+    slots = [program.layout[system.resolve(unknown.vanishing)] for unknown in held]
+    flows = _read(outputs, slots, t, p, m)
+    ends = np.cumsum([slot.size for slot in slots])
+    places = {u.element: slice(int(end) - slot.size, int(end)) for u, slot, end in zip(held, slots, ends, strict=True)}
+    return Motion(flows, lambda x: energies(t, x, p, m), program.nominal, _moved(model, system)), places
+
+
+def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Callable[[str], Values]:
+    """name -> that value, in one row, as a function of the states."""
+    assert program.outputs is not None
+    outputs = program.outputs
+    return lambda name: _read(outputs, [program.layout[name]], t, p, m)
+
+
+def _read(outputs: Kernel, slots: Sequence[Slot], t: float, p: np.ndarray, m: np.ndarray) -> Values:
+    def values(x: np.ndarray) -> np.ndarray:
+        blocks = {"out": outputs(t, x, p, m), "x": x, "m": m}
+        return np.concatenate([np.asarray(blocks[slot.block], dtype=float)[slot.start : slot.stop] for slot in slots])
+
+    return values
+
+
+def foreign_velocities(model: Model, motion: Motion, places: Mapping[str, slice], x: np.ndarray) -> list[Problem]:
+    """E455 where start velocities do not fit the constraints."""
+    found = misfit(motion, x)
+    if found.fits:
+        return []
+    largest = float(np.abs(found.flows).max())
+    off = {path: found.flows[own] for path, own in places.items() if np.abs(found.flows[own]).max() > 1e-6 * largest}
+    named = [f'"{path}" starts with the flow {np.array2string(flow, precision=4)}' for path, flow in off.items()]
+    if np.isfinite(found.energy):
+        said = f"of {found.whole:.4g} J of motion, a change of {found.energy:.4g} J is needed at the least"
+    else:
+        said = "no start velocities fit: what sources move, or the constraints, contradict each other"
+    return [
+        Problem(
+            "E455",
+            f"start velocities do not fit {len(off)} constraint{'s' if len(off) > 1 else ''}, which hold no flow",
+            (*named[:MOST], *([f"and {len(named) - MOST} more"] if len(named) > MOST else []), said),
+            tuple(model.elements[path].place for path in off),
+            (
+                "simulate(t_end, initial=compiled.consistent()): the nearest velocities that fit; its keep={...} gives the "
+                "rate of a joint, or the state of a part, and the others follow",
+                'closing="smooth" of the constraint or joint: what is off decays, and gives or takes energy',
+            ),
+        )
+    ]
+
+
+def _holding(model: Model, system: System, modes: np.ndarray) -> list[Unknown]:
+    """Constraints that hold in these modes and bring their flow to zero at once where they begin to hold."""
+    names, found = list(system.modes), []
+    for unknown in system.unknowns:
+        law = model.elements[unknown.element].law
+        if not isinstance(law, IdealConstraint) or law.released is not None or not law.impulsive:
+            continue
+        if law.automaton is not None:
+            name = f"{law.automaton}.mode"
+            if system.modes[name][0][int(modes[names.index(name)])] not in law.active:
+                continue
+        found.append(unknown)
+    return found
+
+
+def _moved(model: Model, system: System) -> np.ndarray:
+    """Places of the states of storages on whose rates unknown efforts and flows act."""
+    reached, before = {unknown.value for unknown in system.unknowns}, 0
+    while len(reached) > before:  # loops of statements take more than one round
+        before = len(reached)
+        for statement in system.statements:
+            if statement.op is not TIME_DERIVATIVE and reached & set(statement.args):
+                reached |= set(statement.outs)
+    places: list[int] = []
+    at = 0
+    for state in system.states:
+        count = int(np.size(state.initial))
+        element = model.elements.get(state.name.rpartition(".")[0])
+        if state.rate in reached and element is not None and isinstance(element.law, (Storage, InertialField)):
+            places += range(at, at + count)
+        at += count
+    return np.array(places, dtype=int)
+
+
+def fitting_start(
+    model: Model, system: System, motion: Motion, x: np.ndarray, keep: Keep, values: Callable[[str], Values]
+) -> dict[str, Any]:
+    """Start values by name with velocities that fit, while what `keep` names stays or becomes what it says.
+
+    `values`(name) gives a value that is no state as a function of x. E122 unknown names, E432 none fit.
+    """
+    places: dict[str, range] = {}
+    at = 0
+    for state in system.states:
+        count = int(np.size(state.initial))
+        if np.isin(motion.moving, range(at, at + count)).any():
+            places[state.name] = range(at, at + count)
+        at += count
+    x, kept, rows = x.copy(), [], [motion.flows]
+    targets = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep, "keep"))
+    for name, target in targets.items():
+        known = system.resolve(name)
+        own = [k for state, where in places.items() if state == known or state.startswith(f"{known}.") for k in where]
+        if own:
+            kept += own
+            if target is not None:
+                x[own] = np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), len(own))
+        elif known in system.values and known not in system.parameters:
+            rows.append(_towards(values(known), x, target))
+        else:
+            title = f'"{name}" is no value and no part with a state of motion'
+            raise ModelError(model.name, [Problem("E122", title, (f"known: {', '.join(places)}",))])
+    wanted = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows]))
+    found = fitting(wanted, x, kept)
+    if found is None:
+        staying = f" while {', '.join(targets)} stay{'s' if len(targets) == 1 else ''}" if targets else ""
+        cures = ("less in keep: one rate for each freedom, such as a joint's",) if targets else (
+            "other velocities of the sources", "places at which it can move so"
+        )  # fmt: skip
+        raise ModelError(
+            model.name, [Problem("E432", f"no start velocities fit the constraints{staying}", (), (), cures)]
+        )
+    shapes = {state.name: np.shape(state.initial) for state in system.states}
+    return {name: found[where.start : where.stop].reshape(shapes[name])[()] for name, where in places.items()}
+
+
+def _towards(value: Values, x: np.ndarray, target: Any) -> Values:
+    """What a value lacks to its target, or to what it is at x."""
+    goal = value(x) if target is None else np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), value(x).shape)
+    return lambda at: value(at) - goal
