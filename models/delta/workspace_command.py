@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +52,7 @@ def save_workspace(
     ModelError
         E466 for fewer than two points along an axis.
     """
+    from bondgraph.output.files import json_text
     from bondgraph.output.folders import write_all
     from models.delta.refusals import error
     from models.delta.workspace import plot_workspace, workspace
@@ -83,7 +83,7 @@ def save_workspace(
         for name in ("reachable", "condition", "determinant", "side", "stretch", "y"):
             arrays[name] = getattr(found, name)
         np.savez_compressed(folder / "workspace.npz", **arrays)  # type: ignore[arg-type]
-        (folder / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+        (folder / "summary.json").write_text(json_text(summary), encoding="utf-8")
         if render and can_plot():
             plot_workspace(parameters, folder / "workspace.png", branch=branch)
 
