@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 HELP = "where the tool can be, and how well it is moved there"
 
 
+MOST_POINTS = 300
+"""Points along an axis; their cube, with what is known of each, has to fit into memory."""
 WORKSPACE_FILES = ("workspace.npz", "summary.json", "workspace.png")
 """Every file that a workspace can have."""
 
@@ -50,7 +52,7 @@ def save_workspace(
     Raises
     ------
     ModelError
-        E466 for fewer than two points along an axis.
+        E466 for fewer than two points along an axis, or more than `MOST_POINTS`.
     """
     from bondgraph.output.files import json_text
     from bondgraph.output.folders import write_all
@@ -58,8 +60,8 @@ def save_workspace(
     from models.delta.workspace import plot_workspace, workspace
     from models.pictures.figures import can_plot
 
-    if points < 2:
-        raise error("E466", f"{points} points along each axis of the workspace", [], "two or more")
+    if not 2 <= points <= MOST_POINTS:
+        raise error("E466", f"{points:.4g} points along each axis of the workspace", [], f"2 to {MOST_POINTS}")
     p = parameters
     reach = abs(p.L0 - p.L3) + p.L1 + p.L2
     across, down = np.linspace(-reach, reach, points), np.linspace(-(p.L1 + p.L2), p.L1 + p.L2, points)

@@ -100,6 +100,13 @@ def test_bad_numbers_and_places_end_with_one_line_before_any_work(tmp_path: Path
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize("points", ["-1", "1", "301", "9" * 30])
+def test_a_workspace_has_a_size(tmp_path: Path, capsys, points: str) -> None:
+    given = ["delta", "workspace", "--params", "fit", "--no-render", "--points", points]
+    assert main([*given, "--out", str(tmp_path / "out")]) == 2
+    assert "E466" in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("error", "status", "says"),
     [
