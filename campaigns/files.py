@@ -176,7 +176,9 @@ def campaign(count: int, runs: int, seed: int, *, progress: bool = False) -> tup
             outcomes[f"{name}: {kind}" + (f" {what}" if re.fullmatch(r"[EG]\d{3}", what) else "")] += 1
             if kind.endswith("wrong"):
                 wrong.append(f"{name} {seed} {number}: {what}")
-            if progress and number % 100 == 99:
+                if progress:
+                    sys.stderr.write(f"\r{wrong[-1]}\n")
+            if progress and (number % 100 == 99 or runs):
                 sys.stderr.write(f"\r{number + 1}/{count} files, {len(wrong)} wrong ")
                 sys.stderr.flush()
     return outcomes, wrong
