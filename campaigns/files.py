@@ -10,8 +10,10 @@ import contextlib
 import io
 import json
 import multiprocessing
+import os
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -32,8 +34,9 @@ from models.two_bodies.files import FILES as CONTACT_FILES
 from models.two_bodies.scenario import read_scenario as read_contact
 
 PICTURES = (".png", ".html", ".mp4", ".gif")
-LONGEST_READ, LONGEST_RUN = 10.0, 120.0
-"""Wall time (s) after which reading a file, or a run, is called a hang; nothing in the suite depends on it."""
+LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
+"""Wall time (s) after which reading a file is called a hang, after which a run is interrupted, and after which one that does not
+end then is called a hang; nothing in the suite depends on it."""
 LONGEST_MOTION = 1.0
 """A mutated file may ask for a run of hours: one between this time and `ENDLESS` (s) is only read."""
 ENDLESS = 1e9
@@ -110,7 +113,8 @@ def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
 
 
 def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
-    """Run the command on a file, in this process: ("done" | "ended" | "refused" | "wrong", what happened)."""
+    """Run the command on a file, in this process: ("done" | "ended" | "refused" | "interrupted" | "wrong", what
+    happened)."""
     from models.cli import main
 
     path, out = folder / "given.json", folder / "out"
@@ -124,6 +128,8 @@ def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
     text = said.getvalue()
     if "internal error" in text or "Traceback" in text or "Warning" in text:
         return "wrong", text
+    if status == 130:
+        return ("wrong", f"left {out}") if out.exists() else ("interrupted", "")
     if status == 2:
         left = "" if not out.exists() else f"left {sorted(p.name for p in out.iterdir())}: "
         if left or not text.startswith("screwbond: "):
@@ -204,9 +210,12 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
     process.start()
     there.close()
     if not here.poll(LONGEST_RUN):
-        process.kill()
-        process.join()
-        return "wrong", "it hangs"
+        # A file may ask for more steps than anybody waits for: then the user interrupts, and nothing is left.
+        os.kill(process.pid, signal.SIGINT)
+        if not here.poll(LONGEST_END):
+            process.kill()
+            process.join()
+            return "wrong", "it hangs"
     try:
         found: tuple[str, str] = here.recv()
     except EOFError:
