@@ -21,6 +21,8 @@ KEYS = {
 
 
 def test_contact_writes_trajectory_events_summary_graph_and_equations(tmp_path: Path, capsys) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "poster.png").write_bytes(b"of another run")
     assert main(["contact", str(SCENARIO), "--out", str(tmp_path / "new"), "--no-render"]) == 0
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
     arrays = np.load(tmp_path / "new" / "trajectory.npz")
