@@ -9,17 +9,17 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from bondgraph.equations.system import is_internal
+from bondgraph.errors import Problem, RunError
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
-    from bondgraph.errors import Problem
 
 BLOCKS = ("x", "out", "p", "m")
 ROLES = ("dissipated", "supplied", "injected")
@@ -97,6 +97,7 @@ class Transition:
     internal : a change of description (of chart), not of the physics.
     error : terminal; the run ends here with this as its reason.
     accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
+    last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Transition:
     internal: bool = False
     error: Problem | str | None = None
     accumulates: float | None = None
+    last: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,44 @@ class NewtonLoop:
 
 
 @dataclass(frozen=True)
+class Collisions:
+    """Constraints that may collide at the same time.
+
+    Parameters
+    ----------
+    kernel : for c of them, n states, k transitions and s powers: states per unit of impulse (n, c), flows per impulse (c, c),
+        what an impulse adds to guards (k, c), what sources give per impulse (s, c), flows (c,), restitutions (c,).
+    constraints : the elements in the user's words.
+    bounces : of each constraint the transitions that turn its flow round.
+    """
+
+    kernel: Kernel
+    constraints: tuple[str, ...]
+    bounces: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A kernel whose code was left behind where its results were computed: how many numbers it gave, and no way to ask again."""
+
+    n_out: int
+    sizes: tuple[int, ...]
+
+    def __call__(self, *blocks: object, **more: object) -> NoReturn:
+        raise RunError(Problem("E158", *_ABSENT))
+
+    bind = many = __call__
+
+
+_ABSENT = (
+    "these values were not computed before the result was pickled",
+    ("a result takes its samples along, not the code that computed them",),
+    (),
+    ("what is asked for, computed where the run was made",),
+)
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
 
@@ -166,7 +206,9 @@ class Program:
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
+    collisions : what is needed where several constraints collide at once; None where that cannot be.
     clocks : in the order in which those that tick together do so.
+    indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
     breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
     break_names : an element for each.
@@ -192,6 +234,8 @@ class Program:
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[Clock, ...] = ()
+    indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
+    collisions: Collisions | None = None
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
 
@@ -206,6 +250,18 @@ class Program:
                 raise ValueError(f'program "{self.name}" has {given} {what} for {needed} values of its kernel')
         if unknown := set(self.power_roles) - set(ROLES):
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
+
+    def described(self) -> Program:
+        """Names, roles and sizes without any code: what a result needs of its program elsewhere."""
+
+        def absent(kernel: Kernel | None) -> Any:
+            return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
+
+        return replace(
+            self, rates=absent(self.rates), guards=absent(self.guards), powers=absent(self.powers),
+            energies=absent(self.energies), outputs=absent(self.outputs), resets=(), pushes=(), supplies=(),
+            differentiate=None, rates_and_powers=None, loops=(), clocks=(),
+        )  # fmt: skip
 
     @property
     def jacobian(self) -> Kernel | None:
