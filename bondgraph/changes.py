@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.causality import Causality
-from bondgraph.checks.numbers import as_numbers, check_energies
+from bondgraph.checks.numbers import check_energies
 from bondgraph.checks.ranges import check_ranges
 from bondgraph.equations.execute import computed
 from bondgraph.equations.starts import contradicting_friction, sliding_at_start
@@ -19,6 +19,7 @@ from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Parameter
 from bondgraph.graph.model import Model
 from bondgraph.graph.states import states_of
+from bondgraph.quantities import real
 from bondgraph.tracing.values import flat
 
 
@@ -137,7 +138,7 @@ def dependent_among(
 
 
 def _fitting(model: str, name: str, value: Any, known: Any) -> np.ndarray:
-    array = as_numbers(value)
+    array = real(value)
     if array is None or array.shape != np.shape(known) or not np.all(np.isfinite(array)):
         shown = repr(value)
         given = "no number" if array is None else f"of shape {array.shape}"

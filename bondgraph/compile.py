@@ -18,6 +18,7 @@ from bondgraph.causality import Causality, assign_causality
 from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
 from bondgraph.collection import paused_collection
 from bondgraph.consistency import Keep, fitting_start, foreign_velocities, motion_of, values_of
+from bondgraph.copies import Frozen
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
 from bondgraph.equations.system import System
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(Frozen):
     """A model ready to run: equations, machine code (or its NumPy reference) and the names of everything."""
 
     model: Model

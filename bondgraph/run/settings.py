@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.checks.numbers import as_numbers
 from bondgraph.errors import Problem, RunError
+from bondgraph.quantities import real
 from bondgraph.run.program import Program
 
 METHODS = ("auto", "dop853", "adams", "bdf", "radau", "lsoda")
@@ -54,7 +54,7 @@ def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> 
 
 def numbers(given: object, code: str, what: str) -> np.ndarray:
     """What was given as an array of floats; `code` where it is none."""
-    found = as_numbers(given)
+    found = real(given)
     if found is None:
         raise _refuse(code, f"{what} must be numbers, not {_shown(given)}")
     return np.array(found)
@@ -62,7 +62,7 @@ def numbers(given: object, code: str, what: str) -> np.ndarray:
 
 def number(given: object, code: str, what: str) -> float:
     """What was given as one float; `code` where it is none."""
-    found = as_numbers(given)
+    found = real(given)
     if found is None or found.shape != ():
         raise _refuse(code, f"{what} must be one number, not {_shown(given)}")
     return float(found)
