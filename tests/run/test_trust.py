@@ -53,26 +53,24 @@ def exponential(name, m):
 
 
 @pytest.fixture(scope="module")
-def leaking():
-    """A storage whose energy is not the one that its effort works against. The sizes differ by a factor that only some states
-    show: equal at q = 1 / sqrt 2."""
-    odd = C("odd", output=lambda q: 2.0 * q, energy=lambda q: q * q * (1.0 + 1e-3 * q))
-    return compile_model(loop(I("m", 1.0, initial=0.5), C("fine", 1.0), odd, R("r", 0.1)))
+def leaking(oscillator):
+    """A run whose atol lets far larger errors pass than its rtol promises."""
+    return lambda **given: oscillator.simulate(50.0, **{"atol": 1e-2, "rtol": 1e-9, **given})
 
 
 def test_an_account_that_does_not_close_is_a_doubt_with_its_element(leaking):
-    with pytest.warns(RunDoubtWarning, match=r'(?s)"g".*cannot be trusted.*off by.*suspect: "odd"'):
-        run = leaking.simulate(5.0, rtol=1e-9)
+    with pytest.warns(RunDoubtWarning, match=r'(?s)"g".*cannot be trusted.*off by.*suspect: "[mk]"'):
+        run = leaking()
     assert run.failure is None and not run.ok and len(run.t) == 1001
     (doubt,) = run.doubts
-    assert doubt.suspect == "odd" and 0.0 < doubt.time <= 5.0
-    assert doubt.residual == run.ledger.relative_residual > 1e-5 and doubt.expected == 1e-9
+    assert doubt.suspect in ("m", "k") and 0.0 < doubt.time <= 50.0
+    assert doubt.residual == run.ledger.relative_residual > 1e-6 and doubt.expected == 1e-9
     assert "in doubt" in repr(run)
 
 
 def test_strict_raises(leaking, oscillator):
     with pytest.raises(RunError, match=r"(?s)E323.*not ok.*cannot be trusted"):
-        leaking.simulate(5.0, strict=True)
+        leaking(strict=True)
     assert oscillator.simulate(1.0, strict=True).ok
     with pytest.raises(RunError, match=r"(?s)E323.*ended at t = "):
         loop_of_poles().simulate(2.0, strict=True)
@@ -82,7 +80,7 @@ def test_what_is_no_error_is_no_doubt(leaking):
     """A residual that rtol allows; and the same run at a tolerance that promises no more."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert leaking.simulate(5.0, rtol=1e-4).ok
+        assert leaking(rtol=1e-4).ok
 
 
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
