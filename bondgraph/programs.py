@@ -36,6 +36,7 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
             e.internal,
             Problem("E320", e.error, (f'automaton "{e.automaton}"',)) if e.error else None,
             None if e.accumulates is None else float(e.accumulates),
+            bool(e.impact),
         )
         for e in system.events
     )

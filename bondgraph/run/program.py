@@ -96,6 +96,7 @@ class Transition:
     kind : what happens ("contact on").
     internal : a change of description (of chart), not of the physics.
     error : terminal; the run ends here with this as its reason.
+    impact : whether constraints turn flows round.
     accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
     """
 
@@ -107,6 +108,7 @@ class Transition:
     internal: bool = False
     error: Problem | str | None = None
     accumulates: float | None = None
+    impact: bool = False
 
 
 @dataclass(frozen=True)
