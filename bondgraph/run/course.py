@@ -85,11 +85,15 @@ class Courses:
 
     def _ahead(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """`ahead` from states (n,) or (s, n) at parameters (p,) or (s, p)."""
-        program, h, times = self._bound.program, steps[:, None], self._bound.clock(t + steps)
-        assert program.guards is not None
-        rates = program.rates.many(np.full(len(steps), self._bound.clock(t)), x, p, m)
-        further = program.rates.many(times, x + h * rates, p, m)
-        return program.guards.many(times, x + 0.5 * h * (rates + further), p, m)
+        guards = self._bound.program.guards
+        assert guards is not None
+        return guards.many(self._bound.clock(t + steps), self._states(t, x, p, m, steps), p, m)
+
+    def _states(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """States (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
+        h, kernel = steps[:, None], self._bound.program.rates
+        rates = kernel.many(np.full(len(steps), self._bound.clock(t)), x, p, m)
+        return x + 0.5 * h * (rates + kernel.many(self._bound.clock(t + steps), x + h * rates, p, m))
 
     def _growing(
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, asked: np.ndarray, bounce: np.ndarray
@@ -103,8 +107,12 @@ class Courses:
         steps = first * _LONGER ** np.arange(1.0 + max(np.log(_LATEST * self.span / first) // np.log(_LONGER), 0.0))
         changes = self.ahead(t, x, m, steps) - now
         noise = self._noise(t, x, m, np.abs(x), now) + self._noise_ahead(t, x, m, steps, changes)
-        for change, least in zip(changes, noise, strict=True):
-            growing |= open_ & (change > least)
+        states = self._states(t, x, self._bound.p, m, steps)
+        for step, y, change, least in zip(steps, states, changes, noise, strict=True):
+            rises = open_ & (change > least)
+            if rises.any():  # and by more than the rounding of what has grown meanwhile
+                rises &= change > self._noise(t + step, y, m, np.abs(y), now + change)
+            growing |= rises
             open_ &= ~growing & np.isfinite(change) & ((change >= -least) | (bounce & (now + change >= 0.0)))
         return growing
 

@@ -68,10 +68,14 @@ def dated(event: Event, start: float) -> Event:
 
 
 def by_name(transitions: Sequence[Transition]) -> list[int]:
-    """Indices of transitions in an order that does not depend on the one in which they were written."""
-    return sorted(
-        range(len(transitions)), key=lambda i: (transitions[i].name, transitions[i].kind, transitions[i].target)
-    )
+    """Indices of transitions in an order that does not depend on the one in which they were written; at the end those that
+    are taken only where no other is."""
+
+    def key(i: int) -> tuple[bool, str, str, float]:
+        edge = transitions[i]
+        return edge.last, edge.name, edge.kind, edge.target
+
+    return sorted(range(len(transitions)), key=key)
 
 
 def carried_out(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> Event:

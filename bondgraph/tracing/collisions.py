@@ -16,7 +16,9 @@ from bondgraph.equations.system import Event, System
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.impulses import Acting
-from bondgraph.tracing.modewise import Sampled, solve_in_modes
+from bondgraph.tracing.indeterminate import Sampled
+from bondgraph.tracing.modewise import solve_in_modes
+from bondgraph.tracing.reactions import in_an_impulse
 from bondgraph.tracing.values import partials, scalars_of
 
 
@@ -78,14 +80,16 @@ def collision_table(
     rows = slopes([u.residual for u in acting.unknowns])
     entries = {key: value for key, value in rows.items() if key[0] not in given and value.value != 0.0}
     entries |= {(k, k): tape.scalar(1.0) for k in given}
-    impulses = [
-        solve_in_modes(system, tape, entries, [float(i == k) for i in range(len(w))], sampled) for k in place.values()
-    ]
     states = partials([
         s for state in system.states
         for s in scalars_of(values.get(state.rate, np.zeros(np.shape(state.initial))))
     ], w)  # fmt: skip
     action = dict(zip(states, still(list(states.values())), strict=True))
+    ideal = in_an_impulse(system, inputs, w, acting.unknowns, values, still, action)
+    impulses = [
+        solve_in_modes(system, tape, entries, [float(i == k) for i in range(len(w))], sampled, ideal).values
+        for k in place.values()
+    ]
 
     def per_impulse(matrix: Mapping[tuple[int, int], Any], count: int) -> list[Any]:
         table: list[list[Any]] = [[0.0] * len(impulses) for _ in range(count)]
@@ -95,7 +99,7 @@ def collision_table(
         return [entry for row in table for entry in row]
 
     held = slopes([unknown[name].held for name in chosen.constraints])
-    guards = slopes([event.guard for event in system.events])
+    guards = slopes([event.guard for event in system.events if event.contradicting is None])  # those stand at the end
     powers = slopes([power.value for power in system.powers])
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +32,9 @@ from bondgraph import (
     Graph,
     I,
     ModelError,
+    Parameter,
     R,
+    RunEndedWarning,
     Se,
     Sf,
     StateSpec,
@@ -49,6 +52,22 @@ def loop(*parts, **more) -> Graph:
     graph, junction = Graph("model"), J1("loop")
     for part in parts:
         graph.connect(junction, part)
+    return graph
+
+
+def at_switched(*parts) -> Graph:
+    x = X0("x", automaton="gate", active=["on"])
+    graph = Graph("g").add_automaton(Automaton("gate", ("on", "off"), "on", ()))
+    for part in (*parts, R("r", 1.0)):
+        graph.connect(x, part)
+    return graph
+
+
+def deep(count: int) -> Graph:
+    graph = Graph("inmost")
+    for k in range(count):
+        graph, inner = Graph(f"g{k}"), graph
+        graph.add(inner)
     return graph
 
 
@@ -79,13 +98,29 @@ def shorted(what=None, initial: str = "off") -> Graph:
 
 
 def shorted_by(count: int) -> Graph:
-    """Switches side by side behind one resistor, each with an automaton of its own: two that are closed share undecided."""
-    graph, node = loop(Se("u", 1.0), R("r", 1.0)), J0("node")
-    graph.connect(graph.parts["loop"], node)
-    for name in "abcd"[:count]:
+    """Switches across a source, each with an automaton of its own: every one that closes shorts it."""
+    graph, node = Graph("model"), J0("node")
+    graph.connect(node, Se("u", 1.0)).connect(node, R("r", 1.0))
+    for name in "abcdefghijk"[:count]:
         graph.connect(node, Switch(f"switch {name}", automaton=name, closed="on"))
         graph.add_automaton(Automaton(name, ("off", "on"), "off", ()))
     return graph
+
+
+def short_by_two() -> None:
+    """Two switches in series that short a source once both are closed, which the second does at 1 s."""
+    graph, branch, node = Graph("model"), J1("branch"), J0("node")
+    graph.connect(Se("u", 2.0), branch).connect(branch, Switch("near", automaton="a", closed="on")).connect(
+        branch, node
+    )
+    graph.connect(node, R("r", 3.0)).connect(node, Switch("far", automaton="b", closed="on"))
+    graph.add_automaton(Automaton("a", ("off", "on"), "on", ()))
+    closes = Transition("off", "on", lambda t: t - 1.0, ("time",))
+    graph.add_automaton(Automaton("b", ("off", "on"), "off", (closes,)))
+    with pytest.warns(RunEndedWarning, match="E220"):
+        run = compile_model(graph, backend="numpy").simulate(2.0, progress=False)
+    assert run.failure is not None and run.failure.time == pytest.approx(1.0)
+    raise ModelError(graph.name, [run.program.transitions[-1].error])
 
 
 def unfed() -> Graph:
@@ -256,6 +291,20 @@ CASES: list[Case] = [
         lambda: loop(I("m", 1.0), R("r", effort=lambda f, t: t * f, signals=["time"], passive=True)),
         ("it reads signals", "leave `passive` out"),
     ),
+    ("E154", lambda: at_switched(C("a", 1.0), C("b", 3.0)), ('X0 "x"', 'C "a"', 'C "b"', "a J0 in its place")),
+    (
+        "E155",
+        lambda: loop(I("m", 1.0), C("c", output=lambda q: 2 * q, energy=lambda q: q**4)),
+        ('formulas of C "c"', "its effort by `output`", "the slope of its `energy`"),
+    ),
+    ("E156", lambda: loop(C("c", 1.0), R("r", Parameter(1.0, "kgg"))), ("'kgg'", "kg", "kg m^2/s")),
+    ("E157", lambda: pickle.dumps(loop(C("c", 1.0), R("r", 1.0))), ("Graph cannot be pickled", "the Result of a run")),
+    (
+        "E170",
+        lambda: loop(I("m", 1.0), C("c", 1.0), Constraint("k", position=lambda q: 2 * q, signals=["c.q"])),
+        ('"k"',),
+    ),
+    ("E159", lambda: deep(200), ("nested", "side by side")),
     # names
     ("E150", lambda: I(3, 1.0), ("I 3: its name is of type int", '"3"')),
     ("E150", lambda: Graph(3), ("graph 3: its name is of type int",)),
@@ -415,13 +464,10 @@ CASES: list[Case] = [
     (
         "E212",
         lambda: shorted_by(3),
-        (
-            "4 modes have no",
-            '"on" of "a" and "on" of "b" and "off" of "c": Sw',
-            '"on" of "a" and "on" of "b" and "on" of "c"',
-        ),
+        ("3 modes have no", '"on" of "a": Sw "switch a"'),
     ),
-    ("E212", lambda: shorted_by(4), ("11 modes have no valid causality", "and 3 more")),
+    ("E212", lambda: shorted_by(11), ("11 modes have no valid causality", "and 3 more")),
+    ("E220", short_by_two, ('in the mode "on" of "a" and "on" of "b"', 'Sw "near"', "an R (a resistance)")),
     (
         "E213",
         lambda: loop(I("a", 1.0, initial=2.0), I("b", 1.0, initial=3.0)),
@@ -533,7 +579,7 @@ def test_all_problems_at_once() -> None:
     graph.add(Block("b", [("x", lambda y: y, ["y"])]))
     graph.add_automaton(Automaton("a", ("on",), "off", ()))
     error = provoke(lambda: graph)
-    assert {p.code for p in error.problems} == {"E101", "E104", "E106", "E112", "E113", "E117", "E118", "E119"}
+    assert {p.code for p in error.problems} == {"E101", "E104", "E106", "E113", "E117", "E118", "E119"}
     assert str(error).startswith(f'{len(error.problems)} problems in "wrong"')
 
 
