@@ -42,6 +42,7 @@ def program_of(
             _end(e, model),
             None if e.accumulates is None else float(e.accumulates),
             e.contradicting is not None,
+            bool(e.impact),
         )
         for e in system.events
     )

@@ -14,6 +14,8 @@ from bondgraph.run.rounding import PAIRS, ULPS, nudges, spread
 _SOONEST, _LATEST, _LONGER = 1e-15, 1e-6, 8.0
 # States around one: how many, and how far away relative to their size.
 _TRIALS, _AROUND = 12, 1e-3
+# Part of the rate of a guard that a bounce may leave as it was.
+_TURNED = 0.01
 
 
 class Courses:
@@ -55,36 +57,43 @@ class Courses:
         return self._noise(t, x, m, np.fmax(self.sizes, np.abs(x)), self._bound.guards(t, x, m))
 
     def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Whether a transition leads into its own state and works against the rise of its guard, unlike a mere mark or a kick:
-        tried once, by its reset at states around x."""
+        """Whether a transition leads into its own state and turns the rate of its guard round, unlike a mere mark or a kick: an
+        impact does, and resets are tried once, at states around x."""
         edge = self._bound.program.transitions[index]
         if edge.source == edge.target and index not in self._bounces:
-            self._bounces[index] = self._works_against(index, t, x, m)
+            self._bounces[index] = edge.impact or self._turns_round(index, t, x, m)
         return self._bounces.get(index, False)
 
-    def _works_against(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        size = np.fmax(self.sizes, np.abs(x))
-        rng, step, found = np.random.default_rng(1), np.array([_LATEST * self.span]), False
+    def _turns_round(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+        size = np.fmax(np.fmax(self.sizes, np.abs(x)), np.abs(self._bound.rates(t, x, m)) * self.span)
+        rng, step, turned = np.random.default_rng(1), np.array([_LATEST * self.span]), []
         for _ in range(_TRIALS):
-            y = x + rng.uniform(-_AROUND, _AROUND, len(x)) * np.where(size > 0.0, size, 1.0)
-            now, on = self._bound.guards(t, y, m)[index], self.ahead(t, y, m, step)[0, index]
-            after = self.ahead(t, self._bound.reset(index, t, y, m), m, step)[0, index]
-            if on > now and after > on:
-                return False
-            found |= bool(on > now and after < on)
-        return found
+            change = rng.uniform(-_AROUND, _AROUND, len(x)) * np.where(size > 0.0, size, 1.0)
+            rises = []
+            for y in (x + change, x - change):
+                after = self._bound.reset(index, t, y, m)
+                rises.append(
+                    [self.ahead(t, z, m, step)[0, index] - self._bound.guards(t, z, m)[index] for z in (y, after)]
+                )
+            before, past = rises[0][0] - rises[1][0], rises[0][1] - rises[1][1]
+            turned.append(before != 0.0 and past * np.sign(before) < _TURNED * abs(before))
+        return sum(turned) > _TRIALS // 2
 
     def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Guards (s, k) after `steps` (s,) s along the motion."""
+        """Guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
+        return self._ahead(t, x, self._bound.p, m, steps)
+
+    def _ahead(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """`ahead` from states (n,) or (s, n) at parameters (p,) or (s, p)."""
         guards = self._bound.program.guards
         assert guards is not None
-        return guards.many(self._bound.clock(t + steps), self._states(t, x, m, steps), self._bound.p, m)
+        return guards.many(self._bound.clock(t + steps), self._states(t, x, p, m, steps), p, m)
 
-    def _states(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    def _states(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """States (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
-        h, rates = steps[:, None], self._bound.rates(t, x, m)
-        further = self._bound.program.rates.many(self._bound.clock(t + steps), x + h * rates, self._bound.p, m)
-        return x + 0.5 * h * (rates + further)
+        h, kernel = steps[:, None], self._bound.program.rates
+        rates = kernel.many(np.full(len(steps), self._bound.clock(t)), x, p, m)
+        return x + 0.5 * h * (rates + kernel.many(self._bound.clock(t + steps), x + h * rates, p, m))
 
     def _growing(
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, asked: np.ndarray, bounce: np.ndarray
@@ -94,19 +103,30 @@ class Courses:
         growing, open_ = np.zeros(len(now), dtype=bool), asked.copy()
         if not open_.any():
             return growing
-        blur = self._noise(t, x, m, np.abs(x), now)
         first = max(_SOONEST * self.span, self._instant(t))
         steps = first * _LONGER ** np.arange(1.0 + max(np.log(_LATEST * self.span / first) // np.log(_LONGER), 0.0))
-        slope_blur = self._slope_noise(t, x, m, first)
-        states = self._states(t, x, m, steps)
-        for step, y, change in zip(steps, states, self.ahead(t, x, m, steps) - now, strict=True):
-            least = blur + step * slope_blur
+        changes = self.ahead(t, x, m, steps) - now
+        noise = self._noise(t, x, m, np.abs(x), now) + self._noise_ahead(t, x, m, steps, changes)
+        states = self._states(t, x, self._bound.p, m, steps)
+        for step, y, change, least in zip(steps, states, changes, noise, strict=True):
             rises = open_ & (change > least)
             if rises.any():  # and by more than the rounding of what has grown meanwhile
                 rises &= change > self._noise(t + step, y, m, np.abs(y), now + change)
             growing |= rises
             open_ &= ~growing & np.isfinite(change) & ((change >= -least) | (bounce & (now + change >= 0.0)))
         return growing
+
+    def _noise_ahead(
+        self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray, changes: np.ndarray
+    ) -> np.ndarray:
+        """What rounding makes of the `changes` (s, k) of guards in `steps` (s,), by way of the rates."""
+        guards, time = self._bound.program.guards, self._bound.clock(t)
+        assert guards is not None
+        y, points = x * (1.0 + self._by_x), len(self._by_x)
+        now = guards.many(np.full(points, time), y, self._p, m)
+        every = np.repeat(np.arange(points), len(steps))
+        soon = self._ahead(t, y[every], self._p[every], m, np.tile(steps, points)).reshape(points, len(steps), -1)
+        return spread(changes, soon - now[:, None])
 
     def _active(self, m: np.ndarray) -> np.ndarray:
         return np.array([m[edge.slot] == edge.source for edge in self._bound.program.transitions])
@@ -121,13 +141,3 @@ class Courses:
         assert kernel is not None
         times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self._later)
         return spread(now, kernel.many(times, x + self._by_x * sizes, self._p, m))
-
-    def _slope_noise(self, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:
-        """What rounding makes of the rate of each guard (k,), 1/s of its unit, by what it gains in a `step`."""
-        rates, guards, time = self._bound.program.rates, self._bound.program.guards, self._bound.clock(t)
-        assert guards is not None
-
-        def gained(y: np.ndarray, p: np.ndarray) -> np.ndarray:
-            return (guards.many(time, y + step * rates.many(time, y, p, m), p, m) - guards.many(time, y, p, m)) / step
-
-        return spread(gained(x[None], self._bound.p[None])[0], gained(x * (1.0 + self._by_x), self._p))

@@ -98,6 +98,7 @@ class Transition:
     error : terminal; the run ends here with this as its reason.
     accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
     last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
+    impact : whether constraints turn flows round.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Transition:
     error: Problem | str | None = None
     accumulates: float | None = None
     last: bool = False
+    impact: bool = False
 
 
 @dataclass(frozen=True)

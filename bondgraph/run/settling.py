@@ -62,7 +62,8 @@ def settle(
     waiting = [i for i in order if i in fired and (rising[i] or not _must_rise(courses, transitions, i, t, x, m))][:1]
 
     def settled(**outcome: Any) -> Settled:
-        return Settled(x, m, tuple(events), _levels(bound.guards(t, x, m), once), **outcome)
+        left = {i for event in events for i in event.transitions if courses.is_bounce(i, t, x, m)}
+        return Settled(x, m, tuple(events), _levels(bound.guards(t, x, m), once, left), **outcome)
 
     for _ in range(20 + 4 * len(transitions)):
         if not waiting:
@@ -129,10 +130,12 @@ def consistent_modes(
     return None
 
 
-def _levels(guards: np.ndarray, once: set[int]) -> np.ndarray:
-    """What a guard that starts at a tiny positive value must exceed to fire before it has been below zero; of guards that
-    fire `once`, what they must fall below first."""
+def _levels(guards: np.ndarray, once: set[int], left: set[int]) -> np.ndarray:
+    """What a guard that starts at a tiny positive value must exceed to fire before it has been below zero: twice that, or no
+    more than that where a bounce has just `left` it; of guards that fire `once`, what they must fall below first."""
     levels = np.where(guards >= 0.0, 2.0 * guards + 1e-300, 0.0)
+    for i in left:
+        levels[i] = guards[i] + 4.0 * np.spacing(guards[i]) + 1e-300 if guards[i] >= 0.0 else 0.0
     for i in once:
         levels[i] = min(2.0 * guards[i], 0.0) - 1e-300
     return levels

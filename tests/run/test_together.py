@@ -250,3 +250,43 @@ def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_g
 def test_unknown_ways_are_refused(symmetric):
     with pytest.raises(RunError, match="E304"):
         symmetric.simulate(0.1, simultaneous="random")
+
+
+@functools.cache
+def column():
+    """Two balls above each other over a floor, under their weight."""
+    graph, nodes = Graph("column"), [J1(f"v{k}", domain="translation") for k in range(2)]
+    for k, node in enumerate(nodes):
+        below = node if k == 0 else J0("gap", domain="translation")
+        graph.connect(Se(f"w{k}", -9.81), node).connect(node, I(f"m{k}", 1.0))
+        if k == 1:
+            graph.connect(node, below).connect(below, nodes[0])
+        graph.connect(below, Constraint(f"c{k}", initial=0.1, automaton=f"a{k}", active=["rest"], restitution=0.5))
+        edges = (
+            Transition(
+                "free", "free", lambda h: -h, (f"c{k}.h",), kind=f"hit {k}", impact=(f"c{k}",), accumulates="rest"
+            ),
+            Transition("rest", "free", lambda f: -f, (f"c{k}.multiplier",), kind=f"off {k}"),
+        )
+        graph.add_automaton(Automaton(f"a{k}", ("free", "rest"), "free", edges))
+    return compile_model(graph)
+
+
+@pytest.mark.parametrize("h", [(0.0, 0.0), (0.35, 0.0), (0.1, 0.2)])
+@pytest.mark.parametrize("e", [(0.0, 0.0), (0.01, 0.7), (0.7, 1e-6), (0.5, 0.3)])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
+def test_no_ball_of_a_column_falls_through_another_or_the_floor(h, e, scale):
+    """Whatever unit masses have; in the end both rest, on the floor and on each other, with their weights."""
+    M = np.array([0.4, 3.1]) * scale
+    given = {f"c{k}.restitution": e[k] for k in range(2)} | {f"m{k}.inertia": M[k] for k in range(2)}
+    given |= {f"w{k}.value": -9.81 * M[k] for k in range(2)}
+    atol = [1e-9 * (scale if name.endswith(".p") else 1.0) for name in column().program.layout.names("x")]
+    run = column().simulate(
+        6.0, parameters=given, initial={f"c{k}.h": h[k] for k in range(2)}, rtol=1e-7, atol=atol, progress=False
+    )
+    assert run.ok, run.failure
+    assert min(run["c0.h"].min(), run["c1.h"].min()) > -1e-6
+    assert run["a0.mode"][-1] == run["a1.mode"][-1] == 1.0
+    assert run["c0.multiplier"][-1] == pytest.approx(9.81 * M.sum(), rel=1e-6)
+    assert run["c1.multiplier"][-1] == pytest.approx(9.81 * M[1], rel=1e-6)
+    assert all(event.lost > -1e-9 * scale for event in run.events)
