@@ -171,7 +171,7 @@ _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automat
 
 def _is_name(name: str) -> bool:
     """Whether generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
-    return bool(name.strip()) and not set(name) & set(".:'\n") and not name.startswith("-") and "->" not in name
+    return bool(name.strip()) and not set(name) & set(".:'") and not name.startswith("-") and "->" not in name
 
 
 def _no_part(given: object) -> Problem:
