@@ -264,14 +264,15 @@ def _open(
     tape: Tape, ideal: Ideal, free: Mapping[int, Sequence[Any]], sampled: Sampled
 ) -> tuple[list[Reaction], list[dict[int, Any]], list[float]]:
     """Reactions that undecided unknowns act on, by how much, and their natural sizes."""
-    rows = []
-    for reaction in ideal.reactions:
-        row = {
-            j: tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
-            for j, vector in free.items()
-        }
-        nothing = _is_nothing(tape, sampled, list(row.values()))
-        rows.append({j: value for (j, value), zero in zip(row.items(), nothing, strict=True) if not zero})
+    every = {
+        (k, j): tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
+        for k, reaction in enumerate(ideal.reactions)
+        for j, vector in free.items()
+    }
+    rows: list[dict[int, Any]] = [{} for _ in ideal.reactions]
+    for ((k, j), value), zero in zip(every.items(), _is_nothing(tape, sampled, list(every.values())), strict=True):
+        if not zero:
+            rows[k][j] = value
     kept = [(reaction, row) for reaction, row in zip(ideal.reactions, rows, strict=True) if row]
     place = {j: k for k, j in enumerate(free)}
     numbers = sampled({(i, place[j]): value for i, (_, row) in enumerate(kept) for j, value in row.items()})

@@ -51,10 +51,19 @@ def _combinations(system: System) -> list[tuple[int, ...]]:
 
 def matrix_at(tape: Tape, samples: Sequence[Sequence[Any]], entries: Entries) -> dict[tuple[int, int], np.ndarray]:
     """Values of a matrix at sample states (t, x, p, m); unknowns of outer systems count as zero."""
+    return matrix_in_rows(tape, stacked(samples), entries)
+
+
+def stacked(samples: Sequence[Sequence[Any]]) -> tuple[np.ndarray, ...]:
+    """The blocks t, x, p, m of sample states, one row for each."""
+    return tuple(np.array(block) for block in zip(*samples, strict=True))
+
+
+def matrix_in_rows(tape: Tape, given: Sequence[np.ndarray], entries: Entries) -> dict[tuple[int, int], np.ndarray]:
+    """As `matrix_at`, from the blocks of `stacked`."""
     blocks = tuple(tape.blocks.items())
     routine = Routine("matrix", tape, blocks, tuple(entries.values()))
-    given = [np.array(block) for block in zip(*samples, strict=True)]
-    known, count = dict(zip(("t", "x", "p", "m"), given, strict=True)), len(samples)
+    known, count = dict(zip(("t", "x", "p", "m"), given, strict=True)), len(given[0])
     table = np.zeros((count, len(entries)))
     run(program(routine), tuple(known.get(name, np.zeros((count, size))) for name, size in blocks), table)
     finite = np.all(np.isfinite(table), axis=1)
