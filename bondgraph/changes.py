@@ -12,13 +12,14 @@ from bondgraph.causality import Causality
 from bondgraph.checks.numbers import check_energies
 from bondgraph.checks.ranges import check_ranges
 from bondgraph.equations.execute import computed
-from bondgraph.equations.starts import sliding_at_start
+from bondgraph.equations.starts import contradicting_friction, sliding_at_start
 from bondgraph.equations.system import System
-from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Parameter
 from bondgraph.graph.model import Model
 from bondgraph.graph.states import states_of
+from bondgraph.quantities import real
 from bondgraph.tracing.values import flat
 
 
@@ -74,7 +75,7 @@ def changed_start(
     Raises
     ------
     ModelError
-        E122 an unknown name or state of an automaton, E124 numbers that do not fit.
+        E122 an unknown name or state of an automaton, E124 numbers that do not fit, E214 friction that its motion contradicts.
     """
     states = {state.name: np.asarray(state.initial, dtype=float) for state in system.states}
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
@@ -113,7 +114,9 @@ def changed_start(
             raise ModelError(model.name, [_unknown("E122", title, dict.fromkeys(known_states))])
         places[name] = known_states.index(modes[automaton])
     sliding = sliding_at_start(model, system, {**numbers, **states, **places, "time": 0.0})
-    places |= {f"{path}.mode": place for path, place in sliding.items() if path not in given}
+    told = {path: place for path, place in sliding.items() if path in given}
+    raise_if_any(model.name, contradicting_friction(model, system, places, told))
+    places |= {f"{path}.mode": place for path, place in sliding.items()}
     return flat(states.values()), np.array([float(place) for place in places.values()]), tuple(started)
 
 
@@ -135,15 +138,27 @@ def dependent_among(
 
 
 def _fitting(model: str, name: str, value: Any, known: Any) -> np.ndarray:
-    array = np.asarray(value, dtype=float)
-    if array.shape != np.shape(known) or not np.all(np.isfinite(array)):
+    array = real(value)
+    if array is None or array.shape != np.shape(known) or not np.all(np.isfinite(array)):
+        shown = repr(value)
+        given = "no number" if array is None else f"of shape {array.shape}"
         problem = Problem(
             "E124",
-            f'"{name}" cannot be {value!r}',
-            (f"it needs finite numbers of shape {np.shape(known)}, given is shape {array.shape}",),
+            f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}',
+            (f"it needs finite numbers of shape {np.shape(known)}; what is given is {given}",),
         )
         raise ModelError(model, [problem])
     return array
+
+
+def mapping_of(model: str, what: str, given: Any, example: str) -> Mapping[str, Any]:
+    """What a user changes, by name; E321 where it is no dictionary."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return given
+    title = f"{what} must be a dictionary of values by name, not {type(given).__name__}"
+    raise ModelError(model, [Problem("E321", title, (), (caller_place(),), (f"{what}={{{example}}}",))])
 
 
 def _unknown(code: str, title: str, known: Mapping[str, Any]) -> Problem:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.causality import Causality, assign_causality
-from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among
+from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
 from bondgraph.collection import paused_collection
 from bondgraph.consistency import Keep, fitting_start, foreign_velocities, motion_of, values_of
 from bondgraph.copies import Frozen
@@ -33,11 +33,13 @@ from bondgraph.programs import program_of
 from bondgraph.report import report
 from bondgraph.run.program import Program
 from bondgraph.run.rounding import nudges
+from bondgraph.run.settings import known, number
 from bondgraph.schedule.build import is_large, scheduled
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.routines import Traced, trace_for_runs
 from bondgraph.tracing.unsolvable import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.values import Untraceable, flat
+from bondgraph.unusable import unusable_parameters
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -59,8 +61,12 @@ class Compiled(Frozen):
 
     def parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Parameter vector of the kernels, with the named parameters changed."""
-        own = flat(changed_parameters(self.model, self.system, changes or {}).values())
+        own = flat(changed_parameters(self.model, self.system, self._given("parameters", changes)).values())
         return np.concatenate([own, self.prepare(own)])
+
+    def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
+        known = self.system.parameters if what == "parameters" else [state.name for state in self.system.states]
+        return mapping_of(self.model.name, what, changes, f'"{next(iter(known), "name")}": 1.0')
 
     def initial(
         self, changes: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None
@@ -74,11 +80,12 @@ class Compiled(Frozen):
         Raises
         ------
         ModelError
-            E121, E122 unknown names; E124 numbers that do not fit; E213 changes that contradict each other.
+            E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 changes that contradict each other.
         """
+        changes, parameters = self._given("initial", changes), self._given("parameters", parameters)
         x, m, started = self._unchanged_start
         if changes or parameters:
-            x, m, _ = self._initial(changes or {}, parameters or {}, started)
+            x, m, _ = self._initial(changes, parameters, started)
         return x.copy(), m.copy()
 
     @cached_property
@@ -138,13 +145,19 @@ class Compiled(Frozen):
     ) -> Result:
         """Run from 0 to t_end (s). `settings` are those of `bondgraph.run.simulate` (rtol, method, samples ...).
 
-        Raises `ModelError` as `initial`, E214 for switches whose modes do not hold at the start, E455 for start velocities that
-        do not fit the constraints; `RunError` for settings.
+        Raises `ModelError` as `initial`, E309 for parameters from which no finite quantity follows, E214 for switches whose modes
+        do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
+        one that does not exist.
         """
-        from bondgraph.run.simulate import simulate
+        from bondgraph.run.simulate import SETTINGS, simulate
 
+        known(settings, SETTINGS)
         (x0, m0), p = self.initial(initial, parameters), self.parameters(parameters)
-        start = settings.get("t_start", 0.0)
+        start = number(settings.get("t_start", 0.0), "E301", "t_start")
+        if not np.isfinite(p).all():
+            numbers = changed_parameters(self.model, self.system, parameters or {})
+            values = self.evaluate(start, x0, p, m0)
+            raise_if_any(self.model.name, unusable_parameters(self.model, self.system, numbers, self.prepare, values))
         if any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values()):
             values, near = self.evaluate(start, x0, p, m0), functools.partial(self._near, start, x0, p, m0)
             raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values, near))
@@ -213,7 +226,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
         raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
     traced = time.perf_counter()
     kernels = kernels_of(routines, backend)
-    program = program_of(system, kernels, functools.partial(jacobian_of, differentiate, kernels, backend))
+    program = program_of(system, kernels, functools.partial(jacobian_of, differentiate, kernels, backend), model)
     done = time.perf_counter()
     timings = {"build": built - begin, "trace": traced - built, "compile": done - traced}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)

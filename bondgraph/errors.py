@@ -121,6 +121,10 @@ class RunEndedWarning(UserWarning):
     """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
 
 
+class RunDoubtWarning(UserWarning):
+    """A run reached its end and cannot be trusted; its `Result` says why (`doubts`)."""
+
+
 class CacheWarning(UserWarning):
     """Compiled code is not kept, or not where it was asked for; models are compiled anew each time."""
 

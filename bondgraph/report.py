@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -17,13 +17,15 @@ from bondgraph.passes.rings import elements_at
 
 def report(model: Model, causality: Causality, system: System) -> str:
     """Strokes of all bonds, and why the equations are as they are."""
-    sections = (
+    sections: tuple[tuple[str, Iterable[str]], ...] = (
         ("strokes", _strokes(model, causality)),
         ("storages in derivative causality", _dependent(model, causality)),
         ("algebraic loops", (_loop(loop, system, model) for loop in system.loops)),
         ("constraints and switches", _held(model, system)),
         ("modes", _modes(system)),
     )
+    if system.indeterminate:
+        sections += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
     size = sum(np.size(state.initial) for state in system.states)
     lines = [f'"{model.name}": {len(model.elements)} elements, {len(model.bonds)} bonds, {size} states']
     for title, found in sections:
@@ -74,6 +76,13 @@ def _when(element: Element) -> str:
     if law.automaton is None:
         return "holds always"
     return f'holds in {", ".join(law.active)} of "{element.signals[-1].removesuffix(".mode")}"'
+
+
+def _shares(system: System) -> Iterator[str]:
+    for found in system.indeterminate:
+        names = ", ".join(found.quantities) or "nothing"
+        ends = "; a run that stays there ends (E220), unless the equations agree" if found.contradicts else ""
+        yield f"in {found}: {names}{ends if found.unique else '; the motion is not decided, which ends a run (E220)'}"
 
 
 def _modes(system: System) -> Iterator[str]:

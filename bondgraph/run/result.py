@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.output.extras import required
+from bondgraph.run.doubts import Doubt
 from bondgraph.run.events import Event
 from bondgraph.run.failure import Failure
 from bondgraph.run.ledger import Ledger, account
@@ -61,6 +62,7 @@ class Result:
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
     events : transitions in order.
     failure : None, or why the run ended before its time.
+    doubts : why it cannot be trusted though it reached its end.
     statistics : what it cost.
     """
 
@@ -75,16 +77,18 @@ class Result:
     events: tuple[Event, ...]
     failure: Failure | None
     statistics: Statistics
+    doubts: tuple[Doubt, ...] = ()
 
     def __repr__(self) -> str:
-        end = "ok" if self.failure is None else f"ended early: {self.failure.reason}"
+        end = "in doubt" if self.doubts else "ok"
+        end = end if self.failure is None else f"ended early: {self.failure.reason}"
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
         return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end."""
-        return self.failure is None
+        """Whether the run reached its end and can be trusted: there is no failure and no doubt."""
+        return self.failure is None and not self.doubts
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Course of a named quantity, (k, *shape); a parameter is constant, (*shape)."""
@@ -94,6 +98,17 @@ class Result:
         if slot.block == "out":
             return _cut(self._outputs, slot)
         return _cut(self.x if slot.block == "x" else self.m, slot)
+
+    @cached_property
+    def indeterminate(self) -> dict[str, np.ndarray]:
+        """Efforts and flows that the equations leave open in some mode of the run, by name, with the samples (k,) at which they
+        are: shares by least norm of what is decided together, as two clutches side by side have while they stick."""
+        found: dict[str, np.ndarray] = {}
+        for places, names in self.program.indeterminate:
+            here = np.all([self.m[:, slot] == state for slot, state in places.items()], axis=0)
+            for name in names if np.any(here) else ():
+                found[name] = found.get(name, np.zeros(len(self.t), dtype=bool)) | here
+        return found
 
     def __contains__(self, name: object) -> bool:
         return name in self.program.layout
@@ -169,6 +184,10 @@ class Result:
     @cached_property
     def ledger(self) -> Ledger:
         """The energy account."""
+        return self.account()
+
+    def account(self) -> Ledger:
+        """The energy account, drawn up anew."""
         kernel = self.program.energies
         energies = np.zeros((len(self.t), 0)) if kernel is None else kernel.many(self.t, self.x, self.p, self.m)
         return account(self.program, self.t, self.since, energies, self.integrals, self.events, self.start_energies)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,13 +18,17 @@ from bondgraph.equations.system import Event, Loop, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SingularSystem
+from bondgraph.tracing.collisions import Colliding, collision_table
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
-from bondgraph.tracing.modewise import SingularMode, solve_in_modes
+from bondgraph.tracing.modewise import SharedMode, SingularMode, solve_in_modes
 from bondgraph.tracing.pursuit import Pursuit, follow, pursue
+from bondgraph.tracing.reactions import along_the_motion
 from bondgraph.tracing.sampling import matrix_at
 from bondgraph.tracing.time_derivatives import TimeDerivatives
 from bondgraph.tracing.unsolvable import Unsolvable
 from bondgraph.tracing.values import Entries, Values, carry_out, partials, placed, residuals_of, scalars_of, shapes_of
+
+Found = TypeVar("Found")
 
 
 class Solver:
@@ -37,6 +41,8 @@ class Solver:
         self.derivatives = TimeDerivatives(system, tape, inputs, self._sampled)
         self.fresh = 0
         self.acting: Acting | None = None
+        self.shared_modes: list[SharedMode] = []
+        """Modes in which the unknowns whose residuals hold time derivatives are not decided by them alone."""
 
     def values(self, given: Values) -> Values:
         """All values by name, from those that are given (states, parameters, modes, time)."""
@@ -99,9 +105,13 @@ class Solver:
         self._refuse_nonlinear(entries, w, unknowns, loop)
         zero = [0.0] * len(w)
         right = [-r for r in residuals_of(run({**given, **placed(unknowns, shapes, zero)}), unknowns)]
-        solution = self._regular(unknowns, loop, lambda: solve_in_modes(
-            self.system, self.tape, entries, right, self._sampled))  # fmt: skip
-        return run({**given, **placed(unknowns, shapes, solution)})
+        ideal = None if loop is not None else along_the_motion(
+            self.system, self.tape, self.inputs, w, unknowns, env, self.derivatives.held
+        )  # fmt: skip
+        solved = self._regular(unknowns, loop, lambda: solve_in_modes(
+            self.system, self.tape, entries, right, self._sampled, ideal))  # fmt: skip
+        self.shared_modes += solved.modes
+        return run({**given, **placed(unknowns, shapes, solved.values)})
 
     def _pursued(
         self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
@@ -119,7 +129,7 @@ class Solver:
         self.pursuits.append(pursuit)
         return run({**given, **placed(unknowns, shapes, pursuit.solution)})
 
-    def _regular(self, unknowns: Sequence[Unknown], loop: Loop | None, solve: Callable[[], list[Any]]) -> list[Any]:
+    def _regular(self, unknowns: Sequence[Unknown], loop: Loop | None, solve: Callable[[], Found]) -> Found:
         """What `solve` gives; an `Unsolvable` with the elements to suspect where a system is singular."""
         try:
             return solve()
@@ -146,15 +156,23 @@ class Solver:
         acting = self.acting
         if acting is None or not self.is_impulse(event):
             return Impulse(list(before), [], [])
-        found: list[Impulse] = []
+        return self._regular(acting.unknowns, None, lambda: after_impulse(
+            self.system, self.tape, self.inputs, acting, event, before, self._sampled))  # fmt: skip
 
-        def solve_once() -> list[Any]:
-            found.append(after_impulse(
-                self.system, self.tape, self.inputs, acting, event, before, self._sampled))  # fmt: skip
-            return found[0].after
+    def elements_of(self, singular: SingularSystem) -> tuple[str, ...]:
+        """Elements of the equations and unknowns of a singular part of the outer system."""
+        sizes = [int(np.prod(shape)) for shape in shapes_of(self.system, self.system.unknowns)]
+        owners = [u.element for u, size in zip(self.system.unknowns, sizes, strict=True) for _ in range(size)]
+        return tuple(dict.fromkeys(owners[k] for k in (*singular.equations, *singular.unknowns)))
 
-        self._regular(acting.unknowns, None, solve_once)
-        return found[0]
+    def collisions(self, chosen: Colliding) -> list[Any]:
+        """The table of collisions that may happen together (`collision_table`); empty where it would be singular."""
+        if self.acting is None:
+            return []
+        try:
+            return collision_table(self.system, self.tape, self.inputs, self.acting, chosen, self._sampled)
+        except (SingularSystem, SingularMode):
+            return []
 
     def _refuse_nonlinear(
         self, entries: Entries, w: Sequence[Any], unknowns: Sequence[Unknown], loop: Loop | None

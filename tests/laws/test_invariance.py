@@ -44,7 +44,7 @@ def difference(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> st
 def campaign(
     count: int, laws: Iterable[str] = TRANSFORMATIONS, first: int = 0
 ) -> tuple[Counter, list[tuple[str, int, str]]]:
-    """Many graphs under some laws: what they are, and (law, seed, how) of those that differ. Begun at a seed, for a part of it."""
+    """Many graphs under some laws: what they are, and (law, seed, how) of those that differ; from a seed on."""
     kinds: Counter = Counter()
     wrong = []
     for seed in range(first, first + count):
