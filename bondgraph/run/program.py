@@ -145,6 +145,23 @@ class NewtonLoop:
 
 
 @dataclass(frozen=True)
+class Collisions:
+    """Constraints that may collide at the same time.
+
+    Parameters
+    ----------
+    kernel : for c of them, n states, k transitions and s powers: states per unit of impulse (n, c), flows per impulse (c, c),
+        what an impulse adds to guards (k, c), what sources give per impulse (s, c), flows (c,), restitutions (c,).
+    constraints : the elements in the user's words.
+    bounces : of each constraint the transitions that turn its flow round.
+    """
+
+    kernel: Kernel
+    constraints: tuple[str, ...]
+    bounces: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Absent:
     """A kernel whose code was left behind where its results were computed: how many numbers it gave, and no way to ask again."""
 
@@ -163,23 +180,6 @@ _ABSENT = (
     (),
     ("what is asked for, computed where the run was made",),
 )
-
-
-@dataclass(frozen=True)
-class Collisions:
-    """Constraints that may collide at the same time.
-
-    Parameters
-    ----------
-    kernel : for c of them, n states, k transitions and s powers: states per unit of impulse (n, c), flows per impulse (c, c),
-        what an impulse adds to guards (k, c), what sources give per impulse (s, c), flows (c,), restitutions (c,).
-    constraints : the elements in the user's words.
-    bounces : of each constraint the transitions that turn its flow round.
-    """
-
-    kernel: Kernel
-    constraints: tuple[str, ...]
-    bounces: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class Program:
         return replace(
             self, rates=absent(self.rates), guards=absent(self.guards), powers=absent(self.powers),
             energies=absent(self.energies), outputs=absent(self.outputs), resets=(), pushes=(), supplies=(),
-            differentiate=None, rates_and_powers=None, collisions=None, loops=(), clocks=(),
+            differentiate=None, rates_and_powers=None, loops=(), clocks=(),
         )  # fmt: skip
 
     @property
