@@ -262,7 +262,7 @@ class Program:
         return replace(
             self, rates=absent(self.rates), guards=absent(self.guards), powers=absent(self.powers),
             energies=absent(self.energies), outputs=absent(self.outputs), resets=(), pushes=(), supplies=(),
-            differentiate=None, rates_and_powers=None, loops=(), clocks=(),
+            differentiate=None, rates_and_powers=None, collisions=None, loops=(), clocks=(),
         )  # fmt: skip
 
     @property

@@ -1,0 +1,218 @@
+"""Graphs as data: a description that can be transformed, drawn at random, and built into a Graph.
+
+A transformation is a pure function from a description to one of the same physics. What must not change are the energy of every
+storage and the power into every part; `owner` keeps track of which part of the original each part stands for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bondgraph import GY, J0, J1, TF, C, Graph, I, R, Se, Sf
+from tests.language.random_graphs import _asinh, _cosh, _sinh
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A junction: its name, 0 or 1, and the nested graph that it is in ("": none)."""
+
+    name: str
+    type: int
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What joins two junctions: "bond", "tf" or "gy" with its ratio; the half arrows point from `a` to `b`, or back."""
+
+    name: str
+    a: str
+    b: str
+    kind: str
+    ratio: float
+    back: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A one-port at a junction; "c" and "i" are curved. Behind a unit transformer, and with its arrow turned, if so."""
+
+    name: str
+    kind: str
+    value: float
+    start: float
+    at: str
+    owner: str
+    unit: bool = False
+    back: bool = False
+
+
+@dataclass(frozen=True)
+class Description:
+    """A graph as data; `order` is that of its calls of `connect`, as numbers of its links and parts."""
+
+    joints: tuple[Joint, ...]
+    links: tuple[Link, ...]
+    parts: tuple[Part, ...]
+    order: tuple[int, ...] = field(default=())
+
+
+def drawn(rng: np.random.Generator) -> Description:
+    """A tree of up to five junctions, sometimes with a ring, with storages that lead and follow, resistors and sources."""
+    joints = tuple(Joint(f"j{k}", int(rng.integers(2))) for k in range(rng.integers(1, 6)))
+    links: list[Link] = []
+    pairs = [(int(rng.integers(k)), k) for k in range(1, len(joints))]
+    if len(joints) > 2 and rng.random() < 0.15:
+        pairs.append((0, len(joints) - 1))
+    for a, b in pairs:
+        alike = joints[a].type == joints[b].type
+        kind = str(rng.choice(["gy", "gy", "tf", "bond"] if alike else ["bond", "bond", "tf"]))
+        links.append(Link(f"l{len(links)}", joints[a].name, joints[b].name, kind, float(rng.uniform(0.5, 2.0))))
+    parts: list[Part] = []
+    for joint in joints:
+        lead = "I" if joint.type else "C"
+        kinds = [lead] if rng.random() < 0.75 else [str(rng.choice(["R", "Sf" if joint.type else "Se"]))]
+        kinds += [str(rng.choice([lead, "C" if joint.type else "I", "R", "R", "Se" if joint.type else "Sf"]))
+                  for _ in range(rng.integers(1, 3))]  # fmt: skip
+        for kind in kinds:
+            curved = kind in "CI" and rng.random() < 0.15
+            start = float(rng.normal()) if kind in "CI" and rng.random() < 0.35 else 0.0
+            name = f"p{len(parts)}"
+            parts.append(
+                Part(name, kind.lower() if curved else kind, float(rng.uniform(0.5, 2.0)), start, joint.name, name)
+            )
+    return Description(joints, tuple(links), tuple(parts), tuple(range(len(links) + len(parts))))
+
+
+def built(d: Description) -> Graph:
+    """The graph of a description."""
+    graph = Graph("described")
+    groups = {group: Graph(group) for group in dict.fromkeys(j.group for j in d.joints) if group}
+    junctions = {j.name: (J1 if j.type else J0)(j.name) for j in d.joints}
+    group = {j.name: j.group for j in d.joints}
+    for inner in groups.values():
+        graph.add(inner)
+    for j in d.joints:
+        if j.group:
+            groups[j.group].expose(j.name, junctions[j.name])
+
+    def end(joint: str):
+        return groups[group[joint]].port(joint) if group[joint] else junctions[joint]
+
+    def link(number: int) -> None:
+        own = d.links[number]
+        ends = [end(own.a), end(own.b)]
+        if own.kind != "bond":
+            middle = (TF if own.kind == "tf" else GY)(own.name, own.ratio)
+            bonds = [(ends[0], middle.port("1")), (middle.port("2"), ends[1])]
+        else:
+            bonds = [(ends[0], ends[1])]
+        for tail, head in bonds:
+            graph.connect(head, tail) if own.back else graph.connect(tail, head)
+
+    def part(number: int) -> None:
+        own = d.parts[number]
+        here, element, junction = groups.get(group[own.at], graph), element_of(own), junctions[own.at]
+        tail, head = junction, element
+        if own.unit:
+            unit = TF(f"{own.name} unit", 1.0)
+            here.connect(junction, unit.port("1"))
+            tail = unit.port("2")
+        here.connect(head, tail) if own.back else here.connect(tail, head)
+
+    for number in d.order or range(len(d.links) + len(d.parts)):
+        link(number) if number < len(d.links) else part(number - len(d.links))
+    return graph
+
+
+def element_of(part: Part):
+    """The element of a part."""
+    if part.kind in "ci":
+        law = {"output": _sinh, "energy": _cosh, "inverse": _asinh}
+        return {"c": C, "i": I}[part.kind](part.name, initial=part.start, **law)
+    if part.kind in "CI":
+        return {"C": C, "I": I}[part.kind](part.name, part.value, initial=part.start)
+    return {"R": R, "Se": Se, "Sf": Sf}[part.kind](part.name, part.value)
+
+
+# --- transformations -------------------------------------------------------------------------------------------------
+
+
+def reordered(d: Description, rng: np.random.Generator) -> Description:
+    """`connect` called in another order."""
+    return replace(d, order=tuple(int(k) for k in rng.permutation(len(d.links) + len(d.parts))))
+
+
+def renamed(d: Description, rng: np.random.Generator) -> Description:
+    """Other names, in another order of the alphabet."""
+    words = iter(rng.permutation(1000))
+    new = {name: f"n{next(words)}" for name in [j.name for j in d.joints] + [x.name for x in (*d.links, *d.parts)]}
+    return replace(
+        d,
+        joints=tuple(replace(j, name=new[j.name]) for j in d.joints),
+        links=tuple(replace(x, name=new[x.name], a=new[x.a], b=new[x.b]) for x in d.links),
+        parts=tuple(replace(p, name=new[p.name], at=new[p.at]) for p in d.parts),
+    )
+
+
+def turned(d: Description, rng: np.random.Generator) -> Description:
+    """Half arrows the other way. A bond's own effort (at a 1-junction) or flow (at a 0-junction) then counts the other way too:
+    what is given in that sense changes its sign. Between unlike junctions an arrow says which way is forward, and stays."""
+    type_of = {j.name: j.type for j in d.joints}
+
+    def part(p: Part) -> Part:
+        if p.unit or rng.random() < 0.5:
+            return p
+        minus = p.kind.upper() in ("C", "SE") if type_of[p.at] else p.kind.upper() in ("I", "SF")
+        sign = -1.0 if minus else 1.0
+        value = sign * p.value if p.kind in ("Se", "Sf") else p.value
+        return replace(p, back=not p.back, start=sign * p.start, value=value)
+
+    def link(x: Link) -> Link:
+        alike = type_of[x.a] == type_of[x.b]
+        return replace(x, back=not x.back) if alike and x.kind != "gy" and rng.random() < 0.5 else x
+
+    return replace(d, parts=tuple(map(part, d.parts)), links=tuple(map(link, d.links)))
+
+
+def split(d: Description, rng: np.random.Generator) -> Description:
+    """Every R as two, in series at a 1-junction, in parallel at a 0-junction."""
+    type_of = {j.name: j.type for j in d.joints}
+    parts: list[Part] = []
+    for p in d.parts:
+        if p.kind != "R":
+            parts.append(p)
+            continue
+        part = float(rng.uniform(0.2, 0.8))
+        for share, name in ((part, p.name), (1.0 - part, f"{p.name} too")):
+            parts.append(replace(p, name=name, value=p.value * share if type_of[p.at] else p.value / share))
+    return replace(d, parts=tuple(parts), order=())
+
+
+def with_units(d: Description, rng: np.random.Generator) -> Description:
+    """Unit transformers before some parts."""
+    return replace(d, parts=tuple(replace(p, unit=bool(rng.random() < 0.4)) for p in d.parts))
+
+
+_DUAL = {"C": "I", "I": "C", "c": "i", "i": "c", "Se": "Sf", "Sf": "Se", "R": "R"}
+
+
+def dual(d: Description, rng: np.random.Generator) -> Description:
+    """Effort and flow exchanged: 0 and 1, C and I, Se and Sf; resistances and ratios inverted."""
+    return replace(
+        d,
+        joints=tuple(replace(j, type=1 - j.type) for j in d.joints),
+        links=tuple(replace(x, ratio=1.0 / x.ratio) for x in d.links),
+        parts=tuple(replace(p, kind=_DUAL[p.kind], value=1.0 / p.value if p.kind == "R" else p.value) for p in d.parts),
+    )
+
+
+def nested(d: Description, rng: np.random.Generator) -> Description:
+    """Junctions with what hangs on them inside of nested graphs."""
+    names = ["", "left", "right"]
+    return replace(d, joints=tuple(replace(j, group=names[rng.integers(3)]) for j in d.joints))
+
+
+TRANSFORMATIONS = {f.__name__: f for f in (reordered, renamed, turned, split, with_units, dual, nested)}
