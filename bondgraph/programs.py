@@ -56,6 +56,8 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         rates_and_powers=kernels.get("rates_and_powers"),
         loops=_newton_loops(system, kernels),
         clocks=_clocks(system, kernels),
+        closing=system.closing,
+        closures=kernels.get("closures"),
     )
 
 

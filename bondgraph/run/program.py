@@ -19,6 +19,7 @@ from bondgraph.equations.system import is_internal
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.equations.system import Closing
     from bondgraph.errors import Problem
 
 BLOCKS = ("x", "out", "p", "m")
@@ -167,6 +168,8 @@ class Program:
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
     clocks : in the order in which those that tick together do so.
+    closing, closures : constraints on positions as the rows of a matrix, and its entries (with right sides and what is left of
+        them for rows that repeat others); None without any.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -189,6 +192,8 @@ class Program:
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[Clock, ...] = ()
+    closing: Closing | None = None
+    closures: Kernel | None = None
 
     def __post_init__(self) -> None:
         counts = (

@@ -17,6 +17,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.choose import build, choose, sundials_reason, tolerances
 from bondgraph.run.events import Event, Settled, Watch, rest, settle_far
 from bondgraph.run.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.judge import judged, watched_times
 from bondgraph.run.ledger import energy_in_play
 from bondgraph.run.leg import Choice, Effort, Integrator
 from bondgraph.run.program import Program
@@ -86,13 +87,14 @@ def simulate(
     start, end = checks.span_of(t_start, t_end)
     relative, absolute = checks.tolerances(program, rtol, atol)
     name, by = checks.method_of(method, solver)
+    times = checks.sample_times(samples, start, end)
     settings = Settings(
         x=checks.block(program, "x", x0, program.states, "E308"),
         p=checks.block(program, "p", parameters, program.parameters, "E309"),
         m=checks.block(program, "m", modes0, program.modes, "E310"),
         t_start=start,
         t_end=end,
-        times=checks.sample_times(samples, start, end),
+        times=watched_times(program, times, end),
         method=name,
         solver=by,
         rtol=relative,
@@ -111,7 +113,7 @@ def simulate(
         run.go()
     finally:
         bar.close()
-    result = run.result(time.perf_counter() - begin)
+    result = judged(run.result(time.perf_counter() - begin), times, run.t, run.x)
     if result.failure is not None:
         warnings.warn(f'"{program.name}": {result.failure}', RunEndedWarning, stacklevel=_depth())
     return result

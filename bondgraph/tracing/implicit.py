@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from bondgraph.equations.system import Event, Loop, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SingularSystem
+from bondgraph.tracing.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
 from bondgraph.tracing.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.pursuit import Pursuit, follow, pursue
@@ -25,6 +26,8 @@ from bondgraph.tracing.sampling import matrix_at
 from bondgraph.tracing.time_derivatives import TimeDerivatives
 from bondgraph.tracing.unsolvable import Unsolvable
 from bondgraph.tracing.values import Entries, Values, carry_out, partials, placed, residuals_of, scalars_of, shapes_of
+
+Found = TypeVar("Found")
 
 
 class Solver:
@@ -37,6 +40,8 @@ class Solver:
         self.derivatives = TimeDerivatives(system, tape, inputs, self._sampled)
         self.fresh = 0
         self.acting: Acting | None = None
+        self.closures: Closures | None = None
+        """Constraints on positions, where there are any."""
 
     def values(self, given: Values) -> Values:
         """All values by name, from those that are given (states, parameters, modes, time)."""
@@ -99,9 +104,13 @@ class Solver:
         self._refuse_nonlinear(entries, w, unknowns, loop)
         zero = [0.0] * len(w)
         right = [-r for r in residuals_of(run({**given, **placed(unknowns, shapes, zero)}), unknowns)]
-        solution = self._regular(unknowns, loop, lambda: solve_in_modes(
-            self.system, self.tape, entries, right, self._sampled))  # fmt: skip
-        return run({**given, **placed(unknowns, shapes, solution)})
+        held = positions_held(self.system, unknowns) if loop is None else frozenset()
+        solved = self._regular(unknowns, loop, lambda: solve_in_modes(
+            self.system, self.tape, entries, right, self._sampled, held))  # fmt: skip
+        values = run({**given, **placed(unknowns, shapes, solved.values)})
+        if loop is None:
+            self.closures = closures_of(self.system, values, entries, solved.repeating)
+        return values
 
     def _pursued(
         self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
@@ -119,7 +128,7 @@ class Solver:
         self.pursuits.append(pursuit)
         return run({**given, **placed(unknowns, shapes, pursuit.solution)})
 
-    def _regular(self, unknowns: Sequence[Unknown], loop: Loop | None, solve: Callable[[], list[Any]]) -> list[Any]:
+    def _regular(self, unknowns: Sequence[Unknown], loop: Loop | None, solve: Callable[[], Found]) -> Found:
         """What `solve` gives; an `Unsolvable` with the elements to suspect where a system is singular."""
         try:
             return solve()

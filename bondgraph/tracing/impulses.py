@@ -20,6 +20,7 @@ from bondgraph.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
+from bondgraph.tracing.closures import positions_held
 from bondgraph.tracing.modewise import Sampled, solve_in_modes
 from bondgraph.tracing.values import partials, scalars_of, shaped
 from screws.scalars import absolute, less, less_equal, maximum, where
@@ -107,7 +108,8 @@ def after_impulse(
 
     missing = _Missing(system, acting, event, at, before)
     entries, off = slopes(before), missing(before, [0.0] * len(w), {})
-    impulses = solve_in_modes(system, tape, entries, [-f for f in off], sampled)
+    held = positions_held(system, acting.unknowns)
+    impulses = solve_in_modes(system, tape, entries, [-f for f in off], sampled, held).values
     jumping = {inputs["x"][i].index for i, _ in action}
     roots = [tape.scalar(value).index for value in matrix.values()]
     after = moved(impulses)
@@ -185,7 +187,8 @@ def _iterated(
         off = missing(state, trial, entries)
         left = _largest(off)
         better = less(left, size)
-        step = solve_in_modes(system, tape, entries, [-f for f in off], sampled)
+        held = positions_held(system, missing.acting.unknowns)
+        step = solve_in_modes(system, tape, entries, [-f for f in off], sampled, held).values
         at = [where(better, b, a) for a, b in zip(at, trial, strict=True)]
         change = [where(better, new, 0.25 * old) for new, old in zip(step, change, strict=True)]
         size = where(better, left, size)

@@ -6,7 +6,8 @@ What does not depend on each other is solved apart, so that the modes of one par
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SINGULAR, SingularSystem, solve, solve_pivoted
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.closures import Repeating, solve_repeating
 from bondgraph.tracing.values import Entries
 from screws.scalars import equal, where
 
@@ -25,6 +27,14 @@ Sampled = Callable[[Entries], dict[tuple[int, int], np.ndarray]]
 
 CASES = 16
 """Most combinations of modes of one part for which it is solved one by one; with more, pivots are chosen at run time."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The unknowns of a linear system, and its parts whose equations repeat each other."""
+
+    values: list[Any]
+    repeating: tuple[Repeating, ...] = ()
 
 
 class SingularMode(Exception):
@@ -41,9 +51,10 @@ def solve_in_modes(
     entries: Entries,
     right: Sequence[Any],
     sampled: Sampled,
-) -> list[Any]:
+    positions: Collection[int] = (),
+) -> Solved:
     """Solution of A w = b as scalars of the tape, with a pivot order of its own for every combination of modes if no order
-    serves all of them.
+    serves all of them. Constraints on positions, at these places, may repeat each other.
 
     Raises
     ------
@@ -51,15 +62,23 @@ def solve_in_modes(
     """
     solution: list[Any] = [0.0] * len(right)
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
+    repeating: list[Repeating] = []
     for rows, columns in _parts(entries, len(right)):
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
         at = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
         part = {(at[0][i], at[1][j]): value for (i, j), value in entries.items() if i in at[0]}
+        own = [right[i] for i in rows]
         try:
-            found = _solve_part(system, tape, part, [right[i] for i in rows], sampled)
+            found = _solve_part(system, tape, part, own, sampled)
         except SingularSystem as singular:
-            raise _placed(singular, rows, columns) from None
+            shared = (
+                solve_repeating(part, own, sampled(part)) if rows == columns and set(rows) <= set(positions) else None
+            )
+            if shared is None:
+                raise _placed(singular, rows, columns) from None
+            found, left = shared
+            repeating.append(Repeating(tuple(rows), own, left))
         except SingularMode as some:
             refused += [(modes, _placed(singular, rows, columns)) for modes, singular in some.cases]
             continue
@@ -67,7 +86,7 @@ def solve_in_modes(
             solution[j] = value
     if refused:
         raise SingularMode(refused)
-    return solution
+    return Solved(solution, tuple(repeating))
 
 
 def _parts(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:

@@ -97,7 +97,8 @@ def _on_tape(system: System) -> Traced:
     newton = (
         [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
     )
-    return Traced(replace(system, values=values), tape, inputs, env, newton, solver)
+    closing = None if solver.closures is None else solver.closures.closing
+    return Traced(replace(system, values=values, closing=closing), tape, inputs, env, newton, solver)
 
 
 def _nonlinear(system: System) -> int:
@@ -139,6 +140,8 @@ def trace_for_runs(
     }
     for index, scalars in enumerate(traced.newton):
         outputs[f"newton_{index}"] = scalars
+    if traced.solver.closures is not None:
+        outputs["closures"] = list(traced.solver.closures.scalars)
     outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
     for index, event in enumerate(system.events):
         if event.resets or traced.solver.is_impulse(event):
