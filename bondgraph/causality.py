@@ -3,6 +3,9 @@
 All components of a vector bond share one stroke. Order: elements with only one causality, then storages in integral
 causality, then resistors, then what is left; each choice is propagated before the next, and taken back where it leads
 nowhere (which a ring of junctions can do).
+
+Of storages that cannot all be integral, properties decide which follow (`first_integral`), not the order in which a graph was
+written; where a switched junction would make physics of such a choice, the graph is refused (`ambiguity`).
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from bondgraph.ambiguity import ambiguous_junctions, first_integral
 from bondgraph.conflict import describe, describe_dead_end
-from bondgraph.errors import Problem, raise_if_any
+from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.laws import (
     Gyrator,
     IdealConstraint,
@@ -51,7 +55,11 @@ class Causality:
 
 
 def assign_causality(model: Model) -> Causality:
-    """Assign causality or raise `ModelError` (E203) that names the elements in conflict and a cure, for every conflict."""
+    """Assign causality, or raise `ModelError`.
+
+    E203 names the elements of every conflict and a cure, E154 switched junctions that open differently for each of several
+    causalities that are equally good.
+    """
     strokes = Strokes(model, lambda path: ordered_bonds(model, path))
     problems: dict[str, Problem] = {}
     for path, bond, into_element in _fixed(model):
@@ -62,21 +70,37 @@ def assign_causality(model: Model) -> Causality:
         except Clash as clash:
             problems[path] = describe(model, strokes, clash)
     raise_if_any(model.name, list(problems.values()))
-    wishes = [
-        *(
-            (strokes.index[bond.name], into == (bond.head.element == path), path)
-            for path, bond, into in _storages(model)
-        ),
-        *((strokes.index[bond.name], True, FREE) for bond in _resistors_then_rest(model)),
-    ]
-    forced_by, chosen = _search(model, strokes, wishes)
-    derivative = {by: None for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
+    fixed = len(strokes.trail)
+    forced_by, chosen, derivative = _complete(model, strokes)
+
+    def others_with(bond: int, into_head: bool) -> int | None:
+        """Storages in derivative causality if this stroke were demanded too; None where that is impossible."""
+        strokes.undo(fixed)
+        try:
+            strokes.assign(bond, into_head, FREE)
+            return len(_complete(model, strokes)[2])
+        except (Clash, ModelError):
+            return None
+
+    into_head = {bond.name: bool(into) for bond, into in zip(model.bonds, strokes.into_head, strict=True)}
+    raise_if_any(model.name, ambiguous_junctions(model, strokes, derivative, FREE, others_with))
     return Causality(
-        {bond.name: bool(into) for bond, into in zip(model.bonds, strokes.into_head, strict=True)},
-        tuple(derivative),
+        into_head,
+        derivative,
         tuple(model.bonds[i].name for i in chosen),
         {path: forced_by.get(path, ()) for path in derivative},
     )
+
+
+def _complete(model: Model, strokes: Strokes) -> tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]:
+    """Decide all strokes that are open: who denied which storage, the free choices, and storages in derivative causality."""
+    wishes = [
+        (strokes.index[bond.name], into == (bond.head.element == path), by)
+        for path, bond, into, by in (*_storages(model), *_resistors_then_rest(model))
+    ]
+    forced_by, chosen = _search(model, strokes, wishes)
+    denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
+    return forced_by, chosen, tuple(path for path in model.elements if path in denied)
 
 
 @dataclass
@@ -172,15 +196,24 @@ def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
             yield path, bonds[1], False
 
 
-def _storages(model: Model) -> Iterator[tuple[str, Bond, bool]]:
-    for path, element in model.elements.items():
-        if isinstance(element.law, Storage):
-            for bond in ordered_bonds(model, path):
-                yield path, bond, element.kind == "I"
+def _storages(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
+    """(element, bond, effort into the element, element) of storages in integral causality."""
+    storages = [path for path, element in model.elements.items() if isinstance(element.law, Storage)]
+    for path in sorted(storages, key=lambda path: first_integral(model.elements[path])):
+        for bond in ordered_bonds(model, path):
+            yield path, bond, model.elements[path].kind == "I", path
 
 
-def _resistors_then_rest(model: Model) -> Iterator[Bond]:
+def _resistors_then_rest(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
+    """Effort into resistors and switches, then into 1-junctions: whichever way an arrow points."""
     for path, element in model.elements.items():
         if isinstance(element.law, (Resistor, IdealSwitch)):
-            yield from model.bonds_at(path)
-    yield from model.bonds
+            for bond in model.bonds_at(path):
+                yield path, bond, True, FREE
+    for bond in model.bonds:
+        ones = [end.element for end in bond.ends if _is_one_junction(model.elements[end.element].law)]
+        yield ones[0] if len(ones) == 1 else bond.head.element, bond, True, FREE
+
+
+def _is_one_junction(law: object) -> bool:
+    return isinstance(law, Junction) and law.type == 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,12 +47,29 @@ def changed_parameters(model: Model, system: System, changes: Mapping[str, Any])
     return values
 
 
-def changed_start(
-    model: Model, system: System, changes: Mapping[str, Any], numbers: Mapping[str, Any]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Start state x and modes m with some changed, and with what follows from others computed.
+@dataclass(frozen=True)
+class Started:
+    """What a function of start values was given, and what it gave."""
 
-    `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `numbers` are all parameters.
+    arguments: tuple[np.ndarray, ...]
+    results: tuple[Any, ...]
+
+    def fits(self, values: Sequence[Any]) -> bool:
+        """Whether it would be given the same."""
+        return all(np.array_equal(old, new) for old, new in zip(self.arguments, values, strict=True))
+
+
+def changed_start(
+    model: Model,
+    system: System,
+    changes: Mapping[str, Any],
+    numbers: Mapping[str, Any],
+    earlier: Sequence[Started] = (),
+) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
+    """Start state x and modes m with some changed, and with what follows from others computed; and how that went.
+
+    `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `numbers` are all parameters; `earlier`
+    tells how it went before, so that only those functions are called again whose arguments changed.
 
     Raises
     ------
@@ -72,9 +89,15 @@ def changed_start(
         else:
             title = f'"{name}" is no state and no automaton'
             raise ModelError(model.name, [_unknown("E122", title, {**states, **modes})])
-    for start in system.starts:
+    started = []
+    for index, start in enumerate(system.starts):
         values = [computed(system, system.resolve(a), {**numbers, **states}) for a in start.arguments]
-        for name, value in zip(start.results, start.function(*values), strict=True):
+        if index < len(earlier) and earlier[index].fits(values):
+            started.append(earlier[index])
+        else:
+            arguments = tuple(np.array(value) for value in values)
+            started.append(Started(arguments, tuple(start.function(*values))))
+        for name, value in zip(start.results, started[-1].results, strict=True):
             known = system.resolve(name)
             if known in given or name in given:
                 continue
@@ -91,7 +114,7 @@ def changed_start(
         places[name] = known_states.index(modes[automaton])
     sliding = sliding_at_start(model, system, {**numbers, **states, **places, "time": 0.0})
     places |= {f"{path}.mode": place for path, place in sliding.items() if path not in given}
-    return flat(states.values()), np.array([float(place) for place in places.values()])
+    return flat(states.values()), np.array([float(place) for place in places.values()]), tuple(started)
 
 
 def dependent_among(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.causality import Causality, assign_causality
-from bondgraph.changes import changed_parameters, changed_start, dependent_among
+from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among
 from bondgraph.collection import paused_collection
 from bondgraph.consistency import (
     Keep,
@@ -38,6 +38,7 @@ from bondgraph.passes.pipeline import equations
 from bondgraph.programs import program_of
 from bondgraph.report import report
 from bondgraph.run.program import Program
+from bondgraph.run.rounding import nudges
 from bondgraph.schedule.build import is_large, scheduled
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.routines import Traced, trace_for_runs
@@ -70,7 +71,8 @@ class Compiled:
     def initial(
         self, changes: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Start state x and modes m; start values that follow from others are computed here.
+        """Start state x and modes m; start values that follow from others are computed here, again where
+        what they follow from is changed.
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `parameters` are changed as in
         `simulate`, for start values may follow from them. A storage that follows others may be named too, with what follows.
@@ -80,23 +82,25 @@ class Compiled:
         ModelError
             E121, E122 unknown names; E124 numbers that do not fit; E213 changes that contradict each other.
         """
+        x, m, started = self._unchanged_start
         if changes or parameters:
-            return self._initial(changes or {}, parameters or {})
-        x, m = self._unchanged_start
+            x, m, _ = self._initial(changes or {}, parameters or {}, started)
         return x.copy(), m.copy()
 
     @cached_property
-    def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._initial({}, {})
+    def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
+        return self._initial({}, {}, ())
 
-    def _initial(self, changes: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    def _initial(
+        self, changes: Mapping[str, Any], parameters: Mapping[str, Any], earlier: tuple[Started, ...]
+    ) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
         numbers = changed_parameters(self.model, self.system, parameters)
         dependent, others = dependent_among(self.model, self.system, self.causality, changes)
-        x, m = changed_start(self.model, self.system, others, numbers)
+        x, m, started = changed_start(self.model, self.system, others, numbers, earlier)
         evaluate = functools.partial(self.evaluate, 0.0, x, self.parameters(parameters), m)
         found = contradicting_starts(self.model, self.causality, self.system, dependent, evaluate)
         raise_if_any(self.model.name, found)
-        return x, m
+        return x, m, started
 
     def consistent(
         self,
@@ -146,12 +150,20 @@ class Compiled:
         from bondgraph.run.simulate import simulate
 
         (x0, m0), p = self.initial(initial, parameters), self.parameters(parameters)
+        start = settings.get("t_start", 0.0)
         if any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values()):
-            values = self.evaluate(settings.get("t_start", 0.0), x0, p, m0)
-            raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values))
-        if found := motion_of(self.model, self.system, self.program, settings.get("t_start", 0.0), p, m0):
+            values, near = self.evaluate(start, x0, p, m0), functools.partial(self._near, start, x0, p, m0)
+            raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values, near))
+        if found := motion_of(self.model, self.system, self.program, start, p, m0):
             raise_if_any(self.model.name, foreign_velocities(self.model, *found, x0))
         return simulate(self.program, x0, p, m0, t_end, **settings)
+
+    def _near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
+        """Every value by name at points that differ from the given one by rounding."""
+        return [
+            self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)
+            for by_x, by_p in zip(nudges(len(x)), nudges(len(p)), strict=True)
+        ]
 
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem
 from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.tracing.breaks import breaks_of
 from bondgraph.tracing.routines import output_names
 from bondgraph.tracing.values import flat
 
@@ -36,6 +38,7 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         )
         for e in system.events
     )
+    breaks = breaks_of(system)
     return Program(
         name=system.name,
         rates=kernels["rates"],
@@ -58,19 +61,24 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         clocks=_clocks(system, kernels),
         closing=system.closing,
         closures=kernels.get("closures"),
+        breaks=None if breaks is None else numpy_kernel(breaks.routine),
+        break_names=() if breaks is None else breaks.elements,
     )
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:
-    """Clocks with their times as places in p; a break at several times is one for each."""
-    layout, clocks = _layout(system), []
-    for index, clock in enumerate(system.clocks):
-        period = math.inf if clock.period is None else layout[clock.period].start
-        offset = layout[clock.offset]
-        clocks += [
-            Clock(clock.element, period, at, kernels.get(f"tick_{index}")) for at in range(offset.start, offset.stop)
-        ]
-    return tuple(clocks)
+    """Clocks that change states, with their times as places in p."""
+    layout = _layout(system)
+    return tuple(
+        Clock(
+            clock.element,
+            math.inf if clock.period is None else layout[clock.period].start,
+            layout[clock.offset].start,
+            kernels.get(f"tick_{index}"),
+        )
+        for index, clock in enumerate(system.clocks)
+        if clock.updates
+    )
 
 
 def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:

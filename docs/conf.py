@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+
+sys.path.insert(0, str(Path(__file__).parent))
+from accents import with_accents
 
 project = "screwbond"
 extensions = ["myst_parser"]
@@ -48,13 +52,13 @@ def write_start_page(app: Any, failure: Exception | None) -> None:
 
 def inline(translator: Any, node: nodes.math) -> None:
     """A formula in a line."""
-    translator.body.append(tex2mathml(node.astext()))
+    translator.body.append(with_accents(tex2mathml(node.astext())))
     raise nodes.SkipNode
 
 
 def block(translator: Any, node: nodes.math_block) -> None:
     """A formula of its own."""
-    translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>\n')
+    translator.body.append(f'<div class="math">{with_accents(tex2mathml(node.astext(), as_block=True))}</div>\n')
     raise nodes.SkipNode
 
 

@@ -18,6 +18,7 @@ from bondgraph.graph.element import PortRef
 from bondgraph.graph.elements import Element, Port
 from bondgraph.graph.laws import Parameter, Storage
 from bondgraph.ops import IDENTITY, zeros
+from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
 from screws.poses import Ad, inverse, pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
@@ -65,10 +66,14 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable]) -
 
 
 class Body(Graph):
-    """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch)."""
+    """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch), E427 for what is
+    none."""
 
     def __init__(self, name: str, surface: Surface | None = None):
         super().__init__(name)
+        if surface is not None and not isinstance(surface, Surface):
+            title = f'the surface of "{name}" is {surface!r}'
+            raise ModelError(name, [Problem("E427", title, (), (caller_place(),), ("a surface: surface=sphere(0.1)",))])
         self.surface = surface
 
     @property
@@ -100,11 +105,8 @@ def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]
 
 
 def _numbers(name: str, what: str, given: Any, size: int) -> np.ndarray:
-    try:
-        values = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        values = np.zeros(0)
-    if values.shape != (size,) or not np.all(np.isfinite(values)):
+    values = reals(given, size)
+    if values is None:
         title = f'{what} of "{name}" is {given!r}'
         raise ModelError(name, [Problem("E424", title, (f"it needs {size} finite numbers",), (caller_place(),))])
     return values
@@ -173,9 +175,9 @@ def rigid_body(
 
     Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
     """
+    check_inertia(mass, inertia, f'"{name}"')
     moment = np.asarray(inertia, dtype=float)
     moment = np.diag(moment) if moment.ndim == 1 else moment
-    check_inertia(mass, moment)
     centre = _numbers(name, "centre_of_mass", centre_of_mass, 3)
     spin = _numbers(name, "angular_velocity", angular_velocity, 3)
     speed = _numbers(name, "velocity", velocity, 3)

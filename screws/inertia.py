@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from screws.errors import GeometryError
+from screws.given import real, reals, shown
 from screws.poses import Ad
 from screws.rotations import tilde
 from screws.scalars import Scalar, array
@@ -45,7 +47,7 @@ def spatial_inertia(
     )
 
 
-def check_inertia(mass: float, rotational: Sequence[float] | np.ndarray, name: str = "the body") -> None:
+def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
     """Refuse a mass or rotational inertia (about the centre of mass) that no rigid body can have.
 
     Raises
@@ -53,16 +55,19 @@ def check_inertia(mass: float, rotational: Sequence[float] | np.ndarray, name: s
     GeometryError
         G111 mass, G112 not symmetric positive definite, G113 triangle inequality, G114 not numbers of the right shape.
     """
-    J = np.asarray(rotational, dtype=float)
-    J = np.diag(J) if J.shape == (3,) else J
-    if J.shape != (3, 3) or not np.all(np.isfinite(J)):
+    matrix = not isinstance(rotational, str) and np.iterable(rotational) and all(map(np.iterable, rotational))
+    rows = [reals(row, 3) for row in (rotational if matrix else [rotational])]
+    J = np.array([row for row in rows if row is not None], dtype=float)
+    if len(J) != len(rows) or len(J) not in (1, 3):
         raise GeometryError(
             "G114",
-            f"the rotational inertia of {name} has shape {np.shape(rotational)} or is not finite",
+            f"the rotational inertia of {name} is {shown(rotational)}: of another shape than (3,) or "
+            "(3, 3), or no finite numbers",
             "three principal moments or a finite symmetric 3 x 3 matrix, in kg m^2",
         )
-    if not (np.isfinite(mass) and mass > 0.0):
-        raise GeometryError("G111", f"the mass of {name} is {mass:g} kg", "a positive, finite mass in kg")
+    J = np.diag(J[0]) if len(J) == 1 else J
+    if not (np.isfinite(real(mass)) and real(mass) > 0.0):
+        raise GeometryError("G111", f"the mass of {name} is {shown(mass)} kg", "a positive, finite mass in kg")
     scale = float(np.max(np.abs(J)))
     if not np.allclose(J, J.T, rtol=0.0, atol=1e-9 * scale):
         raise GeometryError(

@@ -174,6 +174,8 @@ class Jet:
             return a * scalars.sign(a.value)
         if name == "sign":
             return Jet(scalars.sign(a.value))
+        if name == "floor":
+            return Jet(scalars.floor(a.value))
         if name == "tan":
             return scalars.sin(a) / scalars.cos(a)
         if name == "minimum":

@@ -34,6 +34,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "tanh": (np.tanh, "tanh"),
     "absolute": (np.abs, "Abs"),
     "sign": (np.sign, "sign"),
+    "floor": (np.floor, "floor"),
     "minimum": (np.minimum, "Min"),
     "maximum": (np.maximum, "Max"),
     "less": (np.less, "StrictLessThan"),
@@ -127,6 +128,11 @@ def absolute(x: Scalar) -> Scalar:
 def sign(x: Scalar) -> Scalar:
     """Sign: -1, 0 or 1."""
     return _apply("sign", x)
+
+
+def floor(x: Scalar) -> Scalar:
+    """Largest whole number that is not above x."""
+    return _apply("floor", x)
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:

@@ -25,7 +25,8 @@ _CALLS = {
     op.POWER: "llvm.pow.f64", op.SIN: "llvm.sin.f64", op.COS: "llvm.cos.f64", op.TAN: "llvm.tan.f64",
     op.ASIN: "llvm.asin.f64", op.ACOS: "llvm.acos.f64", op.ATAN: "llvm.atan.f64", op.ATAN2: "llvm.atan2.f64",
     op.SQRT: "llvm.sqrt.f64", op.EXP: "llvm.exp.f64", op.LOG: "llvm.log.f64", op.TANH: "llvm.tanh.f64",
-    op.ABSOLUTE: "llvm.fabs.f64", op.MINIMUM: "llvm.minimum.f64", op.MAXIMUM: "llvm.maximum.f64",
+    op.ABSOLUTE: "llvm.fabs.f64", op.FLOOR: "llvm.floor.f64",
+    op.MINIMUM: "llvm.minimum.f64", op.MAXIMUM: "llvm.maximum.f64",
 }  # fmt: skip
 _COMPARISONS = {op.LESS: "olt", op.LESS_EQUAL: "ole", op.EQUAL: "oeq"}
 _LOGIC = {op.BOTH: "and", op.EITHER: "or"}

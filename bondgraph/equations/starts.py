@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Storage
 from bondgraph.graph.model import Model
 from bondgraph.graph.switches import BACKWARD, FORWARD
 from bondgraph.passes.rings import elements_at, named
+from bondgraph.run.rounding import spread
 
 AGREES = 1e-6
 """Relative difference up to which a start value agrees with what follows."""
@@ -74,12 +76,20 @@ def contradicting_starts(
     return problems
 
 
-def contradicting_switches(model: Model, system: System, values: Mapping[str, Any]) -> list[Problem]:
+def contradicting_switches(
+    model: Model, system: System, values: Mapping[str, Any], near: Callable[[], Sequence[Mapping[str, Any]]]
+) -> list[Problem]:
     """Switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
     The equations can hold that only as it is: a mode that begins during a run begins with an impulse, the start does not.
+    `values` are those at the start; those at points next to it, which tell what is rounding, are asked for only in doubt.
     """
-    problems = []
+    problems: list[Problem] = []
+    points = functools.cache(near)
+
+    def at_points(name: str) -> np.ndarray:
+        return np.array([abs(float(point[system.resolve(name)])) for point in points()])
+
     for unknown in system.unknowns:
         element = model.elements[unknown.element]
         if not isinstance(element.law, IdealSwitch):
@@ -89,7 +99,7 @@ def contradicting_switches(model: Model, system: System, values: Mapping[str, An
         alike = [other for other in model.bonds if other.domain == bond.domain]
         closed = system.resolve(unknown.vanishing) == system.resolve(effort(bond))
         size = max(float(np.max(np.abs(values[system.resolve((effort if closed else flow)(b))]))) for b in alike)
-        if stopped <= AGREES * size:
+        if stopped <= AGREES * size or stopped <= float(spread(np.array(stopped), at_points(unknown.stopped))):
             continue
         mode, what, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
         problems.append(

@@ -32,6 +32,7 @@ _LOGIC = {op.BOTH: "&&", op.EITHER: "||"}
 _CALLS = {
     op.POWER: "pow", op.SIN: "sin", op.COS: "cos", op.TAN: "tan", op.ASIN: "asin", op.ACOS: "acos", op.ATAN: "atan",
     op.ATAN2: "atan2", op.SQRT: "sqrt", op.EXP: "exp", op.LOG: "log", op.TANH: "tanh", op.ABSOLUTE: "fabs",
+    op.FLOOR: "floor",
 }  # fmt: skip
 _OF_CONDITIONS = frozenset((op.BOTH, op.EITHER, op.OPPOSITE))
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from bondgraph.ops import Op
-from screws.scalars import array, less, maximum, minimum, sin, where
+from screws.scalars import array, floor, less, maximum, minimum, sin, where
 
 
 def _clipped(u: Any, lowest: Any, highest: Any) -> Any:
@@ -115,6 +115,32 @@ RAMP = Op(
 RAMP_TO = Op(
     "ramp", lambda t, slope, start, offset, end: offset + slope * (_clipped(t, start, end) - start),
     r"#4 + #2 \left(\min\left(\max\left(#1, #3\right), #5\right) - (#3)\right)",
+)  # fmt: skip
+
+
+def _turns(t: Any, start: Any, period: Any) -> Any:
+    """Periods since the start, and the part of the present one that has gone by."""
+    count = (t - start) / period
+    return count - floor(count)
+
+
+def _pulse(t: Any, start: Any, width: Any, before: Any, after: Any) -> Any:
+    return where(less(t, start), before, where(less(t, start + width), after, before))
+
+
+def _square(t: Any, period: Any, start: Any, duty: Any, low: Any, high: Any) -> Any:
+    return where(less(_turns(t, start, period), duty), high, low)
+
+
+PULSE = Op("pulse", _pulse, r"\begin{cases} #5 & #2 \le #1 < #2 + #3 \\ #4 & \text{else} \end{cases}")
+SQUARE = Op(
+    "square", _square,
+    r"\begin{cases} #6 & \tau - \lfloor \tau \rfloor < #4 \\ #5 & \text{else} \end{cases},"
+    r"\quad \tau = \tfrac{#1 - (#3)}{#2}",
+)  # fmt: skip
+SAWTOOTH = Op(
+    "sawtooth", lambda t, period, start, low, high: low + (high - low) * _turns(t, start, period),
+    r"#4 + \left(#5 - (#4)\right) \left(\tau - \lfloor \tau \rfloor\right),\quad \tau = \tfrac{#1 - (#3)}{#2}",
 )  # fmt: skip
 SMOOTH_STEP = Op(
     "smooth step", _quintic,

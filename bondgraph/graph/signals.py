@@ -260,6 +260,44 @@ def step(
     return static_block(name, formulas.STEP, values, ["time"], unit, symbol, breaks=["start"])
 
 
+def pulse(
+    name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, *, unit: str = "",
+    symbol: str = "",
+) -> Element:  # fmt: skip
+    """y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
+
+    Raises `ModelError` E142 unless the width is positive.
+    """
+    need_positive("pulse", name, width=width)
+    values = {"start": start, "width": width, "before": before, "after": after}
+    return static_block(name, formulas.PULSE, values, ["time"], unit, symbol)
+
+
+def square(
+    name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, *,
+    unit: str = "", symbol: str = "",
+) -> Element:  # fmt: skip
+    """y = `high` for the part `duty` (0 to 1) of each `period` (s), `low` for the rest; one of them begins at t = start.
+
+    The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
+    """
+    need_positive("square wave", name, period=period)
+    values = {"period": period, "start": start, "duty": duty, "low": low, "high": high}
+    return static_block(name, formulas.SQUARE, values, ["time"], unit, symbol)
+
+
+def sawtooth(
+    name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, *, unit: str = "", symbol: str = ""
+) -> Element:
+    """y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
+
+    The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
+    """
+    need_positive("sawtooth", name, period=period)
+    values = {"period": period, "start": start, "low": low, "high": high}
+    return static_block(name, formulas.SAWTOOTH, values, ["time"], unit, symbol)
+
+
 def ramp(
     name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, *, unit: str = "",
     symbol: str = "",
@@ -290,6 +328,6 @@ def smooth_step(
 
 __all__: list[str] = [
     "gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic", "integrator", "lowpass",
-    "derivative_filter", "pid", "transfer_function", "sine", "step", "ramp", "smooth_step", "sampled", "hold",
-    "sampled_derivative", "sampled_pid",
+    "derivative_filter", "pid", "transfer_function", "sine", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step",
+    "sampled", "hold", "sampled_derivative", "sampled_pid",
 ]  # fmt: skip

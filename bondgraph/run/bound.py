@@ -20,11 +20,14 @@ NEWTON_STEPS = 200
 class Bound:
     """Kernels of a program at fixed parameters p (parameters,). For work between steps, not inside them.
 
-    Belongs to one run: arguments are copied into arrays of its own, whose addresses the kernels know.
+    Belongs to one run: arguments are copied into arrays of its own, whose addresses the kernels know. All times given are
+    those since `origin` (s), the start of a run of `span` seconds on the clock of the formulas; these see none outside
+    `window`, the times (2,) on their clock between the break before and the next one.
     """
 
-    def __init__(self, program: Program, p: np.ndarray):
-        self.program, self.p = program, p
+    def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0, span: float = 0.0):
+        self.program, self.p, self.origin, self.span = program, p, origin, span
+        self.window = np.array([-np.inf, np.inf])
         self._t, self._x, self._m = np.zeros(1), np.zeros(program.states), np.zeros(program.modes)
         self._rates = self._bind(program.rates)
         self._guards = self._bind(program.guards)
@@ -48,9 +51,21 @@ class Bound:
         call, out = bound
         if call is None:
             return out
-        self._t[0], self._x[:], self._m[:] = t, x, m
+        self._t[0], self._x[:], self._m[:] = self._time(t), x, m
         call()
         return out.copy()
+
+    def _time(self, t: float) -> float:
+        return max(min(self.origin + t, self.window[1]), self.window[0])
+
+    def breaks(self) -> list[tuple[str, float, float]]:
+        """Times at which formulas jump or bend, on their own clock: (element, time, period), s."""
+        kernel = self.program.breaks
+        if kernel is None:
+            return []
+        with np.errstate(all="ignore"):
+            times, periods = np.split(kernel(self.p[: kernel.sizes[0]]), 2)
+        return list(zip(self.program.break_names, times.tolist(), periods.tolist(), strict=True))
 
     def rates(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """dx/dt, (n,)."""
@@ -129,7 +144,7 @@ class Bound:
         full = np.zeros((self.program.states, self.program.states))
         indptr, indices = (np.asarray(part) for part in pattern)
         columns = np.repeat(np.arange(self.program.states), np.diff(indptr))
-        full[indices, columns] = kernel(np.array([t]), x, self.p, m)
+        full[indices, columns] = kernel(np.array([self._time(t)]), x, self.p, m)
         return full
 
     @property

@@ -97,7 +97,7 @@ def _without_clocks(bound: Bound, settings: Settings, choice: Choice, tolerance:
         from bondgraph.run.sundials.cvode import Cvode
 
         linear, iteration = settings.linear, settings.iteration
-        return Cvode(bound, choice.method, tolerance, settings.t_end, iteration=iteration, linear=linear)
+        return Cvode(bound, choice.method, tolerance, settings.span, iteration=iteration, linear=linear)
     if choice.solver == "scipy":
         from bondgraph.run.scipy_solver import ScipySolver
 

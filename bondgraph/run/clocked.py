@@ -33,6 +33,7 @@ class Clocked:
         end = stop - TOGETHER * abs(stop)
         while True:
             inside = ticks.next() < end
+            ticks.look_ahead()
             if inside and ticks.due(self._t):
                 ahead = times[written:]
                 reached = int(np.searchsorted(ahead, ticks.next(), side="right"))
@@ -44,7 +45,7 @@ class Clocked:
                 if time.perf_counter() - begin > _PATIENCE:
                     return Leg(legs.PAUSE, self._t, self._x, self._q, written)
                 continue
-            until = ticks.target() if inside else stop
+            until = ticks.next() if inside else stop
             ahead = times[written:]
             ahead = ahead[: int(np.searchsorted(ahead, until, side="right"))]
             leg = self._integrator.advance(ahead, rows[written:], until)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.course import Courses
 from bondgraph.run.program import Transition
 
-WINDOW = 50
-_ROUNDING = 64.0 * WINDOW * 2.3e-16
-_RATIOS = 8
-_LONGER = 1e3
+# Most combinations of modes that are tried, and jumps that count as none, relative to the size of a state.
+_TRIALS, _STILL = 2000, 1e-12
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Event:
     x_before, x_after, m_before, m_after : states and modes on both sides.
     energies_before, energies_after : energy per storage, J.
     supplied : what sources give at this instant, J, one number for each power.
+    since : the time since the start of the run, s: finer than `time` where that is a date.
     accumulation : of an event that stands for all that would follow ever faster: the time of their limit, s.
     """
 
@@ -46,6 +47,7 @@ class Event:
     energies_after: np.ndarray = field(repr=False)
     accumulation: float | None = None
     supplied: np.ndarray = field(repr=False, default_factory=lambda: np.zeros(0))
+    since: float = field(repr=False, default=0.0)
 
     @property
     def lost(self) -> float:
@@ -53,76 +55,106 @@ class Event:
         return float(np.sum(self.energies_before) - np.sum(self.energies_after) + np.sum(self.supplied))
 
 
+def dated(event: Event, start: float) -> Event:
+    """An event of a run, whose time is that since its start, with the time on the user's clock."""
+    limit = None if event.accumulation is None else start + event.accumulation
+    return replace(event, time=start + event.time, since=event.time, accumulation=limit)
+
+
 @dataclass(frozen=True)
 class Settled:
-    """The outcome of an event: states and modes after it, its transitions; `looping` if they find no end,
-    `ended` the transition that ends the run."""
+    """The outcome of an event: states and modes after it, its transitions; `looping` if they find no end, `stuck` the bounce
+    that does not take its guard back below zero, `ended` the transition that ends the run."""
 
     x: np.ndarray
     m: np.ndarray
     events: tuple[Event, ...]
     levels: np.ndarray
     looping: bool = False
+    stuck: Event | None = None
     ended: Transition | None = None
 
 
-def settle(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], probe: float) -> Settled:
-    """Carry out the transitions that fired, then all whose guards are positive in the new modes (level check).
+def settle(
+    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], probe: float
+) -> Settled:
+    """Carry out a transition that fired, then all whose guards are positive or about to be (`Courses.rising`), one by one.
 
-    A guard that is exactly at the zero which it has just crossed the other way does not fire: what counts is its
-    value after `probe` seconds along the new rates. A transition into its own state that leaves its guard as it is fires
-    once; then the guard must have been below zero before it fires again.
+    Of several the first by name is taken, whatever order they were written in; where this goes round in modes without any
+    state that jumps, modes are tried for one in which no guard rises. A transition into its own state that does not
+    work against its guard fires once; then the guard must have been below zero before it fires again.
     """
     transitions = bound.program.transitions
     events: list[Event] = []
     if not transitions:
         return Settled(x, m, (), np.zeros(0))
-    pending, now = list(fired), bound.guards(t, x, m)
-    at_root, first = now, True
+    order = by_name(transitions)
     once: set[int] = set()
+    start, rising = (t, x, m), courses.rising(t, x, m, probe)
+    crossed = [i for i in order if i in fired and (rising[i] or not courses.is_bounce(i, t, x, m))]
+    answer = crossed[0] if crossed else None
+
+    def settled(**how: Any) -> Settled:
+        return Settled(x, m, tuple(events), _levels(bound.guards(t, x, m), once), **how)
+
     for _ in range(20 + 4 * len(transitions)):
-        if not pending and now.max() < 0.0:
-            return Settled(x, m, tuple(events), _levels(now, once))
-        if first and pending:
-            chosen = pending.pop(0)
+        if answer is None:
+            chosen = next((i for i in order if rising[i] and i not in once), None)
+            if chosen is None:
+                return settled()
         else:
-            later = bound.guards(t + probe, x + probe * bound.rates(t, x, m), m)
-            active = np.array([m[edge.slot] == edge.source for edge in transitions])
-            waiting = [i for i in pending if active[i] and now[i] >= min(at_root[i], 0.0) and later[i] > now[i]]
-            ready = waiting or np.flatnonzero(active & (now >= 0.0) & (later > 0.0)).tolist()
-            ready = [i for i in ready if i not in once]
-            if not ready:
-                return Settled(x, m, tuple(events), _levels(now, once))
-            chosen = int(ready[0])
-            pending = [i for i in waiting if i != chosen]
-        first = False
-        event, answer = _answered(bound, _apply(bound, chosen, t, x, m))
+            chosen = answer
+        event, answer = _answered(bound, carried_out(bound, chosen, t, x, m))
         events.append(event)
-        if answer is not None:
-            pending, first = [answer, *pending], True
-        now, was = bound.guards(t, event.x_after, event.m_after), now
-        if transitions[chosen].source == transitions[chosen].target and now[chosen] == was[chosen]:
-            courses = [bound.guards(t + probe, y + probe * bound.rates(t, y, m), m)[chosen] for y in (x, event.x_after)]
-            once |= {chosen} if courses[0] == courses[1] else set()
+        edge, before = transitions[chosen], x
         x, m = event.x_after, event.m_after
-        if transitions[chosen].error is not None:
-            return Settled(x, m, tuple(events), _levels(now, once), ended=transitions[chosen])
-    return Settled(x, m, tuple(events), _levels(now, once), looping=True)
+        if edge.error is not None:
+            return settled(ended=edge)
+        rising = courses.rising(t, x, m, probe)
+        if edge.source == edge.target and answer is None and rising[chosen]:
+            if courses.is_bounce(chosen, t, before, m):
+                return settled(stuck=event)
+            once.add(chosen)
+    found = consistent_modes(bound, courses, *start, [event.transition for event in events], probe)
+    if found is None:
+        return settled(looping=True)
+    events[:] = found
+    x, m = (events[-1].x_after, events[-1].m_after) if events else start[1:]
+    return settled()
 
 
-def settle_far(
-    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], probe: float, longest: float
-) -> Settled:
-    """`settle`; where modes alone go to and fro, with a longer look ahead, up to `longest`: in a short one the courses of guards
-    that cross zero together may drown in their rounding."""
-    while True:
-        settled = settle(bound, t, x, m, fired, probe)
-        if not settled.looping or probe >= longest:
-            return settled
-        last = settled.events[-1]
-        if bound.program.transitions[last.transition].accumulates is not None or np.any(last.x_before != settled.x):
-            return settled
-        probe = min(_LONGER * probe, longest)
+def consistent_modes(
+    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, tried: Sequence[int], probe: float
+) -> list[Event] | None:
+    """The fewest transitions of the automata of those `tried` after which no guard rises, where no state jumps; None if there
+    are none. What jumps by no more than rounding counts as standing still."""
+    transitions = bound.program.transitions
+    slots = {transitions[i].slot for i in tried}
+    edges = [i for i in by_name(transitions) if transitions[i].slot in slots and transitions[i].error is None]
+    size = np.fmax(courses.sizes, np.abs(x))
+    paths: list[list[Event]] = [[]]
+    seen = {tuple(m)}
+    for path in paths:
+        y, modes = (path[-1].x_after, path[-1].m_after) if path else (x, m)
+        if not courses.rising(t, y, modes, probe).any():
+            return path
+        for i in edges:
+            after = modes.copy()
+            after[transitions[i].slot] = transitions[i].target
+            if modes[transitions[i].slot] != transitions[i].source or tuple(after) in seen or len(seen) > _TRIALS:
+                continue
+            event = carried_out(bound, i, t, y, modes)
+            if np.all(np.abs(event.x_after - x) <= _STILL * size):
+                seen.add(tuple(after))
+                paths.append([*path, event])
+    return None
+
+
+def by_name(transitions: Sequence[Transition]) -> list[int]:
+    """Indices of transitions in an order that does not depend on the one in which they were written."""
+    return sorted(
+        range(len(transitions)), key=lambda i: (transitions[i].name, transitions[i].kind, transitions[i].target)
+    )
 
 
 def _levels(guards: np.ndarray, once: set[int]) -> np.ndarray:
@@ -150,7 +182,8 @@ def rest(bound: Bound, last: Event, t: float, x: np.ndarray, m: np.ndarray, limi
     return replace(event, kind=f"{edge.kind}: accumulation", accumulation=limit)
 
 
-def _apply(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> Event:
+def carried_out(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> Event:
+    """The record of transition `index` from (x, m)."""
     edge = bound.program.transitions[index]
     after = m.copy()
     after[edge.slot] = edge.target
@@ -204,44 +237,3 @@ def _answered(bound: Bound, event: Event) -> tuple[Event, int | None]:
         return event, None
     after = bound.energies(event.time, plain, event.m_after)
     return replace(event, x_after=plain, energies_after=after, supplied=np.zeros(bound.quadratures)), most
-
-
-class Watch:
-    """Remembers the times of recent events per transition and sees when they accumulate."""
-
-    def __init__(self, span: float, rtol: float):
-        self._span, self._rtol = span, rtol
-        self._times: dict[int, deque[float]] = {}
-
-    def add(self, event: Event) -> str:
-        """Note an event; "chattering", "Zeno", or "" if all is well."""
-        times = self._times.setdefault(event.transition, deque(maxlen=WINDOW))
-        times.append(event.time)
-        if len(times) == WINDOW and times[-1] - times[0] <= max(1e-10 * self._span, _ROUNDING * abs(event.time)):
-            return "chattering"
-        if len(times) < _RATIOS + 2 or not 0.0 < times[-1] - times[-2] < times[-2] - times[-3]:
-            return ""
-        recent = [times[i] for i in range(len(times) - _RATIOS - 2, len(times))]
-        steps = np.diff(np.array(recent))
-        if np.all(steps > 0.0) and np.all(steps[1:] < steps[:-1]):
-            ratios = steps[1:] / steps[:-1]
-            ratio = float(ratios.mean())
-            left = float(steps[-1]) * ratio / (1.0 - ratio)
-            if ratios.max() - ratios.min() < 0.05 * ratio and left < self._rtol * self._span:
-                return "Zeno"
-        return ""
-
-    def limit(self, transition: int) -> float:
-        """Where the times of a transition's last events lead, as a geometric series; the last of them if nowhere."""
-        times = [*self._times.pop(transition, ())][-_RATIOS - 2 :]
-        steps = np.diff(np.array(times))
-        if len(steps) < 2 or not np.all(steps > 0.0):
-            return times[-1] if times else 0.0
-        ratio = float((steps[-1] / steps[0]) ** (1.0 / (len(steps) - 1)))
-        return times[-1] + (float(steps[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else 0.0)
-
-    def shrinking(self, transition: int) -> bool:
-        """Whether the times between the last events of a transition shrink."""
-        steps = np.diff(np.array(self._times.get(transition, ())))
-        steps = steps[steps > 0.0]
-        return len(steps) > 4 and bool(steps[-1] < 0.1 * steps[:-1].max())

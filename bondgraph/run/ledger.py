@@ -61,6 +61,7 @@ class Ledger:
 def account(
     program: Program,
     t: np.ndarray,
+    since: np.ndarray,
     energies: np.ndarray,
     integrals: np.ndarray,
     events: Sequence[Event],
@@ -70,7 +71,7 @@ def account(
 
     Parameters
     ----------
-    t : sample times (k,), s.
+    t, since : sample times (k,), and the same since the start of the run, s.
     energies : energy per storage (k, storages), J.
     integrals : integrated powers (k, powers), J.
     events : all events of the run.
@@ -81,7 +82,7 @@ def account(
         by_role[role] = by_role[role] + integrals[:, column]
     lost = np.zeros(len(t))
     for event in events:
-        lost[_after(t, event.time)] += event.lost
+        lost[_after(since, event.since)] += event.lost
     stored = energies.sum(axis=1)
     residual = stored - start.sum() - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
     play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)

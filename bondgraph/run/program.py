@@ -118,7 +118,7 @@ class Clock:
     ----------
     name : the element in the user's words.
     period, offset : in s: a float, or the index (int) of a number in p; an infinite period is one tick only.
-    kernel : x after the tick, (n,); None where x stays, but rates or guards jump at this time.
+    kernel : x after the tick, (n,).
     """
 
     name: str
@@ -170,6 +170,9 @@ class Program:
     clocks : in the order in which those that tick together do so.
     closing, closures : constraints on positions as the rows of a matrix, and its entries (with right sides and what is left of
         them for rows that repeat others); None without any.
+    breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
+        (inf where it does not), s, from the parameters at the front of p; None where there are none.
+    break_names : an element for each.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -194,6 +197,8 @@ class Program:
     clocks: tuple[Clock, ...] = ()
     closing: Closing | None = None
     closures: Kernel | None = None
+    breaks: Kernel | None = None
+    break_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         counts = (

@@ -57,7 +57,7 @@ class Result:
 
     Parameters
     ----------
-    t : sample times (k,), s.
+    t, since : sample times (k,), and the same since the start of the run, s.
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
     events : transitions in order.
     failure : None, or why the run ended before its time.
@@ -67,6 +67,7 @@ class Result:
     program: Program
     p: np.ndarray
     t: np.ndarray
+    since: np.ndarray
     x: np.ndarray
     m: np.ndarray
     integrals: np.ndarray
@@ -152,7 +153,7 @@ class Result:
         """The energy account."""
         kernel = self.program.energies
         energies = np.zeros((len(self.t), 0)) if kernel is None else kernel.many(self.t, self.x, self.p, self.m)
-        return account(self.program, self.t, energies, self.integrals, self.events, self.start_energies)
+        return account(self.program, self.t, self.since, energies, self.integrals, self.events, self.start_energies)
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
         """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]".

@@ -24,14 +24,16 @@ DEFAULT_SAMPLES = 1001
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked settings; `times` are the sample times including the start, (k,)."""
+    """Checked settings; `times` are the sample times since the start, itself included, (k,), `dates` the same on the user's
+    clock; `span` is the length of the run, s."""
 
     x: np.ndarray
     p: np.ndarray
     m: np.ndarray
     t_start: float
-    t_end: float
+    span: float
     times: np.ndarray
+    dates: np.ndarray
     method: str
     solver: str
     rtol: float
@@ -41,11 +43,6 @@ class Settings:
     max_steps: int
     iteration: str
     linear: str
-
-    @property
-    def span(self) -> float:
-        """Length of the run, s."""
-        return self.t_end - self.t_start
 
 
 def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> RunError:
@@ -105,33 +102,37 @@ def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.n
     return relative, absolute
 
 
-def sample_times(samples: object, start: float, end: float) -> np.ndarray:
-    """Sample times with the start as first; E303 where they do not ascend within the run."""
+def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
+    """Sample times since the start, which is the first, and as they were given; E303 where they do not ascend within the run."""
+    span = end - start
     if samples is None:
-        return np.linspace(start, end, DEFAULT_SAMPLES)
+        since = np.linspace(0.0, span, DEFAULT_SAMPLES)
+        return since, start + since
     given = numbers(samples, "E303", "sample times")
     if given.ndim == 0:
         step = float(given)
         if not (math.isfinite(step) and step > 0.0):
             raise _refuse("E303", f"a sample step of {step} s is not positive and finite")
-        if (end - start) / step > 1e8:
-            count = f"{(end - start) / step:.3g}"
+        if span / step > 1e8:
+            count = f"{span / step:.3g}"
             raise _refuse("E303", f"a sample step of {step:g} s makes {count} samples", cures=("a longer step",))
-        whole = math.floor((end - start) / step * (1.0 + 1e-12))
-        times = start + step * np.arange(whole + 1)
-        times[-1] = min(times[-1], end)
-        return times if end - times[-1] < 1e-9 * step else np.append(times, end)
+        whole = math.floor(span / step * (1.0 + 1e-12))
+        times = step * np.arange(whole + 1)
+        times[-1] = min(times[-1], span)
+        times = times if span - times[-1] < 1e-9 * step else np.append(times, span)
+        return times, start + times
     if given.ndim != 1 or given.size == 0 or not np.all(np.isfinite(given)):
         raise _refuse("E303", "sample times must be a list of finite numbers")
     if np.any(np.diff(given) <= 0.0):
         where = int(np.argmax(np.diff(given) <= 0.0))
         raise _refuse("E303", f"sample times do not ascend: {given[where]:g} s is followed by {given[where + 1]:g} s")
-    slack = 1e-12 * (end - start)
+    slack = 1e-12 * span
     if given[0] < start - slack or given[-1] > end + slack:
         reach = f"samples from {given[0]:g} to {given[-1]:g} s"
         raise _refuse("E303", f"{reach} lie outside the run, {start:g} to {end:g} s")
     given = np.clip(given, start, end)
-    return given if given[0] == start else np.concatenate([[start], given])
+    given = given if given[0] == start else np.concatenate([[start], given])
+    return given - start, given
 
 
 def method_of(method: str, solver: str) -> tuple[str, str]:

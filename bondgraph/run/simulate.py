@@ -13,9 +13,11 @@ import numpy as np
 from bondgraph.errors import RunEndedWarning, caller_place
 from bondgraph.run import leg as legs
 from bondgraph.run import settings as checks
+from bondgraph.run.accumulation import Watch
 from bondgraph.run.bound import Bound
 from bondgraph.run.choose import build, choose, sundials_reason, tolerances
-from bondgraph.run.events import Event, Settled, Watch, rest, settle_far
+from bondgraph.run.course import Courses
+from bondgraph.run.events import Event, Settled, dated, rest, settle
 from bondgraph.run.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.judge import judged, watched_times
 from bondgraph.run.ledger import energy_in_play
@@ -85,16 +87,18 @@ def simulate(
     """
     begin = time.perf_counter()
     start, end = checks.span_of(t_start, t_end)
+    since, dates = checks.sample_times(samples, start, end)
     relative, absolute = checks.tolerances(program, rtol, atol)
     name, by = checks.method_of(method, solver)
-    times = checks.sample_times(samples, start, end)
+    watched = watched_times(program, since, end - start)
     settings = Settings(
         x=checks.block(program, "x", x0, program.states, "E308"),
         p=checks.block(program, "p", parameters, program.parameters, "E309"),
         m=checks.block(program, "m", modes0, program.modes, "E310"),
         t_start=start,
-        t_end=end,
-        times=watched_times(program, times, end),
+        span=end - start,
+        times=watched,
+        dates=dates if watched is since else start + watched,
         method=name,
         solver=by,
         rtol=relative,
@@ -105,15 +109,15 @@ def simulate(
         iteration=checks.one_of("iteration", iteration, ("auto", "newton", "fixed point")),
         linear=checks.one_of("linear", linear, ("auto", "dense", "sparse")),
     )
-    bound = Bound(program, settings.p)
+    bound = Bound(program, settings.p, start, settings.span)
     choice = choose(bound, settings)
-    bar = Progress(program.name, start, end, progress)
+    bar = Progress(program.name, 0.0, settings.span, progress)
     try:
-        run = _Run(bound, settings, choice, bar, Ticks(bound, start, end))
+        run = _Run(bound, settings, choice, bar, Ticks(bound, start, end, settings.max_steps))
         run.go()
     finally:
         bar.close()
-    result = judged(run.result(time.perf_counter() - begin), times, run.t, run.x)
+    result = judged(run.result(time.perf_counter() - begin), start, (since, dates), (run.t, run.x))
     if result.failure is not None:
         warnings.warn(f'"{program.name}": {result.failure}', RunEndedWarning, stacklevel=_depth())
     return result
@@ -134,7 +138,7 @@ def _depth() -> int:
 
 @dataclass
 class _Run:
-    """A run in progress: where it is, and the rows so far."""
+    """A run in progress: where it is, and the rows so far. Its times are those since the start."""
 
     bound: Bound
     settings: Settings
@@ -151,9 +155,10 @@ class _Run:
 
     def go(self) -> None:
         settings, bound = self.settings, self.bound
-        self.t, self.x, self.m = settings.t_start, settings.x.copy(), settings.m.copy()
+        self.t, self.x, self.m = 0.0, settings.x.copy(), settings.m.copy()
         self.q = np.zeros(bound.quadratures)
         self.watch, self.probe = Watch(settings.span, settings.rtol), _PROBE * settings.span
+        self.courses = Courses(bound, settings.span)
         self.start_energies = bound.energies(self.t, self.x, self.m).copy()
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, bound.consistent(self.t, self.x, self.m)[0], self.m)
@@ -178,7 +183,8 @@ class _Run:
 
     def _settle(self, fired: tuple[int, ...], probe: float) -> Settled:
         resting: Event | None = None
-        settled = settle_far(self.bound, self.t, self.x, self.m, fired, probe, self.probe)
+        self.courses.see(self.x[None])
+        settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, probe)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
         for event in settled.events:
@@ -189,13 +195,12 @@ class _Run:
                 resting = event
             elif pattern and self.failure is None:
                 self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
-        if settled.looping and self._accumulates(settled.events[-1]):
+        if settled.stuck is not None and self._accumulates(settled.stuck):
+            resting = settled.stuck
+        elif settled.looping and self._accumulates(settled.events[-1]):
             resting = settled.events[-1]
-        elif settled.looping:
-            last = settled.events[-1]
-            pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
-            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
-            self._fail(pattern, text, last.name)
+        elif settled.looping or settled.stuck is not None:
+            self._without_end(settled)
         elif settled.ended is not None:
             edge = settled.ended
             self._fail("ended", str(edge.error), edge.name)
@@ -213,6 +218,15 @@ class _Run:
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
         return settled if resting is None or self.failure is not None else self._rest(resting, settled, probe)
 
+    def _without_end(self, settled: Settled) -> None:
+        last = settled.stuck or settled.events[-1]
+        pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
+        if settled.stuck is None:
+            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
+        else:
+            text = f'after "{last.kind}" of "{last.name}" its guard grows on, so that it would fire again at once ({pattern})'
+        self._fail(pattern, text, last.name)
+
     def _accumulates(self, event: Event) -> bool:
         return self.bound.program.transitions[event.transition].accumulates is not None
 
@@ -220,8 +234,8 @@ class _Run:
         """Go on after events that accumulate, in the state that holds there."""
         event = rest(self.bound, last, self.t, self.x, self.m, self.watch.limit(last.transition))
         if event is None:
-            if settled.looping:
-                self._fail("chattering", f'the transitions of "{last.name}" follow one another without end', last.name)
+            if settled.looping or settled.stuck is not None:
+                self._without_end(settled)
             return settled
         self.events.append(event)
         self.x, self.m = event.x_after, event.m_after
@@ -229,7 +243,7 @@ class _Run:
         return replace(after, events=(*settled.events, event, *after.events))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
-        self.failure = describe(self.bound.program, kind, reason, self.t, self.x, suspect)
+        self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
 
     def _integrate(self, integrator: Integrator, choice: Choice, settled: Settled) -> tuple[Choice | None, Settled]:
         """Legs until the end, a failure, or a change of method (returned)."""
@@ -241,8 +255,9 @@ class _Run:
                 self.energy = max(self.energy, energy)
                 integrator.restart(self.t, self.x, self.q, self.m, settled.levels, self.energy)
             before = self.t
-            leg = integrator.advance(times[self.written :], self.rows[self.written :], settings.t_end)
+            leg = integrator.advance(times[self.written :], self.rows[self.written :], settings.span)
             self.t, self.x, self.q = leg.t, leg.x, leg.q
+            self.courses.see(self.rows[self.written : self.written + leg.written, : len(self.x)])
             self._record(leg.written)
             self.bar.show(self.t, len(self.events))
             restart = leg.status == legs.EVENT
@@ -259,7 +274,7 @@ class _Run:
                 self._fail("too many steps", f"more than {settings.max_steps} steps of integration", suspect)
             elif restart:
                 probe = min(self.probe, 1e-3 * (self.t - before)) if self.t > before else self.probe
-                settled = self._settle(leg.fired, max(probe, 16.0 * np.spacing(abs(self.t))))
+                settled = self._settle(leg.fired, max(probe, 16.0 * np.spacing(abs(settings.t_start) + self.t)))
         return None, settled
 
     def _failed(self, reason: str) -> None:
@@ -286,12 +301,13 @@ class _Run:
         return Result(
             program=self.bound.program,
             p=self.settings.p,
-            t=self.settings.times[: len(rows)],
+            t=self.settings.dates[: len(rows)],
+            since=self.settings.times[: len(rows)],
             x=np.ascontiguousarray(rows[:, :n]),
             m=modes,
             integrals=np.ascontiguousarray(rows[:, n:]),
             start_energies=self.start_energies,
-            events=tuple(self.events),
+            events=tuple(dated(event, self.settings.t_start) for event in self.events),
             failure=self.failure,
             statistics=statistics,
         )

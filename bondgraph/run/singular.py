@@ -40,11 +40,11 @@ class Lost:
 
 
 class Closures:
-    """The matrix of the constraints of a program at fixed parameters, along a run."""
+    """The matrix of the constraints of a program at fixed parameters, along a run; times are those since its `origin`, s."""
 
-    def __init__(self, program: Program, p: np.ndarray):
+    def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0):
         assert program.closing is not None and program.closures is not None
-        self.closing, self.kernel, self.bound = program.closing, program.closures, Bound(program, p)
+        self.closing, self.kernel, self.bound = program.closing, program.closures, Bound(program, p, origin)
         self.rows, self.columns = np.array(self.closing.pattern, dtype=int).reshape(-1, 2).T
 
     def at(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -54,7 +54,7 @@ class Closures:
 
     def along(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The same at all samples (k, ...) at once."""
-        values = self.kernel.many(t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
+        values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
         n, entries, count = len(self.closing.owners), len(self.rows), len(self.closing.repeating)
         A = np.zeros((len(t), n, n))
         A[:, self.rows, self.columns] = values[:, :entries]
@@ -77,12 +77,9 @@ class Closures:
         return tuple(dict.fromkeys(self.closing.owners[k] for k, own in zip(places, large, strict=True) if own))
 
 
-def lost_rank(
-    program: Program, p: np.ndarray, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]
-) -> Lost | None:
+def lost_rank(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]) -> Lost | None:
     """The first place of a run, given at times t (k,), states (k, n) and modes (k, modes), where constraints lose rank or
     contradict each other; `jumps` are the times of events."""
-    closures = Closures(program, p)
     if closures.closing.repeating:
         parts, shares = closures.contradictions(t, x, m)
         wrong = np.flatnonzero(~(parts < CONTRADICTS))

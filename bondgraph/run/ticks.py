@@ -1,50 +1,66 @@
-"""Clocks of a run: which tick comes next and when, and x after it."""
+"""Clocks of a run: which tick or break comes next and when, and x after it. All times are those since the start of the run."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
-from bondgraph.run.program import Clock
 
-TOGETHER = 16.0 * 2.220446049250313e-16
+EPSILON = 2.220446049250313e-16
+TOGETHER = 16.0 * EPSILON
 """Ticks whose times differ by less, relative to these, are at one time."""
-AHEAD = 4.0 * 2.220446049250313e-16
-"""So much before a break (relative to its time) the integration stops, so that no step sees what follows it."""
+AHEAD = 6.0 * EPSILON
+"""So near to a break (relative to its time on the clock of the user's formulas) these formulas may be on either side of it."""
 MOST = 1e9
 
 
-class Ticks:
-    """Clocks at the parameters of a run. The arrays (clocks,) are shared with machine code, which counts on in them.
+@dataclass(frozen=True)
+class _Row:
+    """Ticks at `first` + n `period` (s since the start of the run) with the number of its clock, None for breaks."""
 
-    `following` are the times of the next ticks, s; `index` their numbers; `silent` clocks change no state.
+    name: str
+    first: float
+    period: float
+    clock: int | None = None
+
+
+class Ticks:
+    """Clocks and breaks at the parameters of a run. The arrays (rows,) are shared with machine code, which counts on in them.
+
+    A row for each clock, one for each break that comes again, and, last, one for all breaks that come once, whose times are
+    `breaks`. `following` are the times of the next ticks, s; `index` their numbers; `silent` rows change no state.
     """
 
-    def __init__(self, bound: Bound, t_start: float, t_end: float):
-        clocks = bound.program.clocks
-        self._bound = bound
-        self.period = np.array([_seconds(bound, clock.period) for clock in clocks], dtype=float)
-        self.offset = np.array([_seconds(bound, clock.offset) for clock in clocks], dtype=float)
-        self.silent = np.array([clock.kernel is None for clock in clocks], dtype=bool)
-        for clock, period, offset in zip(clocks, self.period, self.offset, strict=True):
-            _check(clock, float(period), float(offset), t_start, t_end)
-        first = np.zeros(len(clocks))
-        periodic = np.isfinite(self.period)
-        first[periodic] = np.maximum(np.floor((t_start - self.offset[periodic]) / self.period[periodic]), 0.0)
-        self.index = first.astype(np.int64)
-        self.following = self._times()
-        slack = TOGETHER * np.maximum(abs(t_start), np.abs(self.following))
-        self.index[periodic & (self.following < t_start - slack)] += 1
-        self.following = self._times()
-        # What ticks or breaks only once does so at the start where its time has gone by.
-        self.following[~periodic & (self.following < t_start)] = t_start
-        self._first = self.index.copy()
-
-    def _times(self) -> np.ndarray:
-        periodic = np.where(np.isfinite(self.period), self.period, 0.0)
-        once = np.where(self.index > 0, np.inf, self.offset)
-        return np.where(np.isfinite(self.period), self.offset + self.index * periodic, once)
+    def __init__(self, bound: Bound, t_start: float, t_end: float, most: float = MOST):
+        self._bound, span, most = bound, t_end - t_start, min(most, MOST)
+        rows: list[_Row] = []
+        for number, clock in enumerate(bound.program.clocks):
+            period, offset = _seconds(bound, clock.period), _seconds(bound, clock.offset)
+            _check(clock.name, period, offset, span, most)
+            rows.append(_Row(clock.name, _first(offset, period, t_start), period, number))
+        once: list[float] = []
+        for name, offset, period in bound.breaks():
+            if not np.isfinite(offset) or not period > 0.0:
+                continue
+            if np.isfinite(period):
+                _check(name, period, offset, span, most)
+                rows.append(_Row(name, _first(offset, period, t_start, -np.inf), period))
+            elif t_start <= offset < t_end:
+                once.append(offset)
+        self.breaks = np.array([*_apart(sorted(once), t_start), np.inf])
+        if once:
+            rows.append(_Row("", float(self.breaks[0]), np.inf))
+        self.once = len(rows) - 1 if once else -1
+        self.clocks = [row.clock for row in rows]
+        self.silent = np.array([row.clock is None for row in rows], dtype=bool)
+        self.period = np.array([row.period for row in rows])
+        self.offset = np.array([row.first for row in rows])
+        self.index = np.zeros(len(rows), dtype=np.int64)
+        self.following = self.offset.copy()
 
     def __len__(self) -> int:
         return len(self.period)
@@ -52,20 +68,14 @@ class Ticks:
     @property
     def count(self) -> int:
         """Ticks so far, breaks not counted."""
-        return int(np.sum((self.index - self._first)[~self.silent]))
+        return int(np.sum(self.index[~self.silent]))
 
     def next(self) -> float:
-        """Time of the next tick, s."""
+        """Time of the next tick or break, s."""
         return float(np.min(self.following, initial=np.inf))
 
-    def target(self) -> float:
-        """Time at which the integration stops for the next tick, s."""
-        ahead = self.following[np.isfinite(self.following)]
-        early = ahead - np.where(self.silent[np.isfinite(self.following)], AHEAD * np.abs(ahead), 0.0)
-        return float(np.min(early, initial=np.inf))
-
     def due(self, t: float) -> bool:
-        """Whether a tick is due at t."""
+        """Whether a tick or break is due at t."""
         following = self.next()
         return following - t <= TOGETHER * max(abs(t), abs(following)) if following < np.inf else False
 
@@ -74,26 +84,68 @@ class Ticks:
         first = self.next()
         due = np.flatnonzero(self.following <= first + TOGETHER * max(abs(t), abs(first)))
         time = max(t, float(self.following[due].max()))
-        for clock in due.tolist():
-            x = self._bound.tick(clock, time, x, m)
-            self.index[clock] += 1
-        self.following[due] = self._times()[due]
+        if self.silent[due].any():
+            self._bound.window[0] = self._beside(time, 1.0)
+        self._bound.window[1] = np.inf
+        for row in due.tolist():
+            clock = self.clocks[row]
+            x = x if clock is None else self._bound.tick(clock, time, x, m)
+            self.index[row] += 1
+            number = self.index[row]
+            self.following[row] = self.breaks[number] if row == self.once else self._later(row, int(number))
         return time, x
+
+    def _later(self, row: int, number: int) -> float:
+        return float(self.offset[row] + number * self.period[row])
+
+    def look_ahead(self) -> None:
+        """Keep the user's formulas on this side of the next break, whatever the rounding of their time."""
+        following = float(np.min(self.following[self.silent], initial=np.inf))
+        self._bound.window[1] = self._beside(following, -1.0)
+
+    def _beside(self, time: float, side: float) -> float:
+        on_clock = self._bound.origin + time
+        return on_clock + side * AHEAD * (abs(on_clock) + 1e-6 * self._bound.span)
+
+
+def _apart(times: list[float], t_start: float) -> list[float]:
+    """Breaks since the start without those that lie together."""
+    found: list[float] = []
+    last = -np.inf
+    for time in times:
+        if time - last > 2.0 * TOGETHER * max(abs(time), abs(last)) or not found:
+            found.append(float(Fraction(time) - Fraction(t_start)))
+            last = time
+    return found
 
 
 def _seconds(bound: Bound, place: float | int) -> float:
     return float(bound.p[place]) if isinstance(place, int) else float(place)
 
 
-def _check(clock: Clock, period: float, offset: float, t_start: float, t_end: float) -> None:
+def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
+    """First tick since the start of the run, at offset + n period with n = `earliest`, ...; at the start itself where the only
+    one has gone by. Computed exactly, whatever the date."""
+    since = Fraction(offset) - Fraction(t_start)
+    if not np.isfinite(period):
+        return max(float(since), 0.0)
+    number = max(-(since // Fraction(period)), earliest)
+    before = since + (int(number) - 1) * Fraction(period)
+    slack = TOGETHER * max(abs(t_start), abs(offset))
+    if number > earliest and before >= -Fraction(slack):
+        return max(float(before), 0.0)
+    return float(since + int(number) * Fraction(period))
+
+
+def _check(name: str, period: float, offset: float, span: float, most: float) -> None:
     """Raises `RunError` E330 for a clock that cannot run."""
     if not period > 0.0:
         why = f"its period is {period:g} s"
     elif not np.isfinite(offset):
         why = f"its first tick is at {offset:g} s"
-    elif (t_end - t_start) / period > MOST or period <= 64.0 * TOGETHER * max(abs(t_start), abs(t_end)):
-        why = f"a period of {period:g} s makes {(t_end - t_start) / period:.3g} ticks"
+    elif span / period > most or period <= 64.0 * TOGETHER * span:
+        why = f"a period of {period:g} s makes {span / period:.3g} ticks in {span:g} s; a run takes up to {most:.3g}"
     else:
         return
-    cures = ("a positive period, in s, and a finite offset",)
-    raise RunError(Problem("E330", f'the clock of "{clock.name}" cannot run', (why,), cures=cures))
+    cures = ("a positive period, in s, and a finite offset", "a shorter run")
+    raise RunError(Problem("E330", f'the clock of "{name}" cannot run', (why,), cures=cures))

@@ -17,7 +17,7 @@ from bondgraph.tape.nodes import Node, Nodes
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import TapeScalar, TraceError
 
-_FLAT = frozenset((op.CONSTANT, op.INPUT, op.SIGN)) | op.CONDITIONS
+_FLAT = frozenset((op.CONSTANT, op.INPUT, op.SIGN, op.FLOOR)) | op.CONDITIONS
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 NAMES = (
     "constant", "input", "add", "subtract", "multiply", "divide", "negative", "reciprocal", "power",
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "tanh",
-    "absolute", "sign", "minimum", "maximum", "less", "less_equal", "equal", "both", "either", "opposite", "where",
+    "absolute", "sign", "floor", "minimum", "maximum", "less", "less_equal", "equal", "both", "either", "opposite", "where",
 )  # fmt: skip
 """Name of instruction `code`: `NAMES[code]`; elementary functions are named as in `screws.scalars`."""
 
@@ -14,7 +14,7 @@ CODES = {name: code for code, name in enumerate(NAMES)}
 (
     CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, RECIPROCAL, POWER,
     SIN, COS, TAN, ASIN, ACOS, ATAN, ATAN2, SQRT, EXP, LOG, TANH,
-    ABSOLUTE, SIGN, MINIMUM, MAXIMUM, LESS, LESS_EQUAL, EQUAL, BOTH, EITHER, OPPOSITE, WHERE,
+    ABSOLUTE, SIGN, FLOOR, MINIMUM, MAXIMUM, LESS, LESS_EQUAL, EQUAL, BOTH, EITHER, OPPOSITE, WHERE,
 ) = range(len(NAMES))  # fmt: skip
 
 CONDITIONS = frozenset((LESS, LESS_EQUAL, EQUAL, BOTH, EITHER, OPPOSITE))

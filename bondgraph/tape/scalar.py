@@ -17,6 +17,10 @@ from bondgraph.tape.nodes import Nodes
 _NUMBERS = (int, float, np.number, np.bool_)
 
 
+_TRUTHS = {"where": 1, "both": 2, "either": 2, "opposite": 1}
+"""So many arguments of a function, from the first on, are conditions."""
+
+
 class TraceError(ScrewbondError, TypeError):
     """A formula does with a traced value what cannot be recorded."""
 
@@ -188,7 +192,23 @@ class TapeScalar:
             if position < 0:
                 return NotImplemented  # type: ignore[no-any-return]
             positions.append(position)
+        for argument, position in zip(arguments[: _TRUTHS.get(name, 0)], positions, strict=False):
+            self._need_condition(name, argument, position)
         return TapeScalar(self.tape, self.tape.function(name, *positions))
+
+    def _need_condition(self, name: str, given: Any, position: int) -> None:
+        """A number is no condition: what it would mean (not zero? more than one half?) is for the formula to say."""
+        node = self.tape.nodes[position]
+        folded = given.__class__ is TapeScalar and node[0] == op.CONSTANT and node[1] in (0.0, 1.0)
+        if node[0] in op.CONDITIONS or folded or isinstance(given, (bool, np.bool_)):
+            return
+        what = {"where": "the first argument of where", "opposite": "what `~` or `!=` turns round"}.get(
+            name, "a side of `&` or `|`"
+        )
+        raise TraceError(
+            f"{what} is a number, and must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
+            "equal(mode, 2.0); `&`, `|` and `~` join comparisons"
+        )
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
         """An elementary function of `screws.scalars`, for scalars of this class and numbers."""

@@ -29,7 +29,7 @@ def jumps(tape: Tape, roots: Sequence[int], held: Collection[int] = ()) -> bool:
             moving[position] = False
         else:
             moving[position] = any(moving[a] for a in node[1:])
-        if node[0] == op.SIGN and moving[position]:
+        if node[0] in (op.SIGN, op.FLOOR) and moving[position]:
             return True
         if node[0] in op.CONDITIONS and moving[position] and position in used and position not in conditions:
             return True

@@ -147,7 +147,7 @@ def _solve_part(
         here: Any = None
         for slot, value in zip(slots, values, strict=True):
             both = equal(m[slot], float(value))
-            here = both if here is None else here * both
+            here = both if here is None else here & both
         out = [where(here, a, b) for a, b in zip(solution, out, strict=True)]
     return out
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bondgraph.errors import Problem, caller_place
 from models.bodies import Touchable
+from screws.given import real
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 """Components of T_{O2}^{C2,O1} in their order."""
@@ -28,11 +29,20 @@ KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
 
 def in_order(constrained: str | Sequence[str]) -> tuple[str, ...]:
     """Known constrained components in their order."""
-    wanted = PAPER_NAMES.get(constrained, (constrained,)) if isinstance(constrained, str) else tuple(constrained)
+    wanted = PAPER_NAMES.get(constrained, (constrained,)) if isinstance(constrained, str) else _named(constrained)
     return tuple(component for component in COMPONENTS if component in wanted)
 
 
-def by_component(values: tuple[float, float, float]) -> dict[str, float]:
+def _named(constrained: Any) -> tuple[Any, ...]:
+    """What a caller wants constrained, as a tuple, whatever it is."""
+    return (
+        tuple(constrained)
+        if isinstance(constrained, (Sequence, set)) and not isinstance(constrained, str)
+        else (constrained,)
+    )
+
+
+def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
     """Component -> its value out of (normal, tangential, rotational)."""
     by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
     return {component: by_kind[KINDS.get(component, "rotational")] for component in COMPONENTS}
@@ -58,17 +68,17 @@ def argument_problems(
     body2: Touchable,
     constrained: str | Sequence[str],
     chosen: Sequence[str],
-    stiffness: Mapping[str, float],
-    damping: Mapping[str, float],
+    stiffness: Mapping[str, Any],
+    damping: Mapping[str, Any],
 ) -> list[Problem]:
     """All that is wrong with the arguments of a contact."""
     place = caller_place()
     problems = [
-        Problem("E420", f'body "{body.name}" of contact "{name}" has no surface', (), (body.place,),
-                ("give it one: surface=sphere(0.1)",))
-        for body in (body1, body2) if body.surface is None
+        Problem("E420", f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface', (),
+                (getattr(body, "place", place),), ("give it one: surface=sphere(0.1)",))
+        for body in (body1, body2) if getattr(body, "surface", None) is None
     ]  # fmt: skip
-    named = (constrained,) if isinstance(constrained, str) else tuple(constrained)
+    named = _named(constrained)
     unknown = [c for c in named if c not in COMPONENTS and c not in PAPER_NAMES]
     if unknown or not chosen:
         problems.append(
@@ -85,11 +95,11 @@ def argument_problems(
         if not mine:
             continue
         k, r = stiffness[mine[0]], damping[mine[0]]
-        if not (np.isfinite(k) and k > 0 and np.isfinite(r) and r >= 0):
+        if not (np.isfinite(real(k)) and real(k) > 0 and np.isfinite(real(r)) and real(r) >= 0):
             problems.append(
                 Problem(
                     "E422",
-                    f'contact "{name}": {kind}_stiffness = {k}, {kind}_damping = {r}',
+                    f'contact "{name}": {kind}_stiffness = {k!r}, {kind}_damping = {r!r}',
                     (f"{', '.join(mine)} constrained: needs stiffness > 0, damping >= 0",),
                     (place,),
                     (f"{kind}_stiffness=..., or leave {', '.join(mine)} free",),

@@ -34,6 +34,7 @@ import numpy as np
 
 from bondgraph import TF, Automaton, Block, Element, Graph, Op, Parameter, R, Transition
 from bondgraph.errors import Problem, caller_place
+from screws.given import real
 from screws.scalars import array, equal, maximum, sqrt, where
 
 STATES = ("off", "stick", "slip")
@@ -119,10 +120,7 @@ def friction_problems(
 
 
 def _is_coefficient(value: Any) -> bool:
-    try:
-        return bool(np.isfinite(value) and value >= 0)
-    except TypeError:
-        return False
+    return bool(np.isfinite(real(value)) and real(value) >= 0)
 
 
 def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones: Sequence[Cone]) -> None:

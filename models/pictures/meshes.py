@@ -29,6 +29,26 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
     return np.stack([centre[0] + r * np.cos(angle), centre[1] + r * np.sin(angle), np.zeros_like(r)], axis=-1)
 
 
+def is_open(points: Array, faces: NDArray[np.int64]) -> bool:
+    """Whether a mesh of triangles (n, 3) has a rim, so that it can be seen from inside; points that coincide count as one.
+
+    >>> corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> tetrahedron = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
+    >>> is_open(corners, tetrahedron), is_open(corners, tetrahedron[1:])
+    (False, True)
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    pairs = cKDTree(points).query_pairs(1e-7 * float(np.ptp(points, axis=0).max()), output_type="ndarray")
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
+    corner = connected_components(graph, directed=False)[1][faces]
+    corner = corner[(corner != np.roll(corner, 1, axis=1)).all(axis=1)]
+    edges = np.sort(np.concatenate([corner[:, [0, 1]], corner[:, [1, 2]], corner[:, [2, 0]]]), axis=1)
+    return bool(np.any(np.unique(edges, axis=0, return_counts=True)[1] == 1))
+
+
 def body_mesh(points: Array, surface: Any) -> Any:
     """Smooth mesh, normals outward, of a grid of surface points (n_u, n_v, 3)."""
     import pyvista as pv

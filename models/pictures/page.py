@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from bondgraph.output.files import known_ending, write_text
 from models.pictures.camera import direction, upward
 from models.pictures.companions import Companion
-from models.pictures.meshes import SIDES, body_points, path_tube
+from models.pictures.meshes import SIDES, body_points, is_open, path_tube
 from models.pictures.motion import ContactMotion
 from models.pictures.movie import show_times
 from models.pictures.stage import GHOST_SPACING
@@ -79,7 +79,8 @@ def contents(
         arrays[name] = base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
         return name
 
-    corners = []
+    corners: list[Array] = []
+    opened: list[bool] = []
     put("t", motion.t)
     for body in (0, 1):
         n, surface, pose = body + 1, motion.surfaces[body], motion.poses[body]
@@ -92,6 +93,7 @@ def contents(
         put(f"solid{n}", grid)
         put(f"solid{n}_normal", grid_normals(grid, surface))
         faces = grid_faces(grid.shape[0], grid.shape[1])
+        opened.append(is_open(grid.reshape(-1, 3), faces))
         put(f"solid{n}_index", faces if _faces_out(grid, surface) else faces[:, ::-1])
         put(f"line{n}_index", grid_lines(grid.shape[0], grid.shape[1]))
         normals = np.einsum("kji,kj->ki", pose[:, :3, :3], frame[:, :3, 2])
@@ -117,6 +119,7 @@ def contents(
         "axes": AXES,
         "force_colour": FORCE,
         "plane": [surface.name == "plane" for surface in motion.surfaces],
+        "open": opened,
         "newtons_per_metre": newtons_per_metre,
         "unit_length": unit_length,
         "scale_text": scale_text,
@@ -154,6 +157,7 @@ def _companion(name: str, companion: Companion, put: Any, corners: list[Array]) 
         put(f"{name}_mesh_index", faces)
         found |= {"mesh": put(f"{name}_mesh", points), "colour": companion.colour}
         found |= {"glass": companion.glass, "path": companion.path}
+        found["open"] = companion.glass and is_open(points, faces)
         few = companion.poses[:: max(1, len(companion.poses) // 12)]
         corners.extend(points[::7] @ H[:3, :3].T + H[:3, 3] for H in few)
     return found

@@ -100,7 +100,8 @@ class Stage:
         """An actor of a body whose middle is clear and whose rim is not."""
         plane = self.motion.surfaces[body].name == "plane"
         low, high = (0.4, 0.4) if plane else (low, high)
-        return glass(self.plotter, self._solid[body], BODIES[body], low, high, strength, both_sides=plane)
+        solid = self._solid[body]
+        return glass(self.plotter, solid, BODIES[body], low, high, strength, both_sides=solid.n_open_edges > 0)
 
     def _tube(self, body: int) -> tuple[Array, Array, NDArray[np.int64], Array]:
         """Vertices, normals and triangles of a path's tube in object axes, and the times of its rings."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from screws.errors import GeometryError
+from screws.given import real, reals, shown
 from screws.surfaces import charts
 from screws.surfaces.frames import Geometry
 
@@ -16,11 +17,30 @@ if TYPE_CHECKING:
     from screws.surfaces.surface import Surface
 
 
-def positive(kind: str, **sizes: float) -> None:
-    """Refuse sizes that are not positive and finite (G101)."""
+def positive(kind: str, **sizes: Any) -> None:
+    """Refuse sizes that are not positive, finite numbers (G101)."""
     for name, value in sizes.items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise GeometryError("G101", f"{name} of the {kind} is {value:g} m", "a positive, finite length in m")
+        number = real(value)
+        if not (np.isfinite(number) and number > 0.0):
+            raise GeometryError("G101", f"{name} of the {kind} is {shown(value)} m", "a positive, finite length in m")
+
+
+def numbers(kind: str, parameters: Any) -> dict[str, float]:
+    """Parameters by the text of their names, refused where one is no finite number (G101)."""
+    found = {str(key): real(value) for key, value in dict(parameters or {}).items()}
+    for key, value in dict(parameters or {}).items():
+        if not np.isfinite(found[str(key)]):
+            raise GeometryError("G101", f"the parameter {key} of the {kind} is {shown(value)}", "a finite number")
+    return found
+
+
+def span(kind: str, axis: str, given: Any) -> tuple[float, float]:
+    """Range (from, to) of a coordinate, refused where it is not two finite, rising numbers (G101)."""
+    found = reals(given, 2)
+    if found is None or not found[0] < found[1]:
+        ends = " to ".join(shown(end) for end in given) if np.ndim(given) == 1 and len(given) == 2 else shown(given)
+        raise GeometryError("G101", f"the range of {axis} of the {kind} is {ends}", "two finite, rising numbers")
+    return float(found[0]), float(found[1])
 
 
 def sphere_points(count: int) -> np.ndarray:
@@ -56,7 +76,23 @@ def _evaluate(surface: Surface, q: Sequence[float], chart: float) -> Geometry:
 
 
 def closed_surface_is_sound(surface: Surface, count: int = 120) -> None:
-    """Refuse a closed surface that is irregular (G105) or turned inside out (G104); sampled in both charts."""
+    """Refuse a closed surface that is irregular (G105) or turned inside out (G104); sampled in both charts, and more closely
+    until the enclosed volume is clear."""
+    before, volume = _enclosed(surface, count // 3), _enclosed(surface, count)
+    while abs(volume - before) > 0.5 * abs(volume) and count < 4000:
+        count *= 3
+        volume, before = _enclosed(surface, count), volume
+    if abs(volume) < 1e-9 * surface.size**3:
+        raise GeometryError(
+            "G105",
+            f"the {surface.name} encloses no volume",
+            "a formula c(n) that maps the sphere one to one on a solid",
+        )
+    _refuse_inward(surface, volume)
+
+
+def _enclosed(surface: Surface, count: int) -> float:
+    """Mean of c . (c_u x c_v) over the sphere: the volume up to a factor."""
     volume = 0.0
     for n in sphere_points(count):
         for chart in (0.0, 1.0):
@@ -66,27 +102,93 @@ def closed_surface_is_sound(surface: Surface, count: int = 120) -> None:
             geometry = _evaluate(surface, q, chart)
             if chart == charts.better_chart(n):
                 volume += float(geometry.H[:3, 3] @ geometry.H[:3, 2]) * area_element(geometry) / np.sin(q[0])
-    if abs(volume) < 1e-9 * count * surface.size**3:
-        raise GeometryError(
-            "G105",
-            f"the {surface.name} encloses no volume",
-            "a formula c(n) that maps the sphere one to one on a solid",
-        )
-    _refuse_inward(surface, volume)
+    return volume / count
 
 
-def patch_is_sound(surface: Surface, inside: Sequence[float] | None, count: int = 12) -> None:
-    """Refuse a single chart that is irregular (G105) or, where the material's side is known, turned inward (G104)."""
+def patch_is_sound(surface: Surface, inside: Any, count: int = 12) -> None:
+    """Refuse a single chart that is not finite in its whole range or irregular (G105) or, where the material's side is
+    known, turned inward (G104)."""
     ranges = surface.shape.ranges()
+    _is_finite(surface, count)
     steps = [np.linspace(a, b, count + 1) for a, b, _ in ranges]
     us, vs = ([0.5 * (a + b) for a, b in pairwise(step)] for step in steps)
     geometries = [_evaluate(surface, (u, v), 0.0) for u in us for v in vs]
     if inside is not None:
-        seen = [(g.H[:3, 3] - np.asarray(inside, dtype=float), g.H[:3, 2]) for g in geometries]
-        line, normal = min(seen, key=lambda pair: float(pair[0] @ pair[0]))
-        _refuse_inward(surface, float(line @ normal))
+        _is_outward(surface, inside)
     elif all(periodic for _, _, periodic in ranges):
         _refuse_inward(surface, sum(float(g.H[:3, 3] @ g.H[:3, 2]) * area_element(g) for g in geometries))
+
+
+def _is_finite(surface: Surface, count: int) -> None:
+    """Every point of a grid over the range, edges and corners included, is finite."""
+    (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
+    for u in np.linspace(u0, u1, count + 1):
+        for v in np.linspace(v0, v1, count + 1):
+            c = _point(surface, (float(u), float(v)))
+            if not np.all(np.isfinite(c)):
+                raise GeometryError(
+                    "G105",
+                    f"the formula of the {surface.name} gives ({', '.join(f'{x:.4g}' for x in c)}) m at (u, v) = "
+                    f"({u:.4g}, {v:.4g}), which lies in its range u = {u0:g} to {u1:g}, v = {v0:g} to {v1:g}",
+                    "ranges in which the formula is finite, corners included",
+                )
+
+
+def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
+    """A point (3,) of a single chart, nan where the formula has no value."""
+    with np.errstate(all="ignore"):
+        try:
+            return np.asarray(surface.point(q), dtype=float)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            return np.full(3, np.nan)
+
+
+def _is_outward(surface: Surface, inside: Any) -> None:
+    """Refuse a chart whose normal points to the material's point `inside` (G104), seen from the point of the patch that is
+    nearest to it; and one that does not tell the side (G116)."""
+    point = reals(inside, 3)
+    if point is None:
+        title = f"the point inside the {surface.name} is {shown(inside)}"
+        raise GeometryError("G116", title, "three finite numbers (x, y, z), m, within the material near the surface")
+    q = _nearest(surface, point)
+    geometry = _evaluate(surface, q, 0.0)
+    line = np.asarray(geometry.H[:3, 3], dtype=float) - point
+    height, distance = float(line @ geometry.H[:3, 2]), float(np.linalg.norm(line))
+    if abs(height) <= 1e-6 * max(distance, 1e-3 * surface.size):
+        where = "on it" if distance <= 1e-6 * surface.size else f"beside its edge at (u, v) = ({q[0]:.4g}, {q[1]:.4g})"
+        raise GeometryError(
+            "G116",
+            f"the point inside the {surface.name}, ({', '.join(f'{x:.4g}' for x in point)}) m, lies {where}: it does "
+            "not tell on which side the material is",
+            "a point within the material, under the middle of the patch",
+        )
+    _refuse_inward(surface, height)
+
+
+def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
+    """Coordinates of the point of a single chart, edges included, that is nearest to a point (3,): the best of a grid in each
+    ninth of the range, each searched ever more closely."""
+    ranges = surface.shape.ranges()
+
+    def search(windows: list[tuple[float, float]]) -> tuple[float, float, float]:
+        grid = [(float(u), float(v)) for u in np.linspace(*windows[0], 5) for v in np.linspace(*windows[1], 5)]
+        return min((float(np.sum((_point(surface, q) - point) ** 2)), *q) for q in grid)
+
+    edges = [np.linspace(a, b, 4) for a, b, _ in ranges]
+    found = [search([one, two]) for one in pairwise(edges[0]) for two in pairwise(edges[1])]
+    best = min(found)
+    for _, u, v in sorted(found)[:2]:
+        q = (u, v)
+        half = [(b - a) / 12.0 for a, b, _ in ranges]
+        for _ in range(12):
+            windows = [
+                (x - h, x + h) if periodic else (max(a, x - h), min(b, x + h))
+                for x, h, (a, b, periodic) in zip(q, half, ranges, strict=True)
+            ]
+            near = search(windows)
+            best, q = min(best, near), near[1:]
+            half = [0.5 * h for h in half]
+    return best[1:]
 
 
 def _refuse_inward(surface: Surface, outward: float) -> None:

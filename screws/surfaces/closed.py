@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from screws.errors import GeometryError
+from screws.given import reals, shown
 from screws.jets import Jet, jet
 from screws.scalars import Scalar, array, sqrt
 from screws.surfaces import charts, checks
@@ -134,7 +135,11 @@ def sphere(radius: float) -> Surface:
 
 def ellipsoid(semi_axes: Sequence[float]) -> Surface:
     """Ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m."""
-    a, b, c = semi_axes
+    axes = reals(semi_axes, 3)
+    if axes is None:
+        title = f"the semi-axes of the ellipsoid are {shown(semi_axes)}"
+        raise GeometryError("G101", title, "three positive, finite lengths (a, b, c) in m")
+    a, b, c = axes
     checks.positive("ellipsoid", a=a, b=b, c=c)
     return Surface(Ellipsoid(), {"a": float(a), "b": float(b), "c": float(c)}, float(max(a, b, c)))
 
@@ -162,15 +167,18 @@ def closed_surface(
     >>> pebble.point((1.5707963267948966, 0.0)).round(6).tolist()
     [0.02, 0.0, 0.0]
     """
-    return checked(ClosedFormula(formula, name), dict(parameters or {}))
+    if not callable(formula):
+        raise GeometryError(
+            "G107", f"the formula of the {name} is not a function", "a function of n and the parameters"
+        )
+    return checked(ClosedFormula(formula, name), checks.numbers(name, parameters))
 
 
 def checked(shape: Any, parameters: dict[str, float]) -> Surface:
     """A closed surface with its size measured and its chart and orientation checked."""
-    numbers = {name: float(value) for name, value in parameters.items()}
-    unsized = Surface(shape, numbers, 1.0)
+    unsized = Surface(shape, parameters, 1.0)
     points = np.array([unsized.point(*charts.in_better_chart(n)) for n in checks.sphere_points(60)], dtype=float)
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
-    surface = Surface(shape, numbers, size)
+    surface = Surface(shape, parameters, size)
     checks.closed_surface_is_sound(surface)
     return surface

@@ -76,7 +76,8 @@ def parametric(
     Raises
     ------
     GeometryError
-        G101 empty range, G104 inward normal, G105 not regular, G107 unusable formula.
+        G101 empty range or a parameter that is no number, G104 inward normal, G105 not regular or not finite in its range, G107
+        unusable formula, G116 a point inside that does not tell the side.
 
     Examples
     --------
@@ -87,12 +88,8 @@ def parametric(
     >>> round(float(K[0, 1]), 6), round(float(K[1, 1]), 6)
     (-0.5, 0.25)
     """
-    numbers = {str(key): float(value) for key, value in (parameters or {}).items()}
-    for axis, (start, stop) in (("u", u), ("v", v)):
-        if not (np.isfinite(start) and np.isfinite(stop) and start < stop):
-            raise GeometryError(
-                "G101", f"the range of {axis} of the {name} is {start:g} to {stop:g}", "two finite, rising numbers"
-            )
+    numbers = checks.numbers(name, parameters)
+    spans, closes = (checks.span(name, "u", u), checks.span(name, "v", v)), _closes(name, periodic)
     if symbols is not None:
         by_name = {str(key): key for key in (parameters or {})}
         formula = expressions(formula, (*symbols, *(_symbol(by_name[key]) for key in numbers)), name)
@@ -104,16 +101,27 @@ def parametric(
         )
     shape = Parametric(
         formula,
-        (float(u[0]), float(u[1]), bool(periodic[0])),
-        (float(v[0]), float(v[1]), bool(periodic[1])),
+        (*spans[0], closes[0]),
+        (*spans[1], closes[1]),
         name,
     )
     unsized = Surface(shape, numbers, 1.0)
-    points = unsized.grid(9, 9).reshape(-1, 3)
+    with np.errstate(all="ignore"):
+        points = unsized.grid(9, 9).reshape(-1, 3)
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
     surface = Surface(shape, numbers, size)
     checks.patch_is_sound(surface, inside)
     return surface
+
+
+def _closes(name: str, periodic: Any) -> tuple[bool, bool]:
+    """Which coordinates close on themselves, G101 where that is no pair of truth values."""
+    given = tuple(periodic) if isinstance(periodic, Sequence) else ()
+    if len(given) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in given):
+        raise GeometryError(
+            "G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False), say: of u, of v"
+        )
+    return bool(given[0]), bool(given[1])
 
 
 def _symbol(key: Any) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from screws.errors import GeometryError
+from screws.given import real, shown
 from screws.jets import Jet, jet
 from screws.scalars import Scalar, array, sqrt
 from screws.surfaces import charts, checks
@@ -172,15 +172,22 @@ def revolution(
     >>> bowl.closed, bowl.charts
     (True, 2)
     """
-    numbers = dict(parameters or {})
-    for w in np.linspace(-1.0, 1.0, 41):
-        value: Any = radius(float(w), *numbers.values())
+    numbers = checks.numbers(name, parameters)
+    if not (callable(radius) and callable(height)):
+        raise GeometryError("G107", f"radius or height of the {name} is not a function", "functions of w = cos u")
+    low, high = -1.0, 1.0
+    while high - low > 1e-6:
+        # The smallest of 41 radii, then of 41 near it, and so on.
+        sizes = {w: float(radius(w, *numbers.values())) for w in map(float, np.linspace(low, high, 41))}
+        w, value = min(sizes.items(), key=lambda pair: pair[1] if np.isfinite(pair[1]) else -np.inf)
         if not (np.isfinite(value) and value > 0.0):
             raise GeometryError(
                 "G101",
-                f"the radius function of the {name} is {float(value):g} m at cos u = {w:.3g}",
+                f"the radius function of the {name} is {value:g} m at cos u = {w:.3g}",
                 "a profile r = sin(u) radius(cos u) with radius positive from pole to pole",
             )
+        step = (high - low) / 40.0
+        low, high = max(-1.0, w - step), min(1.0, w + step)
     return checked(Revolution(radius, height, name), numbers)
 
 
@@ -193,8 +200,8 @@ def egg(f: float, S: float, zB: float = 0.0) -> Surface:
         G101 sizes, G102 S = 2 f (a corner), G103 S <= f (no such curve).
     """
     checks.positive("egg", f=f, S=S)
-    if not np.isfinite(zB):
-        raise GeometryError("G101", f"zB of the egg is {zB}", "a finite height of the focus B in m")
+    if not np.isfinite(real(zB)):
+        raise GeometryError("G101", f"zB of the egg is {shown(zB)}", "a finite height of the focus B in m")
     if f * (1.0 + 1e-9) >= S:
         raise GeometryError(
             "G103",

@@ -23,6 +23,7 @@ _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
     "tanh": scalars.tanh,
     "Abs": scalars.absolute,
     "sign": scalars.sign,
+    "floor": scalars.floor,
     "Min": scalars.minimum,
     "Max": scalars.maximum,
 }

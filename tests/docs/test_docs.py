@@ -26,7 +26,7 @@ from models.cli import main
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
-from screws.surfaces import closed_surface, egg, plane, sphere, torus
+from screws.surfaces import closed_surface, egg, parametric, plane, sphere, torus
 
 ROOT = Path(bondgraph.__file__).parents[1]
 EXECUTED = [
@@ -223,6 +223,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E424", lambda: ground("a", position=(0.0, 0.0))),
     ("E425", lambda: ground("a", quaternion=(1.0, 1.0, 0.0, 0.0))),
     ("E426", lambda: touching(constrained="v_z", transport="Gauss")),
+    ("E427", lambda: ground("a", surface="plane")),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),
@@ -233,6 +234,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("G112", lambda: rigid_body("b", mass=1.0, inertia=(1.0, 1.0, 0.0))),
     ("G113", lambda: rigid_body("b", mass=1.0, inertia=(1.0, 1.0, 3.0))),
     ("G114", lambda: rigid_body("b", mass=1.0, inertia=(1.0, 1.0))),
+    ("G116", lambda: parametric(lambda u, v: (u, v, 0.0), (0, 1), (0, 1), inside=(0.5, 0.5, 0.0))),
     ("G122", lambda: closest_points(plane(), plane(), UNIT)),
     ("G123", lambda: closest_points(sphere(1.0), sphere(1.0), UNIT)),
     ("G124", lambda: closest_points(sphere(1.0), sphere(1.0), np.eye(3))),

@@ -29,6 +29,7 @@ EXPRESSIONS = {
     "tanh": (lambda a, b, c: s.tanh(a - c), ANY),
     "absolute": (lambda a, b, c: s.absolute(a) + abs(-b) - s.absolute(s.absolute(c)), ANY),
     "sign": (lambda a, b, c: s.sign(a) * b + s.sign(-c), ANY),
+    "floor": (lambda a, b, c: s.floor(3.0 * a) * b + s.floor(-c), ANY),
     "minimum": (lambda a, b, c: s.minimum(a, b) * s.minimum(c, 0.5), ANY),
     "maximum": (lambda a, b, c: s.maximum(a, b) - s.maximum(-1.0, c), ANY),
     "less": (lambda a, b, c: s.where(s.less(a, b), a * c, b), ANY),

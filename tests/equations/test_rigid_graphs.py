@@ -39,7 +39,7 @@ def compiled_or_refused(
         return compile_model(graph, backend="numpy"), "ok"
     except ModelError as error:
         codes = {problem.code for problem in error.problems}
-        assert codes <= {"E203", "E206", "E207", "E208", "E209", "E212"}, str(error)
+        assert codes <= {"E154", "E203", "E206", "E207", "E208", "E209", "E212"}, str(error)
         assert all(problem.cures and problem.places for problem in error.problems), str(error)
         if codes & {"E206", "E208", "E212"}:
             model = graph.freeze()

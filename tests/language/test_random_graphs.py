@@ -16,7 +16,7 @@ from tests.language.dense import rates_and_power, residual_and_power
 from tests.language.random_graphs import curved_graph, random_graph
 
 BLOCKS, PER_BLOCK = 8, 125
-DIAGNOSES = {"E203", "E204", "E206", "E207", "E208", "E212"}
+DIAGNOSES = {"E154", "E203", "E204", "E206", "E207", "E208", "E212"}
 MODES = ("off", "half", "on")
 
 

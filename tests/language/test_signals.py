@@ -6,7 +6,9 @@ import itertools
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from bondgraph import (
     J1,
     MTF,
     Automaton,
+    Block,
     C,
     Compiled,
     Element,
@@ -33,6 +36,7 @@ from bondgraph import (
 from bondgraph.export.latex import latex
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.schedule.build import is_large
+from screws.scalars import where
 
 ROOT = Path(__file__).parents[2]
 
@@ -436,7 +440,7 @@ def test_many_blocks_are_compiled_as_loops() -> None:
 
 def test_the_module_lists_its_blocks() -> None:
     kinds = [name for name in signals.__all__ if getattr(signals, name).__doc__]
-    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 21
+    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 24
 
 
 def test_the_page_lists_every_block_and_its_example_prints_what_it_shows() -> None:
@@ -509,3 +513,30 @@ def test_what_a_graph_finds_wrong_in_a_block(block: Element, code: str) -> None:
     with pytest.raises(ModelError) as caught:
         compiled(block)
     assert [p.code for p in caught.value.problems] == [code]
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: where(x, 1.0, 2.0),
+        lambda x: where(x - 1.0, 1.0, 2.0),
+        lambda x: where((x > 0.0) * (x < 1.0), 1.0, 2.0),
+        lambda x: where((x > 0.0) & x, 1.0, 2.0),
+        lambda x: where(~x, 1.0, 2.0),
+        lambda x: where(1.0, x, 2.0),
+    ],
+)
+def test_a_number_is_no_condition(formula: Callable[[Any], Any]) -> None:
+    """It used to mean "not zero"; the element whose formula says so is named."""
+    with pytest.raises(ModelError, match=r'(?s)E129.*block "own".*(comparison|bitwise_and|invert)'):
+        compiled(Block("own", [("y", formula, ["u"])], inputs={"u": "time"}))
+
+
+def test_conditions_are_comparisons_and_what_joins_them() -> None:
+    """Truths that are known while a formula is recorded are conditions too."""
+
+    def formula(x: Any) -> Any:
+        return where((x > 0.0) & ~(x > 2.0) | (x != x), where(bool(1), x, 0.0), where(np.less(1.0, 2.0), 5.0 * x, 0.0))
+
+    values = compiled(Block("own", [("y", formula, ["u"])], inputs={"u": "time"})).simulate(4.0, samples=[1.0, 3.0])
+    assert values["own.y"].tolist() == [0.0, 1.0, 15.0]

@@ -158,6 +158,11 @@ def test_central_gravity_circles_of_two_free_bodies():
         ({"inertia": (1.0, 1.0, 2.5)}, "G113", "triangle inequality"),
         ({"inertia": (1.0, 1.0)}, "G114", "shape"),
         ({"inertia": (1.0, float("inf"), 1.0)}, "G114", "finite"),
+        ({"inertia": ("1", "1", "1")}, "G114", "three principal moments"),
+        ({"inertia": "round"}, "G114", "'round'"),
+        ({"inertia": None}, "G114", "None"),
+        ({"mass": "1"}, "G111", "'1' kg"),
+        ({"mass": True}, "G111", "True kg"),
     ],
 )
 def test_no_such_body(change, code, words):
@@ -177,6 +182,10 @@ def test_no_such_body(change, code, words):
         ({"position": (0.0, 0.0)}, "E424"),
         ({"velocity": (0.0, float("nan"), 0.0)}, "E424"),
         ({"velocity": "fast"}, "E424"),
+        ({"position": ("0", "0", "0.1")}, "E424"),
+        ({"velocity": (0.0, True, 0.0)}, "E424"),
+        ({"quaternion": ("1", "0", "0", "0")}, "E424"),
+        ({"surface": "sphere"}, "E427"),
         ({"angular_velocity": (float("inf"), 0.0, 0.0)}, "E424"),
         ({"gravity": (0.0, 0.0, float("nan"))}, "E424"),
         ({"gravity": 9.81}, "E424"),

@@ -82,6 +82,13 @@ def test_surfaces_that_do_not_exist(make, code, words):
         ({"normal_stiffness": -1.0}, "E422", "normal_stiffness = -1"),
         ({"normal_stiffness": float("nan")}, "E422", "normal_stiffness = nan"),
         ({"normal_damping": -1.0}, "E422", "normal_damping = -1"),
+        ({"normal_stiffness": "1e4"}, "E422", "normal_stiffness = '1e4'"),
+        ({"normal_stiffness": True}, "E422", "normal_stiffness = True"),
+        ({"normal_damping": None}, "E422", "normal_damping = None"),
+        ({"constrained": 5}, "E421", "cannot constrain 5"),
+        ({"constrained": ["v_z", 3]}, "E421", "cannot constrain 3"),
+        ({"friction": "0.5"}, "E490", "'0.5'"),
+        ({"friction": [0.1, 0.2]}, "E490", "[0.1, 0.2]"),
     ],
 )
 def test_laws_that_are_incomplete(law, code, words):
@@ -108,6 +115,8 @@ def test_body_without_surface():
     with pytest.raises(ModelError, match=r'E420 body "stone" of contact "touch" has no surface') as caught:
         contact("touch", ground("g", surface=plane()), bare, **FLOOR)
     assert caught.value.problems[0].cures
+    with pytest.raises(ModelError, match=r'E420 body "5" of contact'):
+        contact("touch", ground("g", surface=plane()), 5, **FLOOR)
 
 
 @pytest.mark.parametrize("skin", [sphere(0.03), egg(0.035, 0.084, 0.01), ellipsoid((0.03, 0.02, 0.025))])

@@ -6,19 +6,22 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from models.pictures import ContactMotion, Event, Scene, movie, page, plots, poster, rendering
 from models.pictures.camera import Camera, direction, fit, upward
+from models.pictures.companions import Companion, globe
 from models.pictures.meshes import SIDES, path_tube
 from models.pictures.motion import gauss_frames, poses
 from models.pictures.movie import pace, show_times
 from models.pictures.page import contents, grid_normals, quaternions
 from models.pictures.stage import Stage, ghost_samples
 from models.pictures.style import BODIES, FORCE, PATHS, force_scale, rgb
-from screws.surfaces import egg, ellipsoid, plane, sphere, torus
+from screws.scalars import cos, sin
+from screws.surfaces import egg, ellipsoid, parametric, plane, sphere, torus
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)
@@ -143,6 +146,35 @@ def test_page_normals_are_the_surfaces_own(surface):
     for i, j in ((0, 0), (3, 0), (20, 60), (37, 31), (40, 5)):
         q, chart = surface.coordinates(grid[i, j])
         assert normals[i, j] @ surface.geometry(q, chart).H[:3, 2] > 0.99
+
+
+BOWL = parametric(lambda u, v: (u, v, 4.0 * (u * u + v * v)), (-0.1, 0.1), (-0.1, 0.1))
+HOSE = parametric(
+    lambda u, v: (0.02 * cos(u), 0.02 * sin(u), v), (0.0, 2.0 * np.pi), (0.0, 0.1), periodic=(True, False), inside=(0, 0, 0.05)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("surface", "rim"),
+    [
+        (sphere(0.02), False), (ellipsoid((0.03, 0.02, 0.01)), False), (egg(0.035, 0.084, 0.0104), False),
+        (torus(0.05, 0.01), False),
+        (plane(), True), (BOWL, True), (HOSE, True),
+    ],
+)  # fmt: skip
+def test_what_has_a_rim_is_seen_from_both_sides(surface, rim):
+    """A bowl is there from above and from below: the page draws an open surface twice, a closed one once."""
+    ball = rolling_ball()
+    shown = contents(replace(ball, surface1=surface), 10.0, None)
+    assert shown["open"] == [rim, False]
+
+
+def test_a_companion_of_glass_with_a_rim_is_seen_from_both_sides():
+    ball = rolling_ball()
+    poses = np.broadcast_to(np.eye(4), (len(ball.t), 4, 4))
+    points, normals, faces = globe(0.02)
+    others = [Companion(poses, (points, normals, faces[k:]), "#6aa5d8", glass=True) for k in (0, 40)]
+    assert [other["open"] for other in contents(ball, 10.0, None, others)["others"]] == [False, True]
 
 
 def test_tube_lies_round_its_path_and_grows_with_it():

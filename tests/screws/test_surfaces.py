@@ -235,11 +235,47 @@ def test_powers_in_expressions(exponent):
     assert np.isclose(sheet.point((1.7, 0.2))[2], 1.7 ** float(exponent), rtol=1e-14)
 
 
+NO_NUMBERS = ("1.0", b"1", True, None, 1j, [0.1], {}, float("nan"))
+"""What is given where a length is wanted."""
+
+
+def _scaled(n, a):
+    return (a * n[0], a * n[1], a * n[2])
+
+
+def _flat(u, v):
+    return (u, v, 0.0)
+
+
+def _cap(u, v):
+    return (u, v, scalars.sqrt(1.0 - u * u - v * v))
+
+
 REFUSED = {
     "G101 sphere": lambda: surfaces.sphere(-1.0),
     "G101 ellipsoid": lambda: surfaces.ellipsoid((1.0, float("nan"), 1.0)),
     "G101 cylinder": lambda: surfaces.cylinder(0.0),
     "G101 egg height": lambda: surfaces.egg(F, S, float("inf")),
+    **{f"G101 sphere {given!r}": lambda given=given: surfaces.sphere(given) for given in NO_NUMBERS},
+    **{f"G101 torus {given!r}": lambda given=given: surfaces.torus(1.0, given) for given in NO_NUMBERS},
+    **{f"G101 cylinder {given!r}": lambda given=given: surfaces.cylinder(given) for given in NO_NUMBERS},
+    **{f"G101 egg {given!r}": lambda given=given: surfaces.egg(F, given) for given in NO_NUMBERS},
+    **{f"G101 zB {given!r}": lambda given=given: surfaces.egg(F, S, given) for given in NO_NUMBERS},
+    **{f"G101 semi-axis {given!r}": lambda given=given: surfaces.ellipsoid((1.0, given, 1.0)) for given in NO_NUMBERS},
+    **{f"G101 semi-axes {given!r}": lambda given=given: surfaces.ellipsoid(given) for given in NO_NUMBERS},
+    **{
+        f"G101 parameter {given!r}": lambda given=given: surfaces.closed_surface(_scaled, {"a": given})
+        for given in NO_NUMBERS
+    },
+    **{f"G101 range {given!r}": lambda given=given: surfaces.parametric(_flat, given, (0, 1)) for given in NO_NUMBERS},
+    "G101 narrow waist": lambda: surfaces.revolution(lambda w: 1 - 1.001 / (1 + 1e4 * (w - 0.213) ** 2), lambda w: w),
+    "G101 periodic": lambda: surfaces.parametric(_flat, (0, 1), (0, 1), periodic=True),
+    "G105 a corner that is nan": lambda: surfaces.parametric(_cap, (-0.72, 0.72), (-0.72, 0.72)),
+    "G107 no formula": lambda: surfaces.closed_surface("n"),
+    "G107 no profile": lambda: surfaces.revolution(1.0, lambda w: w),
+    "G116 text": lambda: surfaces.parametric(_flat, (0, 1), (0, 1), inside=("0", "0", "-1")),
+    "G116 on the surface": lambda: surfaces.parametric(_flat, (0, 1), (0, 1), inside=(0.5, 0.5, 0.0)),
+    "G116 beside the edge": lambda: surfaces.parametric(_flat, (0, 1), (0, 1), inside=(2.0, 0.5, 0.0)),
     "G101 profile": lambda: surfaces.revolution(lambda w: w, lambda w: w),
     "G101 range": lambda: surfaces.parametric(lambda u, v: (u, v, 0.0), (1.0, 0.0), (0.0, 1.0)),
     "G102 egg": lambda: surfaces.egg(0.03, 0.06),
@@ -282,3 +318,24 @@ def test_refusals(case):
         REFUSED[case]()
     assert error.value.code == case[:4], str(error.value)
     assert error.value.message and error.value.cure
+
+
+@pytest.mark.parametrize("radius", [0.9, 0.999, 1.001, 1.01, 1.1, 2.0])
+@pytest.mark.parametrize("angle", [0.0, 0.1, 0.2618, 2.0])
+def test_the_nearest_point_decides_on_which_side_the_material_is(radius, angle):
+    """A tube with its material outside, or a rod with it inside, told by a point close to the wall."""
+    spot = (radius * np.cos(angle), radius * np.sin(angle), 0.3)
+
+    def tube(sign):
+        return surfaces.parametric(
+            lambda u, v: (scalars.cos(u), sign * scalars.sin(u), v),
+            (0.0, 2.0 * np.pi),
+            (-1.0, 1.0),
+            periodic=(True, False),
+            inside=spot,
+        )
+
+    right, wrong = (1.0, -1.0) if radius < 1.0 else (-1.0, 1.0)
+    assert tube(right).geometry((0.3, 0.2)).H[0, 2] * right > 0.0
+    with pytest.raises(GeometryError, match="G104"):
+        tube(wrong)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.run.explicit.fields import POINTS
-from bondgraph.run.explicit.steps import record_of
+from bondgraph.run.explicit.steps import clock_time, record_of
 from bondgraph.run.procedure import Procedure, Record, Value
 from bondgraph.run.ticks import AHEAD, TOGETHER
 
@@ -15,23 +15,27 @@ def _kernel(write: Procedure, record: Record, i: Value) -> tuple[Value, Value]:
 
 
 def due() -> Procedure:
-    """Time of the next tick of all clocks; sets `horizon`, where to stop for it or at the end."""
+    """Time of the next tick or break; sets `horizon`, where to stop for it or at the end, and up to where formulas may look."""
     write = Procedure("due", {"c": "ptr"}, "double", internal=True)
     record = record_of(write)
     stop = record.get("stop")
     end = stop - write.intrinsic("fabs", stop) * TOGETHER
-    earliest, horizon = write.local(float("inf")), write.local(stop)
+    earliest, nearest = write.local(float("inf")), write.local(float("inf"))
     with write.loop(record.get("clock_count")) as i:
         time = record.get("following")[i]
         earliest.set(write.intrinsic("minnum", earliest.get(), time))
         _, loud = _kernel(write, record, i)
-        early = time - write.intrinsic("fabs", time) * AHEAD
-        target = write.select(loud, time, early)
-        with write.when((time < end) & (target < horizon.get())):
-            horizon.set(target)
-    record.set("horizon", horizon.get())
+        nearest.set(write.select(loud, nearest.get(), write.intrinsic("minnum", nearest.get(), time)))
+    record.set("horizon", write.select(earliest.get() < end, earliest.get(), stop))
+    record.get("window")[1] = _beside(write, record, nearest.get(), -1.0)
     write.give(earliest.get())
     return write
+
+
+def _beside(write: Procedure, record: Record, time: Value, side: float) -> Value:
+    """The time on the clock of the formulas just before or after a break (see `ticks.Ticks`)."""
+    on_clock = record.get("origin") + time
+    return on_clock + (write.intrinsic("fabs", on_clock) + record.get("span") * 1e-6) * (side * AHEAD)
 
 
 def flush() -> Procedure:
@@ -64,15 +68,24 @@ def tick() -> Procedure:
         time.set(write.intrinsic("maxnum", time.get(), following[i]))
     record.set("t", time.get())
     write.call("flush", [c, time.get()])
+    window = record.get("window")
+    window[1] = float("inf")
+    with write.loop(record.get("clock_count")) as i, write.when(following[i] <= last):
+        _, loud = _kernel(write, record, i)
+        with write.when(~loud):
+            window[0] = _beside(write, record, time.get(), 1.0)
+    now = clock_time(write, record, time.get())
     with write.loop(record.get("clock_count")) as i, write.when(following[i] <= last):
         address, loud = _kernel(write, record, i)
         with write.when(loud):
-            write.call(address, [time.place, y, record.get("p"), record.get("m"), y_new])
+            write.call(address, [now, y, record.get("p"), record.get("m"), y_new])
             with write.loop(record.get("n")) as k:
                 y[k] = y_new[k]
         number = index.load(i, "i64") + 1
         index.store(i, number, "i64")
         following[i] = record.get("tick_offsets")[i] + write.real(number) * record.get("periods")[i]
+        with write.when(i.equals(record.get("once"))):
+            following[i] = record.get("breaks")[number]
     write.call("derivative", [c, time.get(), y, record.get("k"), write.value(1, "i64")])
     count, g, levels = record.get("guard_count"), record.get("g"), record.get("levels")
     jumps = write.local(0, "i64")

@@ -54,6 +54,8 @@ class Dop853:
         self._fired = np.zeros(guards, dtype=np.int64)
         table.point("fired", self._fired)
         table.point("p", bound.p)
+        table.point("window", bound.window)
+        table["origin"], table["span"] = bound.origin, bound.span
         for name, kernel in (
             ("rates", program.rates),
             ("powers", program.powers),
@@ -71,7 +73,7 @@ class Dop853:
 
     def _share(self, ticks: Ticks) -> None:
         """Let the machine code run the clocks."""
-        kernels = [clock.kernel for clock in self._bound.program.clocks]
+        kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
         for name, array in (
             ("periods", ticks.period),
@@ -79,9 +81,10 @@ class Dop853:
             ("following", ticks.following),
             ("tick_index", ticks.index),
             ("tick_kernels", np.array(addresses, dtype=np.uint64)),
+            ("breaks", ticks.breaks),
         ):
             self._table.point(name, array)
-        self._table["clock_count"] = len(ticks)
+        self._table["clock_count"], self._table["once"] = len(ticks), ticks.once
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
         """Begin a leg (see `leg.Integrator`)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.run.explicit.fields import POINTS
-from bondgraph.run.explicit.steps import record_of
+from bondgraph.run.explicit.steps import clock_time, record_of
 from bondgraph.run.procedure import Procedure, Record, Value
 
 _SPACING = 1.0 / (POINTS - 1)
@@ -14,7 +14,7 @@ def guards() -> Procedure:
     """Guards less their levels at (t, y) into g."""
     write = Procedure("guard_values", {"c": "ptr", "t": "double", "y": "ptr", "g": "ptr"}, internal=True)
     record = record_of(write)
-    t = write.local(write["t"]).place
+    t = clock_time(write, record, write["t"])
     write.call(record.get("guards"), [t, write["y"], record.get("p"), record.get("m"), write["g"]])
     record.count("guard_calls")
     with write.loop(record.get("guard_count")) as i:

@@ -43,11 +43,18 @@ def combinations() -> list[Procedure]:
     return made
 
 
+def clock_time(write: Procedure, record: Record, t: Value) -> Value:
+    """Where the time on the clock of the formulas lies: that of t, but within the present window between breaks."""
+    window = record.get("window")
+    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
+    return write.local(write.intrinsic("maxnum", inside, window[0])).place
+
+
 def derivative() -> Procedure:
     """Rates, and powers where the stage counts for them (`full`), at (t, y) into k."""
     write = Procedure("derivative", {"c": "ptr", "t": "double", "y": "ptr", "k": "ptr", "full": "i64"}, internal=True)
     record = record_of(write)
-    t, y, k = write.local(write["t"]).place, write["y"], write["k"]
+    t, y, k = clock_time(write, record, write["t"]), write["y"], write["k"]
     p, m = record.get("p"), record.get("m")
     record.count("rate_count")
     quadratures, fused = record.get("quadratures"), record.get("fused")

@@ -14,10 +14,10 @@ from bondgraph.run.procedure import Procedure, Record, Value, module
 _POINTERS = (
     "rates guards powers jacobian p m levels nonzeros indptr indices position rows times"
     " N_VGetArrayPointer SUNDenseMatrix_Data SUNSparseMatrix_Data"
-    " SUNSparseMatrix_IndexPointers SUNSparseMatrix_IndexValues CVode memory vector"
+    " SUNSparseMatrix_IndexPointers SUNSparseMatrix_IndexValues CVode memory vector window"
 )
 _WHOLES = "n quadratures guard_count kernel_nonzeros nonzero_count samples written rhs_count guard_calls jacobian_calls"
-_REALS = "reached stop"
+_REALS = "reached stop origin"
 FIELDS: dict[str, tuple[int, str]] = {}
 for _kind, _names in (("ptr", _POINTERS), ("i64", _WHOLES), ("double", _REALS)):
     for _name in _names.split():
@@ -33,6 +33,10 @@ def _data(write: Procedure, record: Record, vector: Value) -> Value:
 
 
 def _model(write: Procedure, record: Record, kernel: str, t: Value, x: Value, out: Value) -> None:
+    """Call a kernel at the time t since the start of the run, kept within the window between breaks (see `bound.Bound`)."""
+    window = record.get("window")
+    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
+    t = write.local(write.intrinsic("maxnum", inside, window[0])).place
     write.call(record.get(kernel), [t, x, record.get("p"), record.get("m"), out])
 
 
@@ -41,7 +45,7 @@ def _right_hand_side() -> Procedure:
     write = Procedure("cvode_rates", _RHS, "i32")
     record = Record(write["c"], FIELDS)
     x, dx = _data(write, record, write["y"]), _data(write, record, write["dy"])
-    t = write.local(write["t"]).place
+    t = write["t"]
     n, quadratures = record.get("n"), record.get("quadratures")
     _model(write, record, "rates", t, x, dx)
     with write.when(quadratures > 0):
@@ -59,7 +63,7 @@ def _dense_jacobian() -> Procedure:
     write = Procedure("cvode_dense_jacobian", _JACOBIAN, "i32")
     record = Record(write["c"], FIELDS)
     x, full = _data(write, record, write["y"]), write.call(record.get("SUNDenseMatrix_Data"), [write["J"]], "ptr")
-    t, nonzeros = write.local(write["t"]).place, record.get("nonzeros")
+    t, nonzeros = write["t"], record.get("nonzeros")
     _model(write, record, "jacobian", t, x, nonzeros)
     record.count("jacobian_calls")
     rows = record.get("n") + record.get("quadratures")
@@ -80,7 +84,7 @@ def _sparse_jacobian() -> Procedure:
     held = write.call(record.get("SUNSparseMatrix_Data"), [matrix], "ptr")
     pointers = write.call(record.get("SUNSparseMatrix_IndexPointers"), [matrix], "ptr")
     values = write.call(record.get("SUNSparseMatrix_IndexValues"), [matrix], "ptr")
-    t, nonzeros = write.local(write["t"]).place, record.get("nonzeros")
+    t, nonzeros = write["t"], record.get("nonzeros")
     _model(write, record, "jacobian", t, x, nonzeros)
     record.count("jacobian_calls")
     with write.loop(record.get("n") + record.get("quadratures") + 1) as i:
@@ -99,7 +103,7 @@ def _roots() -> Procedure:
     write = Procedure("cvode_guards", {"t": "double", "y": "ptr", "g": "ptr", "c": "ptr"}, "i32")
     record = Record(write["c"], FIELDS)
     x, g, levels = _data(write, record, write["y"]), write["g"], record.get("levels")
-    _model(write, record, "guards", write.local(write["t"]).place, x, g)
+    _model(write, record, "guards", write["t"], x, g)
     record.count("guard_calls")
     with write.loop(record.get("guard_count")) as i:
         with write.when((g[i] < 0.0) & (g[i] < levels[i])):

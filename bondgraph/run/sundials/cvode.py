@@ -78,6 +78,8 @@ class Cvode:
     def _fill_table(self) -> None:
         program, table = self._bound.program, self._table
         table.point("p", self._bound.p)
+        table.point("window", self._bound.window)
+        table["origin"] = self._bound.origin
         table.point("m", self._m)
         table.point("levels", self._levels)
         for name in ("rates", "guards", "powers", "jacobian"):

@@ -1,0 +1,104 @@
+"""Ambiguity: what a choice between causalities that are equally good would decide, and who is to be preferred.
+
+Storages that are rigidly coupled have one motion, whichever of them keeps its state: any choice is right, and `first_integral`
+makes it by their properties. A switched junction that opens is another matter: the bond that set its common variable is left
+without flow (of an X1: without effort), all others without effort (flow). Where one of several bonds may set it, opening means
+several things, and the graph is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from bondgraph.checks.numbers import as_numbers, is_linear
+from bondgraph.errors import Problem
+from bondgraph.graph.element import Element
+from bondgraph.graph.laws import Junction, Resistor, Storage
+from bondgraph.graph.model import Bond, Model
+from bondgraph.strokes import Strokes
+
+
+def first_integral(element: Element) -> tuple[bool, bool, bool]:
+    """Sort key of storages, those first that keep a state of their own.
+
+    A storage without an inverse cannot follow; one with a start value of its own has something to say; one that is not linear
+    follows less well than a linear one. What is still alike has the same motion either way.
+    """
+    law = element.law
+    assert isinstance(law, Storage)
+    start = as_numbers(law.spec.initial)
+    given = start is not None and bool(np.any(start))
+    return law.inverse is not None and law.rate is None, not given, is_linear(element)
+
+
+def ambiguous_junctions(
+    model: Model,
+    strokes: Strokes,
+    derivative: Sequence[str],
+    free: str,
+    others_with: Callable[[int, bool], int | None],
+) -> list[Problem]:
+    """Switched junctions whose common variable another bond could set as well (E154).
+
+    Parameters
+    ----------
+    strokes : all decided; they are changed here.
+    derivative : storages in derivative causality. free : who caused a stroke that nobody demanded.
+    others_with : (bond, into its head) -> how many storages would be in derivative causality with this stroke demanded, None
+        where it is impossible.
+    """
+    switched = []
+    for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, Junction) and law.automaton is not None:
+            node = strokes.nodes[path]
+            if derivative or free in strokes.roots((node.strong,)):
+                switched.append((path, law.type == 0, node.strong, tuple(node.bonds)))
+    found = []
+    for path, zero, strong, bonds in switched:
+        for i, at_head in bonds:
+            if i == strong or all(_is_dead(model, model.bonds[j], path) for j in (i, strong)):
+                continue
+            count = others_with(i, zero == at_head)
+            if count is not None and count <= len(derivative):
+                found.append(_problem(model, path, model.bonds[strong], model.bonds[i]))
+                break
+    return found
+
+
+def _is_dead(model: Model, bond: Bond, junction: str) -> bool:
+    """Whether what hangs on a bond has no effort without flow and no flow without effort: a linear resistor."""
+    element = model.elements[_beyond(bond, junction)]
+    return isinstance(element.law, Resistor) and is_linear(element)
+
+
+def _beyond(bond: Bond, junction: str) -> str:
+    return next(end.element for end in bond.ends if end.element != junction)
+
+
+def _problem(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
+    element = model.elements[path]
+    assert isinstance(element.law, Junction)
+    one, two = (model.elements[_beyond(bond, path)] for bond in (strong, other))
+    zero = element.law.type == 0
+    common, rest = ("effort", "flow") if zero else ("flow", "effort")
+    cures = (
+        ("a J0 in its place; what it is to part behind a J1 with a Switch, open where this is not active", "an I or R")
+        if zero
+        else (
+            "a J1 in its place; what it is to part behind a J0 with a Switch, closed where this is not active",
+            "a C or R",
+        )
+    )
+    return Problem(
+        "E154",
+        f'switched junction {element.kind} "{path}": what it does when it opens depends on a choice',
+        (
+            f'either {one.kind} "{one.name}" or {two.kind} "{two.name}" sets its {common}; '
+            f"as it opens the one that does is left without {rest}, the other without {common}",
+        ),
+        (element.place, one.place, two.place),
+        (cures[0], f"{cures[1]} between it and one of them"),
+    )

@@ -1,0 +1,108 @@
+"""Courses of guards at an instant: which are positive, or about to be, told apart from the rounding that they carry.
+
+What rounding makes of a guard is measured (`rounding`), at states, parameters and times next to the given ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bondgraph.run.bound import Bound
+from bondgraph.run.rounding import PAIRS, ULPS, nudges, spread
+
+# Looks ahead, in lengths of the run: the first, the longest, and from one to the next.
+_SOONEST, _LATEST, _LONGER = 1e-15, 1e-6, 8.0
+# States around one: how many, and how far away relative to their size.
+_TRIALS, _AROUND = 12, 1e-3
+
+
+class Courses:
+    """Courses of the guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it."""
+
+    def __init__(self, bound: Bound, span: float):
+        self._bound, self._span = bound, span
+        self.sizes = np.zeros(bound.program.states)
+        self._by_x, self._p = nudges(bound.program.states), bound.p * (1.0 + nudges(len(bound.p)))
+        self._later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
+        self._bounces: dict[int, bool] = {}
+
+    def see(self, rows: np.ndarray) -> None:
+        """Note states (k, n) that the run has been through."""
+        if rows.size:
+            np.fmax(self.sizes, np.abs(rows).max(axis=0), out=self.sizes)
+
+    def rising(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
+        """Which guards (k,) are positive and stay so for `probe` s, or are zero to rounding and grow along the motion.
+
+        The positive guard of a bounce rises unless it is on its way below zero: what leaves is not thrown back, and what only
+        turns back does not leave.
+        """
+        active = self._active(m)
+        start = t + self._instant(t)  # after what jumps at this time
+        x = x + self._instant(t) * self._bound.rates(start, x, m)
+        now = self._bound.guards(start, x, m)
+        zero = self._noise(start, x, m, np.fmax(self.sizes, np.abs(x)), now)
+        near, firm = active & (np.abs(now) <= zero), active & (now > zero)
+        if not (near | firm).any():
+            return near
+        if firm.any():
+            firm &= self.ahead(start, x, m, np.array([probe]))[0] > 0.0
+        bounce = np.array([(near[i] or firm[i]) and self.is_bounce(i, t, x, m) for i in range(len(active))])
+        return (firm & ~bounce) | self._growing(start, x, m, now, near | (firm & bounce), bounce)
+
+    def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+        """Whether a transition leads into its own state and works against the rise of its guard, unlike a mere mark or a kick:
+        tried once, by its reset at states around x."""
+        edge = self._bound.program.transitions[index]
+        if edge.source == edge.target and index not in self._bounces:
+            self._bounces[index] = self._works_against(index, t, x, m)
+        return self._bounces.get(index, False)
+
+    def _works_against(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+        size = np.fmax(self.sizes, np.abs(x))
+        rng, step, found = np.random.default_rng(1), np.array([_LATEST * self._span]), False
+        for _ in range(_TRIALS):
+            y = x + rng.uniform(-_AROUND, _AROUND, len(x)) * np.where(size > 0.0, size, 1.0)
+            now, on = self._bound.guards(t, y, m)[index], self.ahead(t, y, m, step)[0, index]
+            after = self.ahead(t, self._bound.reset(index, t, y, m), m, step)[0, index]
+            if on > now and after > on:
+                return False
+            found |= bool(on > now and after < on)
+        return found
+
+    def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
+        program, p, h = self._bound.program, self._bound.p, steps[:, None]
+        assert program.guards is not None
+        rates = self._bound.rates(t, x, m)
+        further = program.rates.many(t + steps, x + h * rates, p, m)
+        return program.guards.many(t + steps, x + 0.5 * h * (rates + further), p, m)
+
+    def _growing(
+        self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, asked: np.ndarray, bounce: np.ndarray
+    ) -> np.ndarray:
+        """Which of the guards `asked` for grow, by the shortest look ahead in which they change more than rounding; those of
+        bounces, in which they do so or pass below zero."""
+        growing, open_ = np.zeros(len(now), dtype=bool), asked.copy()
+        if not open_.any():
+            return growing
+        blur = self._noise(t, x, m, np.abs(x), now)
+        first = max(_SOONEST * self._span, self._instant(t))
+        steps = first * _LONGER ** np.arange(1.0 + max(np.log(_LATEST * self._span / first) // np.log(_LONGER), 0.0))
+        for change in self.ahead(t, x, m, steps) - now:
+            growing |= open_ & (change > blur)
+            open_ &= ~growing & np.isfinite(change) & ((change >= -blur) | (bounce & (now + change >= 0.0)))
+        return growing
+
+    def _active(self, m: np.ndarray) -> np.ndarray:
+        return np.array([m[edge.slot] == edge.source for edge in self._bound.program.transitions])
+
+    def _instant(self, t: float) -> float:
+        """The shortest time that can be told from none, with a margin, s."""
+        return 4.0 * ULPS * abs(t) + _SOONEST * self._span
+
+    def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
+        """What rounding makes of each guard (k,), of states that are `sizes` (n,) large; at later times only."""
+        kernel = self._bound.program.guards
+        assert kernel is not None
+        return spread(now, kernel.many(t + abs(t) * self._later, x + self._by_x * sizes, self._p, m))

@@ -1,0 +1,70 @@
+"""Functions of start values: what they give is right for every change, and they are called only where something changed."""
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, I, R, compile_model
+from examples import rolling_eggs
+
+
+@pytest.fixture(scope="module")
+def springs():
+    """Spring a starts at twice the length of spring b, and c at the sum of a and c's own stiffness; every call is noted."""
+    graph, v, calls = Graph("springs"), J1("v"), []
+    graph.connect(v, I("m", 1.0)).connect(v, C("b", stiffness=2.0, initial=1.0)).connect(v, R("r", 1.0))
+    graph.connect(v, C("a", stiffness=1.0)).connect(v, C("c", stiffness=3.0))
+
+    def noted(name, function):
+        def start(*values):
+            calls.append(name)
+            return (function(*values),)
+
+        return start
+
+    graph.start(noted("a", lambda b: 2.0 * b), ["b.q"], ["a.q"])
+    graph.start(noted("c", lambda a, k: a + k), ["a.q", "c.stiffness"], ["c.q"])
+    return compile_model(graph, backend="numpy"), calls
+
+
+CASES = [
+    ({}, {}, [], (1.0, 2.0, 5.0)),
+    ({}, {"m.inertia": 2.0}, [], (1.0, 2.0, 5.0)),
+    ({}, {"b.stiffness": 7.0}, [], (1.0, 2.0, 5.0)),
+    ({}, {"c.stiffness": 4.0}, ["c"], (1.0, 2.0, 6.0)),
+    ({"b.q": 3.0}, {}, ["a", "c"], (3.0, 6.0, 9.0)),
+    ({"a.q": 5.0}, {}, ["c"], (1.0, 5.0, 8.0)),
+    ({"c.q": 0.0}, {}, [], (1.0, 2.0, 0.0)),
+    ({"b.q": 3.0, "a.q": 2.0}, {}, ["a"], (3.0, 2.0, 5.0)),
+    ({}, {}, [], (1.0, 2.0, 5.0)),
+]
+
+
+def test_only_what_changed_is_computed_again(springs):
+    compiled, calls = springs
+    for initial, parameters, called, expected in CASES:
+        calls.clear()
+        x, _ = compiled.initial(initial, parameters)
+        found = dict(zip([state.name for state in compiled.system.states], x, strict=True))
+        assert (found["b.q"], found["a.q"], found["c.q"]) == expected
+        assert calls == called, (initial, parameters)
+        x[:] = np.nan  # a copy: the next call does not see it
+
+
+def test_what_a_contact_starts_from_is_found_once(monkeypatch):
+    compiled = compile_model(rolling_eggs.build()[0])
+    whole, _ = compiled.initial()
+    searches = []
+    from models.contact import start
+
+    search = start.closest_points
+    monkeypatch.setattr(
+        start, "closest_points", lambda *given, **more: (searches.append(given), search(*given, **more))[1]
+    )
+    name = "contact.spring.stiffness"
+    stiff, _ = compiled.initial(parameters={name: 1.5 * compiled.system.parameters[name]})
+    assert not searches and np.array_equal(stiff, whole)
+    pose = compiled.system.states[[state.name for state in compiled.system.states].index("egg 2.pose.H")]
+    moved = np.array(pose.initial)
+    moved[4:] *= 1.0 + 1e-6
+    compiled.initial({pose.name: moved})
+    assert len(searches) == 1
