@@ -14,6 +14,9 @@ from bondgraph.run.singular import Closures, Lost, lost_rank
 GRID = 501
 """Times at least at which constraints are looked at."""
 
+MOST = 5000
+"""Times at most, of longer results every so many."""
+
 
 def watched_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
     """Sample times of a run, since its start: those that are wanted, and more where constraints are watched between them."""
@@ -54,9 +57,10 @@ def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> Lost | None
     program = result.program
     if program.closing is None or not program.closing.owners or len(result.since) < 3:
         return None
-    course = result.since, result.x, result.m
+    stride = -(-len(result.since) // MOST)
+    course = result.since[::stride], result.x[::stride], result.m[::stride]
     if t > result.since[-1] and np.isfinite(x).all():
-        course = np.append(result.since, t), np.vstack([result.x, x]), np.vstack([result.m, result.m[-1:]])
+        course = np.append(course[0], t), np.vstack([course[1], x]), np.vstack([course[2], course[2][-1:]])
     closures = Closures(program, result.p, origin)
     return lost_rank(closures, *course, [event.time - origin for event in result.events])
 

@@ -88,8 +88,8 @@ def lost_rank(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, j
             return Lost(float(t[k]), closures.owners(closures.closing.repeating, shares[k]), contradiction=True)
     matrices = closures.along(t, x, m)[0]
     measure = _Measure(matrices)
-    roots = measure.roots(matrices)
-    for k in _suspects(t, roots):
+    roots = measure.along
+    for k in _suspects(t.tolist(), roots.tolist()):
         if any(t[k] <= time <= t[k + 1] for time in jumps):
             continue
         time, state = _closest(closures, measure, t[k : k + 2], x[k : k + 2], m[k])
@@ -102,7 +102,8 @@ def lost_rank(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, j
 
 
 class _Measure:
-    """Rows measured by their largest diagonal entries in a run, and the rank that the constraints have there at most."""
+    """Rows measured by their largest diagonal entries in a run, the rank that the constraints have there at most, and the roots
+    `along` the run (k,)."""
 
     def __init__(self, matrices: np.ndarray):
         diagonals = np.diagonal(matrices, axis1=1, axis2=2)
@@ -111,6 +112,7 @@ class _Measure:
         self.signs = np.where(diagonals.sum(axis=0) < 0.0, -1.0, 1.0)
         values = np.linalg.eigvalsh(self.scaled(matrices))
         self.rank = int((values > RANK * values[:, -1:]).sum(axis=1).max())
+        self.along = np.sqrt(np.maximum(values[:, values.shape[1] - self.rank], 0.0))
 
     def scaled(self, matrices: np.ndarray) -> np.ndarray:
         """The same matrices, symmetric and without units."""
@@ -123,7 +125,7 @@ class _Measure:
         return np.sqrt(np.maximum(values[:, values.shape[1] - self.rank], 0.0))
 
 
-def _suspects(t: np.ndarray, s: np.ndarray) -> list[int]:
+def _suspects(t: Sequence[float], s: Sequence[float]) -> list[int]:
     """Intervals between samples in which a root that falls and rises in straight lines meets zero from both sides."""
     found = []
     for k in range(len(t) - 1):

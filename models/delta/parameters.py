@@ -43,7 +43,7 @@ class DeltaParameters:
     Raises
     ------
     ModelError
-        E460 for a number that is negative (g may be) or not finite or out of any sense, or a link without length; E461 for a centre
+        E460 for a number that is negative (g may be), not finite or out of any sense, or a link without length; E461 for a centre
         of mass beyond the end of its link, or an inertia that no rod can have: mass M that lies between the ends of a
         link of length L and has its centre at LC satisfies J <= M LC (L - LC), with equality where all of it sits at
         the two ends; E462 for an arm that some motion costs no kinetic energy.
