@@ -12,7 +12,7 @@ from bondgraph.causality import Causality
 from bondgraph.checks.numbers import check_energies
 from bondgraph.checks.ranges import check_ranges
 from bondgraph.equations.execute import computed
-from bondgraph.equations.starts import AGREES, sliding_at_start
+from bondgraph.equations.starts import AGREES, contradicting_friction, sliding_at_start
 from bondgraph.equations.system import System
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.element import Element
@@ -74,7 +74,8 @@ def changed_start(
     Raises
     ------
     ModelError
-        E122 an unknown name or state of an automaton, E124 numbers that do not fit, E171 two start functions that disagree.
+        E122 an unknown name or state of an automaton, E124 numbers that do not fit, E171 two start functions that disagree,
+        E214 friction that its motion contradicts.
     """
     states = {state.name: np.asarray(state.initial, dtype=float) for state in system.states}
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
@@ -116,7 +117,9 @@ def changed_start(
             raise ModelError(model.name, [_unknown("E122", title, dict.fromkeys(known_states))])
         places[name] = known_states.index(modes[automaton])
     sliding = sliding_at_start(model, system, {**numbers, **states, **places, "time": 0.0})
-    places |= {f"{path}.mode": place for path, place in sliding.items() if path not in given}
+    told = {path: place for path, place in sliding.items() if path in given}
+    raise_if_any(model.name, contradicting_friction(model, system, places, told))
+    places |= {f"{path}.mode": place for path, place in sliding.items()}
     return flat(states.values()), np.array([float(place) for place in places.values()]), tuple(started)
 
 

@@ -219,7 +219,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
         raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
     traced = time.perf_counter()
     kernels = kernels_of(routines, backend)
-    program = program_of(system, kernels, functools.partial(jacobian_of, differentiate, kernels, backend))
+    program = program_of(system, kernels, functools.partial(jacobian_of, differentiate, kernels, backend), model)
     done = time.perf_counter()
     timings = {"build": built - begin, "trace": traced - built, "compile": done - traced}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)

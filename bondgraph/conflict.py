@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bondgraph.domains import GENERIC
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.laws import Gyrator
 from bondgraph.graph.model import Model
@@ -55,7 +56,7 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
     variable, between, drive = ("effort", "an I or R", "Sf") if zero else ("flow", "a C or R", "Se")
     names = " and ".join(_all(model, side) for side in dict.fromkeys(map(tuple, sides)))
     sources = [path for path in culprits if model.elements[path].kind == ("Se" if zero else "Sf")]
-    cure = f"{between} between them"
+    cure = f"{between} between them{_in_words(model, node, between)}"
     if sources:
         cure += f", or drive the junction with {drive} in place of {_name(model, sources[-1])}"
     if any(model.elements[path].kind == "IC" for path in culprits if path in model.elements):
@@ -67,9 +68,18 @@ def _nobody(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str
     if node.special is True:
         return (
             f"no bond sets its effort: {_all(model, culprits)} set the flow of every bond",
-            "a C or R at this junction",
+            f"a C or R at this junction{_in_words(model, node, 'a C or R')}",
         )
-    return f"no bond sets its flow: {_all(model, culprits)} set the effort of every bond", "an I or R at this junction"
+    return (
+        f"no bond sets its flow: {_all(model, culprits)} set the effort of every bond",
+        f"an I or R at this junction{_in_words(model, node, 'an I or R')}",
+    )
+
+
+def _in_words(model: Model, node: Node, kinds: str) -> str:
+    """What "a C or R" and "an I or R" are called in the domain of a node, if it has words of its own."""
+    domain = model.bonds[node.bonds[0][0]].domain
+    return "" if domain is GENERIC else f" ({domain.parts['CIR'.index(kinds.split()[1])]} or {domain.parts[2]})"
 
 
 def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str]:

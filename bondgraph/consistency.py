@@ -129,6 +129,8 @@ def _holding(model: Model, system: System, modes: np.ndarray) -> list[Unknown]:
         law = model.elements[unknown.element].law
         if not isinstance(law, IdealConstraint) or law.released is not None or not law.impulsive:
             continue
+        if unknown.algebraic:  # its flow is what the efforts make it
+            continue
         if law.automaton is not None:
             name = f"{law.automaton}.mode"
             if system.modes[name][0][int(modes[names.index(name)])] not in law.active:

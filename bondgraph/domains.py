@@ -19,14 +19,39 @@ class Domain:
     dimension: int | None = None
     """Dimension of every bond of the domain; None where it is free."""
 
+    parts: tuple[str, str, str] = ("a compliance", "an inertia", "a resistance")
+    """What a C, an I and an R are called."""
+
+    def part(self, kind: str) -> str:
+        """A C, I or R with what it is called here: "a C (a spring)"."""
+        return f"{'an' if kind in 'IR' else 'a'} {kind} ({self.parts['CIR'.index(kind)]})"
+
 
 GENERIC = Domain("generic", "effort", "", "flow", "", "", "")
-ELECTRICAL = Domain("electrical", "voltage", "V", "current", "A", "C", "Wb")
-TRANSLATION = Domain("translation", "force", "N", "velocity", "m/s", "m", "N s")
-ROTATION = Domain("rotation", "torque", "N m", "angular velocity", "rad/s", "rad", "N m s")
-HYDRAULIC = Domain("hydraulic", "pressure", "Pa", "volume flow", "m^3/s", "m^3", "Pa s")
-THERMAL = Domain("thermal", "temperature", "K", "entropy flow", "W/K", "J/K", "K s")
-CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol")
+ELECTRICAL = Domain(
+    "electrical", "voltage", "V", "current", "A", "C", "Wb",
+    parts=("a capacitor", "a coil", "a resistance"),
+)  # fmt: skip
+TRANSLATION = Domain(
+    "translation", "force", "N", "velocity", "m/s", "m", "N s",
+    parts=("a spring", "a mass", "a damper"),
+)  # fmt: skip
+ROTATION = Domain(
+    "rotation", "torque", "N m", "angular velocity", "rad/s", "rad", "N m s",
+    parts=("a torsion spring", "a moment of inertia", "a rotary damper"),
+)  # fmt: skip
+HYDRAULIC = Domain(
+    "hydraulic", "pressure", "Pa", "volume flow", "m^3/s", "m^3", "Pa s",
+    parts=("an elastic chamber", "the inertia of a line", "a throttle"),
+)  # fmt: skip
+THERMAL = Domain(
+    "thermal", "temperature", "K", "entropy flow", "W/K", "J/K", "K s",
+    parts=("a heat capacity", "no such part", "a thermal resistance"),
+)  # fmt: skip
+CHEMICAL = Domain(
+    "chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol",
+    parts=("a species", "no such part", "a reaction"),
+)  # fmt: skip
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", dimension=6)
 
 DOMAINS = {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BACKENDS = ("auto", "llvm", "numpy")
 
-DEFERRED = frozenset({"outputs"})
+DEFERRED = frozenset({"outputs", "collisions"})
 """Large routines that not every run needs: compiled at their first use."""
 
 INTERPRETED = frozenset({"closures"})

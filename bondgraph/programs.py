@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.equations.system import System
+from bondgraph.equations.system import Event, System
 from bondgraph.errors import Problem
-from bondgraph.run.program import Clock, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.graph.model import Model
+from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
 from bondgraph.tracing.breaks import breaks_of
+from bondgraph.tracing.collisions import colliding
 from bondgraph.tracing.routines import output_names
+from bondgraph.tracing.unsolvable import contradicting
 from bondgraph.tracing.values import flat
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 
-def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any]) -> Program:
-    """What a solver needs of a system: its kernels, transitions, clocks and the names of every number.
+def program_of(
+    system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any], model: Model
+) -> Program:
+    """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
+    words of what ends a run.
 
     `differentiate` makes the Jacobian with its pattern when it is first asked for.
     """
@@ -33,8 +39,9 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
             float(e.target),
             e.kind,
             e.internal,
-            Problem("E320", e.error, (f'automaton "{e.automaton}"',)) if e.error else None,
+            _end(e, model),
             None if e.accumulates is None else float(e.accumulates),
+            e.contradicting is not None,
         )
         for e in system.events
     )
@@ -50,6 +57,7 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         outputs=kernels.get("outputs"),
         resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
         pushes=tuple(kernels.get(f"push_{index}") for index in range(len(system.events))),
+        collisions=_collisions(system, kernels),
         supplies=tuple(kernels.get(f"supply_{index}") for index in range(len(system.events))),
         transitions=transitions,
         differentiate=differentiate,
@@ -61,9 +69,22 @@ def program_of(system: System, kernels: Mapping[str, Kernel], differentiate: Cal
         clocks=_clocks(system, kernels),
         closing=system.closing,
         closures=kernels.get("closures"),
+        indeterminate=tuple((found.places, found.quantities) for found in system.indeterminate),
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
     )
+
+
+def _end(event: Event, model: Model) -> Problem | None:
+    """Why a transition ends the run, if it does."""
+    if event.contradicting is not None:
+        return contradicting(*event.contradicting, model)
+    return Problem("E320", event.error, (f'automaton "{event.automaton}"',)) if event.error else None
+
+
+def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | None:
+    chosen, kernel = colliding(system), kernels.get("collisions")
+    return None if chosen is None or kernel is None else Collisions(kernel, chosen.constraints, chosen.bounces)
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from bondgraph.passes.rings import elements_at
 
 def report(model: Model, causality: Causality, system: System) -> str:
     """Strokes of all bonds, and why the equations are as they are."""
-    sections = (
+    sections: tuple[tuple[str, Iterable[str]], ...] = (
         ("strokes", _strokes(model, causality)),
         ("storages in derivative causality", _dependent(model, causality)),
         ("algebraic loops", (_loop(loop, system, model) for loop in system.loops)),
@@ -25,6 +25,8 @@ def report(model: Model, causality: Causality, system: System) -> str:
         ("modes", _modes(system)),
         *((("redundant constraints", _repeating(system)),) if system.closing and system.closing.repeating else ()),
     )
+    if system.indeterminate:
+        sections += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
     size = sum(np.size(state.initial) for state in system.states)
     lines = [f'"{model.name}": {len(model.elements)} elements, {len(model.bonds)} bonds, {size} states']
     for title, found in sections:
@@ -83,6 +85,13 @@ def _repeating(system: System) -> Iterator[str]:
     counts = ", ".join(f'"{path}" ({rows.count(path)})' for path in dict.fromkeys(rows))
     yield f"some of these conditions repeat others: {counts}"
     yield "the motion is unique; how they share the forces is not, and theirs are those of least norm"
+
+
+def _shares(system: System) -> Iterator[str]:
+    for found in system.indeterminate:
+        names = ", ".join(found.quantities) or "nothing"
+        ends = "; a run that stays there ends (E220), unless the equations agree" if found.contradicts else ""
+        yield f"in {found}: {names}{ends if found.unique else '; the motion is not decided, which ends a run (E220)'}"
 
 
 def _modes(system: System) -> Iterator[str]:

@@ -69,7 +69,7 @@ def constraint(draft: Draft, path: str, element: Element) -> None:
         draft.state(path, SLIPPING, off, port.effort, given)
     else:
         off = port.effort
-    _unknown(draft, path, port.effort, moving, held, off, mode, law.active, law.impulsive, "constraint")
+    _unknown(draft, path, port.effort, moving, held, off, mode, law.active, law.impulsive, "constraint", 1)
     role = "dissipated" if law.released is not None else "injected"
     if law.coordinates:
         power = draft.declare(f"{path}.power", (), "W")
@@ -164,13 +164,14 @@ def switch(draft: Draft, path: str, element: Element) -> None:
     mode = element.signals[-1]
     states = draft.model.automata[mode.removesuffix(".mode")].states
     if draft.causality.effort_into(bond, path):
-        unknown, vanishing, active = flow(bond), effort(bond), law.closed
+        unknown, vanishing, active, sense = flow(bond), effort(bond), law.closed, sign
     else:
         unknown, vanishing, active = effort(bond), inward, tuple(s for s in states if s not in law.closed)
+        sense = 1
     second, held = draft.declare(f"{path}:rate", shape), draft.declare(f"{path}:held", shape)
     draft.state(path, TIME_DERIVATIVE, second, vanishing)
     draft.state(path, DAMPED, held, second, vanishing, f"{path}.alpha1")
-    _unknown(draft, path, unknown, vanishing, held, unknown, mode, active, True, "switch")
+    _unknown(draft, path, unknown, vanishing, held, unknown, mode, active, True, "switch", sense)
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, -sign, "injected")
 
@@ -186,6 +187,7 @@ def _unknown(
     active: tuple[str, ...],
     impulsive: bool,
     reason: str,
+    sense: int,
 ) -> None:
     """Add an unknown such that `held` is zero in the active modes and `off` in all others."""
     shape = draft.values[unknown].shape
@@ -198,4 +200,4 @@ def _unknown(
         if impulsive:
             stopped = draft.declare(f"{path}:stopped", shape)
             draft.state(path, gate(places), stopped, mode, vanishing)
-    draft.unknowns.append(Unknown(unknown, residual, path, reason, held, vanishing, stopped))
+    draft.unknowns.append(Unknown(unknown, residual, path, reason, held, vanishing, stopped, sense=sense))

@@ -17,7 +17,7 @@ from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Storage
 from bondgraph.graph.model import Model
 from bondgraph.graph.switches import BACKWARD, FORWARD
 from bondgraph.passes.rings import elements_at, named
-from bondgraph.run.rounding import spread
+from bondgraph.run.rounding import nudges, spread
 
 AGREES = 1e-6
 """Relative difference up to which a start value agrees with what follows."""
@@ -122,20 +122,54 @@ def sliding_at_start(model: Model, system: System, known: Mapping[str, Any]) -> 
     """Dry friction whose parts move against each other at the start: its path -> the place of the mode in which it slips.
 
     `known` holds all states, parameters, modes (as numbers) and the time. Where the flow is decided together with the effort of
-    the friction, it is none.
+    the friction, it is none; nor is one that is rounding.
     """
     found = {}
     for path, element in model.elements.items():
-        law = element.law
-        if not isinstance(law, IdealConstraint) or element.automaton is None or known[f"{path}.mode"] != 0:
+        if not isinstance(element.law, IdealConstraint) or element.automaton is None:
             continue
+        name = system.resolve(f"{path}.h'")
         try:
-            moving = float(computed(system, system.resolve(f"{path}.h'"), known))
+            moving = float(computed(system, name, known))
         except KeyError:
             continue
-        if moving != 0.0:
+        if moving != 0.0 and abs(moving) > spread(np.array(moving), _at_points(system, name, known)):
             found[path] = element.automaton.states.index(FORWARD if moving > 0.0 else BACKWARD)
     return found
+
+
+def _at_points(system: System, name: str, known: Mapping[str, Any]) -> np.ndarray:
+    """A value at points that differ by rounding in what is known, other than modes."""
+    sizes = {key: 0 if key in system.modes else int(np.size(value)) for key, value in known.items()}
+    changes, at = nudges(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
+    points = [
+        {
+            key: value * (1.0 + row[at[key] : at[key] + sizes[key]].reshape(np.shape(value))) if sizes[key] else value
+            for key, value in known.items()
+        }
+        for row in changes
+    ]
+    return np.array([float(computed(system, name, point)) for point in points])
+
+
+def contradicting_friction(
+    model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, int]
+) -> list[Problem]:
+    """Dry friction that is told to start in another mode than that in which its parts move (E214)."""
+    problems = []
+    for path, place in sliding.items():
+        states = system.modes[f"{path}.mode"][0]
+        if modes[f"{path}.mode"] != place:
+            problems.append(
+                Problem(
+                    "E214",
+                    f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move {states[place]}',
+                    ("it sticks without any flow, and slips along it",),
+                    (model.elements[path].place,),
+                    (f'leave its start out, or give "{states[place]}"', "start values of the storages that agree"),
+                )
+            )
+    return problems
 
 
 def _number(value: np.ndarray) -> str:

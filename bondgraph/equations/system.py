@@ -62,6 +62,14 @@ class Event:
     accumulates: int | None = None
     """State of the automaton that holds where this event accumulates."""
 
+    contradicting: tuple[tuple[str, ...], str] | None = None
+    """Of a mode in which equations may contradict each other, which then ends the run: (elements, the mode in words)."""
+
+    @property
+    def stays(self) -> bool:
+        """Whether it leads back to its own state."""
+        return self.source == self.target
+
 
 @dataclass(frozen=True)
 class Clock:
@@ -84,6 +92,24 @@ class Power:
 
 
 @dataclass(frozen=True)
+class Indeterminate:
+    """A mode in which the motion is unique, but not how ideal elements share what it takes: efforts and flows that are shares by
+    least norm. Or, where `unique` is false, one in which not even the motion is decided, which ends a run."""
+
+    mode: Mapping[str, str]
+    """Automaton -> state."""
+    places: Mapping[int, int]
+    """The same as slot -> index of the state."""
+    quantities: tuple[str, ...]
+    unique: bool = True
+    contradicts: bool = False
+    """Whether its equations have a solution only in some states, so that a run that stays there ends."""
+
+    def __str__(self) -> str:
+        return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in self.mode.items())
+
+
+@dataclass(frozen=True)
 class Unknown:
     """A value that no statement gives; it is such that the value `residual`, of the same shape, is zero."""
 
@@ -100,6 +126,8 @@ class Unknown:
     """The same where an impulse may bring it to zero, and 0 in modes in which it does not hold; "" where it decays."""
     algebraic: bool = False
     """Whether `vanishing` depends on the unknowns themselves, so that no time derivative of it is needed."""
+    sense: int = 1
+    """Of a constraint or switch: +1 where value times `vanishing` is power that it takes, -1 where it is power that it gives."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +180,8 @@ class System:
     clocks: tuple[Clock, ...] = ()
     """In the order in which those that tick together do so."""
     closing: Closing | None = None
+    indeterminate: tuple[Indeterminate, ...] = ()
+    """Modes in which ideal elements share an effort or flow, once the statements are traced."""
 
     def resolve(self, name: str) -> str:
         """The name under which a value is computed."""

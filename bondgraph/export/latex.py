@@ -52,7 +52,7 @@ def _switches(system: System) -> list[str]:
     lines: list[str] = []
     producer = {out: s for s in system.statements for out in s.outs}
     for event in system.events:
-        if event.internal:
+        if event.internal or event.contradicting:
             continue
         states = next(names for mode, (names, _) in system.modes.items() if mode == f"{event.automaton}.mode")
         title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}}}"

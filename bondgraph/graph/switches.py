@@ -112,7 +112,7 @@ def Friction(
 
     Its automaton has its name and the states "stick", "forward" and "backward"; where its parts move against each other at the
     start it begins slipping. `scale`(*signals) multiplies both limits,
-    for example the normal force where the limits are coefficients of friction.
+    for example the normal force where the limits are coefficients of friction; a run in which it becomes negative ends there.
 
     Parameters
     ----------
@@ -135,7 +135,15 @@ def Friction(
     def exceeds(sign: float) -> Callable[..., Any]:
         return lambda effort, most, *given: sign * effort - most * size(*given)
 
+    def negative(*given: Any) -> Any:
+        return -size(*given)
+
     limits = (f"{name}.effort", f"{name}.stick_limit", *signals)
+    wrong = f'the scale of friction "{name}" is negative, so that it would drive: a normal force is positive where it presses'
+    checked = () if scale is None else tuple(
+        Transition(state, state, Op("-scale", negative), signals, kind=f"{name} has a negative scale", error=wrong)
+        for state in (STICK, FORWARD, BACKWARD)
+    )  # fmt: skip
     own = Automaton(
         name,
         (STICK, FORWARD, BACKWARD),
@@ -145,6 +153,7 @@ def Friction(
             Transition(STICK, BACKWARD, Op("-e - limit", exceeds(-1.0)), limits, kind=f"{name} slips back"),
             Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks"),
             Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks"),
+            *checked,
         ),
     )
     law = IdealConstraint(

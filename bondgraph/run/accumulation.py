@@ -6,8 +6,6 @@ from collections import deque
 
 import numpy as np
 
-from bondgraph.run.events import Event
-
 WINDOW = 50
 _ROUNDING = 64.0 * WINDOW * 2.3e-16
 _RATIOS = 8
@@ -20,11 +18,11 @@ class Watch:
         self._span, self._rtol = span, rtol
         self._times: dict[int, deque[float]] = {}
 
-    def add(self, event: Event) -> str:
-        """Note an event; "chattering", "Zeno", or "" if all is well."""
-        times = self._times.setdefault(event.transition, deque(maxlen=WINDOW))
-        times.append(event.time)
-        if len(times) == WINDOW and times[-1] - times[0] <= max(1e-10 * self._span, _ROUNDING * abs(event.time)):
+    def add(self, time: float, transition: int) -> str:
+        """Note an event of a transition; "chattering", "Zeno", or "" if all is well."""
+        times = self._times.setdefault(transition, deque(maxlen=WINDOW))
+        times.append(time)
+        if len(times) == WINDOW and times[-1] - times[0] <= max(1e-10 * self._span, _ROUNDING * abs(time)):
             return "chattering"
         if len(times) < _RATIOS + 2 or not 0.0 < times[-1] - times[-2] < times[-2] - times[-3]:
             return ""

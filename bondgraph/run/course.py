@@ -20,7 +20,7 @@ class Courses:
     """Courses of the guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it."""
 
     def __init__(self, bound: Bound, span: float):
-        self._bound, self._span = bound, span
+        self._bound, self.span = bound, span
         self.sizes = np.zeros(bound.program.states)
         self._by_x, self._p = nudges(bound.program.states), bound.p * (1.0 + nudges(len(bound.p)))
         self._later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
@@ -41,7 +41,7 @@ class Courses:
         start = t + self._instant(t)  # after what jumps at this time
         x = x + self._instant(t) * self._bound.rates(start, x, m)
         now = self._bound.guards(start, x, m)
-        zero = self._noise(start, x, m, np.fmax(self.sizes, np.abs(x)), now)
+        zero = self.zero(start, x, m)
         near, firm = active & (np.abs(now) <= zero), active & (now > zero)
         if not (near | firm).any():
             return near
@@ -49,6 +49,10 @@ class Courses:
             firm &= self.ahead(start, x, m, np.array([probe]))[0] > 0.0
         bounce = np.array([(near[i] or firm[i]) and self.is_bounce(i, t, x, m) for i in range(len(active))])
         return (firm & ~bounce) | self._growing(start, x, m, now, near | (firm & bounce), bounce)
+
+    def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """What rounding makes of each guard (k,), of states as large as they have been in the run."""
+        return self._noise(t, x, m, np.fmax(self.sizes, np.abs(x)), self._bound.guards(t, x, m))
 
     def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         """Whether a transition leads into its own state and works against the rise of its guard, unlike a mere mark or a kick:
@@ -60,7 +64,7 @@ class Courses:
 
     def _works_against(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         size = np.fmax(self.sizes, np.abs(x))
-        rng, step, found = np.random.default_rng(1), np.array([_LATEST * self._span]), False
+        rng, step, found = np.random.default_rng(1), np.array([_LATEST * self.span]), False
         for _ in range(_TRIALS):
             y = x + rng.uniform(-_AROUND, _AROUND, len(x)) * np.where(size > 0.0, size, 1.0)
             now, on = self._bound.guards(t, y, m)[index], self.ahead(t, y, m, step)[0, index]
@@ -71,12 +75,16 @@ class Courses:
         return found
 
     def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
-        program, p, h = self._bound.program, self._bound.p, steps[:, None]
-        assert program.guards is not None
-        rates = self._bound.rates(t, x, m)
-        further = program.rates.many(t + steps, x + h * rates, p, m)
-        return program.guards.many(t + steps, x + 0.5 * h * (rates + further), p, m)
+        """Guards (s, k) after `steps` (s,) s along the motion."""
+        guards = self._bound.program.guards
+        assert guards is not None
+        return guards.many(self._bound.clock(t + steps), self._states(t, x, m, steps), self._bound.p, m)
+
+    def _states(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """States (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
+        h, rates = steps[:, None], self._bound.rates(t, x, m)
+        further = self._bound.program.rates.many(self._bound.clock(t + steps), x + h * rates, self._bound.p, m)
+        return x + 0.5 * h * (rates + further)
 
     def _growing(
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, asked: np.ndarray, bounce: np.ndarray
@@ -87,11 +95,17 @@ class Courses:
         if not open_.any():
             return growing
         blur = self._noise(t, x, m, np.abs(x), now)
-        first = max(_SOONEST * self._span, self._instant(t))
-        steps = first * _LONGER ** np.arange(1.0 + max(np.log(_LATEST * self._span / first) // np.log(_LONGER), 0.0))
-        for change in self.ahead(t, x, m, steps) - now:
-            growing |= open_ & (change > blur)
-            open_ &= ~growing & np.isfinite(change) & ((change >= -blur) | (bounce & (now + change >= 0.0)))
+        first = max(_SOONEST * self.span, self._instant(t))
+        steps = first * _LONGER ** np.arange(1.0 + max(np.log(_LATEST * self.span / first) // np.log(_LONGER), 0.0))
+        slope_blur = self._slope_noise(t, x, m, first)
+        states = self._states(t, x, m, steps)
+        for step, y, change in zip(steps, states, self.ahead(t, x, m, steps) - now, strict=True):
+            least = blur + step * slope_blur
+            rises = open_ & (change > least)
+            if rises.any():  # and by more than the rounding of what has grown meanwhile
+                rises &= change > self._noise(t + step, y, m, np.abs(y), now + change)
+            growing |= rises
+            open_ &= ~growing & np.isfinite(change) & ((change >= -least) | (bounce & (now + change >= 0.0)))
         return growing
 
     def _active(self, m: np.ndarray) -> np.ndarray:
@@ -99,10 +113,21 @@ class Courses:
 
     def _instant(self, t: float) -> float:
         """The shortest time that can be told from none, with a margin, s."""
-        return 4.0 * ULPS * abs(t) + _SOONEST * self._span
+        return 4.0 * ULPS * (abs(self._bound.origin) + abs(t)) + _SOONEST * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
         """What rounding makes of each guard (k,), of states that are `sizes` (n,) large; at later times only."""
         kernel = self._bound.program.guards
         assert kernel is not None
-        return spread(now, kernel.many(t + abs(t) * self._later, x + self._by_x * sizes, self._p, m))
+        times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self._later)
+        return spread(now, kernel.many(times, x + self._by_x * sizes, self._p, m))
+
+    def _slope_noise(self, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:
+        """What rounding makes of the rate of each guard (k,), 1/s of its unit, by what it gains in a `step`."""
+        rates, guards, time = self._bound.program.rates, self._bound.program.guards, self._bound.clock(t)
+        assert guards is not None
+
+        def gained(y: np.ndarray, p: np.ndarray) -> np.ndarray:
+            return (guards.many(time, y + step * rates.many(time, y, p, m), p, m) - guards.many(time, y, p, m)) / step
+
+        return spread(gained(x[None], self._bound.p[None])[0], gained(x * (1.0 + self._by_x), self._p))

@@ -98,6 +98,7 @@ class Transition:
     internal : a change of description (of chart), not of the physics.
     error : terminal; the run ends here with this as its reason.
     accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
+    last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Transition:
     internal: bool = False
     error: Problem | str | None = None
     accumulates: float | None = None
+    last: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,23 @@ class NewtonLoop:
 
 
 @dataclass(frozen=True)
+class Collisions:
+    """Constraints that may collide at the same time.
+
+    Parameters
+    ----------
+    kernel : for c of them, n states, k transitions and s powers: states per unit of impulse (n, c), flows per impulse (c, c),
+        what an impulse adds to guards (k, c), what sources give per impulse (s, c), flows (c,), restitutions (c,).
+    constraints : the elements in the user's words.
+    bounces : of each constraint the transitions that turn its flow round.
+    """
+
+    kernel: Kernel
+    constraints: tuple[str, ...]
+    bounces: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
 
@@ -167,9 +186,11 @@ class Program:
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
+    collisions : what is needed where several constraints collide at once; None where that cannot be.
     clocks : in the order in which those that tick together do so.
     closing, closures : constraints on positions as the rows of a matrix, and its entries (with right sides and what is left of
         them for rows that repeat others); None without any.
+    indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
     breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
     break_names : an element for each.
@@ -197,6 +218,8 @@ class Program:
     clocks: tuple[Clock, ...] = ()
     closing: Closing | None = None
     closures: Kernel | None = None
+    indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
+    collisions: Collisions | None = None
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
 

@@ -95,6 +95,17 @@ class Result:
             return _cut(self._outputs, slot)
         return _cut(self.x if slot.block == "x" else self.m, slot)
 
+    @cached_property
+    def indeterminate(self) -> dict[str, np.ndarray]:
+        """Efforts and flows that the equations leave open in some mode of the run, by name, with the samples (k,) at which they
+        are: shares by least norm of what is decided together, as two clutches side by side have while they stick."""
+        found: dict[str, np.ndarray] = {}
+        for places, names in self.program.indeterminate:
+            here = np.all([self.m[:, slot] == state for slot, state in places.items()], axis=0)
+            for name in names if np.any(here) else ():
+                found[name] = found.get(name, np.zeros(len(self.t), dtype=bool)) | here
+        return found
+
     def __contains__(self, name: object) -> bool:
         return name in self.program.layout
 

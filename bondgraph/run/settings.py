@@ -43,6 +43,7 @@ class Settings:
     max_steps: int
     iteration: str
     linear: str
+    simultaneous: str
 
 
 def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> RunError:

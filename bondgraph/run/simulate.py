@@ -17,7 +17,7 @@ from bondgraph.run.accumulation import Watch
 from bondgraph.run.bound import Bound
 from bondgraph.run.choose import build, choose, sundials_reason, tolerances
 from bondgraph.run.course import Courses
-from bondgraph.run.events import Event, Settled, dated, rest, settle
+from bondgraph.run.events import Event, dated
 from bondgraph.run.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.judge import judged, watched_times
 from bondgraph.run.ledger import energy_in_play
@@ -26,11 +26,14 @@ from bondgraph.run.program import Program
 from bondgraph.run.progress import Progress
 from bondgraph.run.result import Result, Statistics
 from bondgraph.run.settings import Settings
+from bondgraph.run.settling import How, Settled, rest, settle
 from bondgraph.run.ticks import Ticks
 
 _PIECES = 100
 # How far ahead guards are looked at after an event, at most, in lengths of the run.
 _PROBE = 1e-9
+# Collisions whose times, or states, differ by so little are one event: parts of rtol.
+_WITHIN = 1e-3
 
 
 def simulate(
@@ -51,6 +54,7 @@ def simulate(
     max_steps: int = 10_000_000,
     iteration: str = "auto",
     linear: str = "auto",
+    simultaneous: str = "together",
     progress: bool = True,
 ) -> Result:
     """Run a compiled model.
@@ -72,6 +76,8 @@ def simulate(
         now and then).
     iteration : "newton" or "fixed point", for adams and bdf.
     linear : "dense" or "sparse" algebra in the Newton iteration; by size if "auto".
+    simultaneous : collisions at the same time, to a thousandth of rtol, are one problem of impulses, "together", or follow
+        one another, "sequence", the first by name first.
     progress : show a bar on a terminal when a run takes longer than two seconds.
 
     Returns
@@ -108,6 +114,7 @@ def simulate(
         max_steps=int(checks.positive("max_steps", max_steps)),
         iteration=checks.one_of("iteration", iteration, ("auto", "newton", "fixed point")),
         linear=checks.one_of("linear", linear, ("auto", "dense", "sparse")),
+        simultaneous=checks.one_of("simultaneous", simultaneous, ("together", "sequence")),
     )
     bound = Bound(program, settings.p, start, settings.span)
     choice = choose(bound, settings)
@@ -182,24 +189,27 @@ class _Run:
             self.modes.append((self.m.copy(), count))
 
     def _settle(self, fired: tuple[int, ...], probe: float) -> Settled:
-        resting: Event | None = None
         self.courses.see(self.x[None])
-        settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, probe)
+        settings = self.settings
+        how = How(probe, _WITHIN * settings.rtol, settings.simultaneous == "together")
+        settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
+        resting = dict.fromkeys(i for i in settled.stuck if self._accumulates(i))
         for event in settled.events:
             self.events.append(event)
             self.q = self.q + event.supplied
-            pattern = self.watch.add(event)
-            if pattern and self._accumulates(event):
-                resting = event
-            elif pattern and self.failure is None:
-                self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
-        if settled.stuck is not None and self._accumulates(settled.stuck):
-            resting = settled.stuck
-        elif settled.looping and self._accumulates(settled.events[-1]):
-            resting = settled.events[-1]
-        elif settled.looping or settled.stuck is not None:
+            for transition in event.transitions:
+                pattern = self.watch.add(event.time, transition)
+                if pattern and self._accumulates(transition):
+                    resting[transition] = None
+                elif pattern and self.failure is None:
+                    self._fail(
+                        pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name
+                    )
+        if settled.looping and self._accumulates(settled.events[-1].transition):
+            resting[settled.events[-1].transition] = None
+        elif settled.looping or not set(settled.stuck) <= set(resting):
             self._without_end(settled)
         elif settled.ended is not None:
             edge = settled.ended
@@ -216,31 +226,35 @@ class _Run:
             label = self.bound.program.layout.label("x", int(bad[0]))
             kind = settled.events[-1].kind if settled.events else "start"
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
-        return settled if resting is None or self.failure is not None else self._rest(resting, settled, probe)
+        return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe)
 
     def _without_end(self, settled: Settled) -> None:
-        last = settled.stuck or settled.events[-1]
+        last = settled.events[-1]
         pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
-        if settled.stuck is None:
-            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
-        else:
+        if settled.stuck:
             text = f'after "{last.kind}" of "{last.name}" its guard grows on, so that it would fire again at once ({pattern})'
+        else:
+            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
         self._fail(pattern, text, last.name)
 
-    def _accumulates(self, event: Event) -> bool:
-        return self.bound.program.transitions[event.transition].accumulates is not None
+    def _accumulates(self, transition: int) -> bool:
+        return self.bound.program.transitions[transition].accumulates is not None
 
-    def _rest(self, last: Event, settled: Settled, probe: float) -> Settled:
-        """Go on after events that accumulate, in the state that holds there."""
-        event = rest(self.bound, last, self.t, self.x, self.m, self.watch.limit(last.transition))
-        if event is None:
-            if settled.looping or settled.stuck is not None:
+    def _rest(self, resting: tuple[int, ...], settled: Settled, probe: float) -> Settled:
+        """Go on after events that accumulate, in the states that hold there."""
+        events = []
+        for transition in resting:
+            event = rest(self.bound, transition, self.t, self.x, self.m, self.watch.limit(transition))
+            if event is not None:
+                events.append(event)
+                self.x, self.m = event.x_after, event.m_after
+        self.events += events
+        if not events:
+            if settled.looping or settled.stuck:
                 self._without_end(settled)
             return settled
-        self.events.append(event)
-        self.x, self.m = event.x_after, event.m_after
         after = self._settle((), probe)
-        return replace(after, events=(*settled.events, event, *after.events))
+        return replace(after, events=(*settled.events, *events, *after.events))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,52 @@ class SingularSystem(Exception):
         super().__init__(f"equations {self.equations} do not determine unknowns {self.unknowns}")
 
 
+@dataclass(frozen=True)
+class Eliminated:
+    """A linear system after elimination: its triangular part, and what no pivot was left for."""
+
+    order: tuple[tuple[int, int], ...]
+    """(equation, unknown) of the pivots."""
+    rows: Sequence[Mapping[int, Any]]
+    right: Sequence[Any]
+    steps: tuple[tuple[int, int, Any], ...]
+    """(equation, pivot's equation, factor): what was subtracted from an equation, in order."""
+    equations: tuple[int, ...]
+    """Those that depend on the others."""
+    unknowns: tuple[int, ...]
+    """Those that no equation decides."""
+    least: float
+    """Size of the smallest pivot, as a part of the largest entry that its equation had, at the worst sample."""
+    left: float
+    """Size of the largest entry that no pivot was found among, likewise."""
+
+    def solution(self, free: Mapping[int, Any]) -> list[Any]:
+        """The unknowns, with those that no equation decides given."""
+        return self._back(self.right, free)
+
+    def null_vector(self, unknown: int) -> list[Any]:
+        """What solves the system without right sides, with this undecided unknown at 1 and the others at 0."""
+        return self._back([0.0] * len(self.rows), {unknown: 1.0})
+
+    def combination(self, equation: int) -> dict[int, Any]:
+        """How much of each equation was added up to leave nothing of this one: a left null vector."""
+        found: dict[int, Any] = {equation: 1.0}
+        for k, i, factor in reversed(self.steps):
+            if k in found:
+                found[i] = found.get(i, 0.0) - found[k] * factor
+        return found
+
+    def _back(self, right: Sequence[Any], free: Mapping[int, Any]) -> list[Any]:
+        w: list[Any] = [free.get(j, 0.0) for j in range(len(self.rows))]
+        for i, j in reversed(self.order):
+            rest = right[i]
+            for column, value in self.rows[i].items():
+                if column != j:
+                    rest = rest - value * w[column]
+            w[j] = rest / self.rows[i][j]
+        return w
+
+
 def solve(
     matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]
 ) -> list[Any]:
@@ -49,6 +96,16 @@ def solve(
     ------
     SingularSystem
     """
+    found = eliminate(matrix, right, samples)
+    if found.equations:
+        raise SingularSystem(found.equations, found.unknowns)
+    return found.solution({})
+
+
+def eliminate(
+    matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]
+) -> Eliminated:
+    """Elimination of A w = b as far as there are pivots; arguments as of `solve`."""
     n = len(right)
     rows: list[dict[int, Any]] = [{} for _ in range(n)]
     numbers: list[dict[int, np.ndarray]] = [{} for _ in range(n)]
@@ -66,16 +123,18 @@ def solve(
         for j in row:
             columns[j].add(i)
     order: list[tuple[int, int]] = []
+    steps: list[tuple[int, int, Any]] = []
+    least = 1.0
     while len(order) < n:
         shortest = (i for group in by_length for i in sorted(group))
         pivot = _pivot(list(itertools.islice(shortest, CANDIDATES)), sizes, columns) or _pivot(
             list(shortest), sizes, columns
         )
         if pivot is None:
-            left = [i for group in by_length for i in group]
-            raise SingularSystem(sorted(left), sorted(set(range(n)) - {j for _, j in order}))
+            break
         i, j = pivot
         order.append(pivot)
+        least = min(least, sizes[i][j])
         by_length[len(rows[i])].discard(i)
         for column in rows[i]:
             columns[column].discard(i)
@@ -83,6 +142,7 @@ def solve(
             by_length[len(rows[k])].discard(k)
             factor, number = rows[k].pop(j) / rows[i][j], numbers[k].pop(j) / numbers[i][j]
             b[k] = b[k] - factor * b[i]
+            steps.append((k, i, factor))
             for column, value in rows[i].items():
                 if column == j:
                     continue
@@ -92,14 +152,18 @@ def solve(
                 columns[column].add(k)
             sizes[k] = _sizes(numbers[k], scale[k])
             by_length[len(rows[k])].add(k)
-    w: list[Any] = [0.0] * n
-    for i, j in reversed(order):
-        rest = b[i]
-        for column, value in rows[i].items():
-            if column != j:
-                rest = rest - value * w[column]
-        w[j] = rest / rows[i][j]
-    return w
+    equations = sorted(i for group in by_length for i in group)
+    unknowns = sorted(set(range(n)) - {j for _, j in order})
+    left = max((_largest(numbers[i], scale[i]) for i in equations), default=0.0)
+    return Eliminated(tuple(order), rows, b, tuple(steps), tuple(equations), tuple(unknowns), least, left)
+
+
+def _largest(row: Mapping[int, np.ndarray], scale: np.ndarray) -> float:
+    """The largest entry over the samples, as a part of the largest that the row had."""
+    if not row:
+        return 0.0
+    table = np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
+    return float(table.max())
 
 
 def _sizes(row: Mapping[int, np.ndarray], scale: np.ndarray) -> dict[int, float]:

@@ -19,9 +19,11 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SingularSystem
 from bondgraph.tracing.closures import Closures, closures_of, positions_held
+from bondgraph.tracing.collisions import Colliding, collision_table
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
-from bondgraph.tracing.modewise import SingularMode, solve_in_modes
+from bondgraph.tracing.modewise import SharedMode, SingularMode, solve_in_modes
 from bondgraph.tracing.pursuit import Pursuit, follow, pursue
+from bondgraph.tracing.reactions import along_the_motion
 from bondgraph.tracing.sampling import matrix_at
 from bondgraph.tracing.time_derivatives import TimeDerivatives
 from bondgraph.tracing.unsolvable import Unsolvable
@@ -42,6 +44,8 @@ class Solver:
         self.acting: Acting | None = None
         self.closures: Closures | None = None
         """Constraints on positions, where there are any."""
+        self.shared_modes: list[SharedMode] = []
+        """Modes in which the unknowns whose residuals hold time derivatives are not decided by them alone."""
 
     def values(self, given: Values) -> Values:
         """All values by name, from those that are given (states, parameters, modes, time)."""
@@ -104,9 +108,13 @@ class Solver:
         self._refuse_nonlinear(entries, w, unknowns, loop)
         zero = [0.0] * len(w)
         right = [-r for r in residuals_of(run({**given, **placed(unknowns, shapes, zero)}), unknowns)]
+        ideal = None if loop is not None else along_the_motion(
+            self.system, self.tape, self.inputs, w, unknowns, env, self.derivatives.held
+        )  # fmt: skip
         held = positions_held(self.system, unknowns) if loop is None else frozenset()
         solved = self._regular(unknowns, loop, lambda: solve_in_modes(
-            self.system, self.tape, entries, right, self._sampled, held))  # fmt: skip
+            self.system, self.tape, entries, right, self._sampled, ideal, held))  # fmt: skip
+        self.shared_modes += solved.modes
         values = run({**given, **placed(unknowns, shapes, solved.values)})
         if loop is None:
             self.closures = closures_of(self.system, values, entries, solved.repeating)
@@ -155,15 +163,23 @@ class Solver:
         acting = self.acting
         if acting is None or not self.is_impulse(event):
             return Impulse(list(before), [], [])
-        found: list[Impulse] = []
+        return self._regular(acting.unknowns, None, lambda: after_impulse(
+            self.system, self.tape, self.inputs, acting, event, before, self._sampled))  # fmt: skip
 
-        def solve_once() -> list[Any]:
-            found.append(after_impulse(
-                self.system, self.tape, self.inputs, acting, event, before, self._sampled))  # fmt: skip
-            return found[0].after
+    def elements_of(self, singular: SingularSystem) -> tuple[str, ...]:
+        """Elements of the equations and unknowns of a singular part of the outer system."""
+        sizes = [int(np.prod(shape)) for shape in shapes_of(self.system, self.system.unknowns)]
+        owners = [u.element for u, size in zip(self.system.unknowns, sizes, strict=True) for _ in range(size)]
+        return tuple(dict.fromkeys(owners[k] for k in (*singular.equations, *singular.unknowns)))
 
-        self._regular(acting.unknowns, None, solve_once)
-        return found[0]
+    def collisions(self, chosen: Colliding) -> list[Any]:
+        """The table of collisions that may happen together (`collision_table`); empty where it would be singular."""
+        if self.acting is None:
+            return []
+        try:
+            return collision_table(self.system, self.tape, self.inputs, self.acting, chosen, self._sampled)
+        except (SingularSystem, SingularMode):
+            return []
 
     def _refuse_nonlinear(
         self, entries: Entries, w: Sequence[Any], unknowns: Sequence[Unknown], loop: Loop | None

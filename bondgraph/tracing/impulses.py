@@ -9,6 +9,8 @@ Newton's method finds W.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +23,9 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.closures import positions_held
-from bondgraph.tracing.modewise import Sampled, solve_in_modes
+from bondgraph.tracing.indeterminate import Sampled
+from bondgraph.tracing.modewise import chosen, solve_in_modes
+from bondgraph.tracing.reactions import in_an_impulse
 from bondgraph.tracing.values import partials, scalars_of, shaped
 from screws.scalars import absolute, less, less_equal, maximum, where
 
@@ -62,7 +66,7 @@ def jumps_at(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], actin
     followed = _followed(system, acting)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in acting.unknowns if not u.algebraic]
     roots = [tape.scalar(s).index for name in names if name for s in scalars_of(acting.values[name])]
-    return not event.internal and inputs["m"][event.slot].index in reachable(tape, roots)
+    return not event.internal and not event.stays and inputs["m"][event.slot].index in reachable(tape, roots)
 
 
 def after_impulse(
@@ -109,12 +113,36 @@ def after_impulse(
     missing = _Missing(system, acting, event, at, before)
     entries, off = slopes(before), missing(before, [0.0] * len(w), {})
     held = positions_held(system, acting.unknowns)
-    impulses = solve_in_modes(system, tape, entries, [-f for f in off], sampled, held).values
+    ideal = in_an_impulse(
+        system,
+        inputs,
+        w,
+        acting.unknowns,
+        acting.values,
+        lambda scalars: at(before, event.target, scalars),
+        dict(zip(action, push, strict=True)),
+    )
+
+    def solved(entries: Mapping[tuple[int, int], Any], off: Sequence[Any]) -> list[Any]:
+        """The impulses; none where the mode after the event contradicts itself, so that no impulse leads there."""
+        found = solve_in_modes(system, tape, entries, [-f for f in off], sampled, ideal, held)
+        values = found.values
+        for mode in found.modes:
+            conditions = [chosen(inputs["m"], mode.places)] if mode.places else []
+            if mode.shared.decided:
+                if mode.shared.contradiction is None:
+                    continue
+                conditions.append(less(0.0, mode.shared.contradiction))
+            never = functools.reduce(operator.and_, conditions, tape.scalar(1.0) > 0.0)
+            values = [where(never, 0.0, value) for value in values]
+        return values
+
+    impulses = solved(entries, off)
     jumping = {inputs["x"][i].index for i, _ in action}
     roots = [tape.scalar(value).index for value in matrix.values()]
     after = moved(impulses)
     if jumping & set(reachable(tape, roots)):
-        after, impulses = _iterated(system, tape, impulses, moved, slopes, missing, sampled, _largest(off))
+        after, impulses = _iterated(impulses, moved, slopes, missing, solved, _largest(off))
     pushes = _pushes(system, acting, event, impulses, at, before)
     return Impulse(after, pushes, _supplied(system, acting, event, impulses, at, after))
 
@@ -168,13 +196,11 @@ def _integral(
 
 
 def _iterated(
-    system: System,
-    tape: Tape,
     change: list[Any],
     moved: Callable[[Sequence[Any]], list[Any]],
     slopes: Callable[[Sequence[Any]], dict[tuple[int, int], Any]],
     missing: _Missing,
-    sampled: Sampled,
+    solved: Callable[[Mapping[tuple[int, int], Any], Sequence[Any]], list[Any]],
     whole: Any,
 ) -> tuple[list[Any], list[Any]]:
     """States and impulses after Newton steps; of one that leaves more than there was, a quarter is tried in its place."""
@@ -187,8 +213,7 @@ def _iterated(
         off = missing(state, trial, entries)
         left = _largest(off)
         better = less(left, size)
-        held = positions_held(system, missing.acting.unknowns)
-        step = solve_in_modes(system, tape, entries, [-f for f in off], sampled, held).values
+        step = solved(entries, off)
         at = [where(better, b, a) for a, b in zip(at, trial, strict=True)]
         change = [where(better, new, 0.25 * old) for new, old in zip(step, change, strict=True)]
         size = where(better, left, size)

@@ -5,36 +5,32 @@ What does not depend on each other is solved apart, so that the modes of one par
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import operator
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bondgraph.equations.system import System
 from bondgraph.tape import opcodes
+from bondgraph.tape.equilibrate import equilibrated
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import SINGULAR, SingularSystem, solve, solve_pivoted
+from bondgraph.tape.solve import SINGULAR, SingularSystem, eliminate, solve, solve_pivoted
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.closures import Repeating, solve_repeating
+from bondgraph.tracing.indeterminate import Ideal, Sampled, Shared, solve_shared
 from bondgraph.tracing.values import Entries
 from screws.scalars import equal, where
-
-Sampled = Callable[[Entries], dict[tuple[int, int], np.ndarray]]
-"""Entries of a matrix -> their values at sample states."""
 
 CASES = 16
 """Most combinations of modes of one part for which it is solved one by one; with more, pivots are chosen at run time."""
 
-
-@dataclass(frozen=True)
-class Solved:
-    """The unknowns of a linear system, and its parts whose equations repeat each other."""
-
-    values: list[Any]
-    repeating: tuple[Repeating, ...] = ()
+SINGULAR_CASES = 256
+"""Most combinations of modes of one part that are searched for singular ones."""
 
 
 class SingularMode(Exception):
@@ -45,48 +41,114 @@ class SingularMode(Exception):
         super().__init__(f"{len(self.cases)} modes")
 
 
+@dataclass(frozen=True)
+class SharedMode:
+    """Modes (slot -> state) in which a part of a system is singular, and what was found for them."""
+
+    places: Mapping[int, int]
+    names: Mapping[str, str]
+    """Automaton -> state."""
+    shared: Shared
+
+    def placed(self, rows: Sequence[int], columns: Sequence[int]) -> SharedMode:
+        """With equations and unknowns counted in the whole system."""
+        singular = self.shared.singular
+        return self if singular is None else replace(
+            self, shared=replace(self.shared, singular=_placed(singular, rows, columns))
+        )  # fmt: skip
+
+    @property
+    def holds(self) -> bool:
+        """Whether there are states in which the equations fit, and decide the motion."""
+        return self.shared.decided and not self.shared.always
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The unknowns of a linear system, the modes in which it is singular, and its parts whose equations repeat each other."""
+
+    values: list[Any]
+    modes: tuple[SharedMode, ...] = ()
+    repeating: tuple[Repeating, ...] = ()
+
+
 def solve_in_modes(
     system: System,
     tape: Tape,
     entries: Entries,
     right: Sequence[Any],
     sampled: Sampled,
+    ideal: Ideal | None = None,
     positions: Collection[int] = (),
 ) -> Solved:
     """Solution of A w = b as scalars of the tape, with a pivot order of its own for every combination of modes if no order
-    serves all of them. Constraints on positions, at these places, may repeat each other.
+    serves all of them. In modes in which A is singular, `ideal` says which solution is taken; constraints on positions, at the
+    places `positions`, may repeat each other.
 
     Raises
     ------
-    SingularSystem, or `SingularMode` with all those modes where only some are singular.
+    SingularSystem, or `SingularMode` with all those modes where only some are singular and have no solution. Those that need not
+    be entered do not count: a state of an automaton is refused that has no solution whatever the others do.
     """
     solution: list[Any] = [0.0] * len(right)
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
     repeating: list[Repeating] = []
-    for rows, columns in _parts(entries, len(right)):
+    modes: list[SharedMode] = []
+    parts = _parts(entries, len(right))
+    later = []
+    for rows, columns in parts:
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
-        at = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
-        part = {(at[0][i], at[1][j]): value for (i, j), value in entries.items() if i in at[0]}
-        own = [right[i] for i in rows]
+        part, own = _cut(entries, rows, columns), [right[i] for i in rows]
         try:
-            found = _solve_part(system, tape, part, own, sampled)
+            _place(solution, columns, solve(part, own, sampled(part)))
+        except SingularSystem:
+            later.append((rows, columns, part, own))
+    for rows, columns, part, own in later:
+        meant = None if ideal is None else ideal.part(rows, columns, solution)
+        try:
+            solved = _solve_part(system, tape, part, own, sampled, meant)
         except SingularSystem as singular:
             shared = (
                 solve_repeating(part, own, sampled(part)) if rows == columns and set(rows) <= set(positions) else None
             )
             if shared is None:
                 raise _placed(singular, rows, columns) from None
-            found, left = shared
-            repeating.append(Repeating(tuple(rows), own, left))
-        except SingularMode as some:
-            refused += [(modes, _placed(singular, rows, columns)) for modes, singular in some.cases]
+            _place(solution, columns, shared[0])
+            repeating.append(Repeating(tuple(rows), own, shared[1]))
             continue
-        for j, value in zip(columns, found, strict=True):
-            solution[j] = value
+        except SingularMode as some:
+            refused += [(names, _placed(singular, rows, columns)) for names, singular in some.cases]
+            continue
+        _place(solution, columns, solved.values)
+        modes += [mode.placed(rows, columns) for mode in solved.modes]
     if refused:
         raise SingularMode(refused)
-    return Solved(solution, tuple(repeating))
+    return Solved(solution, tuple(modes), tuple(repeating))
+
+
+def _cut(entries: Entries, rows: Sequence[int], columns: Sequence[int]) -> dict[tuple[int, int], Any]:
+    at = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
+    return {(at[0][i], at[1][j]): value for (i, j), value in entries.items() if i in at[0]}
+
+
+def _place(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) -> None:
+    for j, value in zip(columns, values, strict=True):
+        solution[j] = value
+
+
+def _regular(entries: Entries, right: Sequence[Any], sampled: Sampled) -> list[Any] | None:
+    """The solution by one elimination, with pivots judged as they are, or by the natural sizes of equations and unknowns; None
+    where it finds none at all samples."""
+    numbers = sampled(entries)
+    try:
+        return solve(entries, right, numbers)
+    except SingularSystem:
+        pass
+    try:
+        return solve(entries, right, equilibrated(numbers, len(right), len(right)))
+    except SingularSystem:
+        return None
 
 
 def _parts(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
@@ -116,40 +178,112 @@ def _solve_part(
     entries: Entries,
     right: Sequence[Any],
     sampled: Sampled,
-) -> list[Any]:
+    ideal: Ideal | None,
+) -> Solved:
+    slots = _modes_in(tape, entries)
+    combinations = list(itertools.product(*(range(count) for count in _counts(system, slots))))
+    if not slots and (ideal is None or ideal.motion):
+        found = _regular(entries, right, sampled)
+        if found is None:
+            raise _singular(entries, right, sampled)
+        return Solved(found)
+    many = len(combinations) > CASES
     numbers = sampled(entries)
-    try:
-        return solve(entries, right, numbers)
-    except SingularSystem:
-        slots = _modes_in(tape, entries)
-        combinations = list(itertools.product(*(range(count) for count in _counts(system, slots))))
-        if not slots:
-            raise
-    if len(combinations) > CASES:
-        return _pivoted(system, tape, entries, right, numbers, slots, sampled)
+    if many and (len(combinations) > SINGULAR_CASES or not _singular_somewhere(numbers, len(right))):
+        return Solved(_pivoted(system, tape, entries, right, numbers, slots, sampled))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
+    modes: list[SharedMode] = []
     for values in combinations:
         fixed = {("m", slot): float(value) for slot, value in zip(slots, values, strict=True)}
         flat = specialise(tape, [*entries.values(), *right], fixed)
         matrix = {key: value for key, value in zip(entries, flat, strict=False) if value.value != 0.0}
+        own = flat[len(entries) :]
+        found = _regular(matrix, own, sampled)
+        if found is not None:
+            if not many:
+                solutions.append((values, found))
+            continue
         try:
-            solutions.append((values, solve(matrix, flat[len(entries) :], sampled(matrix))))
+            meant = _given(ideal, matrix, own, sampled).folded(functools.partial(specialise, tape, fixed=fixed))
+            shared = solve_shared(tape, matrix, own, sampled, meant)
         except SingularSystem as singular:
             failures.append((values, singular))
-    if not solutions:
-        raise failures[0][1]
-    if failures:
-        raise SingularMode([(_named(system, slots, values), singular) for values, singular in failures])
+            continue
+        solutions.append((values, shared.values))
+        if shared.singular is not None:
+            places = dict(zip(slots, values, strict=True))
+            modes.append(SharedMode(places, _named(system, slots, values), shared))
+    _refuse(system, slots, combinations, failures, modes if ideal is None or ideal.motion else ())
+    out = solve_pivoted(entries, right) if many else list(solutions.pop()[1])
     m = tape.inputs("m", len(system.modes))
-    out = list(solutions[-1][1])
-    for values, solution in reversed(solutions[:-1]):
-        here: Any = None
-        for slot, value in zip(slots, values, strict=True):
-            both = equal(m[slot], float(value))
-            here = both if here is None else here & both
+    for values, solution in reversed(solutions):
+        here = chosen(m, dict(zip(slots, values, strict=True)))
         out = [where(here, a, b) for a, b in zip(solution, out, strict=True)]
-    return out
+    return Solved(out, tuple(modes))
+
+
+def chosen(m: Sequence[Any] | np.ndarray, places: Mapping[int, int]) -> Any:
+    """Whether the modes are these (slot -> state), at least one of them."""
+    return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in places.items()))
+
+
+def _given(ideal: Ideal | None, entries: Entries, right: Sequence[Any], sampled: Sampled) -> Ideal:
+    if ideal is None:
+        raise _singular(entries, right, sampled)
+    return ideal
+
+
+def _singular(entries: Entries, right: Sequence[Any], sampled: Sampled) -> SingularSystem:
+    found = eliminate(entries, right, equilibrated(sampled(entries), len(right), len(right)))
+    return SingularSystem(found.equations, found.unknowns)
+
+
+def _refuse(
+    system: System,
+    slots: Sequence[int],
+    combinations: Sequence[tuple[int, ...]],
+    failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
+    modes: Sequence[SharedMode],
+) -> None:
+    """Refuse what is singular without a solution in all modes, or in all in which some automaton is in one state."""
+    wrong = dict(failures)
+    for mode in modes:  # of the motion; an impulse may lead anywhere
+        if not mode.holds and mode.shared.singular is not None:
+            wrong[tuple(mode.places[slot] for slot in slots)] = mode.shared.singular
+    if len(wrong) == len(combinations):
+        raise wrong[combinations[0]]
+    never = {
+        (k, value)
+        for k in range(len(slots))
+        for value in {values[k] for values in combinations}
+        if all(values in wrong for values in combinations if values[k] == value)
+    }
+    cases = {
+        values: singular
+        for values, singular in wrong.items()
+        if values in dict(failures) or any((k, value) in never for k, value in enumerate(values))
+    }
+    if cases:
+        raise SingularMode([(_named(system, slots, values), singular) for values, singular in cases.items()])
+
+
+def _matrices(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
+    """Sample values as full matrices (k, n, n)."""
+    matrices = np.zeros((len(next(iter(numbers.values()))), n, n))
+    for (i, j), values in numbers.items():
+        matrices[:, i, j] = values
+    return matrices
+
+
+def _singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
+    """At which samples a matrix is singular."""
+    values = np.linalg.svd(_matrices(equilibrated(numbers, n, n), n), compute_uv=False)
+    return np.asarray(values[:, -1] <= SINGULAR * values[:, 0])
+
+
+def _singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
+    return bool(np.any(_singular_at(numbers, n)))
 
 
 def _pivoted(
@@ -162,28 +296,20 @@ def _pivoted(
     sampled: Sampled,
 ) -> list[Any]:
     """Solution with pivots chosen at run time; modes in which the samples are singular are refused."""
-    n, count = len(right), len(next(iter(numbers.values())))
-    matrices = np.zeros((count, n, n))
-    for (i, j), values in numbers.items():
-        matrices[:, i, j] = values
-    largest = np.abs(matrices).max(axis=2, keepdims=True)
-    values = np.linalg.svd(matrices / np.where(largest > 0.0, largest, 1.0), compute_uv=False)
-    bad = np.flatnonzero(values[:, -1] <= SINGULAR * values[:, 0])
+    bad = np.flatnonzero(_singular_at(numbers, len(right)))
     if len(bad):
         m = tape.inputs("m", len(system.modes))
         modes = {(0, k): m[slot] for k, slot in enumerate(slots)}
         together = sampled({**modes, **{(1 + i, j): e for (i, j), e in entries.items()}})
         values_there = list(together.values())[: len(slots)]
         failures: list[tuple[Mapping[str, str], SingularSystem]] = []
-        for chosen in dict.fromkeys(tuple(int(v[k]) for v in values_there) for k in bad):
-            fixed = {("m", slot): float(value) for slot, value in zip(slots, chosen, strict=True)}
+        for state in dict.fromkeys(tuple(int(v[k]) for v in values_there) for k in bad):
+            fixed = {("m", slot): float(value) for slot, value in zip(slots, state, strict=True)}
             flat = specialise(tape, list(entries.values()), fixed)
             matrix = {key: value for key, value in zip(entries, flat, strict=True) if value.value != 0.0}
-            try:
-                solve(matrix, right, sampled(matrix))
-            except SingularSystem as singular:
-                failures.append((_named(system, slots, chosen), singular))
-        if failures and len(bad) == count:
+            if _regular(matrix, right, sampled) is None:
+                failures.append((_named(system, slots, state), _singular(matrix, right, sampled)))
+        if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]
         if failures:
             raise SingularMode(failures)

@@ -17,7 +17,7 @@ from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import solve
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.modewise import Sampled
+from bondgraph.tracing.indeterminate import Sampled
 from bondgraph.tracing.values import Values, partials, scalars_of, shaped
 
 STEPS = 3

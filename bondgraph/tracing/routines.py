@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 
 from bondgraph.equations.execute import environment
-from bondgraph.equations.system import Loop, State, System
+from bondgraph.equations.system import Event, Indeterminate, Loop, State, System, Value
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.hoist import hoist
 from bondgraph.tape.routine import Choice, Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.sparsity import compressed_columns
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.collisions import colliding
 from bondgraph.tracing.implicit import Solver
+from bondgraph.tracing.modewise import chosen
+from bondgraph.tracing.reactions import reaction_names
 from bondgraph.tracing.sampling import samples_of
-from bondgraph.tracing.unsolvable import Unsolvable
+from bondgraph.tracing.unsolvable import Unsolvable, mode_in_words
 from bondgraph.tracing.values import scalars_of
 from screws.scalars import equal, where
 
@@ -98,7 +101,43 @@ def _on_tape(system: System) -> Traced:
         [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
     )
     closing = None if solver.closures is None else solver.closures.closing
-    return Traced(replace(system, values=values, closing=closing), tape, inputs, env, newton, solver)
+    system = replace(system, values=values, closing=closing)
+    contradictions = _contradictions(solver)
+    env |= {event.guard: guard for event, guard in contradictions}
+    ends = tuple(event for event, _ in contradictions)
+    known = {event.guard: Value(event.guard, ()) for event in ends}
+    shares = tuple(
+        Indeterminate(
+            mode.names,
+            mode.places,
+            reaction_names(system, mode.shared.elements, mode.places),
+            mode.shared.decided,
+            mode.shared.contradiction is not None,
+        )
+        for mode in solver.shared_modes
+    )
+    system = solver.system = replace(
+        system, values=values | known, events=(*system.events, *ends), indeterminate=shares
+    )
+    return Traced(system, tape, inputs, env, newton, solver)
+
+
+def _contradictions(solver: Solver) -> list[tuple[Event, Any]]:
+    """Ends of a run in modes whose equations may have no solution, after all other events, with their guards."""
+    found, modes, m = [], list(solver.system.modes), solver.inputs["m"]
+    for k, mode in enumerate(solver.shared_modes):
+        shared = mode.shared
+        if (shared.decided and shared.contradiction is None) or shared.singular is None:
+            continue
+        slot, place = next(iter(mode.places.items()))
+        wrong = 1.0 if not shared.decided else shared.contradiction
+        elements = tuple(dict.fromkeys((*solver.elements_of(shared.singular), *shared.elements)))
+        event = Event(
+            modes[slot].removesuffix(".mode"), slot, place, place, f":contradiction {k}", (), "no solution", False, None,
+            contradicting=(elements, mode_in_words(mode.names)),
+        )  # fmt: skip
+        found.append((event, where(chosen(m, mode.places), wrong, -1.0)))
+    return found
 
 
 def _nonlinear(system: System) -> int:
@@ -153,6 +192,9 @@ def trace_for_runs(
                 outputs[f"push_{index}"] = [*impulse.pushes, *jumped]
             if any(tape.scalar(energy).value != 0.0 for energy in impulse.supplied):
                 outputs[f"supply_{index}"] = impulse.supplied
+    together = colliding(system)
+    if together is not None and (table := traced.solver.collisions(together)):
+        outputs["collisions"] = table
     for index, clock in enumerate(system.clocks):
         if clock.updates:
             ticked = dict(clock.updates)

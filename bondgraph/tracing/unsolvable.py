@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bondgraph.domains import GENERIC, Domain
 from bondgraph.equations.system import Loop, System, Unknown
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
@@ -61,13 +62,17 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     if stuck.loop is not None:
         return _of_loop(stuck, system, model)
     owners = elements_at(model, [unknown.element for unknown in stuck.unknowns])
+    part = domain_of(model, owners).part
     if stuck.reason == "nonlinear":
         return Problem(
             "E205",
             "unknown efforts or flows in a relation that is not linear",
             (f"unknown is what these give: {named(owners)}",),
             tuple(e.place for e in owners),
-            ("a C or I (a little compliance or inertia) that decides them",),
+            (
+                f"a state that decides them (of a C or I): {part('C')}, a stiff one, in place of a constraint",
+                f"{part('C')}, a stiff one, at a 0-junction between a storage named here and the rest",
+            ),
         )
     if stuck.reason == "index":
         elements = elements_at(model, stuck.suspects)
@@ -94,9 +99,16 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         "redundant constraints" if constraints else "dependent storages whose shares are not determined",
         (f"these repeat or contradict the others: {named(elements)}",),
         tuple(e.place for e in elements),
-        ("leave one of them out, or put a C (a little compliance) in its place",)
+        (f"leave one of them out, or put {part('C')}, a stiff one, in its place",)
         + (("joints with more freedoms: a spherical or universal one for a revolute",) if constraints else ()),
     )
+
+
+def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
+    """The domain of the first of some elements that has a bond."""
+    paths = {id(element): path for path, element in model.elements.items()}
+    bonds = [model.bonds_at(paths[id(e)]) for e in elements if id(e) in paths]
+    return next((found[0].domain for found in bonds if found), GENERIC)
 
 
 def _known_one_way(stuck: Unsolvable, system: System, model: Model) -> list[Element]:
@@ -154,7 +166,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
     elements = elements_at(model, stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
     says, count = "these contradict or repeat each other, or leave something undecided", len(stuck.modes)
-    shown = [(_mode_in_words(mode), named(elements_at(model, own))) for mode, own in stuck.modes[:MOST_MODES]]
+    shown = [(mode_in_words(mode), named(elements_at(model, own))) for mode, own in stuck.modes[:MOST_MODES]]
     title, details = f"the mode {shown[0][0]} has no valid causality", [f"then {says}: {shown[0][1]}"]
     if count > 1:
         title = f"{count} modes have no valid causality"
@@ -165,15 +177,32 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
         title,
         tuple(details),
         (*(e.place for e in elements), *(a.place for a in automata)),
-        (
-            "an R (a resistance) in series with a switch that shorts an effort source or a capacitor",
-            "an R (a large resistance) across each of several switches that are open in series",
-            "one automaton for switches that must never be closed, or open, at the same time",
-        ),
+        _in_mode_cures(model, elements),
     )
 
 
-def _mode_in_words(mode: Mapping[str, str]) -> str:
+def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]:
+    part = domain_of(model, elements).part
+    return (
+        f"{part('R')} in series with a switch that shorts an effort source or a C",
+        f"{part('R')} beside a switch that cuts off a flow source or an I",
+        "one automaton for switches that must never be closed, or open, at the same time",
+    )
+
+
+def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
+    """The problem of a run that has entered a mode in which its equations contradict each other (E220)."""
+    return Problem(
+        "E220",
+        f"the equations have no solution in the mode {mode}",
+        (f"then these contradict each other, or leave something undecided: {named(elements_at(model, elements))}",),
+        tuple(e.place for e in elements_at(model, elements)),
+        _in_mode_cures(model, elements_at(model, elements)),
+    )
+
+
+def mode_in_words(mode: Mapping[str, str]) -> str:
+    """Each automaton with its state, as messages name a mode."""
     return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in mode.items())
 
 

@@ -35,13 +35,15 @@ import numpy as np
 from bondgraph import TF, Automaton, Block, Element, Graph, Op, Parameter, R, Transition
 from bondgraph.errors import Problem, caller_place
 from screws.given import real
-from screws.scalars import array, equal, maximum, sqrt, where
+from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
 STATES = ("off", "stick", "slip")
 """Of a friction automaton, in the order of its mode: off is without contact."""
 
 _OFF, _SLIP = 0.0, 2.0
 _TINY = 1e-300
+# Beside the parts of the normal force.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,8 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
         pick = TF(f"{cone.name} components", into, structural=True, symbols={"matrix": r"S_{\mathrm{cone}}"})
         graph.connect(force, pick.port("2"))
         graph.connect(pick.port("1"), slider)
-        graph.add(_cone_block(cone, places, chosen.index("v_z")))
+        tangential = [chosen.index(component) for component in ("v_x", "v_y") if component in chosen]
+        graph.add(_cone_block(cone, places, chosen.index("v_z"), tangential))
         graph.add_automaton(_automaton(cone.name))
         graph.export(f"{cone.name} excess", f"{cone.name} cone.excess")
         graph.export(f"{cone.name} slip", f"{cone.name} slider.flow")
@@ -151,30 +154,34 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
         graph.export("normal force", f"{cones[0].name} cone.normal")
 
 
-def _cone_block(cone: Cone, places: Sequence[int], normal: int) -> Element:
+def _cone_block(cone: Cone, places: Sequence[int], normal: int, tangential: Sequence[int]) -> Element:
+    trial = _trial_force(tuple(places), normal, tuple(tangential))
     return Block(
         f"{cone.name} cone",
         [
-            (("normal", "trial", "damping"), _trial_force(tuple(places), normal), ["spring", "rate", "dampings"]),
+            (("normal", "trial", "damping", "pressing"), trial, ["spring", "rate", "dampings"]),
             ("limit", LIMIT, ["coefficient", "normal"]),
             ("excess", EXCESS, ["trial", "limit"]),
+            ("beyond", BEYOND, ["excess", "coefficient", "pressing"]),
         ],
         inputs={"spring": "spring.effort", "rate": "constrained.2.flow", "dampings": "damper.damping"},
         parameters={"coefficient": Parameter(cone.coefficient, cone.unit)},
-        symbols={"normal": "N", "trial": "w", "limit": r"\mu N", "damping": "c", "coefficient": r"\mu"},
-        units={"normal": "N", "excess": "N m" if cone.unit else "N", "limit": "N m" if cone.unit else "N"},
+        symbols={"normal": "N", "trial": "w", "limit": r"\mu N", "damping": "c", "pressing": "N_{|\\,|}", "coefficient": r"\mu"},
+        units={"normal": "N", "pressing": "N", "excess": "N m" if cone.unit else "N", "limit": "N m" if cone.unit else "N"},
     )  # fmt: skip
 
 
 @cache
-def _trial_force(places: tuple[int, ...], normal: int) -> Op:
+def _trial_force(places: tuple[int, ...], normal: int, tangential: tuple[int, ...]) -> Op:
     def parts(spring: Any, rate: Any, damping: Any) -> tuple[Any, ...]:
         wanted = array([spring[i] + damping[i] * rate[i] for i in places])
-        pressed = maximum(spring[normal] + damping[normal] * rate[normal], 0.0)
+        sprung, damped = spring[normal], damping[normal] * rate[normal]
+        pressed = maximum(sprung + damped, 0.0)
+        pressing = absolute(sprung) + sum(damping[i] for i in (normal, *tangential)) * absolute(rate[normal])
         along = array([damping[i] for i in places])
-        return (pressed, wanted, along) if len(places) > 1 else (pressed, wanted[0], along[0])
+        return (pressed, wanted, along, pressing) if len(places) > 1 else (pressed, wanted[0], along[0], pressing)
 
-    return Op("trial force", parts, r"N, w, c \text{ of } #1 + #3\,#2")
+    return Op("trial force", parts, r"N, w, c, N_{|\,|} \text{ of } #1 + #3\,#2")
 
 
 def _length(w: Any) -> Any:
@@ -190,6 +197,12 @@ def _slip(effort: Any, trial: Any, limit: Any, damping: Any, mode: Any) -> Any:
 
 LIMIT = Op("limit", lambda coefficient, normal: coefficient * normal, "#1 #2")
 EXCESS = Op("excess", lambda w, limit: _length(w) - limit, "|#1| - #2")
+BEYOND = Op(
+    "beyond rounding",
+    lambda excess, coefficient, pressing: excess - _ROUNDING * coefficient * pressing - 2.0 * _TINY**0.5,
+    r"#1 - 10^{-12}\,#2\,#3",
+)
+"""What the force exceeds its limit by, beside rounding: where the bodies part N is zero, and so is w of a straight drop."""
 SLIP = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
 ON = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
 OFF = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
@@ -207,7 +220,7 @@ def _automaton(name: str) -> Automaton:
         "off",
         (
             Transition("off", "stick", ON, switch, kind=f"{name} on", internal=True),
-            Transition("stick", "slip", OUTSIDE, excess, kind=f"{prefix}slip"),
+            Transition("stick", "slip", OUTSIDE, (f"{name} cone.beyond",), kind=f"{prefix}slip"),
             Transition("slip", "stick", INSIDE, excess, kind=f"{prefix}stick"),
             Transition("stick", "off", OFF, switch, kind=f"{name} off", internal=True),
             Transition("slip", "off", OFF, switch, kind=f"{name} off", internal=True),

@@ -349,3 +349,14 @@ def test_frictionless_scenarios_have_no_part_in_it():
         0.1, 0.01, fixed(PLANE), free(ball_surface(0.02), 0.1, (0, 0, 0.1)), frictionless(1e4), uniform(0, 0, -G)
     )
     assert given.contact.friction is None and dataclasses.replace(given.contact, friction=0.3) != given.contact
+
+
+@pytest.mark.parametrize("damping", [0.0, 10.0])
+@pytest.mark.parametrize("turned", [None, (0.5, 0.1, -0.7, 0.5)])
+def test_a_straight_drop_has_no_slip(turned, damping):
+    """Where a touch ends N is zero, and so is the force along the floor but for rounding."""
+    q = None if turned is None else np.array(turned) / np.linalg.norm(turned)
+    result = ball_on_a_plane(v0=0.0, height=0.01, turned=q, normal_damping=damping).simulate(0.2, progress=False)
+    kinds = [event.kind for event in result.events]
+    assert kinds[:4] == ["contact on", "friction on", "contact off", "friction off"] and len(kinds) >= 6
+    assert set(kinds) == set(kinds[:4])

@@ -7,9 +7,25 @@ import itertools
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, Automaton, C, Constraint, Diode, Friction, Graph, I, R, Se, Transition, compile_model
+from bondgraph import (
+    J0,
+    J1,
+    Automaton,
+    C,
+    Constraint,
+    Diode,
+    Friction,
+    Graph,
+    I,
+    ModelError,
+    R,
+    Se,
+    Sf,
+    Transition,
+    compile_model,
+)
 from bondgraph.errors import RunEndedWarning
-from screws.scalars import sin
+from screws.scalars import maximum, sin
 
 G = 9.81
 
@@ -147,3 +163,41 @@ def test_a_diode_may_start_open_with_a_flow_that_is_rounding(size):
     assert run.ok, run.failure
     late = run["out.effort"][run.t > 0.01] / size
     assert 0.45 < late.min() < late.max() < 1.0
+
+
+def belt(scale=None, signals=(), **options):
+    """A block on a belt of 0.1 m/s, with a limit of friction of 4 N."""
+    graph, relative, block = Graph("belt"), J0("relative"), J1("block")
+    graph.connect(Sf("belt", 0.1), relative).connect(relative, block).connect(block, I("m", 1.0))
+    graph.connect(relative, Friction("friction", 4.0, scale=scale, signals=signals, **options))
+    return compile_model(graph)
+
+
+@pytest.mark.parametrize("initial", ["stick", "forward", "backward"])
+def test_friction_begins_as_its_parts_move_whatever_it_is_said_to_begin_with(initial):
+    """A start in the wrong sense would stop the block by an impulse."""
+    run = belt(initial=initial).simulate(0.2, initial={"m.p": 0.3}, progress=False)
+    (event,) = run.events
+    assert run["friction.mode"][0] == 2.0 and event.lost == pytest.approx(0.0, abs=1e-15)
+    assert event.time == pytest.approx(0.05, rel=1e-9) and run["m.p"][-1] == pytest.approx(0.1, abs=1e-12)
+    assert run.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize("told", ["stick", "forward"])
+def test_friction_that_is_told_to_begin_against_its_motion_is_refused(told):
+    with pytest.raises(ModelError, match="E214"):
+        belt().simulate(0.2, initial={"m.p": 0.3, "friction": told}, progress=False)
+
+
+def test_a_flow_that_is_rounding_does_not_begin_a_slip():
+    run = belt().simulate(0.2, initial={"m.p": 0.1 * (1.0 + 4e-16), "friction": "stick"}, progress=False)
+    assert run.ok and run.events == () and run["friction.mode"][-1] == 0.0
+
+
+def test_a_negative_scale_of_friction_ends_the_run():
+    pressing = belt(lambda t: 1.0 - t, ["time"], initial="stick")
+    with pytest.warns(RunEndedWarning, match='scale of friction "friction" is negative'):
+        run = pressing.simulate(3.0, initial={"m.p": 0.3}, progress=False)
+    assert run.failure is not None and run.failure.time == pytest.approx(1.0)
+    none = belt(lambda t: maximum(1.0 - t, 0.0), ["time"]).simulate(3.0, initial={"m.p": 0.3}, progress=False)
+    assert none.ok

@@ -1,0 +1,154 @@
+"""State machines at an event: transitions that fired -> modes and states after it, iterated to a fixed point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.run.bound import Bound
+from bondgraph.run.course import Courses
+from bondgraph.run.events import Event, answered, by_name, carried_out, recorded
+from bondgraph.run.program import Transition
+from bondgraph.run.together import collide
+
+# Most combinations of modes that are tried, and jumps that count as none, relative to the size of a state.
+_TRIALS, _STILL = 2000, 1e-12
+
+
+@dataclass(frozen=True)
+class How:
+    """How events are settled: guards are looked ahead `probe` s; collisions that differ by no more than the part `within` of
+    the run, or of the sizes of states, are `together`, or else carried out in sequence."""
+
+    probe: float
+    within: float
+    together: bool = True
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The outcome of an event: states and modes after it, its transitions; `looping` if they find no end, `stuck` the bounces
+    that do not take their guards back below zero, `ended` the transition that ends the run."""
+
+    x: np.ndarray
+    m: np.ndarray
+    events: tuple[Event, ...]
+    levels: np.ndarray
+    looping: bool = False
+    stuck: tuple[int, ...] = ()
+    ended: Transition | None = None
+
+
+def settle(
+    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], how: How
+) -> Settled:
+    """Carry out a transition that fired, then all whose guards are positive or about to be (`Courses.rising`), one by one;
+    collisions at the same time together (`together`), unless `how` says otherwise.
+
+    Of several the first by name is taken, whatever order they were written in; where this goes round in modes without any
+    state that jumps, modes are tried for one in which no guard rises. A transition into its own state that does not
+    work against its guard fires once; then the guard must have been below zero before it fires again.
+    """
+    transitions = bound.program.transitions
+    events: list[Event] = []
+    if not transitions:
+        return Settled(x, m, (), np.zeros(0))
+    order = by_name(transitions)
+    once: set[int] = set()
+    start, rising = (t, x, m), courses.rising(t, x, m, how.probe)
+    waiting = [i for i in order if i in fired and (rising[i] or not _must_rise(courses, transitions, i, t, x, m))][:1]
+
+    def settled(**outcome: Any) -> Settled:
+        return Settled(x, m, tuple(events), _levels(bound.guards(t, x, m), once), **outcome)
+
+    for _ in range(20 + 4 * len(transitions)):
+        if not waiting:
+            waiting = [i for i in order if rising[i] and i not in once][:1]
+        if not waiting:
+            return settled()
+        chosen, before = waiting.pop(0), x
+        bounce = courses.is_bounce(chosen, t, x, m)
+        collision = collide(bound, courses, t, x, m, chosen, how.within) if bounce and how.together else None
+        if collision is None:
+            event, answer = answered(bound, carried_out(bound, chosen, t, x, m), courses.sizes)
+            waiting = [] if answer is None else [answer]
+        else:
+            event, waiting = collision
+        events.append(event)
+        x, m = event.x_after, event.m_after
+        if transitions[chosen].error is not None:
+            return settled(ended=transitions[chosen])
+        rising = courses.rising(t, x, m, how.probe)
+        again = [i for i in event.transitions if rising[i] and transitions[i].source == transitions[i].target]
+        stuck = tuple(i for i in again if courses.is_bounce(i, t, before, m))
+        if stuck and not waiting:
+            return settled(stuck=stuck)
+        once.update(again)
+    found = consistent_modes(bound, courses, *start, [event.transition for event in events], how.probe)
+    if found is None:
+        return settled(looping=True)
+    events[:] = found
+    x, m = (events[-1].x_after, events[-1].m_after) if events else start[1:]
+    return settled()
+
+
+def _must_rise(
+    courses: Courses, transitions: tuple[Transition, ...], index: int, t: float, x: np.ndarray, m: np.ndarray
+) -> bool:
+    """Whether a guard that was seen at zero does not suffice: what leaves is not thrown back, and no run ends by rounding."""
+    return transitions[index].error is not None or courses.is_bounce(index, t, x, m)
+
+
+def consistent_modes(
+    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, tried: Sequence[int], probe: float
+) -> list[Event] | None:
+    """The fewest transitions of the automata of those `tried` after which no guard rises, where no state jumps; None if there
+    are none. What jumps by no more than rounding counts as standing still."""
+    transitions = bound.program.transitions
+    slots = {transitions[i].slot for i in tried}
+    edges = [i for i in by_name(transitions) if transitions[i].slot in slots and transitions[i].error is None]
+    size = np.fmax(courses.sizes, np.abs(x))
+    paths: list[list[Event]] = [[]]
+    seen = {tuple(m)}
+    for path in paths:
+        y, modes = (path[-1].x_after, path[-1].m_after) if path else (x, m)
+        if not courses.rising(t, y, modes, probe).any():
+            return path
+        for i in edges:
+            after = modes.copy()
+            after[transitions[i].slot] = transitions[i].target
+            if modes[transitions[i].slot] != transitions[i].source or tuple(after) in seen or len(seen) > _TRIALS:
+                continue
+            event = carried_out(bound, i, t, y, modes)
+            if np.all(np.abs(event.x_after - x) <= _STILL * size):
+                seen.add(tuple(after))
+                paths.append([*path, event])
+    return None
+
+
+def _levels(guards: np.ndarray, once: set[int]) -> np.ndarray:
+    """What a guard that starts at a tiny positive value must exceed to fire before it has been below zero; of guards that
+    fire `once`, what they must fall below first."""
+    levels = np.where(guards >= 0.0, 2.0 * guards + 1e-300, 0.0)
+    for i in once:
+        levels[i] = min(2.0 * guards[i], 0.0) - 1e-300
+    return levels
+
+
+def rest(bound: Bound, last: int, t: float, x: np.ndarray, m: np.ndarray, limit: float) -> Event | None:
+    """The transition to the state that holds where transition `last` accumulates towards the time `limit`, with the resets of
+    the edge that leads there; None where there is no such state, or it is no longer the one to leave."""
+    transitions = bound.program.transitions
+    edge = transitions[last]
+    if edge.accumulates is None or m[edge.slot] != edge.target:
+        return None
+    ends = (edge.slot, edge.target, edge.accumulates)
+    index = next((i for i, e in enumerate(transitions) if (e.slot, e.source, e.target) == ends), None)
+    x_after, m_after = x.copy() if index is None else bound.reset(index, t, x, m), m.copy()
+    m_after[edge.slot] = edge.accumulates
+    edge_taken = last if index is None else index
+    event = recorded(bound, edge_taken, t, (x, m), (x_after, m_after), np.zeros(bound.quadratures))
+    return replace(event, kind=f"{edge.kind}: accumulation", accumulation=limit)

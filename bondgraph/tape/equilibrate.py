@@ -1,0 +1,57 @@
+"""Natural sizes of the rows and columns of a matrix: factors that bring its entries close to one, whatever the units are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+NOTHING = 1e-13
+"""Entries below this part of what their row and column promise are rounding and have no say."""
+
+_ROUNDS = 3
+
+
+def natural_sizes(
+    samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one, in the mean of the logarithms.
+
+    A change of unit of an equation or of an unknown changes its factor inversely and nothing else; order does not matter.
+
+    Parameters
+    ----------
+    samples : values (k,) of the entries at k states; entries that are zero have no say.
+
+    Source: Curtis and Reid 1972, On the automatic scaling of matrices for Gaussian elimination.
+    """
+    logs = {key: _mean_log(values) for key, values in samples.items()}
+    logs = {key: value for key, value in logs.items() if np.isfinite(value)}
+    factors: np.ndarray = np.zeros(rows + columns)
+    for _ in range(_ROUNDS):
+        if not logs:
+            break
+        table, right = np.zeros((len(logs), rows + columns)), np.zeros(len(logs))
+        for k, ((i, j), value) in enumerate(logs.items()):
+            table[k, i] = table[k, rows + j] = 1.0
+            right[k] = -value
+        factors = np.linalg.lstsq(table, right, rcond=None)[0]
+        kept = {(i, j): v for (i, j), v in logs.items() if v + factors[i] + factors[rows + j] > np.log(NOTHING)}
+        if len(kept) == len(logs):
+            break
+        logs = kept
+    return np.exp(factors[:rows]), np.exp(factors[rows:])
+
+
+def equilibrated(
+    samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int
+) -> dict[tuple[int, int], np.ndarray]:
+    """The same values times the factors of their rows and columns."""
+    r, c = natural_sizes(samples, rows, columns)
+    return {(i, j): np.asarray(values) * (r[i] * c[j]) for (i, j), values in samples.items()}
+
+
+def _mean_log(values: np.ndarray) -> float:
+    sizes = np.abs(np.asarray(values, dtype=float))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0.0)]
+    return float(np.mean(np.log(sizes))) if len(sizes) else -np.inf
