@@ -3,6 +3,7 @@
 # make portable  the checks that compare text and tight numbers once more, as the least processor of the family rounds
 # make pictures  draw every picture under docs/ anew
 # make docs   set everything up, run the code of the documentation's pages, make a site of them in site/
+# make campaign  set everything up, search at random for what must not happen (hours)
 # make bench  set everything up, run the benchmarks
 # make clean  remove the environment and everything that was generated
 PYTHON ?= python3
@@ -17,7 +18,7 @@ PORTABLE := tests/render tests/docs tests/acceptance tests/export tests/run test
   tests/models/test_contact_scenarios.py tests/models/test_delta_references.py tests/models/test_hand_references.py
 DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"`
 
-.PHONY: demo test portable pictures docs bench clean
+.PHONY: demo test portable pictures docs bench campaign clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo
@@ -42,6 +43,9 @@ docs: $(VENV)/docs.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
+
+campaign: $(VENV)/dev.stamp
+	$(BIN)/python -m campaigns
 
 clean:
 	rm -rf $(VENV) demo site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

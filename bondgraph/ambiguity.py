@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bondgraph.checks.numbers import as_numbers, is_linear
+from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Junction, Resistor, Storage
 from bondgraph.graph.model import Bond, Model
+from bondgraph.quantities import real
 from bondgraph.strokes import Strokes
 
 
@@ -28,7 +29,7 @@ def first_integral(element: Element) -> tuple[bool, bool, bool]:
     """
     law = element.law
     assert isinstance(law, Storage)
-    start = as_numbers(law.spec.initial)
+    start = real(law.spec.initial)
     given = start is not None and bool(np.any(start))
     return law.inverse is not None and law.rate is None, not given, is_linear(element)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from bondgraph.ambiguity import ambiguous_junctions, first_integral
 from bondgraph.conflict import describe, describe_dead_end
-from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.laws import (
     Gyrator,
     IdealConstraint,
@@ -60,6 +60,8 @@ def assign_causality(model: Model) -> Causality:
     E203 names the elements of every conflict and a cure, E154 switched junctions that open differently for each of several
     causalities that are equally good.
     """
+    if not isinstance(model, Model):
+        raise no_model(model, "assign_causality", "graph.freeze()")
     strokes = Strokes(model, lambda path: ordered_bonds(model, path))
     problems: dict[str, Problem] = {}
     for path, bond, into_element in _fixed(model):

@@ -14,11 +14,12 @@ from bondgraph.checks.ranges import check_ranges
 from bondgraph.equations.execute import computed
 from bondgraph.equations.starts import AGREES, contradicting_friction, sliding_at_start
 from bondgraph.equations.system import System
-from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Parameter
 from bondgraph.graph.model import Model
 from bondgraph.graph.states import states_of
+from bondgraph.quantities import real
 from bondgraph.tracing.values import flat
 
 
@@ -103,7 +104,8 @@ def changed_start(
             if known in given or name in given:
                 continue
             if known in made and known not in map(system.resolve, start.arguments) and _differ(made[known], value):
-                raise ModelError(model.name, [_disagreeing(name, made[known], value)])
+                lines = tuple(each.place for each in system.starts if name in each.results)
+                raise ModelError(model.name, [_disagreeing(name, made[known], value, lines)])
             made[known] = value
             if known in states:
                 states[known] = _fitting(model.name, name, value, states[known])
@@ -131,12 +133,13 @@ def _differ(first: Any, second: Any) -> bool:
     return a.shape != b.shape or bool(np.max(np.abs(a - b), initial=0.0) > AGREES * np.max(np.abs(a), initial=0.0))
 
 
-def _disagreeing(name: str, first: Any, second: Any) -> Problem:
+def _disagreeing(name: str, first: Any, second: Any, places: tuple[Place | None, ...]) -> Problem:
     return Problem(
         "E171",
         f'two start functions disagree on "{name}"',
         (f"one gives {first!r}, and a later one {second!r}",),
-        cures=("one start function for it", f'"{name}" among the arguments of the later one, if that refines it'),
+        places,
+        ("one start function for it", f'"{name}" among the arguments of the later one, if that refines it'),
     )
 
 
@@ -158,15 +161,27 @@ def dependent_among(
 
 
 def _fitting(model: str, name: str, value: Any, known: Any) -> np.ndarray:
-    array = np.asarray(value, dtype=float)
-    if array.shape != np.shape(known) or not np.all(np.isfinite(array)):
+    array = real(value)
+    if array is None or array.shape != np.shape(known) or not np.all(np.isfinite(array)):
+        shown = repr(value)
+        given = "no number" if array is None else f"of shape {array.shape}"
         problem = Problem(
             "E124",
-            f'"{name}" cannot be {value!r}',
-            (f"it needs finite numbers of shape {np.shape(known)}, given is shape {array.shape}",),
+            f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}',
+            (f"it needs finite numbers of shape {np.shape(known)}; what is given is {given}",),
         )
         raise ModelError(model, [problem])
     return array
+
+
+def mapping_of(model: str, what: str, given: Any, example: str) -> Mapping[str, Any]:
+    """What a user changes, by name; E321 where it is no dictionary."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return given
+    title = f"{what} must be a dictionary of values by name, not {type(given).__name__}"
+    raise ModelError(model, [Problem("E321", title, (), (caller_place(),), (f"{what}={{{example}}}",))])
 
 
 def _unknown(code: str, title: str, known: Mapping[str, Any]) -> Problem:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.causality import Causality, assign_causality
-from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among
+from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
 from bondgraph.collection import paused_collection
 from bondgraph.consistency import (
     Keep,
@@ -25,6 +25,7 @@ from bondgraph.consistency import (
     motion_of,
     values_of,
 )
+from bondgraph.copies import Frozen
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
 from bondgraph.equations.system import System
@@ -39,11 +40,13 @@ from bondgraph.programs import program_of
 from bondgraph.report import report
 from bondgraph.run.program import Program
 from bondgraph.run.rounding import nudges
+from bondgraph.run.settings import known, number
 from bondgraph.schedule.build import is_large, scheduled
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.routines import Traced, trace_for_runs
 from bondgraph.tracing.unsolvable import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.values import Untraceable, flat
+from bondgraph.unusable import unusable_parameters
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(Frozen):
     """A model ready to run: equations, machine code (or its NumPy reference) and the names of everything."""
 
     model: Model
@@ -65,8 +68,12 @@ class Compiled:
 
     def parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Parameter vector of the kernels, with the named parameters changed."""
-        own = flat(changed_parameters(self.model, self.system, changes or {}).values())
+        own = flat(changed_parameters(self.model, self.system, self._given("parameters", changes)).values())
         return np.concatenate([own, self.prepare(own)])
+
+    def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
+        known = self.system.parameters if what == "parameters" else [state.name for state in self.system.states]
+        return mapping_of(self.model.name, what, changes, f'"{next(iter(known), "name")}": 1.0')
 
     def initial(
         self, changes: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None
@@ -80,11 +87,12 @@ class Compiled:
         Raises
         ------
         ModelError
-            E121, E122 unknown names; E124 numbers that do not fit; E213 changes that contradict each other.
+            E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 changes that contradict each other.
         """
+        changes, parameters = self._given("initial", changes), self._given("parameters", parameters)
         x, m, started = self._unchanged_start
         if changes or parameters:
-            x, m, _ = self._initial(changes or {}, parameters or {}, started)
+            x, m, _ = self._initial(changes, parameters, started)
         return x.copy(), m.copy()
 
     @cached_property
@@ -144,13 +152,19 @@ class Compiled:
     ) -> Result:
         """Run from 0 to t_end (s). `settings` are those of `bondgraph.run.simulate` (rtol, method, samples ...).
 
-        Raises `ModelError` as `initial`, E214 for switches whose modes do not hold at the start, E455 for start velocities that
-        do not fit the constraints; `RunError` for settings.
+        Raises `ModelError` as `initial`, E309 for parameters from which no finite quantity follows, E214 for switches whose modes
+        do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
+        one that does not exist.
         """
-        from bondgraph.run.simulate import simulate
+        from bondgraph.run.simulate import SETTINGS, simulate
 
+        known(settings, SETTINGS)
         (x0, m0), p = self.initial(initial, parameters), self.parameters(parameters)
-        start = settings.get("t_start", 0.0)
+        start = number(settings.get("t_start", 0.0), "E301", "t_start")
+        if not np.isfinite(p).all():
+            numbers = changed_parameters(self.model, self.system, parameters or {})
+            values = self.evaluate(start, x0, p, m0)
+            raise_if_any(self.model.name, unusable_parameters(self.model, self.system, numbers, self.prepare, values))
         if any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values()):
             values, near = self.evaluate(start, x0, p, m0), functools.partial(self._near, start, x0, p, m0)
             raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values, near))

@@ -78,6 +78,9 @@ class ModelError(ScrewbondError):
         count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
         super().__init__("\n".join([f'{count} in "{name}"', *map(str, self.problems)]))
 
+    def __reduce__(self) -> tuple[type[ModelError], tuple[str, tuple[Problem, ...]]]:
+        return type(self), (self.name, self.problems)
+
 
 class RunError(ScrewbondError):
     """A simulation that cannot start: wrong settings or inconsistent start values."""
@@ -85,6 +88,9 @@ class RunError(ScrewbondError):
     def __init__(self, problem: Problem):
         self.problem = problem
         super().__init__(str(problem))
+
+    def __reduce__(self) -> tuple[type[RunError], tuple[Problem]]:
+        return type(self), (self.problem,)
 
 
 def _in_one_line(problem: Problem) -> str:
@@ -115,6 +121,10 @@ class RunEndedWarning(UserWarning):
     """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
 
 
+class RunDoubtWarning(UserWarning):
+    """A run reached its end and cannot be trusted; its `Result` says why (`doubts`)."""
+
+
 class CacheWarning(UserWarning):
     """Compiled code is not kept, or not where it was asked for; models are compiled anew each time."""
 
@@ -125,8 +135,8 @@ def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
         raise ModelError(name, problems)
 
 
-def no_model(given: object, asker: str) -> ModelError:
-    """E100: what is given is no model in any form."""
+def no_model(given: object, asker: str, form: str = "") -> ModelError:
+    """E100: what is given is no model in any form, or not in the `form` that the asker takes."""
     title = f"{asker} takes a model, not {type(given).__name__}"
-    cures = (f"{asker}(graph), with a Graph or what compile_model made of it",)
+    cures = (f"{asker}({form})" if form else f"{asker}(graph), with a Graph or what compile_model made of it",)
     return ModelError(asker, [Problem("E100", title, (), (caller_place(),), cures)])

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.copies import Frozen
 from screws.scalars import array, equal, where
 
 
 @dataclass(frozen=True)
-class Op:
+class Op(Frozen):
     """A formula: arrays of scalars in, one array or a tuple of arrays out."""
 
     name: str

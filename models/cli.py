@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bondgraph.errors import RunEndedWarning, ScrewbondError
 from models.delta.command import add_delta_command
 from models.hand.command import add_hand_command
@@ -21,8 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     written, or an error of this project; then one message says so, and nothing is written."""
     options = _parser().parse_args(arguments)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RunEndedWarning)  # the commands say so themselves
+        # The commands say themselves how a run ended and what in it is not finite.
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", RunEndedWarning)
             status = int(options.command(options))
             sys.stdout.flush()
             return status

@@ -58,7 +58,7 @@ def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
     matrix = not isinstance(rotational, str) and np.iterable(rotational) and all(map(np.iterable, rotational))
     rows = [reals(row, 3) for row in (rotational if matrix else [rotational])]
     J = np.array([row for row in rows if row is not None], dtype=float)
-    if len(J) != len(rows) or len(J) not in (1, 3):
+    if len(J) != len(rows) or len(J) != (3 if matrix else 1):
         raise GeometryError(
             "G114",
             f"the rotational inertia of {name} is {shown(rotational)}: of another shape than (3,) or "

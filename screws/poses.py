@@ -50,6 +50,18 @@ def Ad(H: np.ndarray) -> np.ndarray:
     return array(upper + lower)
 
 
+def Ad_of_inverse(H: np.ndarray) -> np.ndarray:
+    """Ad(inverse(H)) (6, 6): T_b = Ad_of_inverse(H_a_b) @ T_a, with fewer products.
+
+    [[R^T, 0], [-R^T tilde(p), R^T]]
+    """
+    R, p = H[:3, :3], H[:3, 3]
+    upper = [[R[0, i], R[1, i], R[2, i], 0.0, 0.0, 0.0] for i in range(3)]
+    moment = [[p[j - 2] * R[j - 1, i] - p[j - 1] * R[j - 2, i] for j in range(3)] for i in range(3)]
+    lower = [[*moment[i], R[0, i], R[1, i], R[2, i]] for i in range(3)]
+    return array(upper + lower)
+
+
 def ad(T: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     """Matrix (6, 6) of the Lie bracket: ad(T1) @ T2 = [T1, T2]; d/dt Ad(H_a_b) = Ad(H_a_b) @ ad(T_b_a_b)."""
     w, v = tilde(T[:3]), tilde(T[3:])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.linear import Linear
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import ModelError, Problem, caller_place
 
 _POINTS = 300
 
@@ -58,8 +58,12 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     Raises
     ------
     ModelError
-        E257 if there are not as many inputs as outputs, or none.
+        E257 if there are not as many inputs as outputs, or none; E100 for what is no `Linear`.
     """
+    if not isinstance(linear, Linear):
+        title = f"passivity takes a linear system, not {type(linear).__name__}"
+        cures = ("passivity(linearise(model, inputs=[...], outputs=[...])), with the efforts and flows of its ports",)
+        raise ModelError("passivity", [Problem("E100", title, (), (caller_place(),), cures)])
     if len(linear.inputs) != len(linear.outputs) or not linear.inputs:
         title = f"{len(linear.inputs)} inputs and {len(linear.outputs)} outputs are no power ports"
         cures = ("one output for each input, effort with flow, in the same order: linear.part(inputs, outputs)",)

@@ -15,6 +15,7 @@ from bondgraph.checks.switching import (
     check_switches,
     check_values_by_mode,
 )
+from bondgraph.checks.units import check_units
 from bondgraph.errors import Problem
 from bondgraph.graph.model import Model
 
@@ -32,6 +33,7 @@ _ENDS = frozenset({"E100", "E101", "E103", "E111", "E112", "E126"})
 CHECKS = (
     (check_parts, _NOTHING),
     (check_numbers, _NOTHING),
+    (check_units, _NOTHING),
     (check_junctions, _ENDS),
     (check_switches, frozenset({"E106"})),
     (check_automata, _NOTHING),

@@ -14,6 +14,7 @@ from bondgraph.graph.laws import InertialField, Resistor, Storage, Transformer
 from bondgraph.graph.modal import modal_parameters, numbers_of
 from bondgraph.graph.model import Model
 from bondgraph.graph.states import states_of
+from bondgraph.quantities import real
 
 
 def check_numbers(model: Model) -> Iterator[Problem]:
@@ -22,7 +23,7 @@ def check_numbers(model: Model) -> Iterator[Problem]:
         for name, value in _given_numbers(element):
             if isinstance(value, float) and 0.0 < value < math.inf:
                 continue
-            array = as_numbers(value)
+            array = real(value)
             wanted = "a finite number or an array of them"
             fine = array is not None and bool(np.isfinite(array).all())
             if fine and name.startswith("nominal size"):
@@ -33,7 +34,7 @@ def check_numbers(model: Model) -> Iterator[Problem]:
                     f'{element.kind} "{path}": {name} is {_short(value)}',
                     (f"it must be {wanted}",),
                     (element.place,),
-                    ("check where this value comes from",),
+                    ("the number without quotes" if isinstance(value, str) else "check where this value comes from",),
                 )
 
 
@@ -46,16 +47,6 @@ def _given_numbers(element: Element) -> Iterator[tuple[str, Any]]:
     law = element.law
     if isinstance(law, Transformer) and law.matrix.name == "constant":
         yield "ratio", law.matrix()
-
-
-def as_numbers(value: Any) -> np.ndarray | None:
-    """A value as an array of floats; None where it is no number."""
-    if isinstance(value, float):
-        return np.asarray(value)
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        return None
 
 
 def _short(value: Any) -> str:
@@ -78,7 +69,7 @@ def check_energies(model: Model) -> Iterator[Problem]:
             for own, given in numbers_of(key, parameter).items()
         ]
         for name, strict, given in numbers:
-            value = None if isinstance(given, float) and given > 0.0 else as_numbers(given)
+            value = None if isinstance(given, float) and given > 0.0 else real(given)
             if value is None or not np.isfinite(value).all() or value.ndim > 2:
                 continue
             if not is_positive(value, strict):
@@ -101,7 +92,7 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
         law = element.law
         if not isinstance(law, InertialField) or element.signals or modal_parameters(element):
             continue
-        numbers = [as_numbers(value) for _, value in _given_numbers(element)]
+        numbers = [real(value) for _, value in _given_numbers(element)]
         if any(array is None or not np.isfinite(array).all() for array in numbers):
             continue
         given = [np.asarray(parameter.value, dtype=float)[()] for parameter in element.parameters.values()]
@@ -162,7 +153,7 @@ def check_sizes(model: Model) -> Iterator[Problem]:
                 numbers = numbers_of(name, element.parameters[name])
                 allowed += [(own, value, [(), *vector, *square]) for own, value in numbers.items()]
         for name, value, shapes in allowed:
-            array = None if isinstance(value, float) else as_numbers(value)
+            array = None if isinstance(value, float) else real(value)
             if array is not None and array.shape not in shapes:
                 yield Problem(
                     "E128",

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bondgraph.checks.numbers import as_numbers
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.modal import numbers_of
 from bondgraph.graph.model import Model
+from bondgraph.quantities import real
 
 _ALPHA = {"alpha1": math.inf}
 _HIGHEST = {
@@ -32,7 +32,7 @@ def check_ranges(model: Model) -> Iterator[Problem]:
         for key, parameter in element.parameters.items():
             most = highest.get(key.partition(" in ")[0])
             for name, given in numbers_of(key, parameter).items() if most is not None else ():
-                value = as_numbers(given)
+                value = real(given)
                 if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):
                     continue
                 wanted = "zero or more" if most == math.inf else f"between 0 and {most:g}"
@@ -57,5 +57,5 @@ def check_ranges(model: Model) -> Iterator[Problem]:
 
 def _number(element: Element, key: str) -> float | None:
     """A parameter that is one number, and None otherwise."""
-    value = as_numbers(element.parameters[key].value) if key in element.parameters else None
+    value = real(element.parameters[key].value) if key in element.parameters else None
     return float(value) if value is not None and value.shape == () else None

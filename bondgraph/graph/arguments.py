@@ -10,6 +10,7 @@ import numpy as np
 from bondgraph.domains import DOMAINS, Domain
 from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.graph.laws import ByMode, Parameter
+from bondgraph.quantities import real
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
@@ -85,9 +86,8 @@ def only_with_formula(kind: str, name: str, how: str, formula: str, **given: Any
 
 def start_of(initial: Any, dimension: int | None) -> Any:
     """Start value as floats, a scalar spread over a vector bond; what is no number is left for the checks."""
-    try:
-        start = np.asarray(initial, dtype=float)
-    except (TypeError, ValueError):
+    start = real(initial)
+    if start is None:
         return initial
     if start.ndim == 0 and isinstance(dimension, int) and dimension > 1:
         return np.full(dimension, float(start))

@@ -144,7 +144,9 @@ class Graph(Draft):
         self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]
     ) -> Graph:
         """Compute start values from others before every run, in floats."""
-        self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results")))
+        self.starts.append(
+            Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place())
+        )
         return self
 
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:
@@ -171,7 +173,7 @@ _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automat
 
 def _is_name(name: str) -> bool:
     """Whether generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
-    return bool(name.strip()) and not set(name) & set(".:'\n") and not name.startswith("-") and "->" not in name
+    return bool(name.strip()) and not set(name) & set(".:'") and not name.startswith("-") and "->" not in name
 
 
 def _no_part(given: object) -> Problem:

@@ -14,6 +14,7 @@ from bondgraph.graph.arguments import parameters_of
 from bondgraph.graph.element import Element, Port, one_port
 from bondgraph.graph.laws import Parameter, Reaction, StateSpec, Storage
 from bondgraph.ops import Op
+from bondgraph.quantities import real
 from screws.scalars import exp, log, maximum
 
 TINY = 1e-300
@@ -125,7 +126,7 @@ def _latex(values: Mapping[str, Any], function: str, x: str) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number, np.ndarray))
+    return real(value) is not None
 
 
 def _positive(kind: str, name: str, **given: Any) -> dict[str, Parameter]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Self
 
+from bondgraph.copies import OfFormulas
 from bondgraph.errors import Place, Problem, caller_place
 from bondgraph.graph.element import Element, PortRef
 from bondgraph.graph.laws import Automaton, Start
@@ -19,7 +23,7 @@ class Link:
     place: Place | None
 
 
-class Draft:
+class Draft(OfFormulas):
     """Parts, links, automata, ports and signals of a graph under construction, and the problems met so far."""
 
     def __init__(self, name: str):
@@ -36,3 +40,14 @@ class Draft:
         """(nested graph, its input) -> path of the signal that feeds it."""
         self.exports: dict[str, str] = {}
         self.problems: list[Problem] = []
+
+    def __copy__(self) -> Self:
+        return self._copied(lambda own: own.copy() if isinstance(own, (dict, list)) else own, {})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self._copied(lambda own: copy.deepcopy(own, memo), memo)
+
+    def _copied(self, part: Callable[[Any], Any], memo: dict[int, Any]) -> Self:
+        new = memo[id(self)] = type(self).__new__(type(self))
+        new.__dict__.update((name, part(own)) for name, own in self.__dict__.items())
+        return new

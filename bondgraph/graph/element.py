@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bondgraph.copies import Frozen
 from bondgraph.domains import Domain
 from bondgraph.errors import Place, caller_place
 from bondgraph.graph.arguments import domain_of, parameters_of
@@ -24,7 +25,7 @@ class Port:
 
 
 @dataclass(frozen=True, eq=False)
-class Element:
+class Element(Frozen):
     """A node of the graph: its kind and name, what it does (law), and where the user created it."""
 
     kind: str

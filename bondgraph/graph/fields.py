@@ -43,7 +43,7 @@ def multiport(
     graph = Graph(name)
     make, meet = (C, J0) if kind == "C" else (I, J1)
     storage = make(
-        "storage", energy=energy, initial=np.asarray(initial, dtype=float), nominal=nominal, parameters=parameters,
+        "storage", energy=energy, initial=initial, nominal=nominal, parameters=parameters,
         signals=signals, dimension=count,
     )  # fmt: skip
     junction = meet("ports", dimension=count)

@@ -99,7 +99,17 @@ def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[
     for name, part in graph.parts.items():
         if not isinstance(part, Draft):
             continue
-        if part in above:
+        if len(above) > DEEPEST:
+            problems.append(
+                Problem(
+                    "E159",
+                    f'graph "{part.name}" is nested {DEEPEST} deep',
+                    (f"inside: {prefix[:60]} ...",),
+                    (part.place,),
+                    ("parts side by side in one Graph, joined by bonds, in place of one inside the other",),
+                )
+            )
+        elif part in above:
             problems.append(
                 Problem(
                     "E114",
@@ -111,6 +121,10 @@ def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[
             )
         else:
             yield from _scopes(part, f"{prefix}{name}.", (*above, part), problems)
+
+
+DEEPEST = 100
+"""How many graphs may be inside one another."""
 
 
 def _prefix(path: str) -> str:

@@ -99,6 +99,7 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
         IDENTITY if lagrangian else Op("velocity", on_bond(mechanics, Mechanics.velocity, 2), r"M(#1)^{-1}\,#2"),
         Op("acceleration" if lagrangian else "momentum rate", on_bond(mechanics, rate, 3), _RATES[motion]),
         Op("energy", energy, r"\mathcal{H}(#1, #2)"),
+        mechanics,
     )
 
 

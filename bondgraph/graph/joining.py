@@ -44,11 +44,12 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
     for scope in scopes:
         for link in scope.graph.links:
             label = f"{_label(scope.prefix, link.tail)} -> {_label(scope.prefix, link.head)}"
+            known = [scope.graph.parts.get(end.owner.name) is end.owner for end in (link.tail, link.head)]
             ends = [
-                _end(scope.prefix, reference, label, flat, free, link.place, problems)
-                for reference in (link.tail, link.head)
+                _end(scope.prefix, end, label, flat, free, link.place, problems) if own else None
+                for end, own in zip((link.tail, link.head), known, strict=True)
             ]
-            if ends[0] is None or ends[1] is None:
+            if ends[0] is None or ends[1] is None:  # of a second part of one name E101 has told already
                 continue
             (tail, tail_port), (head, head_port) = ends[0], ends[1]
             if tail.element == head.element:
@@ -104,7 +105,7 @@ def _has_sound_dimension(port: Port) -> bool:
     if n is None:
         return True
     fixed = port.domain.dimension if port.domain else None
-    return isinstance(n, int) and n > 0 and fixed in (None, n)
+    return isinstance(n, int) and not isinstance(n, bool) and n > 0 and fixed in (None, n)
 
 
 def _port_problem(path: str, element: Element, port: Port) -> Problem:

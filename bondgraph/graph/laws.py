@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Place
+from bondgraph.graph.mechanics import Mechanics
 from bondgraph.graph.names import names_of, need_name, refused
 from bondgraph.ops import Op
 
@@ -63,6 +64,8 @@ class Storage:
     """None: the state is the plain integral of the input. Else (x, input, parameters, signals) -> x'."""
     inverse: Op | None = None
     """The state from the output, (output, parameters, signals) -> x; needed in derivative causality."""
+    by_gradient: bool = False
+    """Whether the output was made of the energy, as its gradient."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class InertialField:
     """(q, v, effort, parameters, signals) -> motion'."""
     energy: Op
     """(q, v, parameters, signals) -> T + V."""
+    mechanics: Mechanics | None = None
+    """The formulas that these were made of."""
 
 
 @dataclass(frozen=True)
@@ -277,3 +282,5 @@ class Start:
     function: Callable[..., tuple[Any, ...]]
     arguments: tuple[str, ...]
     results: tuple[str, ...]
+    place: Place | None = None
+    """Where it was added to its graph."""

@@ -67,8 +67,13 @@ class Mechanics:
 
     def acceleration(self, q: Any, v: Any, effort: Any, *others: Any) -> Any:
         """v' of Lagrange's equations, M v' + h + dV/dq = e."""
-        h = self.coriolis(q, v, *others) if self.bias is None else self._list(self.bias, q, v, *others)
+        h = self.coriolis(q, v, *others) if self.bias is None else self.given_bias(q, v, *others)
         return solve_spd(self.mass(q, *others), effort - h - self.conservative_force(q, *others))
+
+    def given_bias(self, q: Any, v: Any, *others: Any) -> Any:
+        """h as its owner gave it, (n,)."""
+        assert self.bias is not None
+        return self._list(self.bias, q, v, *others)
 
     def coriolis(self, q: Any, v: Any, *others: Any) -> Any:
         """h = M' v - dT/dq, (n,): centrifugal and Coriolis forces."""

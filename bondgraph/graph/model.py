@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bondgraph.copies import Frozen
 from bondgraph.domains import Domain
 from bondgraph.errors import Place
 from bondgraph.graph.element import Element
@@ -43,7 +44,7 @@ class Bond:
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Frozen):
     """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""
 
     name: str

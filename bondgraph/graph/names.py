@@ -27,10 +27,14 @@ def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, 
 
 
 def need_name(kind: str, name: object) -> None:
-    """Raises `ModelError` E150 for a name that is no text."""
+    """Raises `ModelError` E150 for a name that is no text, E102 for one with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
         raise ModelError(str(name), [Problem("E150", title, (), (caller_place(),), (f'a text: "{name}"',))])
+    if not name.isprintable():
+        title = f"{kind} {name!r}: its name has characters that cannot be printed"
+        cures = ("a name of letters, digits, spaces or underscores",)
+        raise ModelError(repr(name), [Problem("E102", title, (), (caller_place(),), cures)])
 
 
 def refused(argument: str, given: object, wanted: str, cure: str) -> ModelError:

@@ -11,6 +11,7 @@ from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.graph.elements import Block, Element
 from bondgraph.graph.laws import Parameter
 from bondgraph.ops import Op
+from bondgraph.quantities import real
 
 
 def wrong(code: str, name: str, title: str, detail: str, cure: str) -> ModelError:
@@ -27,10 +28,7 @@ def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any])
 
 def numbers_of(value: Any) -> np.ndarray | None:
     """A value as an array of floats; None where it is no number (`checks.check_numbers` tells of parameters)."""
-    try:
-        return np.asarray(value.value if isinstance(value, Parameter) else value, dtype=float)
-    except (TypeError, ValueError):
-        return None
+    return real(value.value if isinstance(value, Parameter) else value)
 
 
 def shape_text(numbers: np.ndarray | None) -> str:

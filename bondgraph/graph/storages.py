@@ -39,12 +39,16 @@ def C(
     """
     dimension = dimension or size_of(initial) or (None if stiffness is None else size_of(stiffness))
     dimension = dimension or (None if capacitance is None else size_of(capacitance))
-    if output is None and energy is not None and capacitance is None and stiffness is None:
+    by_gradient = output is None and capacitance is None and stiffness is None
+    if by_gradient and energy is not None:
         output = gradient(as_op(energy, "energy"))
     how = one_of("C", name, capacitance=capacitance, stiffness=stiffness, output=output)
     spec = StateSpec(start_of(initial, dimension), nominal)
     if how == "output":
-        law, values = _by_formula("C", name, "q", spec, "effort", output, energy, inverse), parameters or {}
+        law, values = (
+            _by_formula("C", name, "q", spec, "effort", output, energy, inverse, by_gradient),
+            parameters or {},
+        )
     else:
         only_with_formula(
             "C", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
@@ -78,12 +82,13 @@ def I(  # noqa: E743 - the name of the element in the literature
     something else sets its flow (derivative causality), such an I needs p = inverse(f, *parameters, *signals) as well.
     """
     dimension = dimension or size_of(initial) or (None if inertia is None else size_of(inertia))
-    if output is None and energy is not None and inertia is None:
+    by_gradient = output is None and inertia is None
+    if by_gradient and energy is not None:
         output = gradient(as_op(energy, "energy"))
     how = one_of("I", name, inertia=inertia, output=output)
     spec = StateSpec(start_of(initial, dimension), nominal)
     if how == "output":
-        law, values = _by_formula("I", name, "p", spec, "flow", output, energy, inverse), parameters or {}
+        law, values = _by_formula("I", name, "p", spec, "flow", output, energy, inverse, by_gradient), parameters or {}
     else:
         only_with_formula(
             "I", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
@@ -94,9 +99,17 @@ def I(  # noqa: E743 - the name of the element in the literature
 
 
 def _by_formula(
-    kind: str, name: str, state: str, spec: StateSpec, result: str, output: Any, energy: Any, inverse: Any
+    kind: str,
+    name: str,
+    state: str,
+    spec: StateSpec,
+    result: str,
+    output: Any,
+    energy: Any,
+    inverse: Any,
+    by_gradient: bool,
 ) -> Storage:
     """The law of an energy of the user's own; E110 for an output without one."""
     one_of(kind, name, energy=energy)
     back = as_op(inverse, "state") if inverse else None
-    return Storage(state, spec, as_op(output, result), as_op(energy, "energy"), inverse=back)
+    return Storage(state, spec, as_op(output, result), as_op(energy, "energy"), inverse=back, by_gradient=by_gradient)

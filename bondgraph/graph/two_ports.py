@@ -12,6 +12,7 @@ from bondgraph.graph.element import Element, Port
 from bondgraph.graph.laws import Gyrator, Law, Parameter, Transformer
 from bondgraph.graph.names import names_of
 from bondgraph.ops import Op, as_op
+from bondgraph.quantities import real
 
 
 def _two_port(
@@ -33,9 +34,18 @@ def _two_port(
     return Element(kind, name, law, ports, values, read, dict(symbols or {}), None, None, caller_place())
 
 
-def _ratio_shape(kind: str, name: str, ratio: Any, most: int, fits: str) -> tuple[int, ...]:
+def _ratio_shape(kind: str, name: str, ratio: Any, most: int, fits: str, structural: bool = False) -> tuple[int, ...]:
     """Shape of a ratio; E128 where it has more axes than the element can use, or none of a length."""
     shape = shape_of(ratio)
+    if structural and real(ratio.value if isinstance(ratio, Parameter) else ratio) is None:
+        problem = Problem(
+            "E113",
+            f'{kind} "{name}": ratio is {ratio!r}',
+            ("it must be a finite number or an array of them",),
+            (caller_place(),),
+            ("a ratio of numbers",),
+        )
+        raise ModelError(name, [problem])
     if len(shape) > most or 0 in shape or (kind == "GY" and len(shape) == 1):
         problem = Problem(
             "E128",
@@ -65,7 +75,7 @@ def TF(
     `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural` its numbers belong to the equations
     (a selection of components, say) and are no run-time parameter.
     """
-    shape = _ratio_shape("TF", name, ratio, 2, "(), (n1,) and (n2, n1)")
+    shape = _ratio_shape("TF", name, ratio, 2, "(), (n1,) and (n2, n1)", structural)
     dimensions = (None, None) if shape == () else (shape[0], 1) if len(shape) == 1 else (shape[1], shape[0])
     if structural:
         from bondgraph.ops import constant

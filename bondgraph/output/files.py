@@ -7,12 +7,15 @@ complete. Such a folder is locked as long as its process lives; what killed proc
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from bondgraph.errors import FileError, Problem
 
@@ -39,6 +42,24 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
     return Path(path)
+
+
+def json_text(content: Any) -> str:
+    """JSON for reading; a number that is not finite, which JSON does not have, is null.
+
+    >>> json_text({"residual": float("nan"), "pose": (1.0, 2)})
+    '{\\n "residual": null,\\n "pose": [\\n  1.0,\\n  2\\n ]\\n}\\n'
+    """
+    return json.dumps(finite(content), indent=1, allow_nan=False) + "\n"
+
+
+def finite(content: Any) -> Any:
+    """A JSON value with null for every number that is not finite."""
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, Mapping):
+        return {key: finite(value) for key, value in content.items()}
+    return [finite(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.equations.assemble import assemble
 from bondgraph.equations.system import System
+from bondgraph.errors import no_model
 from bondgraph.graph.model import Model
 from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
@@ -22,6 +23,8 @@ def equations(model: Model, causality: Causality | None = None) -> System:
     4. sort_statements: order of evaluation; algebraic loops are torn, and what is torn is unknown;
     5. find_shapes: every formula runs once on floats, so that one that does not fit its bond ends here.
     """
+    if not isinstance(model, Model):
+        raise no_model(model, "equations", "graph.freeze()")
     causality = causality or assign_causality(model)
     named = refuse_rings(remove_aliases(assemble(model, causality)), model)
     return find_shapes(sort_statements(named), model)

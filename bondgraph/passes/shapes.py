@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.checks.relations import contradictions
 from bondgraph.equations.system import Statement, System
 from bondgraph.errors import Problem, ScrewbondError, raise_if_any
 from bondgraph.graph.element import Element
@@ -22,7 +23,7 @@ from bondgraph.passes.owners import transition_in_words
 
 def find_shapes(system: System, model: Model) -> System:
     """Shapes of all values. Raises `ModelError`: E128 unlike shapes, E129 a formula that fails, E133 an Euler junction
-    whose matrix is not skew-symmetric."""
+    whose matrix is not skew-symmetric, E155 formulas of one element that contradict each other."""
     torn = [u.value for loop in system.loops for u in loop.unknowns if system.values[u.value].shape is None]
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(torn, ())
     for _ in range(len(torn) + 1):  # what is torn is scalar unless its formula says otherwise
@@ -37,7 +38,7 @@ def find_shapes(system: System, model: Model) -> System:
         if computed == shapes:
             break
         shapes = computed
-    checks = (_rates, _ticks, _resets, _skew)
+    checks = (_rates, _ticks, _resets, _skew, _contradictions)
     for problem in [problem for check in checks for problem in check(system, model, values)]:
         problems.setdefault(str(problem), problem)
     raise_if_any(system.name, list(problems.values()))
@@ -185,3 +186,7 @@ def _skew(system: System, model: Model, values: dict[str, Any]) -> list[Problem]
                 )
             )
     return found
+
+
+def _contradictions(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
+    return list(contradictions(model, lambda signal: values.get(system.resolve(signal))))

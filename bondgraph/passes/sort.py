@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 
 from bondgraph.equations.system import Loop, Statement, System, Unknown, Value
-from bondgraph.ops import combine
+from bondgraph.ops import APPLY_INVERSE, combine
 from bondgraph.passes.tear import tear
 
 
@@ -31,13 +32,14 @@ def _with_loops(system: System, needs: list[list[int]]) -> System:
     whole = nx.condensation(graph)
     ordered: list[Statement] = []
     values = dict(system.values)
+    divisors = {s.args[0] for s in system.statements if s.op is APPLY_INVERSE}
     loops: list[Loop] = []
     for part in nx.lexicographical_topological_sort(whole, key=lambda c: min(whole.nodes[c]["members"])):
         members = sorted(whole.nodes[part]["members"])
         if len(members) == 1 and not graph.has_edge(members[0], members[0]):
             ordered.append(system.statements[members[0]])
             continue
-        size = {n: sum(_size(values[out]) for out in system.statements[n].outs) for n in members}
+        size = {n: sum(_size(values[out], divisors) for out in system.statements[n].outs) for n in members}
         cut, order = tear(members, dict(enumerate(needs)), size)
         begin, unknowns, residuals = len(ordered), [], []
         used = {arg for n in members for arg in system.statements[n].args}
@@ -60,12 +62,13 @@ def _with_loops(system: System, needs: list[list[int]]) -> System:
     return replace(system, statements=tuple(ordered), values=values, loops=tuple(loops))
 
 
-SIZE_UNKNOWN = 100
-"""Scalars that a value of unknown shape counts for: a matrix of a modulated two-port is better not torn."""
+UNWANTED = 100
+"""Scalars that a value of unknown shape counts for, and one that others are divided by: the matrix of a modulated two-port, or
+its scalar ratio, is better not torn. A guess for it would begin at zero."""
 
 
-def _size(value: Value) -> int:
-    return SIZE_UNKNOWN if value.shape is None else math.prod(value.shape)
+def _size(value: Value, divisors: Collection[str]) -> int:
+    return UNWANTED if value.shape is None or value.name in divisors else math.prod(value.shape)
 
 
 def _order(needs: list[list[int]]) -> list[int] | None:

@@ -73,7 +73,7 @@ def cause(bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, spa
     """Kind of the failure of an integrator, what it says, and the state to suspect."""
     kind, _, text = reason.partition(": ")
     if kind == "not finite":
-        return kind, text, suspect_rate(bound, t, x, m, span)
+        return kind, text, suspect_rate(bound, t, x, m, span) or _suspect_power(bound, t, x, m)
     suspect = suspect_rate(bound, t, x, m, 1e-6 * span)
     if suspect:
         return "not finite", "a rate is not finite close to this state", suspect
@@ -93,6 +93,18 @@ def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: flo
                     break
     bad = np.flatnonzero(~np.isfinite(start))
     return bound.program.layout.label("x", int(bad[0])) if bad.size else ""
+
+
+def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
+    """The element whose power, or energy, is nearest to the largest number there is: what overflows first."""
+    program = bound.program
+    names = (*program.power_names, *program.energy_names)
+    with np.errstate(all="ignore"):
+        sizes = np.abs(np.concatenate([bound.powers(t, x, m), bound.energies(t, x, m)]))
+    sizes = np.where(np.isnan(sizes), np.inf, sizes)
+    if len(sizes) and len(names) == len(sizes):
+        return names[int(np.argmax(sizes))]
+    return program.layout.label("x", int(np.argmax(np.abs(x)))) if len(x) else ""
 
 
 def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:

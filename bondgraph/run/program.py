@@ -9,18 +9,18 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from bondgraph.equations.system import is_internal
+from bondgraph.errors import Problem, RunError
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.equations.system import Closing
-    from bondgraph.errors import Problem
 
 BLOCKS = ("x", "out", "p", "m")
 ROLES = ("dissipated", "supplied", "injected")
@@ -163,6 +163,27 @@ class Collisions:
 
 
 @dataclass(frozen=True)
+class Absent:
+    """A kernel whose code was left behind where its results were computed: how many numbers it gave, and no way to ask again."""
+
+    n_out: int
+    sizes: tuple[int, ...]
+
+    def __call__(self, *blocks: object, **more: object) -> NoReturn:
+        raise RunError(Problem("E158", *_ABSENT))
+
+    bind = many = __call__
+
+
+_ABSENT = (
+    "these values were not computed before the result was pickled",
+    ("a result takes its samples along, not the code that computed them",),
+    (),
+    ("what is asked for, computed where the run was made",),
+)
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
 
@@ -234,6 +255,18 @@ class Program:
                 raise ValueError(f'program "{self.name}" has {given} {what} for {needed} values of its kernel')
         if unknown := set(self.power_roles) - set(ROLES):
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
+
+    def described(self) -> Program:
+        """Names, roles and sizes without any code: what a result needs of its program elsewhere."""
+
+        def absent(kernel: Kernel | None) -> Any:
+            return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
+
+        return replace(
+            self, rates=absent(self.rates), guards=absent(self.guards), powers=absent(self.powers),
+            energies=absent(self.energies), outputs=absent(self.outputs), resets=(), pushes=(), supplies=(),
+            differentiate=None, rates_and_powers=None, loops=(), clocks=(),
+        )  # fmt: skip
 
     @property
     def jacobian(self) -> Kernel | None:

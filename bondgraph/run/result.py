@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.output.extras import required
+from bondgraph.run.doubts import Doubt
 from bondgraph.run.events import Event
 from bondgraph.run.failure import Failure
 from bondgraph.run.ledger import Ledger, account
@@ -61,6 +62,7 @@ class Result:
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
     events : transitions in order.
     failure : None, or why the run ended before its time.
+    doubts : why it cannot be trusted though it reached its end.
     statistics : what it cost.
     """
 
@@ -75,16 +77,18 @@ class Result:
     events: tuple[Event, ...]
     failure: Failure | None
     statistics: Statistics
+    doubts: tuple[Doubt, ...] = ()
 
     def __repr__(self) -> str:
-        end = "ok" if self.failure is None else f"ended early: {self.failure.reason}"
+        end = "in doubt" if self.doubts else "ok"
+        end = end if self.failure is None else f"ended early: {self.failure.reason}"
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
         return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end."""
-        return self.failure is None
+        """Whether the run reached its end and can be trusted: there is no failure and no doubt."""
+        return self.failure is None and not self.doubts
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Course of a named quantity, (k, *shape); a parameter is constant, (*shape)."""
@@ -126,24 +130,42 @@ class Result:
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after every event, (events, *shape) each."""
         slot = self.program.layout[name]
+        if slot.block == "p":
+            same = np.broadcast_to(self[name], (len(self.events), *slot.shape))
+            return same, same
+        before, after = (
+            _cut(outputs if slot.block == "out" else x if slot.block == "x" else m, slot)
+            for x, m, outputs in self._sides
+        )
+        return before, after
+
+    @cached_property
+    def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]:
+        """States, modes and outputs just before and just after every event."""
         t = np.array([event.time for event in self.events])
         sides = []
         for side in ("before", "after"):
             x = np.array([getattr(event, f"x_{side}") for event in self.events]).reshape(len(t), self.x.shape[1])
             m = np.array([getattr(event, f"m_{side}") for event in self.events]).reshape(len(t), self.m.shape[1])
-            if slot.block == "p":
-                sides.append(np.broadcast_to(self[name], (len(t), *slot.shape)))
-            elif slot.block == "out":
-                sides.append(_cut(self._at(t, x, m), slot))
-            else:
-                sides.append(_cut(x if slot.block == "x" else m, slot))
-        return sides[0], sides[1]
+            sides.append((x, m, self._at(t, x, m)))
+        return tuple(sides)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All samples, evaluated, and the names: what a copy in another process gets in place of the code."""
+        evaluated = {"_outputs": self._outputs, "_sides": self._sides, "ledger": self.ledger}
+        return {**self.__dict__, **evaluated, "program": self.program.described()}
 
     def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after one event (or the event of this number), (*shape) each."""
-        given = self.events[event] if isinstance(event, int) else event
-        before, after = replace(self, events=(given,)).at_events(name)
-        return before[0], after[0]
+        if isinstance(event, int):
+            own = event
+        elif not any(known is event for known in self.events):
+            before, after = replace(self, events=(event,)).at_events(name)
+            return before[0], after[0]
+        else:
+            own = next(k for k, known in enumerate(self.events) if known is event)
+        before, after = self.at_events(name)
+        return before[own], after[own]
 
     def peak(self, name: str) -> tuple[float, float]:
         """Time and value of the largest value of a scalar quantity: among its samples and its values just before and just
@@ -162,6 +184,10 @@ class Result:
     @cached_property
     def ledger(self) -> Ledger:
         """The energy account."""
+        return self.account()
+
+    def account(self) -> Ledger:
+        """The energy account, drawn up anew."""
         kernel = self.program.energies
         energies = np.zeros((len(self.t), 0)) if kernel is None else kernel.many(self.t, self.x, self.p, self.m)
         return account(self.program, self.t, self.since, energies, self.integrals, self.events, self.start_energies)

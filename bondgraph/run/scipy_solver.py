@@ -9,6 +9,7 @@ import numpy as np
 
 from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
+from bondgraph.run.grazing import hidden_crossing
 from bondgraph.run.leg import Effort, Leg, Tolerances
 
 NAMES = {"dop853": "DOP853", "radau": "Radau", "lsoda": "LSODA", "bdf": "BDF"}
@@ -51,6 +52,16 @@ class ScipySolver:
         guard.direction = 1.0  # type: ignore[attr-defined]
         return guard
 
+    def _guards_at(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Guards (k, guards) at times (k,) and the states there, (n + quadratures, k)."""
+        self._guards += len(times)
+        return np.array(
+            [
+                self._bound.guards(t, np.ascontiguousarray(y[: self._n]), self._m)
+                for t, y in zip(times, states.T, strict=True)
+            ]
+        )
+
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
         full = np.zeros((self._n + self._nq, self._n + self._nq))
         full[: self._n, : self._n] = self._bound.jacobian(t, np.ascontiguousarray(y[: self._n]), self._m)
@@ -58,21 +69,26 @@ class ScipySolver:
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
         """Integrate (see `leg.Integrator`)."""
-        begin = time.perf_counter()
+        begin, levels = time.perf_counter(), self._levels.copy()
         try:
             found = self._solve(stop)
+            hidden = hidden_crossing(lambda t: self._guards_at(t, found.sol(t)), found.t, levels)
         except _NotFinite as failure:
             return self._close_to(failure.t, times, rows)
         finally:
             self._seconds += time.perf_counter() - begin
         self._total += Effort(len(found.t) - 1, 0, int(found.nfev), int(found.njev))
-        reached = float(found.t[-1])
+        reached, earlier = float(found.t[-1]), None
+        if hidden is not None and hidden.time < reached - 1e-9 * (reached - float(found.t[-2])):
+            reached, earlier = hidden.time, hidden.guards
         inside = times[times <= reached]
         written = len(inside)
         if written:
             rows[:written] = found.sol(inside).T
-        self._t, self._y = reached, np.array(found.y[:, -1])
+        self._t, self._y = reached, np.array(found.y[:, -1] if earlier is None else found.sol(reached))
         x, q = self._y[: self._n].copy(), self._y[self._n :].copy()
+        if earlier is not None:
+            return Leg(legs.EVENT, reached, x, q, written, earlier)
         if found.status == 1:
             fired = tuple(i for i, hits in enumerate(found.t_events) if len(hits))
             return Leg(legs.EVENT, reached, x, q, written, fired)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
+from bondgraph.quantities import real
 from bondgraph.run.program import Program
 
 METHODS = ("auto", "dop853", "adams", "bdf", "radau", "lsoda")
@@ -52,11 +54,33 @@ def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> 
 
 def numbers(given: object, code: str, what: str) -> np.ndarray:
     """What was given as an array of floats; `code` where it is none."""
-    try:
-        return np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        shown = repr(given)
-        raise _refuse(code, f"{what} must be numbers, not {shown if len(shown) < 60 else shown[:57] + '...'}") from None
+    found = real(given)
+    if found is None:
+        raise _refuse(code, f"{what} must be numbers, not {_shown(given)}")
+    return np.array(found)
+
+
+def number(given: object, code: str, what: str) -> float:
+    """What was given as one float; `code` where it is none."""
+    found = real(given)
+    if found is None or found.shape != ():
+        raise _refuse(code, f"{what} must be one number, not {_shown(given)}")
+    return float(found)
+
+
+def _shown(given: object) -> str:
+    text = repr(given)
+    return text if len(text) < 60 else text[:57] + "..."
+
+
+def known(settings: Iterable[str], offered: Iterable[str]) -> None:
+    """E322 where a setting does not exist, with the nearest that does."""
+    names = sorted(offered)
+    for name in settings:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+            cures = (f"{near[0]}=...",) if near else ()
+            raise _refuse("E322", f'a run has no setting "{name}"', f"there are: {', '.join(names)}", cures=cures)
 
 
 def block(program: Program, name: str, given: object, length: int, code: str) -> np.ndarray:
@@ -74,7 +98,7 @@ def block(program: Program, name: str, given: object, length: int, code: str) ->
 
 def span_of(t_start: float, t_end: float) -> tuple[float, float]:
     """Start and end as floats; E301 where they are no interval."""
-    start, end = (float(time) for time in numbers([t_start, t_end], "E301", "times"))
+    start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s")
     if end <= start:
@@ -85,7 +109,7 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
 def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray]:
     """Relative tolerance and absolute one per state; E302 where out of range."""
     low, high = RTOL_RANGE
-    relative = float(numbers([rtol], "E302", "rtol")[0])
+    relative = number(rtol, "E302", "rtol")
     if not low <= relative <= high:
         raise _refuse("E302", f"rtol = {relative:g} is out of range", f"allowed: {low:g} to {high:g}")
     if atol is None:
@@ -157,9 +181,14 @@ def one_of(what: str, given: str, allowed: Sequence[str]) -> str:
     return given
 
 
-def positive(what: str, given: float) -> float:
+def positive(what: str, given: object) -> float:
     """A positive number; E306 otherwise."""
-    value = numbers(given, "E306", what)
-    if value.shape != () or not value > 0.0:
+    value = number(given, "E306", what)
+    if not value > 0.0:
         raise _refuse("E306", f"{what} = {given} is not positive")
-    return float(value)
+    return value
+
+
+def count(what: str, given: object) -> int:
+    """A positive count, the largest possible where it is infinite; E306 otherwise."""
+    return int(min(positive(what, given), 2.0**53))

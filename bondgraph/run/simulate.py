@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 import warnings
@@ -10,13 +11,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bondgraph.errors import RunEndedWarning, caller_place
+from bondgraph.errors import Problem, RunDoubtWarning, RunEndedWarning, RunError, caller_place
 from bondgraph.run import leg as legs
 from bondgraph.run import settings as checks
 from bondgraph.run.accumulation import Watch
 from bondgraph.run.bound import Bound
 from bondgraph.run.choose import build, choose, sundials_reason, tolerances
 from bondgraph.run.course import Courses
+from bondgraph.run.doubts import doubts_of, first_lost
 from bondgraph.run.events import Event, dated
 from bondgraph.run.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.judge import judged, watched_times
@@ -30,6 +32,8 @@ from bondgraph.run.settling import How, Settled, rest, settle
 from bondgraph.run.ticks import Ticks
 
 _PIECES = 100
+# After so many steps a run is given up that would need so many times its largest count of steps at its pace.
+_PATIENCE, _HOPELESS = 100_000, 1e6
 # How far ahead guards are looked at after an event, at most, in lengths of the run.
 _PROBE = 1e-9
 # Collisions whose times, or states, differ by so little are one event: parts of rtol.
@@ -56,6 +60,7 @@ def simulate(
     linear: str = "auto",
     simultaneous: str = "together",
     progress: bool = True,
+    strict: bool = False,
 ) -> Result:
     """Run a compiled model.
 
@@ -79,17 +84,19 @@ def simulate(
     simultaneous : collisions at the same time, to a thousandth of rtol, are one problem of impulses, "together", or follow
         one another, "sequence", the first by name first.
     progress : show a bar on a terminal when a run takes longer than two seconds.
+    strict : raise where the result would not be `ok`.
 
     Returns
     -------
     Result; a run that could not reach its end has a `failure` and what was computed up to there, and gives a
-    `RunEndedWarning`.
+    `RunEndedWarning`; one that reached its end and cannot be trusted has `doubts`, and gives a `RunDoubtWarning`.
 
     Raises
     ------
     RunError
         E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values,
-        E306 other settings, E330 clocks, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite.
+        E306 other settings, E330 clocks, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite,
+        E323 a run that is not ok, where it is to be `strict`.
     """
     begin = time.perf_counter()
     start, end = checks.span_of(t_start, t_end)
@@ -110,8 +117,8 @@ def simulate(
         rtol=relative,
         atol=absolute,
         max_step=checks.positive("max_step", (end - start) / _PIECES if max_step is None else max_step),
-        max_events=int(checks.positive("max_events", max_events)),
-        max_steps=int(checks.positive("max_steps", max_steps)),
+        max_events=checks.count("max_events", max_events),
+        max_steps=checks.count("max_steps", max_steps),
         iteration=checks.one_of("iteration", iteration, ("auto", "newton", "fixed point")),
         linear=checks.one_of("linear", linear, ("auto", "dense", "sparse")),
         simultaneous=checks.one_of("simultaneous", simultaneous, ("together", "sequence")),
@@ -124,10 +131,24 @@ def simulate(
         run.go()
     finally:
         bar.close()
+    run.examine()
     result = judged(run.result(time.perf_counter() - begin), start, (since, dates), (run.t, run.x))
-    if result.failure is not None:
-        warnings.warn(f'"{program.name}": {result.failure}', RunEndedWarning, stacklevel=_depth())
+    if result.failure is None:
+        result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
+    found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.doubts)]
+    if strict and found:
+        title = f'the run of "{program.name}" is not ok'
+        raise RunError(Problem("E323", title, tuple("\n".join(found).splitlines()), (caller_place(),)))
+    for text in found:
+        kind = RunDoubtWarning if result.failure is None else RunEndedWarning
+        warnings.warn(f'"{program.name}": {text}', kind, stacklevel=_depth())
     return result
+
+
+SETTINGS = tuple(
+    name for name, given in inspect.signature(simulate).parameters.items() if given.kind is given.KEYWORD_ONLY
+)
+"""Names of all settings of a run."""
 
 
 def _depth() -> int:
@@ -283,20 +304,47 @@ class _Run:
                 return Choice("sundials", "bdf"), settled
             if leg.status == legs.FAILED:
                 self._failed(leg.reason)
-            elif leg.status == legs.PAUSE and integrator.effort().steps > settings.max_steps:
-                suspect = fastest_rate(self.bound, self.t, self.x, self.m)
-                self._fail("too many steps", f"more than {settings.max_steps} steps of integration", suspect)
+            elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
+                self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m))
             elif restart:
                 probe = min(self.probe, 1e-3 * (self.t - before)) if self.t > before else self.probe
                 settled = self._settle(leg.fired, max(probe, 16.0 * np.spacing(abs(settings.t_start) + self.t)))
         return None, settled
 
+    def _too_many(self, steps: int) -> str:
+        """What to say of a run that takes too many steps, or has made so little way that it certainly will."""
+        most = self.settings.max_steps
+        if steps > most:
+            return f"more than {most} steps of integration"
+        way = self.t / self.settings.span
+        if steps < _PATIENCE or way * most * _HOPELESS > steps:
+            return ""
+        total = f"about {steps / way:.1g} steps" if way > 0.0 else "no end of steps"
+        return f"{steps} steps have made {way:.1g} of the way: to its end the run would take {total}, not {most}"
+
     def _failed(self, reason: str) -> None:
         self._fail(*cause(self.bound, reason, self.t, self.x, self.m, self.settings.span))
 
+    def examine(self) -> None:
+        """End the run before the first sample at which a value is not finite."""
+        n, count = self.bound.program.states, self.written
+        x, q = np.ascontiguousarray(self.rows[:count, :n]), np.ascontiguousarray(self.rows[:count, n:])
+        dates = self.settings.dates[:count]
+        lost = first_lost(self.bound.program, dates, self.bound.p, x, self._modes(), q)
+        if lost is None:
+            return
+        self.written = max(lost.sample, 1)
+        self.t, self.x = float(self.settings.times[lost.sample]), x[lost.sample]
+        self.events = [event for event in self.events if event.time <= self.t]
+        reason = f'{lost.what} of "{lost.suspect}" is not finite' if lost.suspect else f"{lost.what} is not finite"
+        self._fail("not finite", reason, lost.suspect)
+
+    def _modes(self) -> np.ndarray:
+        """Modes at the samples, (written, modes)."""
+        return np.concatenate([np.tile(m, (count, 1)) for m, count in self.modes])[: self.written]
+
     def result(self, wall_time: float) -> Result:
         n, rows = self.bound.program.states, self.rows[: self.written]
-        modes = np.concatenate([np.tile(m, (count, 1)) for m, count in self.modes])
         effort, used = self.effort, list(dict.fromkeys(self.methods)) or [self.choice.method]
         statistics = Statistics(
             solver=self.choice.solver,
@@ -318,7 +366,7 @@ class _Run:
             t=self.settings.dates[: len(rows)],
             since=self.settings.times[: len(rows)],
             x=np.ascontiguousarray(rows[:, :n]),
-            m=modes,
+            m=self._modes(),
             integrals=np.ascontiguousarray(rows[:, n:]),
             start_energies=self.start_energies,
             events=tuple(dated(event, self.settings.t_start) for event in self.events),

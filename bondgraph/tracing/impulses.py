@@ -88,7 +88,7 @@ def after_impulse(
     residuals = [s for u in acting.unknowns for s in scalars_of(acting.values[_row(u, event)])]
     rates = [
         s for state in system.states
-        for s in scalars_of(acting.values.get(state.rate, np.zeros(np.shape(state.initial))))
+        for s in scalars_of(acting.values.get(state.rate, np.zeros(np.shape(state.initial))[()]))
     ]  # fmt: skip
     matrix, action = partials(residuals, w), partials(rates, w)
 

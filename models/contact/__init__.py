@@ -2,5 +2,15 @@
 
 from models.contact.components import COMPONENTS, PAPER_NAMES, constrained_components
 from models.contact.graph import attach_contact, contact
+from models.contact.places import ContactWarning, Untracked, untracked_place
 
-__all__ = ["COMPONENTS", "PAPER_NAMES", "attach_contact", "constrained_components", "contact"]
+__all__ = [
+    "COMPONENTS",
+    "PAPER_NAMES",
+    "ContactWarning",
+    "Untracked",
+    "attach_contact",
+    "constrained_components",
+    "contact",
+    "untracked_place",
+]

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.errors import Problem, caller_place
 from models.bodies import Touchable
-from screws.given import real
+from screws.given import real, reals
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 """Components of T_{O2}^{C2,O1} in their order."""
@@ -106,6 +106,14 @@ def argument_problems(
                 )
             )
     return problems
+
+
+def near_problems(name: str, near: Any) -> list[Problem]:
+    """E429 for a place that is no point."""
+    if near is None or reals(near, 3) is not None:
+        return []
+    cure = "near=(x, y, z), a point of body 1 close to the place of contact, m"
+    return [Problem("E429", f'contact "{name}": near = {near!r}', (), (caller_place(),), (cure,))]
 
 
 def constrained_components(result: Any, name: str) -> list[int]:

@@ -30,13 +30,14 @@ from bondgraph import J0, J1, MTF, TF, X0, Element, Graph, Op, Parameter, R, Se
 from bondgraph.domains import SCREW
 from bondgraph.errors import raise_if_any
 from models.bodies import Touchable, connect_bodies
-from models.contact.components import COMPONENTS, argument_problems, by_component, in_order
+from models.contact.components import COMPONENTS, argument_problems, by_component, in_order, near_problems
 from models.contact.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contact.kinematics import contact_kinematics
 from models.contact.start import start_parameters, start_results, start_values
 from models.contact.switches import chart_switch, contact_switch
 from models.contact.transport import TWIST_2, contact_spring, transport_problems, turns
-from screws.poses import Ad, inverse
+from screws.given import reals
+from screws.poses import Ad_of_inverse
 from screws.scalars import array, maximum
 
 
@@ -55,6 +56,7 @@ def contact(
     friction: float | None = None,
     torsional_friction: float | None = None,
     transport: str = "parallel",
+    near: Sequence[float] | None = None,
 ) -> Graph:
     """Contact of the surfaces of two bodies, with ports `1` and `2` for their world twists and the inputs `pose 1`, `pose 2`.
 
@@ -69,6 +71,8 @@ def contact(
     torsional_friction : limit of the torque of omega_z over the normal force, m; None: it never slips.
     transport : how the springs' tangential vectors are carried along: "parallel" without turning about the normal, "bodies" with
         the mean turn of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
+    near : point (x, y, z) of body 1, m, where bodies that are not convex touch in several places: this contact is the place
+        that is nearest to it at the start. Several contacts between the same bodies hold several places.
 
     Signals: `gap` d (m, negative in contact), `force` on body 2 in C2 is minus `wrench`, `q1`, `q2`, `alpha` (Montana's
     sign), `frame` H_0_C2. Modes: `switch` ("free", "contact") and, for closed surfaces, `chart 1`, `chart 2`.
@@ -79,7 +83,8 @@ def contact(
     ------
     ModelError
         E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is missing,
-        E426 for a transport that does not exist,
+        E426 for a transport that does not exist, E429 for a `near` that is no point; at the start of a run E428 for bodies that
+        touch in several places of which none is named,
         E490, E491, E492 for friction that cannot be.
     """
     chosen = in_order(constrained)
@@ -87,7 +92,7 @@ def contact(
     damping = by_component((normal_damping, tangential_damping, rotational_damping))
     cones = friction_cones(chosen, friction, torsional_friction)
     problems = argument_problems(name, body1, body2, constrained, chosen, stiffness, damping)
-    problems += transport_problems(name, transport)
+    problems += [*transport_problems(name, transport), *near_problems(name, near)]
     raise_if_any(name, [*problems, *friction_problems(name, cones, chosen, damping)])
     surface1, surface2 = body1.surface, body2.surface
     assert surface1 is not None and surface2 is not None
@@ -113,11 +118,11 @@ def contact(
     _connect_constrained(graph, split, chosen, stiffness, damping, cones, transport)
 
     graph.add(contact_kinematics(surface1, surface2, transport if turns(transport, chosen) else None))
-    graph.add_automaton(contact_switch(chosen))
+    graph.add_automaton(contact_switch((surface1, surface2)))
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
             graph.add_automaton(chart_switch(index, surface, chosen))
-    graph.start(start_values(name, surface1, surface2, chosen, len(cones)),
+    graph.start(start_values(name, surface1, surface2, chosen, len(cones), None if near is None else reals(near, 3)),
                 ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
                 start_results(surface1, surface2, [cone.name for cone in cones]))  # fmt: skip
     if transport == "parallel" and turns(transport, chosen):
@@ -140,7 +145,7 @@ def attach_contact(graph: Graph, touching: Graph, body1: Touchable, body2: Touch
     connect_bodies(graph, touching, {"1": body1, "2": body2})
 
 
-AD_CONTACT = Op("Ad", lambda H: Ad(inverse(H)), r"\mathrm{Ad}_{#1^{-1}}")
+AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}")
 
 
 def _selection(components: Sequence[str]) -> np.ndarray:

@@ -8,9 +8,9 @@ import numpy as np
 
 from bondgraph import Block, Element, Op, Parameter, StateSpec
 from models.contact.transport import TWIST_2, turning_equation
-from screws.contact import contact_rates, relative_curvature
+from screws.contact import contact_rates, drift, motion_rate, relative_curvature
 from screws.poses import pose_from_state
-from screws.scalars import absolute, minimum
+from screws.scalars import absolute, array, minimum
 from screws.surfaces import Geometry, Surface
 
 
@@ -24,7 +24,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     parameters = {f"surface 1 {key}": Parameter(value) for key, value in surface1.parameters.items()}
     parameters |= {f"surface 2 {key}": Parameter(value) for key, value in surface2.parameters.items()}
     names = list(parameters)
-    inputs = {"T": "Ad.2.flow", "pose 2": "pose 2"}
+    inputs = {"T": "Ad.2.flow", "pose 1": "pose 1", "pose 2": "pose 2"}
     if surface1.charts > 1:
         inputs["chart 1"] = "chart 1.mode"
     if surface2.charts > 1:
@@ -47,8 +47,10 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
         [
             (("H_O1_C1", "M1", "K1", "T1"), *geometry1),
             (("H_O2_C2", "M2", "K2", "T2"), *geometry2),
-            ("H_0_C2", Op("chain", lambda pose, H: pose_from_state(pose) @ H, "#1\\,#2"), ["pose 2", "H_O2_C2"]),
-            (("q1'", "q2'", "alpha'", "d'"), RATES, ["M1", "K1", "T1", "M2", "K2", "T2", "alpha", "d", "T"]),
+            ("H_0_C1", CHAIN, ["pose 1", "H_O1_C1"]),
+            ("H_0_C2", CHAIN, ["pose 2", "H_O2_C2"]),
+            ("drawn", DRAWN, ["H_0_C1", "H_0_C2", "K1", "K2", "alpha", "d", "T"]),
+            (("q1'", "q2'", "alpha'", "d'"), RATES, ["M1", "K1", "T1", "M2", "K2", "T2", "alpha", "d", "drawn"]),
             ("relative curvature", CURVATURE, ["K1", "K2", "alpha", "d"]),
             *further,
         ],
@@ -62,7 +64,8 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
         rates={"q1": "q1'", "q2": "q2'", "alpha": "alpha'", "d": "d'"},
         parameters=parameters,
         symbols={
-            "H_O1_C1": "H_{C_1}^{O_1}", "H_O2_C2": "H_{C_2}^{O_2}", "H_0_C2": "H_{C_2}^0",
+            "H_O1_C1": "H_{C_1}^{O_1}", "H_O2_C2": "H_{C_2}^{O_2}", "H_0_C1": "H_{C_1}^0", "H_0_C2": "H_{C_2}^0",
+            "drawn": r"\hat T",
             "M1": "M_1", "K1": "K_1", "T1": "T_1", "M2": "M_2", "K2": "K_2", "T2": "T_2",
             "relative curvature": r"\Delta", "q1'": r"\dot q_1", "q2'": r"\dot q_2", "alpha'": r"\dot\alpha", "d'": r"\dot d",
         } | ({"turning": r"\omega_s"} if further else {}),
@@ -91,6 +94,18 @@ def _geometry(M: Any = _UNUSED, K: Any = _UNUSED, T: Any = _UNUSED) -> Geometry:
 
 def _rates(M1: Any, K1: Any, T1: Any, M2: Any, K2: Any, T2: Any, alpha: Any, d: Any, T: Any) -> tuple[Any, ...]:
     return contact_rates(_geometry(M1, K1, T1), _geometry(M2, K2, T2), alpha, d, T)
+
+
+CHAIN = Op("chain", lambda pose, H: pose_from_state(pose) @ H, "#1\\,#2")
+
+
+def _drawn(H1: Any, H2: Any, K1: Any, K2: Any, alpha: Any, d: Any, T: Any) -> Any:
+    rate = motion_rate(_geometry(K=K1), _geometry(K=K2), alpha, d, T)
+    return array([v + rate * off for v, off in zip(T, drift(H1, H2, alpha, d), strict=True)])
+
+
+DRAWN = Op("drawn twist", _drawn, r"#7 + \lambda\,\xi(#1, #2, #5, #6),\; \lambda = |\omega| + |v|\,|S|")
+"""Relative twist, and what draws the contact coordinates to the closest points of the poses, where they have drifted off."""
 
 
 RATES = Op(

@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.errors import ModelError, Problem
 from models.contact.components import unpaired
 from models.contact.switches import POLE
-from screws.contact import ContactCoordinates, closest_points
+from screws.contact import ContactCoordinates, closest_points, contact_places, is_convex
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
@@ -37,7 +37,14 @@ def start_results(surface1: Surface, surface2: Surface, frictions: Sequence[str]
     ]
 
 
-def start_values(name: str, surface1: Surface, surface2: Surface, chosen: Sequence[str], frictions: int = 0) -> Any:
+def start_values(
+    name: str,
+    surface1: Surface,
+    surface2: Surface,
+    chosen: Sequence[str],
+    frictions: int = 0,
+    near: np.ndarray | None = None,
+) -> Any:
     """Closest points of the start poses -> contact coordinates, spring (at its penetration) and modes.
 
     A contact starts sticking; where its velocities say otherwise it slips from the first moment.
@@ -48,11 +55,13 @@ def start_values(name: str, surface1: Surface, surface2: Surface, chosen: Sequen
         skin1, skin2 = _with_numbers(surface1, numbers[:count]), _with_numbers(surface2, numbers[count:])
         H_1_2 = inverse(np.asarray(pose_from_state(pose1), float)) @ np.asarray(pose_from_state(pose2), float)
         try:
-            nearest = closest_points(skin1, skin2, np.asarray(H_1_2, dtype=float))
+            nearest = closest_points(skin1, skin2, np.asarray(H_1_2, dtype=float), near=near)
         except GeometryError as error:
             raise ModelError(
                 name, [Problem(error.code, error.message, (f'contact "{name}"',), (), (error.cure,))]
             ) from error
+        if near is None and not (is_convex(surface1) and is_convex(surface2)):
+            _one_place(name, skin1, skin2, np.asarray(H_1_2, dtype=float))
         if unpaired(chosen) and nearest.chart2 == 1.0:
             nearest = _in_polar_chart(name, skin2, nearest)
         touching = nearest.d < 0.0
@@ -70,6 +79,21 @@ def start_values(name: str, surface1: Surface, surface2: Surface, chosen: Sequen
         )  # fmt: skip
 
     return start
+
+
+def _one_place(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
+    """E428 where the bodies touch in several places at once: a contact holds one."""
+    touching = [place for place in contact_places(surface1, surface2, H_1_2) if place.d < 0.0]
+    if len(touching) < 2:
+        return
+    points = [surface1.point(place.q1, place.chart1) for place in touching]
+    where = [
+        f"({', '.join(f'{x:.4g}' for x in p)}) m, {-place.d:.3g} m deep"
+        for p, place in zip(points, touching, strict=True)
+    ]
+    title = f'contact "{name}" is one, but its bodies touch in {len(touching)} places'
+    cure = "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to its place"
+    raise ModelError(name, [Problem("E428", title, tuple(f"at {w}" for w in where), (), (cure,))])
 
 
 def _in_polar_chart(name: str, surface2: Surface, nearest: ContactCoordinates) -> ContactCoordinates:

@@ -16,8 +16,11 @@ NEGATIVE = Op("minus", lambda d: -d, "-#1")
 ITSELF = Op("itself", lambda d: d, "#1")
 
 
-def contact_switch(chosen: Sequence[str]) -> Automaton:
-    """Contact begins as the gap falls through zero and ends as it rises through zero, where the spring is released."""
+def contact_switch(surfaces: Sequence[Surface]) -> Automaton:
+    """Contact begins as the gap falls through zero and ends as it rises through zero, where the spring is released.
+
+    The run ends where nearest points stop being unique, or leave the range of a surface that has an edge.
+    """
     release = Op("zero", lambda s: 0.0 * s, "0")
     limit = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
     return Automaton(
@@ -40,8 +43,27 @@ def contact_switch(chosen: Sequence[str]) -> Automaton:
             Transition(
                 "contact", "contact", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
             ),
+            *_edges(surfaces),
         ),
     )
+
+
+def _edges(surfaces: Sequence[Surface]) -> list[Transition]:
+    """Transitions that end the run where the nearest point leaves the range of a surface."""
+    return [
+        Transition(
+            state,
+            state,
+            Op("beyond the edge", lambda q, s=surface: -s.edge_margin(q)),
+            (f"kinematics.q{index}",),
+            kind=f"edge of surface {index}",
+            error=f"the nearest point leaves the range of surface {index}, the {surface.name}: its formula ends there, and "
+            "an edge has no law of contact",
+        )
+        for index, surface in enumerate(surfaces, start=1)
+        if surface.has_edge
+        for state in ("free", "contact")
+    ]
 
 
 def chart_switch(index: int, surface: Surface, chosen: Sequence[str]) -> Automaton:

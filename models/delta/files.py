@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from bondgraph.compile import Compiled
 from bondgraph.export import document
+from bondgraph.output.files import json_text
 from bondgraph.output.folders import write_all
 from bondgraph.render.diagram import diagram
 from models.delta import analysis
@@ -218,4 +218,4 @@ def _write_table(path: Path, head: Sequence[str], rows: Iterable[Iterable[Any]])
 
 
 def _write_json(path: Path, content: Mapping[str, Any] | Sequence[Any]) -> None:
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json_text(content), encoding="utf-8")

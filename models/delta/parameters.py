@@ -175,9 +175,9 @@ def _findings(p: DeltaParameters) -> list[Problem]:
                     "J about the centre of mass, not about a joint; the rotor of a motor is an element I at the motor's port",
                 )
             )
-    if p.J1 + p.M1 * p.LC1**2 <= 0.0:
+    if p.J1 + p.M1 * p.LC1 * p.LC1 <= 0.0:
         problems.append(_no("E462", "the proximal link has no inertia about its shaft", "positive M1 and LC1, or J1"))
-    if p.J2 + p.M2 * p.LC2**2 + p.M3 * p.L2**2 <= 0.0:
+    if p.J2 + p.M2 * p.LC2 * p.LC2 + p.M3 * p.L2 * p.L2 <= 0.0:
         problems.append(
             _no("E462", "the distal link has no inertia about its elbow", "positive M2 and LC2, or M3, or J2")
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +68,7 @@ TOUCH_FILES = ("touch.csv", "events.json", "summary.json", "graph.svg", "soft_to
 def save_touch(touch: Touch, out: Path, *, render: bool = True) -> None:
     """Write a soft touch to the folder `out`, all files or none: touch.csv (`COLUMNS`), events.json, summary.json, graph.svg,
     and with `render` soft_touch.png."""
+    from bondgraph.output.files import json_text
     from bondgraph.output.folders import write_all
     from bondgraph.render.diagram import diagram
     from models.pictures.figures import can_plot
@@ -89,8 +89,8 @@ def save_touch(touch: Touch, out: Path, *, render: bool = True) -> None:
 
     def write(folder: Path) -> None:
         np.savetxt(folder / "touch.csv", rows, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.12g")
-        (folder / "events.json").write_text(json.dumps(events, indent=1) + "\n", encoding="utf-8")
-        (folder / "summary.json").write_text(json.dumps(touch.summary(), indent=1) + "\n", encoding="utf-8")
+        (folder / "events.json").write_text(json_text(events), encoding="utf-8")
+        (folder / "summary.json").write_text(json_text(touch.summary()), encoding="utf-8")
         compiled = touch.run.compiled
         diagram(compiled, folded="all").write(folder / "graph.svg")
         if render and can_plot():

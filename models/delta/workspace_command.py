@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 HELP = "where the tool can be, and how well it is moved there"
 
 
+MOST_POINTS = 300
+"""Points along an axis; their cube, with what is known of each, has to fit into memory."""
 WORKSPACE_FILES = ("workspace.npz", "summary.json", "workspace.png")
 """Every file that a workspace can have."""
 
@@ -51,15 +52,16 @@ def save_workspace(
     Raises
     ------
     ModelError
-        E466 for fewer than two points along an axis.
+        E466 for fewer than two points along an axis, or more than `MOST_POINTS`.
     """
+    from bondgraph.output.files import json_text
     from bondgraph.output.folders import write_all
     from models.delta.refusals import error
     from models.delta.workspace import plot_workspace, workspace
     from models.pictures.figures import can_plot
 
-    if points < 2:
-        raise error("E466", f"{points} points along each axis of the workspace", [], "two or more")
+    if not 2 <= points <= MOST_POINTS:
+        raise error("E466", f"{points:.4g} points along each axis of the workspace", [], f"2 to {MOST_POINTS}")
     p = parameters
     reach = abs(p.L0 - p.L3) + p.L1 + p.L2
     across, down = np.linspace(-reach, reach, points), np.linspace(-(p.L1 + p.L2), p.L1 + p.L2, points)
@@ -83,7 +85,7 @@ def save_workspace(
         for name in ("reachable", "condition", "determinant", "side", "stretch", "y"):
             arrays[name] = getattr(found, name)
         np.savez_compressed(folder / "workspace.npz", **arrays)  # type: ignore[arg-type]
-        (folder / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+        (folder / "summary.json").write_text(json_text(summary), encoding="utf-8")
         if render and can_plot():
             plot_workspace(parameters, folder / "workspace.png", branch=branch)
 

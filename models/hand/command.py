@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +56,7 @@ def _hand(options: argparse.Namespace) -> int:
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
     """Write all files of a run to the folder `out`, all or none; returns the main figures, for reading."""
+    from bondgraph.output.files import json_text
     from bondgraph.output.folders import write_all
     from models.hand.study import study
 
@@ -73,7 +73,7 @@ def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
         np.savez_compressed(folder / "trajectory.npz", **run.trajectory)  # type: ignore[arg-type]
         grasp.write_csv(folder / "study.csv")
         for name, content in (("events.json", run.events()), ("summary.json", summary)):
-            (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            (folder / name).write_text(json_text(content), encoding="utf-8")
         (folder / "scenario.json").write_text(to_json(run.scenario), encoding="utf-8")
         (folder / "equations.tex").write_text(document(run.compiled), encoding="utf-8")
         folded = parts_of(run.hand.parameters.fingers)

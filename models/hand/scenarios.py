@@ -26,6 +26,9 @@ from models.two_bodies.json_fields import Document, Fields, kind, parse_json
 from screws.rotations import quaternion_product, rotation
 from screws.scalars import Scalar, array, cos, maximum, minimum, sin
 
+MOST_SAMPLES = 1e7
+"""Samples of a result that fit into memory."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -110,6 +113,9 @@ def _scenario_problems(given: Scenario) -> list[Problem]:
     if given.sample_dt > given.t_end > 0.0:
         title = f"sample_dt of the scenario, {given.sample_dt:g} s, is longer than its t_end, {given.t_end:g} s"
         problems.append(Problem("E480", title, (), (place,), ("a shorter one",)))
+    elif given.t_end > 0.0 < given.sample_dt and given.t_end / given.sample_dt > MOST_SAMPLES:
+        title = f"sample_dt of the scenario makes {given.t_end / given.sample_dt:.1e} samples of the result"
+        problems.append(Problem("E480", title, (), (place,), ("a longer one",)))
     for i, step in enumerate(given.steps):
         numbers = (step.begin, step.end, *step.shift, *step.turn)
         if len(numbers) != 8 or not all(map(math.isfinite, numbers)):

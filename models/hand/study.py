@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bondgraph.output.files import known_ending, whole_file
 from models.hand.grasp import (
     friction_margins,
     grasp_matrix,
@@ -75,7 +76,8 @@ class Study:
         return "\n".join(lines)
 
     def write_csv(self, path: Path) -> None:
-        """All figures as columns."""
+        """All figures as columns of a .csv; E415 for another ending, E414 where it cannot be written."""
+        known_ending(path, ".csv")
         n = self.required.shape[1]
         head, columns = ["t"], [self.t[:, None]]
         for name in ("required", "margin", "stretch", "path1", "path2"):
@@ -83,7 +85,8 @@ class Study:
             columns.append(getattr(self, name))
         head += ["internal", "net", *(f"singular value {i + 1}" for i in range(6))]
         columns += [self.internal[:, None], self.net[:, None], self.manipulability]
-        np.savetxt(path, np.hstack(columns), delimiter=",", header=",".join(head), comments="", fmt="%.9g")
+        with whole_file(path) as part:
+            np.savetxt(part, np.hstack(columns), delimiter=",", header=",".join(head), comments="", fmt="%.9g")
 
 
 def study(run: HandRun, samples: int = 301) -> Study:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bondgraph.output.files import known_ending, write_text
+from bondgraph.output.files import finite, known_ending, write_text
 from models.pictures.camera import direction, upward
 from models.pictures.companions import Companion
 from models.pictures.meshes import SIDES, body_points, is_open, path_tube
@@ -50,7 +50,7 @@ def page(
     known_ending(path, ".html")
     template = resources.files("models.pictures").joinpath("page.html").read_text(encoding="utf-8")
     found = contents(motion, seconds, show, companions, colours)
-    data = json.dumps(found, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    data = json.dumps(finite(found), separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     text = template.replace("@TITLE@", html.escape(motion.title)).replace("@DATA@", data)
     write_text(path, text)
 

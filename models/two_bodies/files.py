@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.export import document
+from bondgraph.output.files import json_text
 from bondgraph.output.folders import write_all
 from bondgraph.render.diagram import diagram
 from models.two_bodies.run import ContactRun
@@ -47,4 +47,4 @@ def _write_files(run: ContactRun, summary: dict[str, Any], folder: Path, render:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json_text(content), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.run.result import Result
 from models.bodies import Body
+from models.contact import ContactWarning, Untracked, untracked_place
 from models.two_bodies.graph import CONTACT, body_names, two_body_graph
 from models.two_bodies.scenario import Scenario
 from models.two_bodies.trajectory import Arrays, contact_trajectory
@@ -42,6 +44,8 @@ class ContactRun:
     method: str
     title: str = ""
     notes: tuple[str, ...] = ()
+    untracked: Untracked | None = None
+    """A place where the bodies went through each other, found by a search over the run."""
 
     def events(self) -> list[dict[str, Any]]:
         """Time (s), kind and whether it is internal, of every event."""
@@ -99,7 +103,7 @@ class ContactRun:
             "t_end": float(self.result.t[-1]),
             "completed": failure is None,
             "failure": None if failure is None else str(failure),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *([str(self.untracked)] if self.untracked else [])],
             "energy": ledger.summary(),
             "ledger_residual": ledger.relative_residual,
             "peak_force": {"time": when, "value": force},
@@ -162,7 +166,8 @@ def run_contact(
     """Compile and run a graph that holds two bodies and the contact between them.
 
     Raises what checking, causality and compilation raise, and `ModelError` E459 for what is no rigid, prescribed or resting body
-    with a surface; a run that ends early is no exception but `result.failure`.
+    with a surface; a run that ends early is no exception but `result.failure`, and one in which the bodies went through each
+    other where no contact is gives a `ContactWarning`.
     """
     _refuse_others(graph.name, body1, body2)
     begin = time.perf_counter()
@@ -174,6 +179,10 @@ def run_contact(
     bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     build = compiled.timings["build"]
+    others = [name for name in graph.parts if f"{name}.kinematics.H_O1_C1" in result and f"{name}.gap" in result]
+    untracked = untracked_place(result, bodies, surfaces, others)
+    if untracked is not None:
+        warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)
     wall = {"build": build, "compile": ready - begin - build, "run": done - ready}
     return ContactRun(
         graph.name,
@@ -188,6 +197,7 @@ def run_contact(
         method,
         title or graph.name,
         notes,
+        untracked,
     )
 
 

@@ -1,13 +1,18 @@
 """Contact of two surfaces: closest points, contact kinematics, relative pose."""
 
-from screws.contact.closest_points import ContactCoordinates, closest_points
+from screws.contact.closest_points import ContactCoordinates, closest_points, contact_places, is_convex
+from screws.contact.drift import drift, motion_rate
 from screws.contact.kinematics import contact_pose, contact_rates, relative_curvature, relative_pose
 
 __all__ = [
     "ContactCoordinates",
     "closest_points",
+    "contact_places",
     "contact_pose",
     "contact_rates",
+    "drift",
+    "is_convex",
+    "motion_rate",
     "relative_curvature",
     "relative_pose",
 ]

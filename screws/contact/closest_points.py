@@ -9,7 +9,8 @@ import numpy as np
 from screws.contact.starts import Pair, common_samples, starting_pairs
 from screws.contact.stationary import Stationary, polished, seen
 from screws.errors import GeometryError
-from screws.surfaces.nearest import Samples, normalised
+from screws.surfaces.nearest import Samples, bounded_samples, normalised
+from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
 
 
@@ -44,7 +45,11 @@ _LIMIT = 1e-2
 
 
 def closest_points(
-    surface1: Surface, surface2: Surface, H_1_2: np.ndarray, guess: ContactCoordinates | None = None
+    surface1: Surface,
+    surface2: Surface,
+    H_1_2: np.ndarray,
+    guess: ContactCoordinates | None = None,
+    near: np.ndarray | None = None,
 ) -> ContactCoordinates:
     """Contact coordinates of two bodies: the pair of points with opposite normals along their common line.
 
@@ -58,6 +63,8 @@ def closest_points(
         Pose (4, 4) of O2 in O1.
     guess
         Coordinates of a nearby pose, tried first.
+    near
+        Point (3,) of body 1, m: where there are several places of nearness, the one that is nearest to it.
 
     Raises
     ------
@@ -83,9 +90,42 @@ def closest_points(
         )
     if guess is not None:
         start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
-        near = _continued(surface1, surface2, H, start)
-        if near is not None:
-            return _coordinates(surface1, surface2, H, near)
+        continued = _continued(surface1, surface2, H, start)
+        if continued is not None:
+            return _coordinates(surface1, surface2, H, continued)
+    found, verdicts, places = _places(surface1, surface2, H)
+    if not places:
+        raise _refusal(surface1, surface2, found, verdicts)
+    chosen = places[0]
+    if near is not None:
+        chosen = min(places, key=lambda pair: float(np.linalg.norm(pair.p1 - near)))
+    return _coordinates(surface1, surface2, H, chosen)
+
+
+def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
+    """All places of nearness that a global search finds: overlapping ones first, the shallowest of them first, then separated
+    ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two. G122, G124 as `closest_points`."""
+    H = _pose(H_1_2)
+    return [_coordinates(surface1, surface2, H, pair) for pair in _places(surface1, surface2, H)[2]]
+
+
+def is_convex(surface: Surface) -> bool:
+    """Whether no sample of a surface is curved inward: two such bodies touch in one place only."""
+    if isinstance(surface.shape, (Plane, Cylinder)):
+        return True
+    samples = bounded_samples(surface)
+    bends = (surface.geometry(q, chart).K for q, chart in zip(samples.q, samples.chart, strict=True))
+    return all(float(np.linalg.eigvalsh(np.asarray(K, dtype=float))[0]) >= -1e-9 / surface.size for K in bends)
+
+
+_DISTINCT = 1e-3
+"""Distance of two places, in sizes of the bodies, below which they are the same."""
+
+
+def _places(
+    surface1: Surface, surface2: Surface, H: np.ndarray
+) -> tuple[list[Stationary], list[str], list[Stationary]]:
+    """Stationary pairs that face each other, a verdict on each, and the distinct places of nearness among them, in order."""
     samples1, samples2 = common_samples(surface1, surface2, H)
     found: list[Stationary] = []
     for start in starting_pairs(surface1, surface2, H, samples1, samples2):
@@ -96,11 +136,14 @@ def closest_points(
     sound = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict == ""]
     overlapping = [pair for pair in sound if pair.gap < 0.0 and _inside(pair, samples1, samples2, H)]
     separated = [pair for pair in sound if pair.gap >= 0.0]
-    if overlapping:
-        return _coordinates(surface1, surface2, H, max(overlapping, key=lambda pair: pair.gap))
-    if separated:
-        return _coordinates(surface1, surface2, H, min(separated, key=lambda pair: pair.gap))
-    raise _refusal(surface1, surface2, found, verdicts)
+    overlapping.sort(key=lambda pair: -pair.gap)
+    separated.sort(key=lambda pair: pair.gap)
+    places: list[Stationary] = []
+    for pair in [*overlapping, *separated]:
+        apart = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in places)
+        if all(distance > _DISTINCT * min(surface1.size, surface2.size) for distance in apart):
+            places.append(pair)
+    return found, verdicts, places
 
 
 def _pose(H_1_2: np.ndarray) -> np.ndarray:

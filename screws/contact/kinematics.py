@@ -87,7 +87,8 @@ def contact_rates(
     m1, n1 = c * y1 - s * y2, -(s * y1 + c * y2)
     m2, n2 = b11 * y1 + b12 * y2 - vx, b12 * y1 + b22 * y2 - vy
     v1, v2 = n1 / g1.M[1, 1], n2 / g2.M[1, 1]
-    u1 = (m1 - g1.M[0, 1] * v1) / g1.M[0, 0]
-    u2 = (m2 - g2.M[0, 1] * v2) / g2.M[0, 0]
+    # The surfaces know 1 / |c_u| already.
+    u1 = (m1 - g1.M[0, 1] * v1) * (1.0 / g1.M[0, 0])
+    u2 = (m2 - g2.M[0, 1] * v2) * (1.0 / g2.M[0, 0])
     alphadot = T[2] + (g1.T[0] * m1 + g1.T[1] * n1) + (g2.T[0] * m2 + g2.T[1] * n2)
     return array([u1, v1]), array([u2, v2]), alphadot, -T[5]

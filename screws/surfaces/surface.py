@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.scalars import Scalar, array
+from screws.scalars import Scalar, array, minimum
 from screws.surfaces import charts
 from screws.surfaces.frames import Geometry
 from screws.vectors import Triple
@@ -89,6 +89,27 @@ class Surface:
     def geometry(self, q: Coordinates, chart: Scalar = 0.0, parameters: Values | None = None) -> Geometry:
         """Gauss frame, metric, curvature and torsion at coordinates q = (u, v) of a chart; any scalar."""
         return self.shape.geometry(q, chart, self.values() if parameters is None else parameters)
+
+    @property
+    def has_edge(self) -> bool:
+        """Whether the surface ends somewhere: it is not closed, and a coordinate that is not periodic has a finite range."""
+        return not self.closed and bool(self._edges())
+
+    def edge_margin(self, q: Coordinates) -> Scalar:
+        """Least distance of a coordinate from the ends of its range, in lengths of the range; negative beyond the edge."""
+        margin: Scalar = 1.0
+        for k, start, stop in self._edges():
+            part = (q[k] - start) / (stop - start)
+            margin = minimum(margin, minimum(part, 1.0 - part))
+        return margin
+
+    def _edges(self) -> list[tuple[int, float, float]]:
+        """Coordinates whose range ends, with their ranges; none ends on one side only."""
+        return [
+            (k, start, stop)
+            for k, (start, stop, periodic) in enumerate(self.shape.ranges())
+            if not periodic and np.isfinite(stop - start)
+        ]
 
     def chart_margin(self, q: Coordinates, chart: Scalar = 0.0) -> Scalar:
         """Positive inside the chart, zero where the other chart must take over; 1 where there is one chart only."""

@@ -223,6 +223,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E424", lambda: ground("a", position=(0.0, 0.0))),
     ("E425", lambda: ground("a", quaternion=(1.0, 1.0, 0.0, 0.0))),
     ("E426", lambda: touching(constrained="v_z", transport="Gauss")),
+    ("E429", lambda: touching(constrained="v_z", near="left")),
     ("E427", lambda: ground("a", surface="plane")),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),

@@ -228,8 +228,8 @@ def cube_root(p):
 
 def test_rigidly_coupled_masses_without_an_inverse_are_named_together() -> None:
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
-    load = I("load", output=flux, energy=flux_energy, parameters={"k": 0.3})
-    (problem,) = problems(join("gears", (v, I("motor", 2.0)), (v, gear), (gear, w), (w, load), (w, R("b", 7.0))))
+    motor, load = (I(name, output=flux, energy=flux_energy, parameters={"k": 0.3}) for name in ("motor", "load"))
+    (problem,) = problems(join("gears", (v, motor), (v, gear), (gear, w), (w, load), (w, R("b", 7.0))))
     assert problem.code == "E204"
     assert 'I "load"' in problem.title and 'I "motor"' in problem.details[0]
     assert any("rigidly coupled" in cure for cure in problem.cures)

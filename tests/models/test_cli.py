@@ -21,6 +21,8 @@ KEYS = {
 
 
 def test_contact_writes_trajectory_events_summary_graph_and_equations(tmp_path: Path, capsys) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "poster.png").write_bytes(b"of another run")
     assert main(["contact", str(SCENARIO), "--out", str(tmp_path / "new"), "--no-render"]) == 0
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
     arrays = np.load(tmp_path / "new" / "trajectory.npz")
@@ -98,6 +100,13 @@ def test_bad_numbers_and_places_end_with_one_line_before_any_work(tmp_path: Path
             said = capsys.readouterr().err
             assert said.startswith(f"screwbond: {code} ") and said.count("\n") == 1, said
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("points", ["-1", "1", "301", "9" * 30])
+def test_a_workspace_has_a_size(tmp_path: Path, capsys, points: str) -> None:
+    given = ["delta", "workspace", "--params", "fit", "--no-render", "--points", points]
+    assert main([*given, "--out", str(tmp_path / "out")]) == 2
+    assert "E466" in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from models.bodies import Body, ground, rigid_body
 from models.contact import attach_contact, contact
 from models.two_bodies.run import ContactRun, run_contact
 from screws import GeometryError, quaternion_product
-from screws.surfaces import Surface, cylinder, egg, ellipsoid, plane, sphere
+from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere
 
 FLOOR = {"constrained": "rolling and sliding", "normal_stiffness": 1e4}
 
@@ -187,3 +187,27 @@ def test_a_component_without_its_partner_cannot_start_at_a_pole():
     with pytest.raises(ModelError, match="E423") as caught:
         sliding_ball(0.2)
     assert caught.value.problems[0].cures
+
+
+def _bowl():
+    return parametric(lambda u, v: (u, v, 2.0 * (u * u + v * v)), (-0.1, 0.1), (-0.1, 0.1), inside=(0.0, 0.0, -0.01))
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.3])
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_leaving_the_range_of_a_patch_ends_the_run(speed, exchanged):
+    """A paraboloid on (-.1, .1)^2: the formula goes on, the surface does not. In contact or above it, on either body."""
+    bowl, stone = ground("g", surface=_bowl()), ball((0.08, 0.01, 0.05), velocity=(0.6, 0.1, speed))
+    one, two = (stone, bowl) if exchanged else (bowl, stone)
+    ended = run(one, two)
+    q, failure = ended.result[f"contact.q{2 if exchanged else 1}"], ended.result.failure
+    assert failure is not None and "E320" in failure.reason and "leaves the range of surface" in failure.reason
+    assert ended.result.events[-1].kind == f"edge of surface {2 if exchanged else 1}"
+    assert 0.08 < np.abs(q).max() <= 0.1 + 1e-9
+
+
+def test_within_its_range_a_patch_is_like_any_surface():
+    stone = ball((0.03, 0.0, 0.05), velocity=(0.0, 0.2, 0.0), gravity=(0.0, 0.0, -9.81))
+    bouncing = run(ground("g", surface=_bowl()), stone, t_end=0.6)
+    assert bouncing.result.ok and bouncing.contact_intervals() and bouncing.result.ledger.relative_residual < 1e-9
+    assert np.abs(bouncing.result["contact.q1"]).max() < 0.1

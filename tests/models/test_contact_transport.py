@@ -16,7 +16,7 @@ from models.contact import attach_contact, contact
 from models.two_bodies.run import run_scenario
 from models.two_bodies.scenario import BodySpec, Scenario
 from screws import quaternion_product
-from screws.surfaces import ellipsoid, plane, sphere
+from screws.surfaces import ellipsoid, parametric, plane, sphere
 from tests.models.cases import ellipsoid as skin
 from tests.models.cases import free, rolling, scenario, unit
 from tests.models.independent import Simulator
@@ -185,3 +185,41 @@ def test_the_quaternions_of_the_renamed_axes():
         w, *v = unit(_quaternion(R))
         x = np.array([0.3, -0.5, 0.7])
         assert np.allclose(x + 2 * w * np.cross(v, x) + 2 * np.cross(v, np.cross(v, x)), R @ x)
+
+
+def _saddle_of(s: float, exchanged: bool, unit: float) -> Any:
+    """The same saddle by coordinates (u, v), or (-v, u) / s; lengths in `unit` m."""
+
+    def formula(u: Any, v: Any) -> Any:
+        x, y = (-s * v, s * u) if exchanged else (u, v)
+        x, y = x * unit, y * unit
+        return (x / unit, y / unit, (2.0 * x * x - 3.0 * y * y + x * y) / unit)
+
+    reach = 0.2 / unit / (s if exchanged else 1.0)
+    return parametric(formula, (-reach, reach), (-reach, reach), inside=(0.0, 0.0, -0.01 / unit))
+
+
+def _on_saddle(s: float, exchanged: bool, unit: float, transport: str, **more: float) -> np.ndarray:
+    """Course (k, 3) in m of a spinning ball, body 1, on a saddle, body 2, whose chart carries C2."""
+    graph, floor = Graph("saddle"), ground("floor", surface=_saddle_of(s, exchanged, unit))
+    ball = rigid_body(
+        "ball", mass=0.1, inertia=(1.6e-5 / unit**2,) * 3, surface=sphere(0.02 / unit), position=(0.0, 0.0, 0.0205 / unit),
+        velocity=(0.1 / unit, 0.2 / unit, 0.0), angular_velocity=(3.0, 20.0, 40.0), gravity=(0.0, 0.0, -9.81 / unit),
+    )  # fmt: skip
+    touching = contact("contact", ball, floor, constrained="rolling", normal_stiffness=2e4, normal_damping=20.0,
+                       tangential_stiffness=1e4, tangential_damping=8.0, rotational_stiffness=0.5 / unit**2,
+                       rotational_damping=1e-3 / unit**2, transport=transport, **more)  # fmt: skip
+    attach_contact(graph, touching, ball, floor)
+    result = compile_model(graph).simulate(0.15, samples=0.005, rtol=1e-10, progress=False)
+    assert result.ok and any(event.kind == "contact on" for event in result.events)
+    return unit * result["ball.pose"][:, 4:]
+
+
+@pytest.mark.parametrize("more", [{}, {"friction": 0.2}])
+def test_charts_and_units_do_not_matter(more):
+    """Coordinates turned and scaled, metres or millimetres: the same motion; with the literal law the chart shows."""
+    plain = _on_saddle(1.0, False, 1.0, "parallel", **more)
+    assert np.abs(_on_saddle(0.5, True, 1.0, "parallel", **more) - plain).max() < 1e-9
+    assert np.abs(_on_saddle(1.0, False, 1e-3, "parallel", **more) - plain).max() < 1e-9
+    literal = [_on_saddle(s, exchanged, 1.0, "gauss", **more) for s, exchanged in ((1.0, False), (0.5, True))]
+    assert np.abs(literal[0] - literal[1]).max() > 1e-9

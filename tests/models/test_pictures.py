@@ -10,10 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from bondgraph.errors import FileError
 from models.pictures import ContactMotion, Event, Scene, movie, page, plots, poster, rendering
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.companions import Companion, globe
+from models.pictures.figures import save_image
 from models.pictures.meshes import SIDES, path_tube
 from models.pictures.motion import gauss_frames, poses
 from models.pictures.movie import pace, show_times
@@ -341,3 +344,29 @@ def test_importing_pictures_is_light():
     code = "import sys, models.pictures; print([m for m in ('vtkmodules', 'pyvista', 'matplotlib', 'PIL') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("write", "refused"),
+    [
+        (lambda path: page(rolling_ball(), path), ".htm"),
+        (lambda path: plots(rolling_ball(), path), ".gif"),
+        (lambda path: movie(rolling_ball(), path), ".avi"),
+        (lambda path: save_image(Image.new("RGB", (2, 2)), path), ".bmp"),
+    ],
+)
+def test_endings_without_a_format_are_refused_before_any_work(tmp_path, write, refused):
+    with pytest.raises(FileError, match=f"E415 no format has the ending of .*{refused}: .*try: "):
+        write(tmp_path / f"x{refused}")
+    with pytest.raises(FileError, match=r"E415 the name .* has no ending"):
+        write(tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg"])
+def test_images_are_whole_or_not_there(tmp_path, ending):
+    image = Image.new("RGB", (4, 3), "#c2410c")
+    save_image(image, tmp_path / f"x.{ending}")
+    assert Image.open(tmp_path / f"x.{ending}").size == (4, 3) and len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(FileError, match=r"E414 cannot write .*there is no folder"):
+        save_image(image, tmp_path / "nowhere" / f"x.{ending}")

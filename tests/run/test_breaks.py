@@ -56,6 +56,8 @@ def test_a_pulse_is_seen_however_it_is_written(form):
         assert run["m.p"][-1] == pytest.approx(width, abs=rounding)
 
 
+# By multistep methods the work of a pulse that comes out of perfect rest is not controlled: nothing says how large energies are.
+@pytest.mark.filterwarnings("ignore::bondgraph.RunDoubtWarning")
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize(
     "block",

@@ -30,8 +30,8 @@ def circuit(rng, order=None):
     graph, places = Graph("circuit"), [J0(f"n{k}") for k in range(nodes)]
     for place, (leak, capacitance, charge, has) in zip(places, stores, strict=True):
         graph.connect(place, R(f"leak {place.name}", leak))
-        if has:
-            graph.connect(place, C(f"C {place.name}", capacitance, initial=charge))
+        store = C(f"C {place.name}", capacitance, initial=charge) if has else R(f"load {place.name}", capacitance)
+        graph.connect(place, store)
     for k, a, b, resistance, effort in [branches[i] for i in order or range(len(branches))]:
         branch = J1(f"b{k}")
         graph.connect(places[a], branch).connect(branch, places[b]).connect(branch, R(f"r{k}", resistance))

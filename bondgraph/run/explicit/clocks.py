@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.run.explicit.fields import POINTS
+from bondgraph.run.crossings import POINTS
 from bondgraph.run.explicit.steps import clock_time, record_of
 from bondgraph.run.procedure import Procedure, Record, Value
 from bondgraph.run.ticks import AHEAD, TOGETHER

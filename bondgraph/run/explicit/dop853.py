@@ -9,6 +9,7 @@ import numpy as np
 
 from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
+from bondgraph.run.crossings import POINTS
 from bondgraph.run.explicit import fields as of
 from bondgraph.run.explicit.driver import machine_code
 from bondgraph.run.leg import Effort, Leg, Tolerances
@@ -44,7 +45,7 @@ class Dop853:
             "k": of.EXTENDED * width,
             "f": of.DENSE * width,
             "atol": width,
-            "g": of.POINTS * guards,
+            "g": POINTS * guards,
             "g_dense": guards,
             "theta": guards,
         }

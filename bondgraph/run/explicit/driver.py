@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.run.explicit import clocks, location, steps
+from bondgraph.run import crossings
+from bondgraph.run.crossings import EPSILON, POINTS, Within
+from bondgraph.run.explicit import clocks, steps
 from bondgraph.run.explicit import fields as of
-from bondgraph.run.explicit.location import EPSILON
 from bondgraph.run.procedure import Local, Procedure, Record, Value, module
 from bondgraph.run.ticks import TOGETHER
 
@@ -87,7 +88,7 @@ def _accept(write: Procedure, record: Record, t_new: Value) -> None:
     with write.loop(width) as i:
         y[i] = y_new[i]
         k[i] = k[width * of.STAGES + i]
-    last = record.get("g").at(record.get("guard_count") * (of.POINTS - 1))
+    last = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     clocks.settle_levels(write, record, last, record.get("levels"))
     record.set("t", t_new)
     record.count("steps")
@@ -137,6 +138,7 @@ def advance() -> Procedure:
                 _land(write, record, h, t_new, landing, landings, again)
             suspect = write.call("suspicion", [c, h, t_new], "i64")
             with write.when(suspect.equals(1)):
+                write.call("prepare_dense", [c, h])
                 found = write.call("locate", [c, h], "double")
                 with write.when(found <= 1.0):
                     is_landing.set(1)
@@ -176,7 +178,7 @@ def _land(
     write: Procedure, record: Record, h: Value, t_new: Value, landing: Local, landings: Local, again: str
 ) -> None:
     """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg."""
-    g = record.get("g").at(record.get("guard_count") * (of.POINTS - 1))
+    g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
     value, slope = g[record.get("first")], record.get("slope")
     shift = value / slope
@@ -194,10 +196,12 @@ def _land(
 
 def text() -> str:
     """The whole module."""
+    within = Within(of.FIELDS, exact="dense", cubic="hermite")
     parts = steps.combinations()
     parts += [steps.derivative(), steps.attempt(), steps.first_step()]
     parts += [steps.prepare_dense(), steps.dense(), steps.hermite()]
-    parts += [location.guards(), location.suspicion(), location.root(), location.locate()]
+    parts += [steps.guard_values()]
+    parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     parts += [clocks.due(), clocks.flush(), clocks.tick()]
     return module([*parts, samples(), stiffness(), advance()])
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-STAGES, EXTENDED, DENSE, POINTS = 12, 16, 7, 5
+STAGES, EXTENDED, DENSE = 12, 16, 7
 STOP, EVENT, PAUSE, STIFF, SMALL, NOT_FINITE = 0, 1, 2, 3, -1, -2
 
 # y, y_new, y_stage: state at the start and end of a step and argument of the last stage; k: rates of all stages;
-# f: coefficients of the dense output; g: guards at five points of a step; theta: where in the step each guard fires.
+# f: coefficients of the dense output; g: guards at the `PLACES` of a step; theta: where in the step each guard fires.
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 # origin, window: as in `bound.Bound`; t is the time since the start of the run.
 _POINTERS = (

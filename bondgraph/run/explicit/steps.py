@@ -69,6 +69,19 @@ def derivative() -> Procedure:
     return write
 
 
+def guard_values() -> Procedure:
+    """Guards less their levels at (t, y) into g."""
+    write = Procedure("guard_values", {"c": "ptr", "t": "double", "y": "ptr", "g": "ptr"}, internal=True)
+    record = record_of(write)
+    t = clock_time(write, record, write["t"])
+    write.call(record.get("guards"), [t, write["y"], record.get("p"), record.get("m"), write["g"]])
+    record.count("guard_calls")
+    with write.loop(record.get("guard_count")) as i:
+        write["g"][i] = write["g"][i] - record.get("levels")[i]
+    write.give()
+    return write
+
+
 def attempt() -> Procedure:
     """All stages of a step of length h from (t, y) into k, y_stage and y_new; returns error over tolerance."""
     write = Procedure("attempt", {"c": "ptr", "h": "double", "t_new": "double"}, "double", internal=True)

@@ -1,0 +1,233 @@
+"""Check of formulas that must agree with each other: an output with the slope of its energy, an inverse with what it inverts.
+
+They are tried at many values around the start of an element and far from it; signals are held at what they are at the start.
+Where a formula is not defined (a logarithm of something negative), or lost in rounding, nothing is concluded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.checks.numbers import is_linear
+from bondgraph.errors import Problem
+from bondgraph.graph.element import Element
+from bondgraph.graph.gradient import gradient
+from bondgraph.graph.laws import ByMode, InertialField, Resistor, Storage
+from bondgraph.graph.model import Model
+from bondgraph.quantities import real
+
+SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
+"""Sizes at which formulas are tried, in nominal sizes."""
+NEAR = 1.0 + np.array([-1.0, -0.71, -0.43, 0.37, 0.59, 1.0]) * 1e-3
+"""Neighbours of a value, as parts of it: what formulas differ by must be as good as the same there, or it is rounding."""
+AGREES = 1e-6
+"""Relative difference up to which two formulas agree."""
+
+Formula = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two formulas of one variable that must agree, with what they are in words."""
+
+    variable: str
+    one: str
+    other: str
+    first: Formula
+    second: Formula
+    cure: str
+
+
+def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
+    """Elements whose formulas contradict each other (E155); `signal` gives a signal's value at the start, None if unknown."""
+    for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, InertialField):
+            pairs_of, start, nominal = _of_inertial_field, law.position.initial, law.position.nominal
+        elif isinstance(law, Storage) and law.rate is None and not is_linear(element):
+            pairs_of, start, nominal = _of_storage, law.spec.initial, law.spec.nominal
+        elif isinstance(law, Resistor) and law.effort and law.flow and not is_linear(element):
+            pairs_of, start, nominal = _of_resistor, 0.0, 1.0
+        else:
+            continue
+        read = [signal(name) for name in element.signals]
+        bonds = model.bonds_at(path)
+        shape = (bonds[0].dimension,) if bonds and bonds[0].dimension > 1 else ()
+        given, size = real(start), real(nominal)
+        if given is None or size is None or any(value is None for value in read):
+            continue
+        tried = _tried(np.broadcast_to(given, shape) if shape else given[()], size)
+        for values, mode in _parameters(element):
+            found = next(
+                (
+                    problem
+                    for pair in pairs_of(element, [*values, *read])
+                    if (problem := _refused(element, pair, tried, mode))
+                ),
+                None,
+            )
+            if found is not None:
+                yield found
+                break
+
+
+def _parameters(element: Element) -> Iterator[tuple[list[Any], str]]:
+    """Values of an element's parameters, once for each state that one of them depends on, and those states in words."""
+    given = [parameter.value for parameter in element.parameters.values()]
+    count = max((len(value.values) for value in given if isinstance(value, ByMode)), default=1)
+    for k in range(count):
+        values, states = [], []
+        for value in given:
+            if isinstance(value, ByMode):
+                state = list(value.values)[min(k, len(value.values) - 1)]
+                states.append(f'"{state}" of "{value.automaton}"')
+                value = value.values[state]
+            values.append(np.asarray(value, dtype=float)[()])
+        yield values, " and ".join(dict.fromkeys(states))
+
+
+def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
+    law = element.law
+    assert isinstance(law, Storage)
+    output = _with(law.output, others)
+    result = "flow" if element.kind == "I" else "effort"
+    if not law.by_gradient:
+        yield Pair(
+            law.state, f"its {result} by `output`", "the slope of its `energy`", output, _with(gradient(law.energy), others),
+            "the energy that belongs to the output, or `energy` alone: its slope is then the output",
+        )  # fmt: skip
+    if law.inverse is not None:
+        back = _with(law.inverse, others)
+        yield Pair(
+            law.state, f"its {result} by `output`", f"the {result} of the {law.state} that `inverse` makes of it",
+            output, lambda x: output(back(output(x))),
+            "an inverse that gives back what the output was made of",
+        )  # fmt: skip
+
+
+def _of_resistor(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
+    law = element.law
+    assert isinstance(law, Resistor) and law.effort is not None and law.flow is not None
+    effort, flow = _with(law.effort, others), _with(law.flow, others)
+    cure = "two relations that are each other's inverse, or one of them alone"
+    yield Pair(
+        "flow", "its `effort`", "its effort of the flow that `flow` makes of it", effort,
+        lambda f: effort(flow(effort(f))), cure,
+    )  # fmt: skip
+    yield Pair(
+        "effort", "its `flow`", "its flow of the effort that `effort` makes of it", flow,
+        lambda e: flow(effort(flow(e))), cure,
+    )  # fmt: skip
+
+
+def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
+    law = element.law
+    assert isinstance(law, InertialField)
+    mechanics = law.mechanics
+    if mechanics is None:
+        return
+
+    def listed(formula: Formula) -> Formula:
+        return lambda q: formula(np.atleast_1d(q))
+
+    if mechanics.inertia is not None:
+
+        def mass(q: Any) -> np.ndarray:
+            return np.asarray(mechanics.mass(q, *others), dtype=float)
+
+        cure = "an inertia M with M^T = M"
+        yield Pair(
+            "q", "its inertia", "its symmetric part", listed(mass), listed(lambda q: (mass(q) + mass(q).T) / 2), cure
+        )
+    if mechanics.bias is not None:
+
+        def motion(q: Any) -> np.ndarray:
+            return np.linspace(0.7, 1.3, len(q))
+
+        yield Pair(
+            "q", "the power of its `bias`", "that of M' v - dT/dq, which belongs to its kinetic energy",
+            listed(lambda q: motion(q) @ np.asarray(mechanics.given_bias(q, motion(q), *others), dtype=float)),
+            listed(lambda q: motion(q) @ np.asarray(mechanics.coriolis(q, motion(q), *others), dtype=float)),
+            "leave `bias` out: it follows from the inertia; forces that take power belong into an R",
+        )  # fmt: skip
+
+
+def _with(op: Formula, others: Sequence[Any]) -> Formula:
+    return lambda x: op(x, *others)
+
+
+def _tried(start: Any, nominal: np.ndarray) -> list[Any]:
+    """Values of one variable: near its start, and far from it in several directions."""
+    rng = np.random.default_rng(0)
+    points = [start * factor for factor in (1.0, 0.9, 1.1, 0.3, 3.0)] if np.any(start) else []
+    for scale in SCALES:
+        for sign in (1.0, -1.0):
+            spread = rng.uniform(0.8, 1.2, size=np.shape(start)) * (rng.choice([-1.0, 1.0], size=np.shape(start)))
+            points.append(
+                start + sign * scale * nominal * (spread if np.shape(start) else float(rng.uniform(0.8, 1.2)))
+            )
+    return points
+
+
+def _refused(element: Element, pair: Pair, tried: Sequence[Any], mode: str) -> Problem | None:
+    """The problem of a pair that differs at two values or more."""
+    known = [values for x in tried if (values := _both(pair, x)) is not None]
+    still = [len({tuple(np.ravel(side[k]) + 0.0) for side in known}) == 1 for k in (0, 1)]
+    found = [(x, values) for x in tried if (values := _differ(pair, x, still)) is not None]
+    if len(found) < 2:
+        return None
+    x, (one, other) = min(found, key=lambda case: abs(np.log10(float(np.max(np.abs(case[0]))) or 1e-300)))
+    where = f"at {pair.variable} = {_shown(x)}" + (f" in {mode}" if mode else "")
+    return Problem(
+        "E155",
+        f'formulas of {element.kind} "{element.name}" contradict each other',
+        (f"{where}, {pair.one} is {_shown(one)}", f"and {pair.other} is {_shown(other)}"),
+        (element.place,),
+        (pair.cure,),
+    )
+
+
+def _differ(pair: Pair, x: Any, still: Sequence[bool]) -> tuple[Any, Any] | None:
+    """Both values where they differ, there and nearby, by the same amount and by more than rounding; else None.
+
+    `still` says which of the two is the same everywhere; one that is so nearby alone has no digits left there.
+    """
+    here = _both(pair, x)
+    if here is None or not _apart(*here):
+        return None
+    cases = [here]
+    for factor in NEAR:
+        near = _both(pair, factor * x)
+        if near is None or not _apart(*near):
+            return None
+        cases.append(near)
+    gaps = [one - other for one, other in cases]
+    component = int(np.argmax(np.abs(np.ravel(gaps[0]))))
+    gap = np.array([np.ravel(each)[component] for each in gaps])
+    sides = np.array([[np.ravel(side)[component] for side in values] for values in cases])
+    steady = float(np.ptp(gap)) <= 0.5 * abs(float(gap[0]))
+    lost = any(len(set(sides[:, k])) == 1 and not still[k] for k in (0, 1))
+    if not steady or lost:
+        return None
+    return here
+
+
+def _both(pair: Pair, x: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    try:
+        with np.errstate(all="ignore"):
+            one, other = (np.asarray(formula(x), dtype=float) for formula in (pair.first, pair.second))
+    except Exception:  # not defined there; a formula that fails everywhere is reported by the pass `shapes`
+        return None
+    return (one, other) if one.shape == other.shape and np.all(np.isfinite([one, other])) else None
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.max(np.abs(one - other), initial=0.0) > AGREES * np.max(np.abs(one) + np.abs(other), initial=0.0))
+
+
+def _shown(value: Any) -> str:
+    return np.array2string(np.asarray(value, dtype=float) + 0.0, precision=5).replace("\n", "")

@@ -1,0 +1,37 @@
+"""Copies: what is built of formulas is not written to a pickle, and a frozen record is its own copy.
+
+Formulas are functions of the user's, most of them without a name that another process could find.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+from bondgraph.errors import ModelError, Problem, caller_place
+
+
+class OfFormulas:
+    """A thing that holds formulas: pickling it is refused (E157); copying it is not."""
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise _refused(self)
+
+
+class Frozen(OfFormulas):
+    """A frozen record that holds formulas: it is its own copy."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+def _refused(thing: object) -> ModelError:
+    name, kind = str(getattr(thing, "name", "")), type(thing).__name__
+    details = ("it holds formulas, which are functions and mean nothing in another process",)
+    cures = (
+        "a module with a function that builds the graph, called in each process: only its arguments go there",
+        "the Result of a run goes from process to process",
+    )
+    return ModelError(name, [Problem("E157", f"{kind} cannot be pickled", details, (caller_place(),), cures)])

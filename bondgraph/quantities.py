@@ -1,0 +1,105 @@
+"""Quantities as a user gives them: what counts as a number, and what as a unit. The one place that decides it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+
+def real(value: Any) -> np.ndarray | None:
+    """A number, or an array or nested list of them, as floats; None for text, truth values, nothing, and complex numbers.
+
+    >>> real([1, 2.5]), real("1.0"), real(True), real(None), real([1.0, "2"])
+    (array([1. , 2.5]), None, None, None, None)
+    """
+    if type(value) is float:
+        return np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return None
+    if array.dtype.kind in "iuf":
+        return None if _holds_truth(value) else array.astype(float)
+    if (
+        array.dtype.kind == "O"
+        and array.size
+        and all(isinstance(v, Real) and not isinstance(v, bool) for v in array.flat)
+    ):
+        return array.astype(float)
+    return array.astype(float) if array.dtype.kind == "O" and not array.size else None
+
+
+def _holds_truth(value: Any) -> bool:
+    """Whether a nested list has a truth value among its numbers, which NumPy would turn into a number."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_truth, value))
+    return isinstance(value, (bool, np.bool_))
+
+
+_PREFIXES = (
+    "",
+    "Y",
+    "Z",
+    "E",
+    "P",
+    "T",
+    "G",
+    "M",
+    "k",
+    "h",
+    "da",
+    "d",
+    "c",
+    "m",
+    "u",
+    "µ",
+    "μ",
+    "n",
+    "p",
+    "f",
+    "a",
+    "z",
+    "y",
+)
+_WITH_PREFIX = (
+    "m", "g", "s", "A", "K", "mol", "cd", "rad", "sr", "Hz", "N", "Pa", "J", "W", "V", "C", "F", "H", "Wb", "T", "S", "Ohm",
+    "ohm", "Ω", "Ω", "lm", "lx", "Bq", "Gy", "Sv", "kat", "L", "l", "bar", "eV", "cal", "M", "Da", "t", "B", "bit",
+)  # fmt: skip
+_ALONE = (
+    "1", "%", "°", "deg", "rev", "rpm", "turn", "min", "h", "d", "day", "a", "yr", "°C", "degC", "kn", "ha", "u", "au", "atm",
+    "mmHg", "psi", "lbf", "lb", "in", "ft", "mi", "gal", "dB", "Np", "ppm", "ppb", "px", "pixel", "count", "sample", "samples",
+    "tick", "ticks", "tooth", "teeth", "person", "persons", "cell", "cells",
+)  # fmt: skip
+UNITS = frozenset(prefix + unit for unit in _WITH_PREFIX for prefix in _PREFIXES) | frozenset(_ALONE)
+"""Symbols that a unit is made of."""
+
+_FACTOR = re.compile(r"^(?P<symbol>[^\d\s^*/()]+|1)(?:(?:\^|\*\*)?(?P<power>\(?[-+]?\d+(?:/\d+|\.\d+)?\)?))?$")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+
+
+def unknown_unit(unit: object, own: Collection[str] = ()) -> str | None:
+    """The part of a unit that is none, or None where all is well; `own` are further symbols.
+
+    A unit is a product of powers, `kg m^2/s`; commas part the units of unlike components, `N m, N`.
+
+    >>> unknown_unit("N m/rad, N/m"), unknown_unit("kgg"), unknown_unit("m^2/(K s)"), unknown_unit(3)
+    (None, 'kgg', None, '3')
+    """
+    if not isinstance(unit, str):
+        return repr(unit)
+    for part in re.split(r"[,\s*·⋅/()]+(?![-+\d./]*\))", unit.replace("**", "^").translate(_SUPERSCRIPTS)):
+        if not part:
+            continue
+        factor = _FACTOR.match(part)
+        if factor is None or (factor["symbol"] not in UNITS and factor["symbol"] not in own):
+            return part
+    return None
+
+
+def symbols_of(unit: str) -> tuple[str, ...]:
+    """The symbols that a unit is made of."""
+    return tuple(re.findall(r"[^\d\s^*/(),·⋅+-]+", unit))

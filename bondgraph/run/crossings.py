@@ -1,0 +1,284 @@
+"""Guards within a step: does one rise to zero, which comes first, and where.
+
+Between the places at which guards are looked at, a guard that changes from rising to falling has a crest; its height is
+searched for, however narrow it is, until a bound on it (by chords, where the guard is concave) lies below zero. So bodies that
+graze for a moment in a long step are seen. Two crests between two neighbouring places are not told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bondgraph.run.procedure import Procedure, Record, Value
+
+EPSILON = 2.220446049250313e-16
+EDGE = 2.0**-30
+PLACES = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
+"""Where guards are looked at in a step, in fractions of it: those next to its ends tell whether they rise or fall there."""
+POINTS = len(PLACES)
+_GOLDEN = 0.3819660112501051
+_SEARCHES, _NARROWEST = 60, 1e-13
+_STRAIGHT, _SURE = 8, 2
+
+
+@dataclass(frozen=True)
+class Within:
+    """What an integrator has for a look into its step, behind a pointer c to `fields`.
+
+    `exact` and `cubic` are procedures (c, fraction, [h,] out): the state at a fraction of the step of length h from time "t".
+    Fields: guard_count; g, `POINTS` times the guards; g_dense, theta, fired, one each; y_dense, a state; first, slope. The
+    procedure guard_values (c, t, state, g) gives guards.
+    """
+
+    fields: Mapping[str, tuple[int, str]]
+    exact: str
+    cubic: str
+
+    def record(self, write: Procedure) -> Record:
+        return Record(write["c"], self.fields)
+
+    def state(self, write: Procedure, theta: Value, h: Value, exact: bool) -> Value:
+        """The state at a fraction of the step, in y_dense."""
+        out = self.record(write).get("y_dense")
+        write.call(
+            self.exact if exact else self.cubic, [write["c"], theta, out] if exact else [write["c"], theta, h, out]
+        )
+        return out
+
+
+def suspicion(within: Within) -> Procedure:
+    """1 if a guard may rise to zero within the step, by the cubic: at one of the places, or at a crest, with a margin of a
+    quarter of its height above its neighbours. Fills g at all places; those of the first are there already."""
+    write = Procedure("suspicion", {"c": "ptr", "h": "double", "t_new": "double"}, "i64", internal=True)
+    record = within.record(write)
+    count, g = record.get("guard_count"), record.get("g")
+    for j in range(1, POINTS - 1):
+        theta = write.value(PLACES[j], "double")
+        inner = within.state(write, theta, write["h"], exact=False)
+        write.call("guard_values", [write["c"], record.get("t") + theta * write["h"], inner, g.at(count * j)])
+    write.call("guard_values", [write["c"], write["t_new"], record.get("y_new"), g.at(count * (POINTS - 1))])
+    with write.loop(count) as i:
+        for j in range(1, POINTS):
+            with write.when((g[count * (j - 1) + i] < 0.0) & (g[count * j + i] >= 0.0)):
+                write.give(1)
+        for j in range(1, POINTS - 1):
+            left, middle, right = (g[count * (j + s) + i] for s in (-1, 0, 1))
+            with write.when(_is_crest(write, left, middle, right)):
+                margin = (middle - write.intrinsic("minnum", left, right)) * 0.25
+                with write.when(_top(write, i, j, (left, middle, right), -1.0 * margin, 0) <= 1.0):
+                    write.give(1)
+    write.give(0)
+    return write
+
+
+def _is_crest(write: Procedure, left: Value, middle: Value, right: Value) -> Value:
+    """Whether a guard is highest at the middle of three places and below zero there, beyond its rounding."""
+    rise = middle - write.intrinsic("minnum", left, right)
+    return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
+
+
+def _top(
+    write: Procedure, i: Value, j: int, values: tuple[Value, Value, Value], goal: Value | float, exact: int
+) -> Value:
+    """`crest` of guard i around place j."""
+    given = [write.value(place, "double") for place in PLACES[j - 1 : j + 2]]
+    known = [*given, *values, write.value(goal, "double"), write.value(exact, "i64")]
+    return write.call("crest", [write["c"], write["h"], i, *known], "double")
+
+
+def _guard_at(within: Within, write: Procedure, h: Value, theta: Value, i: Value) -> Value:
+    """Guard i at a fraction of the step, by the exact output."""
+    within.state(write, theta, h, exact=True)
+    return _guard_there(within, write, h, theta, i)
+
+
+def _guard_there(within: Within, write: Procedure, h: Value, theta: Value, i: Value) -> Value:
+    record = within.record(write)
+    y, g = record.get("y_dense"), record.get("g_dense")
+    write.call("guard_values", [write["c"], record.get("t") + theta * h, y, g])
+    return g[i]
+
+
+def crest(within: Within) -> Procedure:
+    """A fraction of the step, between low and high, at which guard i is at least `goal`; 2 where there is none.
+
+    The guard is highest at `middle` of the three. Parabolas and golden sections in turn (Brent), by the dense output if `exact`,
+    else by the cubic. Chords bound the crest where the guard is concave: probes on both sides of the middle say so, or parabolas
+    that foretell it.
+    """
+    arguments = {"c": "ptr", "h": "double", "i": "i64"}
+    arguments |= dict.fromkeys(("low", "middle", "high", "at_low", "at_middle", "at_high", "goal"), "double")
+    write = Procedure("crest", {**arguments, "exact": "i64"}, "double", internal=True)
+    h, goal = write["h"], write["goal"]
+    a, m, b = (write.local(write[name]) for name in ("low", "middle", "high"))
+    fa, fm, fb = (write.local(write[f"at_{name}"]) for name in ("low", "middle", "high"))
+    parabola, foretold = write.local(1, "i64"), write.local(0, "i64")
+    sure_left, sure_right = write.local(0, "i64"), write.local(0, "i64")
+    with write.loop(_SEARCHES):
+        left, right, whole = m.get() - a.get(), b.get() - m.get(), b.get() - a.get()
+        rise, fall = (fm.get() - fa.get()) / left, (fb.get() - fm.get()) / right
+        bend = (fall - rise) / whole
+        vertex = m.get() - (rise * right + fall * left) / (2.0 * bend * whole)
+        reach = whole * 1e-2
+        inside = (vertex > a.get() + reach) & (vertex < b.get() - reach) & (bend < 0.0) & parabola.get().equals(1)
+        apart = write.intrinsic("fabs", vertex - m.get()) > whole * 1e-3
+        undecided = sure_left.get().equals(sure_right.get())
+        to_right = (undecided & (right > left)) | (~undecided & sure_left.get().equals(1))
+        golden = write.select(to_right, m.get() + _GOLDEN * right, m.get() - _GOLDEN * left)
+        u = write.select(inside & apart, vertex, golden)
+        parabola.set(1 - parabola.get())
+        with write.when(write["exact"].equals(1)):
+            within.state(write, u, h, exact=True)
+        with write.when(write["exact"].equals(0)):
+            within.state(write, u, h, exact=False)
+        value = _guard_there(within, write, h, u, write["i"])
+        with write.when(value >= goal):
+            write.give(u)
+        step = u - m.get()
+        drop = fm.get() - write.intrinsic("minnum", fa.get(), fb.get())
+        foreseen = fm.get() + step * ((rise * right + fall * left) / whole + bend * step)
+        smooth = write.intrinsic("fabs", value - foreseen) <= drop * 0.05
+        later = u > m.get()
+        second, third = write.select(later, m.get(), u), write.select(later, u, m.get())
+        at_second, at_third = write.select(later, fm.get(), value), write.select(later, value, fm.get())
+        slopes = (
+            (at_second - fa.get()) / (second - a.get()),
+            (at_third - at_second) / (third - second),
+            (fb.get() - at_third) / (b.get() - third),
+        )
+        concave = (slopes[0] >= slopes[1]) & (slopes[1] >= slopes[2])
+        higher = value > fm.get()
+        foretold.set(write.select(smooth, foretold.get() + 1, 0, "i64"))
+        with write.when(later):
+            sure_right.set(write.select(concave, 1, 0, "i64"))
+        with write.when(~later):
+            sure_left.set(write.select(concave, 1, 0, "i64"))
+        with write.when(higher):
+            sure_left.set(0)
+            sure_right.set(0)
+        # what lies beyond the lower one of the two inner points is left out
+        keep_left = write.select(later, 0, 1, "i64").equals(write.select(higher, 1, 0, "i64"))
+        with write.when(keep_left):
+            b.set(third)
+            fb.set(at_third)
+            m.set(second)
+            fm.set(at_second)
+        with write.when(~keep_left):
+            a.set(second)
+            fa.set(at_second)
+            m.set(third)
+            fm.set(at_third)
+        left, right = m.get() - a.get(), b.get() - m.get()
+        beyond = fm.get() + (fm.get() - fa.get()) / left * right
+        before = fm.get() + (fm.get() - fb.get()) / right * left
+        bounded = write.intrinsic("maxnum", beyond, before) < goal
+        sure = (sure_left.get() + sure_right.get() >= 2) | (foretold.get() >= _SURE)
+        flat = fm.get() - write.intrinsic("minnum", fa.get(), fb.get()) <= fm.get() * (-4.0 * EPSILON)
+        with write.when((sure & bounded) | flat | (b.get() - a.get() < _NARROWEST)):
+            write.give(2.0)
+    write.give(2.0)
+    return write
+
+
+def root(within: Within) -> Procedure:
+    """Where guard i crosses zero between fractions low (guard negative) and high (not negative).
+
+    Illinois method, which ends in some ten steps; where it has not after twenty (a guard that leaves zero with no slope),
+    the rest is bisection.
+    """
+    arguments = {"c": "ptr", "h": "double", "i": "i64"}
+    arguments |= dict.fromkeys(("low", "high", "at_low", "at_high"), "double")
+    write = Procedure("root", arguments, "double", internal=True)
+    record, h = within.record(write), write["h"]
+    low, high = write.local(write["low"]), write.local(write["high"])
+    below, above = write.local(write["at_low"]), write.local(write["at_high"])
+    side = write.local(0, "i64")
+    size = write.intrinsic("maxnum", write.intrinsic("fabs", record.get("t")), h)
+    tolerance = write.intrinsic("maxnum", size / h * EPSILON, EPSILON)
+    with write.loop(80) as k:
+        a, b, fa, fb = low.get(), high.get(), below.get(), above.get()
+        with write.when((b - a <= tolerance) | fb.equals(0.0)):
+            write.give(b)
+        secant = a + (b - a) * (fa / (fa - fb))
+        inside = (secant > a) & (secant < b) & (k < 20)
+        theta = write.select(inside, secant, 0.5 * (a + b))
+        value = _guard_at(within, write, h, theta, write["i"])
+        rising = value >= 0.0
+        was = side.get()
+        # The end that stays twice is weighted half, so that both ends move.
+        with write.when(rising):
+            high.set(theta)
+            above.set(value)
+            with write.when(was.equals(1)):
+                below.set(fa * 0.5)
+            side.set(1)
+        with write.when(~rising):
+            low.set(theta)
+            below.set(value)
+            with write.when(was.equals(-1)):
+                above.set(fb * 0.5)
+            side.set(-1)
+    write.give(high.get())
+    return write
+
+
+def locate(within: Within) -> Procedure:
+    """Fraction of the step where the first guard fires, 2 if none does; marks what fires there in `fired`."""
+    write = Procedure("locate", {"c": "ptr", "h": "double"}, "double", internal=True)
+    record, h = within.record(write), write["h"]
+    count, g, theta, fired = (record.get(name) for name in ("guard_count", "g", "theta", "fired"))
+    for j in range(1, POINTS - 1):
+        place = write.value(PLACES[j], "double")
+        inner = within.state(write, place, h, exact=True)
+        write.call("guard_values", [write["c"], record.get("t") + place * h, inner, g.at(count * j)])
+    earliest = write.local(2.0)
+
+    def search(i: Value, low: float, high: Value, at_low: Value, at_high: Value) -> None:
+        start = write.value(low, "double")
+        found = write.call("root", [write["c"], h, i, start, high, at_low, at_high], "double")
+        theta[i] = write.intrinsic("minnum", theta[i], found)
+
+    with write.loop(count) as i:
+        theta[i] = 2.0
+        for j in range(POINTS - 1, 0, -1):
+            left, right = g[count * (j - 1) + i], g[count * j + i]
+            with write.when((left < 0.0) & (right >= 0.0)):
+                search(i, PLACES[j - 1], write.value(PLACES[j], "double"), left, right)
+        for j in range(1, POINTS - 1):
+            left, middle, right = (g[count * (j + s) + i] for s in (-1, 0, 1))
+            with write.when(_is_crest(write, left, middle, right) & (theta[i] > PLACES[j - 1])):
+                top = _top(write, i, j, (left, middle, right), 0.0, 1)
+                with write.when(top <= 1.0):
+                    after = top > PLACES[j]
+                    value = _guard_at(within, write, h, top, i)
+                    start = write.select(after, PLACES[j], PLACES[j - 1])
+                    at_start = write.select(after, middle, left)
+                    found = write.call("root", [write["c"], h, i, start, top, at_start, value], "double")
+                    theta[i] = write.intrinsic("minnum", theta[i], found)
+        with write.when(theta[i] < earliest.get()):
+            earliest.set(theta[i])
+            record.set("first", i)
+    found = earliest.get()
+    together = write.intrinsic("maxnum", write.intrinsic("fabs", record.get("t")), h) / h * (32.0 * EPSILON)
+    with write.loop(count) as i:
+        here = (theta[i] <= found + together) & (theta[i] <= 1.0)
+        fired.store(i, write.select(here, 1, 0, "i64"), "i64")
+    with write.when(found <= 1.0):
+        _measure_slope(within, write, h, found)
+    write.give(found)
+    return write
+
+
+def _measure_slope(within: Within, write: Procedure, h: Value, found: Value) -> None:
+    """Slope of the guard that fires first: from so near that it is straight."""
+    record, reach = within.record(write), write.local(1e-4)
+    first = record.get("first")
+    with write.loop(_STRAIGHT):
+        ahead = _guard_at(within, write, h, found + reach.get(), first)
+        behind = _guard_at(within, write, h, found - reach.get(), first)
+        record.set("slope", (ahead - behind) / (h * (2.0 * reach.get())))
+        straight = write.intrinsic("fabs", ahead + behind) <= 0.5 * (ahead - behind)
+        with write.when(straight):
+            write.give(found)
+        reach.set(reach.get() * 0.0625)

@@ -1,0 +1,136 @@
+"""What a finished run cannot be trusted in: values that are not finite at its samples, an energy account that does not close.
+
+A run without doubt keeps its account to `FAR` times its rtol. Measured on the project's models, every method keeps it to 200
+times rtol (BDF without damping; the explicit method to one).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondgraph.run.ledger import Ledger
+from bondgraph.run.program import Program
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+    from bondgraph.run.result import Result
+
+FAR, MOST = 1e3, 0.1
+"""A doubt from a residual of so many times rtol, and in any case from this part of the energy in play."""
+
+_PROBES, _OFF = 16, 1e-5
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a run that reached its end cannot be trusted.
+
+    Parameters
+    ----------
+    reason : in words. time : where it arises, s. suspect : the element to look at.
+    residual, expected : of the energy account relative to the energy in play, and what rtol promises.
+    """
+
+    reason: str
+    time: float
+    suspect: str
+    residual: float
+    expected: float
+
+    def __str__(self) -> str:
+        return (
+            f"the result cannot be trusted: {self.reason}\n"
+            f'  it arises at about t = {self.time:.6g} s; suspect: "{self.suspect}"\n'
+            "  try: a smaller rtol, or an atol that fits the size of the states\n"
+            "  try: a look at the suspect's formulas: does its energy fit its effort and flow?"
+        )
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The first sample at which a value is not finite, and what that is."""
+
+    sample: int
+    what: str
+    suspect: str
+
+
+def first_lost(
+    program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray
+) -> Lost | None:
+    """The first of the samples at t (k,) at which states x (k, n), integrated powers q (k, powers), energies, powers or rates
+    are not finite; None if all are."""
+    found: list[Lost] = []
+    if not len(t):
+        return None
+
+    def look(values: np.ndarray, what: str, names: tuple[str, ...]) -> None:
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            k, i = bad[0]
+            name = names[i] if i < len(names) else program.layout.label("x", int(i))
+            found.append(Lost(int(k), what, name))
+
+    def computed(kernel: Kernel | None) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, p, m)
+
+    look(x, "the state", ())
+    look(computed(program.energies), "the energy", program.energy_names)
+    look(computed(program.powers), "the power", program.power_names)
+    look(q, "the work", program.power_names)
+    look(computed(program.rates), "the rate", ())
+    return min(found, key=lambda lost: lost.sample, default=None)
+
+
+def doubts_of(result: Result, ledger: Ledger, rtol: float) -> tuple[Doubt, ...]:
+    """The energy account of a run, if its residual is far above what rtol promises."""
+    residual = ledger.relative_residual
+    if result.program.energies is None or not residual > min(FAR * rtol, MOST):
+        return ()
+    grown = np.abs(np.diff(ledger.residual, prepend=0.0))
+    at = int(np.argmax(grown))
+    suspect = _unbalanced(result) or _busiest(ledger, at)
+    reason = (
+        f"its energy account is off by {residual:.2g} of the energy in play ({ledger.in_play:.3g} J), "
+        f"where rtol = {rtol:g} promises about as much as itself"
+    )
+    return (Doubt(reason, float(ledger.t[at]), suspect, residual, rtol),)
+
+
+def _busiest(ledger: Ledger, at: int) -> str:
+    """The element whose energy or work changes most where the residual grows most."""
+    before = max(at - 1, 0)
+    moved = {name: abs(float(course[at] - course[before])) for name, course in ledger.elements.items()}
+    if not any(moved.values()):
+        moved = {name: float(np.abs(course).max()) for name, course in ledger.elements.items()}
+    return max(moved, key=lambda name: moved[name], default="")
+
+
+def _unbalanced(result: Result) -> str:
+    """The storage whose energy does not change as the power into it says, at states of the run; "" if all do."""
+    program = result.program
+    assert program.energies is not None
+    chosen = np.unique(np.linspace(0, len(result.t) - 1, _PROBES).astype(int))
+    t, x, m = result.t[chosen], result.x[chosen], result.m[chosen]
+    with np.errstate(all="ignore"):
+        rates = program.rates.many(t, x, result.p, m)
+        sizes = np.abs(x).max(axis=0, initial=0.0)
+        pace = np.max(np.abs(rates) / np.where(sizes > 0.0, sizes, np.inf), axis=1, initial=0.0)
+        h = (1e-5 / np.where(pace > 0.0, pace, 1.0))[:, None]
+        ahead = program.energies.many(t, x + h * rates, result.p, m)
+        behind = program.energies.many(t, x - h * rates, result.p, m)
+        slopes = (ahead - behind) / (2.0 * h)
+    worst, guilty = _OFF, ""
+    for i, name in enumerate(program.energy_names):
+        if f"{name}.power" not in program.layout:
+            continue
+        power = result[f"{name}.power"][chosen]
+        size = float(max(np.abs(power).max(), np.abs(slopes[:, i]).max()))
+        off = float(np.abs(power - slopes[:, i]).max()) / size if size > 0.0 else 0.0
+        if off > worst:
+            worst, guilty = off, name
+    return guilty

@@ -1,0 +1,22 @@
+"""Run every campaign with its own counts, one after the other: `python -m campaigns`."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+
+def main() -> int:
+    """1 where one of them found something."""
+    found = 0
+    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        run = getattr(import_module(f"campaigns.{path.stem}"), "main", None)
+        if run is not None:
+            print(f"== {path.stem}", flush=True)
+            found |= run()
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,259 @@
+"""Mutated files through every file format: each is read, or refused with a code; each run writes all its files, or none.
+
+No traceback, no partial output, no crash and no hang: `python -m campaigns.files --count 10000 --runs 300 --seed 1`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import multiprocessing
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bondgraph.errors import ScrewbondError
+from campaigns.mutations import mutated
+from models.delta.files import RUN_FILES
+from models.delta.parameters import DeltaParameters, read_parameters
+from models.hand import SCENARIOS, read_scenario, to_json
+from models.hand.command import FILES as HAND_FILES
+from models.two_bodies.files import FILES as CONTACT_FILES
+from models.two_bodies.scenario import read_scenario as read_contact
+
+PICTURES = (".png", ".html", ".mp4", ".gif")
+LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
+"""Wall time (s) after which reading a file is called a hang, after which a run is interrupted, and after which one that does not
+end then is called a hang; nothing in the suite depends on it."""
+LONGEST_MOTION = 1.0
+"""A mutated file may ask for a run of hours: one between this time and `ENDLESS` (s) is only read."""
+ENDLESS = 1e9
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: files that are fine, how it is read, the command that runs it, and what that writes without pictures."""
+
+    seeds: tuple[str, ...]
+    read: Callable[[Path], Any]
+    command: Callable[[Path], list[str]]
+    files: tuple[str, ...]
+
+
+def _contact_seeds() -> tuple[str, ...]:
+    egg = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.0104}
+    still: dict[str, Any] = {"motion": "fixed", "p0": [0, 0, 0], "quat0_wxyz": [1, 0, 0, 0]}
+    free = {
+        "motion": "free", "mass": 0.06, "inertia": [1.5e-5, 1.5e-5, 1.2e-5], "p0": [0.0, 0.0, 0.06],
+        "quat0_wxyz": [0.8, 0.6, 0, 0], "v0_com_world": [0.1, 0.0, -0.5], "omega0_world": [1.0, 2.0, 3.0],
+    }  # fmt: skip
+    plane: dict[str, Any] = {**still, "surface": {"type": "plane"}}
+    sphere: dict[str, Any] = {**free, "surface": {"type": "sphere", "radius": 0.05}}
+    disc = {"type": "ellipsoid", "semi_axes": [0.1, 0.12, 0.02]}
+    turning = {**still, "motion": "prescribed", "omega0_world": [0, 0, 1.0], "surface": disc}
+    hard = {"constrained": ["v_z"], "k_n": 5e4, "c_n": 1.0}
+    rough = {**hard, "constrained": ["v_x", "v_y", "v_z"], "k_t": 1e4, "r_t": 10.0, "friction": 0.3}
+    down = {"type": "uniform", "vector": [0, 0, -9.81]}
+    cases = (
+        (plane, {**free, "surface": egg}, hard, down),
+        (plane, sphere, rough, {"type": "none"}),
+        (turning, {**sphere, "p0": [0.0, 0.0, 0.072]}, rough, {"type": "central", "g0": 9.81}),
+    )
+    names = ("body1", "body2", "contact", "gravity")
+    times: dict[str, Any] = {"name": "case", "t_end": 0.02, "sample_dt": 0.001}
+    return tuple(json.dumps({**times, **dict(zip(names, case, strict=True))}, indent=1) for case in cases)
+
+
+def _hand_seeds() -> tuple[str, ...]:
+    short = SCENARIOS["main"].changed(t_end=0.02, sample_dt=0.005)
+    box = {"t_end": 0.02, "motion": [{"along": [0.001, 0, 0], "about": [0, 0, 0.01], "from": 0.0, "to": 0.01}],
+           "parameters": {"fingers": 3, "friction": 0.7, "grip": 0.01}}  # fmt: skip
+    return to_json(short), json.dumps(box, indent=1)
+
+
+FORMATS = {
+    "contact": Format(_contact_seeds(), read_contact, lambda path: ["contact", str(path)], CONTACT_FILES),
+    "hand": Format(_hand_seeds(), read_scenario, lambda path: ["hand", "--scenario", str(path)], HAND_FILES),
+    "delta": Format(
+        (DeltaParameters.fit().to_json(), DeltaParameters.lab().to_json()),
+        read_parameters,
+        lambda path: ["delta", "simulate", "--params", str(path), "--t-end", "0.01"],
+        RUN_FILES,
+    ),
+}
+
+
+def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
+    """Read a file: ("read", "", what was read), ("refused", code, None) or ("wrong", what happened, None)."""
+    path = folder / "given.json"
+    path.write_bytes(data)
+    begin = time.perf_counter()
+    try:
+        found = form.read(path)
+    except ScrewbondError as error:
+        codes = re.findall(r"^\s*([EG]\d{3}) ", str(error), flags=re.MULTILINE)
+        outcome = ("refused", codes[0], None) if codes else ("wrong", f"no code: {error}", None)
+    except BaseException:
+        return "wrong", traceback.format_exc(limit=-3), None
+    else:
+        outcome = "read", "", found
+    return outcome if time.perf_counter() - begin < LONGEST_READ else ("wrong", "it hangs", None)
+
+
+def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
+    """Run the command on a file, in this process: ("done" | "ended" | "refused" | "interrupted" | "wrong", what
+    happened)."""
+    from models.cli import main
+
+    path, out = folder / "given.json", folder / "out"
+    path.write_bytes(data)
+    said, told = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(said):
+            status = main([*form.command(path), "--no-render", "--out", str(out)])
+    except BaseException:
+        return "wrong", traceback.format_exc(limit=-3)
+    text = said.getvalue()
+    if "internal error" in text or "Traceback" in text or "Warning" in text:
+        return "wrong", text
+    if status == 130:
+        return ("wrong", f"left {out}") if out.exists() else ("interrupted", "")
+    if status == 2:
+        left = "" if not out.exists() else f"left {sorted(p.name for p in out.iterdir())}: "
+        if left or not text.startswith("screwbond: "):
+            return "wrong", left + text
+        codes = re.findall(r"\b[EG]\d{3}\b", text)
+        return ("refused", codes[0]) if codes else ("wrong", f"no code: {text}")
+    wrong = _incomplete(out, [name for name in form.files if not name.endswith(PICTURES)])
+    return ("wrong", wrong) if wrong else (("done", "") if status == 0 else ("ended", text.strip()))
+
+
+def _incomplete(out: Path, files: list[str]) -> str:
+    """What is wrong with the files of a run, or ""."""
+    there = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    if there != set(files):
+        return f"there are {sorted(there)}, not {sorted(files)}"
+    for name in files:
+        content = (out / name).read_bytes()
+        if not content:
+            return f"{name} is empty"
+        if name.endswith(".json"):
+            try:
+                json.loads(content, parse_constant=_refuse)
+            except ValueError as error:
+                return f"{name} is no JSON: {error}"
+    return ""
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def campaign(count: int, runs: int, seed: int, *, progress: bool = False) -> tuple[Counter[str], list[str]]:
+    """Mutate `count` files in turn and read them, and run the first `runs` of those that can be read.
+
+    Returns how often each outcome occurred, and what went wrong with which file: `format seed number: what`.
+    """
+    outcomes: Counter[str] = Counter()
+    wrong: list[str] = []
+    names = list(FORMATS)
+    with tempfile.TemporaryDirectory() as place:
+        for number in range(count):
+            name = names[number % len(names)]
+            data = mutant(name, seed, number)
+            folder = Path(place)
+            kind, what, found = read_trial(FORMATS[name], data, folder)
+            if kind == "read" and runs > 0 and _short(found):
+                runs -= 1
+                kind, what = _apart(name, data, folder / str(number))
+                kind = f"run, {kind}"
+            outcomes[f"{name}: {kind}" + (f" {what}" if re.fullmatch(r"[EG]\d{3}", what) else "")] += 1
+            if kind.endswith("wrong"):
+                wrong.append(f"{name} {seed} {number}: {what}")
+                if progress:
+                    sys.stderr.write(f"\r{wrong[-1]}\n")
+            if progress and (number % 100 == 99 or runs):
+                sys.stderr.write(f"\r{number + 1}/{count} files, {len(wrong)} wrong ")
+                sys.stderr.flush()
+    return outcomes, wrong
+
+
+def mutant(name: str, seed: int, number: int) -> bytes:
+    """The mutated file of a number, whatever came before it."""
+    rng = random.Random(f"{name} {seed} {number}")
+    return mutated(rng.choice(FORMATS[name].seeds).encode(), rng)
+
+
+def _short(found: Any) -> bool:
+    end = getattr(found, "t_end", 0.0)
+    return not LONGEST_MOTION < end < ENDLESS
+
+
+def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
+    """`run_trial` in a process of its own, so that a crash or a hang is seen and ended."""
+    folder.mkdir()
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_report, args=(there, name, data, folder))
+    process.start()
+    there.close()
+    if not here.poll(LONGEST_RUN):
+        # A file may ask for more steps than anybody waits for: then the user interrupts, and nothing is left.
+        os.kill(process.pid, signal.SIGINT)
+        if not here.poll(LONGEST_END):
+            process.kill()
+            process.join()
+            return "wrong", "it hangs"
+    try:
+        found: tuple[str, str] = here.recv()
+    except EOFError:
+        process.join()
+        return "wrong", f"the process ended with {process.exitcode}"
+    process.join()
+    return found
+
+
+def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
+    with contextlib.suppress(ImportError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+    there.send(run_trial(FORMATS[name], data, folder))
+
+
+def lines(outcomes: Counter[str], wrong: list[str]) -> Iterator[str]:
+    """The summary of a campaign."""
+    for outcome, number in sorted(outcomes.items()):
+        yield f"{number:6d}  {outcome}"
+    yield from wrong
+    yield f"{len(wrong)} of {sum(outcomes.values())} files went wrong"
+
+
+def main() -> int:
+    """Run it; 1 where something went wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
+    parser.add_argument(
+        "--runs", type=int, default=300, help="how many of those that can be read are run (default %(default)d)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    given = parser.parse_args()
+    outcomes, wrong = campaign(given.count, given.runs, given.seed, progress=True)
+    print("\n" + "\n".join(lines(outcomes, wrong)))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""What a user gives: numbers that are none, units and names that are none, depth, and the wrong kind of thing."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from bondgraph import (
+    IC,
+    J0,
+    J1,
+    TF,
+    Automaton,
+    Block,
+    C,
+    Ce,
+    Constraint,
+    Domain,
+    Element,
+    Friction,
+    Graph,
+    I,
+    ModelError,
+    Parameter,
+    R,
+    Se,
+    StateSpec,
+    assign_causality,
+    by_mode,
+    compile_model,
+    equations,
+    multiport,
+)
+from bondgraph.analysis import passivity
+from bondgraph.quantities import real, unknown_unit
+
+
+def codes(*parts: Element | Graph) -> set[str]:
+    """The codes with which a loop of these is refused."""
+    graph, loop = Graph("g"), J1("j")
+    try:
+        for part in (*parts, R("leak", 1.0)):
+            graph.connect(loop, part) if not isinstance(part, Element) or part.ports else graph.add(part)
+        graph.freeze()
+    except ModelError as error:
+        assert all(problem.places and problem.cures for problem in error.problems)
+        return {problem.code for problem in error.problems}
+    return set()
+
+
+NO_NUMBERS = ("1.0", True, [1.0, "2"], [1.0, True], 1j, np.array([True]), "")
+GIVEN = {
+    "capacitance": lambda n: C("c", n),
+    "start": lambda n: C("c", 1.0, initial=n),
+    "nominal": lambda n: C("c", 1.0, nominal=n),
+    "resistance": lambda n: R("r", n),
+    "conductance": lambda n: R("r", conductance=n),
+    "effort": lambda n: Se("u", n),
+    "alpha": lambda n: Constraint("k", alpha1=n),
+    "limit": lambda n: Friction("f", n),
+    "position": lambda n: IC("ic", inertia=lambda q: 1.0, position=n),
+    "parameter": lambda n: C("c", output=lambda q, k: k * q, energy=lambda q, k: k * q * q / 2, parameters={"k": n}),
+    "parameter with unit": lambda n: R("r", effort=lambda f, k: k * f, parameters={"k": Parameter(n, "N s/m")}),
+    "by mode": lambda n: R("r", by_mode("a", {"x": n})),
+    "block": lambda n: Block("b", [], parameters={"k": n}),
+    "state of a block": lambda n: Block("b", [("dx", lambda: 0.0, ())], states={"x": n}, rates={"x": "dx"}),
+    "field": lambda n: multiport("C", "field", lambda x: x @ x, {"a": None}, initial=[n]),
+    "species": lambda n: Ce("s", 1.0, initial=n),
+}
+
+
+@pytest.mark.parametrize("what", GIVEN)
+def test_what_is_no_number_is_refused_wherever_it_is_given(what: str) -> None:
+    for given in NO_NUMBERS:
+        assert "E113" in codes(GIVEN[what](given)), (what, given)
+
+
+def test_a_structural_ratio_is_a_number() -> None:
+    for given in NO_NUMBERS:
+        with pytest.raises(ModelError, match="E113"):
+            TF("t", given, structural=True)
+
+
+def test_a_dimension_is_no_truth_value() -> None:
+    assert "E103" in codes(C("c", 1.0, dimension=True))
+
+
+def test_numbers_of_all_kinds_are_numbers() -> None:
+    for given in (1, 2.5, np.float32(1.5), np.int8(3), [1, 2.5], np.arange(3), [[1, 2], [3, 4]], np.float64(2.0)):
+        np.testing.assert_array_equal(real(given), np.asarray(given, dtype=float))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["", "1", "kg", "kg m^2", "N m/rad, N/m", "1, m", "J/(kg K)", "m/s^2", "1/s^2", "rad/s, m/s", "W/K", "Ohm", "uF", "%",
+     "m**2", "s^-1", "m^0.5", "m^(1/2)", "V^2/Hz", "kW h", "°C", "N·m", "m²/s", "kPa", "rpm"],
+)  # fmt: skip
+def test_units_that_exist(unit: str) -> None:
+    assert unknown_unit(unit) is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "part"), [("kgg", "kgg"), ("kg metre", "metre"), ("N m/foo", "foo"), ("m^x", "m^x"), (3, "3")]
+)
+def test_units_that_do_not(unit: object, part: str) -> None:
+    assert unknown_unit(unit) == part
+
+
+def test_a_unit_that_does_not_exist_is_refused_where_it_is_given() -> None:
+    assert codes(R("r", effort=lambda f, k: k * f, parameters={"k": Parameter(1.0, "kgg")})) == {"E156"}
+    block = Block("b", [("dx", lambda: 0.0, ())], states={"x": StateSpec(0.0, 1.0, "metre")}, rates={"x": "dx"})
+    assert codes(block) >= {"E156"}
+    assert codes(Block("b", [("y", lambda: 0.0, ())], units={"y": "newton"})) >= {"E156"}
+
+
+def test_a_domain_of_ones_own_brings_its_units_along() -> None:
+    trade = Domain("trade", "price", "EUR/kg", "deliveries", "kg/d", "kg", "EUR d/kg")
+    graph, market = Graph("market"), J0("market", domain=trade)
+    demand = {"k": Parameter(1.0, "EUR d/kg^2")}
+    graph.connect(market, C("store", 1.0)).connect(market, R("r", effort=lambda f, k: k * f, parameters=demand))
+    graph.freeze()
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\tb", "a\nb", "bell\a", "\x1b[0m", "zero\u200bwidth"])
+@pytest.mark.parametrize("make", [lambda n: C(n, 1.0), Graph, J1, lambda n: Automaton(n, ("a",), "a", ())])
+def test_names_of_characters_that_cannot_be_seen(make, name: str) -> None:
+    with pytest.raises(ModelError, match="E102"):
+        make(name)
+
+
+def test_three_thousand_graphs_inside_one_another() -> None:
+    graph = Graph("innermost").connect(J1("j"), R("r", 1.0))
+    for k in range(3000):
+        outer = Graph(f"g{k}")
+        outer.add(graph)
+        graph = outer
+    with pytest.raises(ModelError, match="E159"):
+        graph.freeze()
+
+
+def test_two_parts_of_one_name_are_told_alone() -> None:
+    """E101 is not followed by what comes of it: a bond of a part to itself, a port that is taken."""
+    node, twin = J0("n"), J0("n")
+    graph = Graph("g").connect(node, C("c", 1.0)).connect(node, twin).connect(twin, R("r", 1.0))
+    other = Graph("h").connect(J1("j"), I("m", 1.0)).connect(J1("k"), I("m", 2.0))
+    for wrong in (graph, other):
+        with pytest.raises(ModelError) as caught:
+            wrong.freeze()
+        assert {problem.code for problem in caught.value.problems} <= {"E101", "E104"}
+        assert caught.value.problems[0].code == "E101"
+
+
+@pytest.mark.parametrize("function", [passivity, assign_causality, equations, compile_model])
+@pytest.mark.parametrize("given", [None, 3, "model", [1.0], J1("j")])
+def test_what_is_no_model_is_told_so(function, given: object) -> None:
+    with pytest.raises(ModelError, match="E100"):
+        function(given)
+
+
+def test_passivity_takes_a_linear_system() -> None:
+    graph = Graph("rc")
+    loop = J1("loop")
+    compiled = compile_model(graph.connect(loop, C("c", 1.0)).connect(loop, R("r", 1.0)), backend="numpy")
+    for given in (graph, compiled):
+        with pytest.raises(ModelError, match=re.escape("passivity(linearise(")):
+            passivity(given)

@@ -1,0 +1,119 @@
+"""Guards that touch zero for a moment in a long step: seen whatever the length of the run, in order, and never invented."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Automaton, Block, C, Graph, I, Se, Transition, compile_model
+from screws import scalars as s
+
+METHODS = [{}, {"solver": "scipy"}]
+
+SHAPES = {
+    "spheres": lambda x, w: (
+        s.sqrt((1.0 + w) ** 2) - s.sqrt(1.0 + x * x)
+    ),  # of reach 1 + w, that pass at a distance of 1
+    "parabola": lambda x, w: w * w - x * x,
+    "tent": lambda x, w: w - s.absolute(x),
+    "bell": lambda x, w: 1.0 / (1.0 + (x / w) ** 2) - 0.5,
+}
+HALF = {
+    "spheres": lambda w: np.sqrt(2.0 * w + w * w),
+    "parabola": lambda w: w,
+    "tent": lambda w: w,
+    "bell": lambda w: w,
+}
+"""Half the width of what the guard is positive in."""
+
+
+def passing(shape):
+    """A body that flies at 1 m/s from x = 0 past x = a, where something of width w is in its way."""
+    graph, v = Graph("passing"), J1("v")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
+    place = Block(
+        "place", [("d", lambda x, a: x - a, ["x", "a"])], inputs={"v": "m.flow"}, states={"x": 0.0}, rates={"x": "v"},
+        parameters={"a": 203.7, "w": 1e-3},
+    )  # fmt: skip
+    graph.add(place)
+    graph.add_automaton(
+        Automaton(
+            "a", ("apart", "in"), "apart",
+            (
+                Transition("apart", "in", SHAPES[shape], ("place.d", "place.w"), kind="in"),
+                Transition("in", "apart", lambda x, w: -SHAPES[shape](x, w), ("place.d", "place.w"), kind="out"),
+            ),
+        )
+    )  # fmt: skip
+    return compile_model(graph)
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def shape(request):
+    return request.param, passing(request.param)
+
+
+@pytest.mark.parametrize("options", METHODS, ids=str)
+def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
+    """Steps are a hundredth of the run; the touch lasts 2e-3 s, then 1e-5 s."""
+    name, compiled = shape
+    # the slope of the bell is lost in its rounding from far away, that of the others is not
+    widths = {"spheres": (1e-6, 1e-10), "bell": (1e-2, 1e-3)}.get(name, (1e-3, 5e-6))
+    for end in (210.0, 400.0, 4321.0):
+        for at in (203.7, 8.0, 137.77):  # also at the very end of a step
+            for width in widths:
+                half = HALF[name](width)
+                run = compiled.simulate(end, parameters={"place.a": at, "place.w": width}, samples=[end], **options)
+                assert [event.kind for event in run.events] == ["in", "out"]
+                # a crossing with slope k is where g = 0 to its rounding; these slopes are at least `half` times one
+                blur = 1e-12 * at + 1e-13 / half
+                assert [event.time for event in run.events] == pytest.approx([at - half, at + half], abs=blur)
+
+
+@pytest.mark.parametrize("options", METHODS, ids=str)
+def test_what_stays_below_zero_is_no_event(options):
+    """A parabola whose top is 1e-12 below zero, and one that is 1e-12 above."""
+    for top in (-1e-12, 1e-12):
+        graph = passing_height(top)
+        run = graph.simulate(400.0, samples=[400.0], **options)
+        assert len(run.events) == (2 if top > 0.0 else 0)
+
+
+def passing_height(top):
+    graph, v = Graph("passing"), J1("v")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
+    graph.add(Block("place", [], inputs={"v": "m.flow"}, states={"x": 0.0}, rates={"x": "v"}))
+    rise = lambda x: top - (x - 203.7) ** 2  # noqa: E731
+    edges = (Transition("apart", "in", rise, ("place.x",)), Transition("in", "apart", lambda x: -rise(x), ("place.x",)))
+    graph.add_automaton(Automaton("a", ("apart", "in"), "apart", edges))
+    return compile_model(graph)
+
+
+@pytest.mark.parametrize("options", METHODS, ids=str)
+def test_crossings_in_one_step_come_in_their_order(options):
+    """Gates along the way, each thinner than a thousandth of a step, several within one: each entered and left in turn."""
+    places = [50.02, 50.05, 51.7, 51.70001, 53.9]
+    graph, v = Graph("gates"), J1("v")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
+    graph.add(Block("place", [], inputs={"v": "m.flow"}, states={"x": 0.0}, rates={"x": "v"}))
+    for k, at in enumerate(places):
+        gate = lambda x, at=at: 1e-6 - s.absolute(x - at)  # noqa: E731
+        out = lambda x, at=at: s.absolute(x - at) - 1e-6  # noqa: E731
+        edges = (
+            Transition("o", "i", gate, ("place.x",), kind="in"),
+            Transition("i", "o", out, ("place.x",), kind="out"),
+        )
+        graph.add_automaton(Automaton(f"g{k}", ("o", "i"), "o", edges))
+    run = compile_model(graph).simulate(400.0, samples=[400.0], **options)
+    times = [at + side for at in places for side in (-1e-6, 1e-6)]
+    assert [event.time for event in run.events] == pytest.approx(times, abs=1e-11)
+    assert [event.name for event in run.events] == [f"g{k}" for k in range(len(places)) for _ in range(2)]
+
+
+def test_watching_costs_little_where_nothing_comes_near():
+    """An oscillator whose guard stays far below zero: two more looks for each crest, seven for each step."""
+    graph, v = Graph("far"), J1("v")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("k", stiffness=1.0))
+    graph.add_automaton(Automaton("a", ("x", "y"), "x", (Transition("x", "y", lambda q: q - 5.0, ("k.q",)),)))
+    run = compile_model(graph).simulate(1000.0, samples=[1000.0])
+    assert not run.events and run.statistics.guards < 7.0 * run.statistics.steps
