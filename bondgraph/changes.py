@@ -12,9 +12,9 @@ from bondgraph.causality import Causality
 from bondgraph.checks.numbers import check_energies
 from bondgraph.checks.ranges import check_ranges
 from bondgraph.equations.execute import computed
-from bondgraph.equations.starts import contradicting_friction, sliding_at_start
+from bondgraph.equations.starts import AGREES, contradicting_friction, sliding_at_start
 from bondgraph.equations.system import System
-from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
+from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Parameter
 from bondgraph.graph.model import Model
@@ -75,7 +75,8 @@ def changed_start(
     Raises
     ------
     ModelError
-        E122 an unknown name or state of an automaton, E124 numbers that do not fit, E214 friction that its motion contradicts.
+        E122 an unknown name or state of an automaton, E124 numbers that do not fit, E171 two start functions that disagree,
+        E214 friction that its motion contradicts.
     """
     states = {state.name: np.asarray(state.initial, dtype=float) for state in system.states}
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
@@ -90,7 +91,7 @@ def changed_start(
         else:
             title = f'"{name}" is no state and no automaton'
             raise ModelError(model.name, [_unknown("E122", title, {**states, **modes})])
-    started = []
+    started, made = [], dict[str, Any]()
     for index, start in enumerate(system.starts):
         values = [computed(system, system.resolve(a), {**numbers, **states}) for a in start.arguments]
         if index < len(earlier) and earlier[index].fits(values):
@@ -102,6 +103,10 @@ def changed_start(
             known = system.resolve(name)
             if known in given or name in given:
                 continue
+            if known in made and known not in map(system.resolve, start.arguments) and _differ(made[known], value):
+                lines = tuple(each.place for each in system.starts if name in each.results)
+                raise ModelError(model.name, [_disagreeing(name, made[known], value, lines)])
+            made[known] = value
             if known in states:
                 states[known] = _fitting(model.name, name, value, states[known])
             else:
@@ -118,6 +123,24 @@ def changed_start(
     raise_if_any(model.name, contradicting_friction(model, system, places, told))
     places |= {f"{path}.mode": place for path, place in sliding.items()}
     return flat(states.values()), np.array([float(place) for place in places.values()]), tuple(started)
+
+
+def _differ(first: Any, second: Any) -> bool:
+    """Whether two start values are not the same up to the digits of a start value."""
+    if isinstance(first, str) or isinstance(second, str):
+        return bool(first != second)
+    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    return a.shape != b.shape or bool(np.max(np.abs(a - b), initial=0.0) > AGREES * np.max(np.abs(a), initial=0.0))
+
+
+def _disagreeing(name: str, first: Any, second: Any, places: tuple[Place | None, ...]) -> Problem:
+    return Problem(
+        "E171",
+        f'two start functions disagree on "{name}"',
+        (f"one gives {first!r}, and a later one {second!r}",),
+        places,
+        ("one start function for it", f'"{name}" among the arguments of the later one, if that refines it'),
+    )
 
 
 def dependent_among(

@@ -17,7 +17,14 @@ import numpy as np
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
 from bondgraph.collection import paused_collection
-from bondgraph.consistency import Keep, fitting_start, foreign_velocities, motion_of, values_of
+from bondgraph.consistency import (
+    Keep,
+    contradicting_closures,
+    fitting_start,
+    foreign_velocities,
+    motion_of,
+    values_of,
+)
 from bondgraph.copies import Frozen
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
@@ -233,6 +240,8 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     raise_if_any(model.name, _start_problems(compiled))
     own = own_starts(model, causality)
     raise_if_any(model.name, contradicting_starts(model, causality, system, own, compiled.evaluate))
+    (x, m), p = compiled.initial(), compiled.parameters()
+    raise_if_any(model.name, contradicting_closures(model, system, program, x, m, p))
     return compiled
 
 

@@ -14,7 +14,9 @@ from bondgraph.graph.laws import IdealConstraint, InertialField, Storage
 from bondgraph.graph.model import Model
 from bondgraph.graph.names import names_of
 from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.run.failure import CURES
 from bondgraph.run.program import Program, Slot
+from bondgraph.run.singular import CONTRADICTS, Closures
 from bondgraph.velocities import Motion, Values, fitting, misfit
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 Keep = Sequence[str] | Mapping[str, Any]
 """Names of states, parts or other values that stay; or with the values that they are to have."""
+
+MOTIONS = 3
+"""Random motions at which redundant constraints are tried."""
 
 MOST = 8
 """Constraints that a message lists at most."""
@@ -31,19 +36,52 @@ def motion_of(
     model: Model, system: System, program: Program, t: float, p: np.ndarray, m: np.ndarray
 ) -> tuple[Motion, dict[str, slice]] | None:
     """What start velocities must fit, and where each constraint has its flows; None where none hold."""
-    held = _holding(model, system, m)
-    outputs, energies = program.outputs, program.energies
-    if not held or outputs is None or energies is None:
+    held, closing, kernel, energies = _holding(model, system, m), program.closing, program.closures, program.energies
+    if not held or closing is None or kernel is None or energies is None:
         return None
-    slots = [program.layout[system.resolve(unknown.vanishing)] for unknown in held]
-    flows = _read(outputs, slots, t, p, m)
-    ends = np.cumsum([slot.size for slot in slots])
-    places = {u.element: slice(int(end) - slot.size, int(end)) for u, slot, end in zip(held, slots, ends, strict=True)}
+    rows = {u.element: [k for k, element in enumerate(closing.flows) if element == u.element] for u in held}
+    ends = np.cumsum([len(own) for own in rows.values()])
+    places = {path: slice(int(end) - len(own), int(end)) for (path, own), end in zip(rows.items(), ends, strict=True)}
+    chosen = [k for own in rows.values() for k in own]
+
+    def flows(x: np.ndarray) -> np.ndarray:
+        return kernel.many(t, x, p, m)[:, chosen]
+
     return Motion(flows, lambda x: energies(t, x, p, m), program.nominal, _moved(model, system)), places
 
 
+def contradicting_closures(
+    model: Model, system: System, program: Program, x: np.ndarray, m: np.ndarray, p: np.ndarray
+) -> list[Problem]:
+    """E433 where constraints repeat each other at the start, and contradict each other as soon as the mechanism moves."""
+    found = motion_of(model, system, program, 0.0, p, m)
+    if found is None or program.closing is None or not program.closing.repeating:
+        return []
+    motion, rng, closures = found[0], np.random.default_rng(0), Closures(program, p)
+    for _ in range(MOTIONS):
+        moved = x.copy()
+        moved[motion.moving] += rng.normal(size=len(motion.moving)) * motion.sizes[motion.moving]
+        fitted = fitting(motion, moved, ())
+        if fitted is None:
+            continue
+        parts, shares = closures.contradictions(np.zeros(1), fitted[None], m[None])
+        if parts[0] > CONTRADICTS:
+            elements = closures.owners(program.closing.repeating, shares[0])
+            named = ", ".join(f'"{path}"' for path in elements)
+            return [
+                Problem(
+                    "E433",
+                    "constraints that repeat each other at the start contradict each other as soon as it moves",
+                    (f"these take part: {named}", "the velocities that they allow lead to places that they do not"),
+                    tuple(model.elements[path].place for path in elements),
+                    CURES["contradiction"],
+                )
+            ]
+    return []
+
+
 def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Callable[[str], Values]:
-    """name -> that value, in one row, as a function of the states."""
+    """name -> that value, in rows, as a function of states (k, n)."""
     assert program.outputs is not None
     outputs = program.outputs
     return lambda name: _read(outputs, [program.layout[name]], t, p, m)
@@ -51,8 +89,8 @@ def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Calla
 
 def _read(outputs: Kernel, slots: Sequence[Slot], t: float, p: np.ndarray, m: np.ndarray) -> Values:
     def values(x: np.ndarray) -> np.ndarray:
-        blocks = {"out": outputs(t, x, p, m), "x": x, "m": m}
-        return np.concatenate([np.asarray(blocks[slot.block], dtype=float)[slot.start : slot.stop] for slot in slots])
+        blocks = {"out": outputs.many(t, x, p, m), "x": x, "m": np.tile(m, (len(x), 1))}
+        return np.concatenate([blocks[slot.block][:, slot.start : slot.stop] for slot in slots], axis=1)
 
     return values
 
@@ -148,7 +186,7 @@ def fitting_start(
         else:
             title = f'"{name}" is no value and no part with a state of motion'
             raise ModelError(model.name, [Problem("E122", title, (f"known: {', '.join(places)}",))])
-    wanted = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows]))
+    wanted = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))
     found = fitting(wanted, x, kept)
     if found is None:
         staying = f" while {', '.join(targets)} stay{'s' if len(targets) == 1 else ''}" if targets else ""
@@ -164,5 +202,6 @@ def fitting_start(
 
 def _towards(value: Values, x: np.ndarray, target: Any) -> Values:
     """What a value lacks to its target, or to what it is at x."""
-    goal = value(x) if target is None else np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), value(x).shape)
+    here = value(x[None])[0]
+    goal = here if target is None else np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), here.shape)
     return lambda at: value(at) - goal

@@ -20,6 +20,9 @@ BACKENDS = ("auto", "llvm", "numpy")
 DEFERRED = frozenset({"outputs", "collisions"})
 """Large routines that not every run needs: compiled at their first use."""
 
+INTERPRETED = frozenset({"closures"})
+"""Routines that are evaluated for many samples at once, or seldom: not worth a compiler."""
+
 
 def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
@@ -30,20 +33,20 @@ def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: st
         raise ModelError("compile", [problem])
     if isinstance(routines, Scheduled):
         return kernels_in_loops(routines, backend == "llvm" or (backend == "auto" and have_llvm()))
+    from bondgraph.emit.numpy import numpy_kernel
+
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if backend == "llvm" or (backend == "auto" and have_llvm()):
         from bondgraph.emit.kernel import DeferredKernel
         from bondgraph.emit.llvm import compile_routines
 
-        now = [routine for name, routine in wanted.items() if name not in DEFERRED]
+        now = [routine for name, routine in wanted.items() if name not in DEFERRED | INTERPRETED]
         library = compile_routines(now)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
         for name in DEFERRED & set(wanted):
             make = functools.partial(_compiled_alone, wanted[name])
             kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
-        return kernels
-    from bondgraph.emit.numpy import numpy_kernel
-
+        return kernels | {name: numpy_kernel(wanted[name]) for name in INTERPRETED & set(wanted)}
     return {name: numpy_kernel(routine) for name, routine in wanted.items()}
 
 

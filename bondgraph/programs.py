@@ -68,6 +68,8 @@ def program_of(
         rates_and_powers=kernels.get("rates_and_powers"),
         loops=_newton_loops(system, kernels),
         clocks=_clocks(system, kernels),
+        closing=system.closing,
+        closures=kernels.get("closures"),
         indeterminate=tuple((found.places, found.quantities) for found in system.indeterminate),
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,

@@ -23,6 +23,7 @@ def report(model: Model, causality: Causality, system: System) -> str:
         ("algebraic loops", (_loop(loop, system, model) for loop in system.loops)),
         ("constraints and switches", _held(model, system)),
         ("modes", _modes(system)),
+        *((("redundant constraints", _repeating(system)),) if system.closing and system.closing.repeating else ()),
     )
     if system.indeterminate:
         sections += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
@@ -76,6 +77,14 @@ def _when(element: Element) -> str:
     if law.automaton is None:
         return "holds always"
     return f'holds in {", ".join(law.active)} of "{element.signals[-1].removesuffix(".mode")}"'
+
+
+def _repeating(system: System) -> Iterator[str]:
+    assert system.closing is not None
+    rows = [system.closing.owners[k] for k in system.closing.repeating]
+    counts = ", ".join(f'"{path}" ({rows.count(path)})' for path in dict.fromkeys(rows))
+    yield f"some of these conditions repeat others: {counts}"
+    yield "the motion is unique; how they share the forces is not, and theirs are those of least norm"
 
 
 def _shares(system: System) -> Iterator[str]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 Values = Callable[[np.ndarray], np.ndarray]
-"""x (n,) -> a row of values."""
+"""States (k, n) -> rows of values."""
 
 AGREES = 1e-6
 """Part of the speeds, in the kinetic metric, up to which start velocities fit: as exact as start values of six digits."""
@@ -34,8 +34,8 @@ class Motion:
     """Velocities of a compiled model at one place: what depends on its states x (n,)."""
 
     flows: Values
-    """x -> the flows of all constraints that hold, (k,)."""
-    energy: Values
+    """The flows of all constraints that hold."""
+    energy: Callable[[np.ndarray], np.ndarray]
     """x -> energy of each storage, J."""
     sizes: np.ndarray
     """Nominal sizes of the states, (n,)."""
@@ -61,14 +61,15 @@ class Misfit:
 
 def misfit(motion: Motion, x: np.ndarray) -> Misfit:
     """How far start velocities are from those that fit."""
-    flows = motion.flows(x)
+    flows = motion.flows(x[None])[0]
     if not np.any(flows):
         return Misfit(flows, 0.0, 0.0, 0.0)
     metric, strides = _metric(motion, x)
     change, slopes = _step(motion, x, metric, strides, np.arange(len(motion.moving)))
     speeds = x[motion.moving]
     left = flows + slopes @ change
-    unmet = float(np.abs(left).max(initial=0.0)) > AGREES * float(np.abs(flows).max())
+    size = max(float(np.abs(flows).max()), float((np.abs(slopes) @ np.abs(speeds)).max()))
+    unmet = float(np.abs(left).max()) > AGREES * size
     energy = np.inf if unmet else change @ metric @ change / 2
     stored = float(np.abs(motion.energy(x)).sum())
     return Misfit(flows, float(energy), float(speeds @ metric @ speeds / 2), stored)
@@ -79,12 +80,12 @@ def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | 
     x = x.copy()
     free = np.flatnonzero(~np.isin(motion.moving, list(kept)))
     metric, strides = _metric(motion, x)
-    first = float(np.abs(motion.flows(x)).max(initial=0.0))
+    first = float(np.abs(motion.flows(x[None])).max(initial=0.0))
     for _ in range(STEPS):
         change, slopes = _step(motion, x, metric, strides, free)
         size = float(np.abs(slopes * x[motion.moving]).sum(axis=1).max(initial=0.0)) + first
         x[motion.moving] += change
-        left = float(np.abs(motion.flows(x)).max(initial=0.0))
+        left = float(np.abs(motion.flows(x[None])).max(initial=0.0))
         if not left > 1e-13 * size:
             return x
     return x if left <= AGREES**2 * size else None
@@ -94,11 +95,11 @@ def _step(
     motion: Motion, x: np.ndarray, metric: np.ndarray, strides: Sequence[float], free: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least change of the moving states, all but the `free` ones zero, that removes the flows; and df/dx (k, moving)."""
-    flows, slopes = motion.flows(x), np.zeros((len(motion.flows(x)), len(motion.moving)))
-    for j, (place, stride) in enumerate(zip(motion.moving, strides, strict=True)):
-        step = np.zeros_like(x)
-        step[place] = stride
-        slopes[:, j] = (motion.flows(x + step) - motion.flows(x - step)) / (2.0 * stride)
+    steps = np.zeros((len(motion.moving), len(x)))
+    steps[range(len(steps)), motion.moving] = strides
+    found = motion.flows(np.vstack([x[None], x + steps, x - steps]))
+    count = 1 + len(steps)
+    flows, slopes = found[0], ((found[1:count] - found[count:]) / (2.0 * np.array(strides))[:, None]).T
     change, inert = np.zeros(len(motion.moving)), ~(np.diag(metric) > 0.0)
     free = free[~inert[free]]
     if len(free):

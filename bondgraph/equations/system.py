@@ -131,6 +131,20 @@ class Unknown:
 
 
 @dataclass(frozen=True)
+class Closing:
+    """Constraints, and those that always hold positions as rows of one matrix A = J M^-1 J^T; known once the system is traced."""
+
+    flows: tuple[str, ...]
+    """The element of each scalar that a constraint makes vanish."""
+    owners: tuple[str, ...]
+    """The element of each row."""
+    pattern: tuple[tuple[int, int], ...]
+    """(row, column) of the entries that are not zero everywhere."""
+    repeating: tuple[int, ...] = ()
+    """Rows among which some repeat others."""
+
+
+@dataclass(frozen=True)
 class Loop:
     """An algebraic loop: statements `start` to `stop` (excluded), which depend on each other through `unknowns`."""
 
@@ -165,6 +179,7 @@ class System:
     """Algebraic loops, once the statements are sorted; they do not overlap."""
     clocks: tuple[Clock, ...] = ()
     """In the order in which those that tick together do so."""
+    closing: Closing | None = None
     indeterminate: tuple[Indeterminate, ...] = ()
     """Modes in which ideal elements share an effort or flow, once the statements are traced."""
 

@@ -144,7 +144,9 @@ class Graph(Draft):
         self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]
     ) -> Graph:
         """Compute start values from others before every run, in floats."""
-        self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results")))
+        self.starts.append(
+            Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place())
+        )
         return self
 
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:

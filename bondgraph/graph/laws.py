@@ -282,3 +282,5 @@ class Start:
     function: Callable[..., tuple[Any, ...]]
     arguments: tuple[str, ...]
     results: tuple[str, ...]
+    place: Place | None = None
+    """Where it was added to its graph."""

@@ -28,6 +28,14 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "solver": ("another method", "a looser rtol"),
     "algebraic loop": ("another start value of the loop's unknowns", "a small storage (C or I) in the loop"),
+    "singular position": (
+        "a start, a motor or lengths with which the mechanism stays away from this position",
+        "fewer coordinates for parts that move as one, such as one angle for all cranks of a parallelogram",
+    ),
+    "contradiction": (
+        "axes, lengths and frames of the loop, which let it close at the start and not where it moves to",
+        "joints with more freedoms: a spherical or universal one for a revolute",
+    ),
     "ended": ("a change of the model or of its start so that this does not happen, or a shorter t_end",),
 }
 

@@ -20,6 +20,7 @@ from bondgraph.errors import Problem, RunError
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.equations.system import Closing
 
 BLOCKS = ("x", "out", "p", "m")
 ROLES = ("dissipated", "supplied", "injected")
@@ -210,6 +211,8 @@ class Program:
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
     collisions : what is needed where several constraints collide at once; None where that cannot be.
     clocks : in the order in which those that tick together do so.
+    closing, closures : constraints on positions as the rows of a matrix, and its entries (with right sides and what is left of
+        them for rows that repeat others); None without any.
     indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
     breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
@@ -236,6 +239,8 @@ class Program:
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[Clock, ...] = ()
+    closing: Closing | None = None
+    closures: Kernel | None = None
     indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
     collisions: Collisions | None = None
     breaks: Kernel | None = None

@@ -21,6 +21,7 @@ from bondgraph.run.course import Courses
 from bondgraph.run.doubts import doubts_of, first_lost
 from bondgraph.run.events import Event, dated
 from bondgraph.run.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.judge import judged, watched_times
 from bondgraph.run.ledger import energy_in_play
 from bondgraph.run.leg import Choice, Effort, Integrator
 from bondgraph.run.program import Program
@@ -102,14 +103,15 @@ def simulate(
     since, dates = checks.sample_times(samples, start, end)
     relative, absolute = checks.tolerances(program, rtol, atol)
     name, by = checks.method_of(method, solver)
+    watched = watched_times(program, since, end - start)
     settings = Settings(
         x=checks.block(program, "x", x0, program.states, "E308"),
         p=checks.block(program, "p", parameters, program.parameters, "E309"),
         m=checks.block(program, "m", modes0, program.modes, "E310"),
         t_start=start,
         span=end - start,
-        times=since,
-        dates=dates,
+        times=watched,
+        dates=dates if watched is since else start + watched,
         method=name,
         solver=by,
         rtol=relative,
@@ -130,7 +132,7 @@ def simulate(
     finally:
         bar.close()
     run.examine()
-    result = run.result(time.perf_counter() - begin)
+    result = judged(run.result(time.perf_counter() - begin), start, (since, dates), (run.t, run.x))
     if result.failure is None:
         result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
     found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.doubts)]

@@ -18,6 +18,7 @@ from bondgraph.equations.system import Event, Loop, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SingularSystem
+from bondgraph.tracing.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.collisions import Colliding, collision_table
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
 from bondgraph.tracing.modewise import SharedMode, SingularMode, solve_in_modes
@@ -42,6 +43,8 @@ class Solver:
         self.derivatives = TimeDerivatives(system, tape, inputs, self._sampled)
         self.fresh = 0
         self.acting: Acting | None = None
+        self.closures: Closures | None = None
+        """Constraints on positions, where there are any."""
         self.shared_modes: list[SharedMode] = []
         """Modes in which the unknowns whose residuals hold time derivatives are not decided by them alone."""
 
@@ -109,10 +112,14 @@ class Solver:
         ideal = None if loop is not None else along_the_motion(
             self.system, self.tape, self.inputs, w, unknowns, env, self.derivatives.held
         )  # fmt: skip
+        held = positions_held(self.system, unknowns) if loop is None else frozenset()
         solved = self._regular(unknowns, loop, lambda: solve_in_modes(
-            self.system, self.tape, entries, right, self._sampled, ideal))  # fmt: skip
+            self.system, self.tape, entries, right, self._sampled, ideal, held))  # fmt: skip
         self.shared_modes += solved.modes
-        return run({**given, **placed(unknowns, shapes, solved.values)})
+        values = run({**given, **placed(unknowns, shapes, solved.values)})
+        if loop is None:
+            self.closures = closures_of(self.system, values, entries, solved.repeating)
+        return values
 
     def _pursued(
         self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]

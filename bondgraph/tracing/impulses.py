@@ -22,6 +22,7 @@ from bondgraph.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
+from bondgraph.tracing.closures import positions_held
 from bondgraph.tracing.indeterminate import Sampled
 from bondgraph.tracing.modewise import chosen, solve_in_modes
 from bondgraph.tracing.reactions import in_an_impulse
@@ -111,6 +112,7 @@ def after_impulse(
 
     missing = _Missing(system, acting, event, at, before)
     entries, off = slopes(before), missing(before, [0.0] * len(w), {})
+    held = positions_held(system, acting.unknowns)
     ideal = in_an_impulse(
         system,
         inputs,
@@ -123,7 +125,7 @@ def after_impulse(
 
     def solved(entries: Mapping[tuple[int, int], Any], off: Sequence[Any]) -> list[Any]:
         """The impulses; none where the mode after the event contradicts itself, so that no impulse leads there."""
-        found = solve_in_modes(system, tape, entries, [-f for f in off], sampled, ideal)
+        found = solve_in_modes(system, tape, entries, [-f for f in off], sampled, ideal, held)
         values = found.values
         for mode in found.modes:
             conditions = [chosen(inputs["m"], mode.places)] if mode.places else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SINGULAR, SingularSystem, eliminate, solve, solve_pivoted
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.closures import Repeating, solve_repeating
 from bondgraph.tracing.indeterminate import Ideal, Sampled, Shared, solve_shared
 from bondgraph.tracing.values import Entries
 from screws.scalars import equal, where
@@ -64,10 +65,11 @@ class SharedMode:
 
 @dataclass(frozen=True)
 class Solved:
-    """The unknowns of a linear system, and the modes in which it is singular."""
+    """The unknowns of a linear system, the modes in which it is singular, and its parts whose equations repeat each other."""
 
     values: list[Any]
     modes: tuple[SharedMode, ...] = ()
+    repeating: tuple[Repeating, ...] = ()
 
 
 def solve_in_modes(
@@ -77,9 +79,11 @@ def solve_in_modes(
     right: Sequence[Any],
     sampled: Sampled,
     ideal: Ideal | None = None,
+    positions: Collection[int] = (),
 ) -> Solved:
     """Solution of A w = b as scalars of the tape, with a pivot order of its own for every combination of modes if no order
-    serves all of them. In modes in which A is singular, `ideal` says which solution is taken.
+    serves all of them. In modes in which A is singular, `ideal` says which solution is taken; constraints on positions, at the
+    places `positions`, may repeat each other.
 
     Raises
     ------
@@ -88,6 +92,7 @@ def solve_in_modes(
     """
     solution: list[Any] = [0.0] * len(right)
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
+    repeating: list[Repeating] = []
     modes: list[SharedMode] = []
     parts = _parts(entries, len(right))
     later = []
@@ -104,7 +109,14 @@ def solve_in_modes(
         try:
             solved = _solve_part(system, tape, part, own, sampled, meant)
         except SingularSystem as singular:
-            raise _placed(singular, rows, columns) from None
+            shared = (
+                solve_repeating(part, own, sampled(part)) if rows == columns and set(rows) <= set(positions) else None
+            )
+            if shared is None:
+                raise _placed(singular, rows, columns) from None
+            _place(solution, columns, shared[0])
+            repeating.append(Repeating(tuple(rows), own, shared[1]))
+            continue
         except SingularMode as some:
             refused += [(names, _placed(singular, rows, columns)) for names, singular in some.cases]
             continue
@@ -112,7 +124,7 @@ def solve_in_modes(
         modes += [mode.placed(rows, columns) for mode in solved.modes]
     if refused:
         raise SingularMode(refused)
-    return Solved(solution, tuple(modes))
+    return Solved(solution, tuple(modes), tuple(repeating))
 
 
 def _cut(entries: Entries, rows: Sequence[int], columns: Sequence[int]) -> dict[tuple[int, int], Any]:

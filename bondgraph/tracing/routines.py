@@ -100,7 +100,8 @@ def _on_tape(system: System) -> Traced:
     newton = (
         [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
     )
-    system = replace(system, values=values)
+    closing = None if solver.closures is None else solver.closures.closing
+    system = replace(system, values=values, closing=closing)
     contradictions = _contradictions(solver)
     env |= {event.guard: guard for event, guard in contradictions}
     ends = tuple(event for event, _ in contradictions)
@@ -178,6 +179,8 @@ def trace_for_runs(
     }
     for index, scalars in enumerate(traced.newton):
         outputs[f"newton_{index}"] = scalars
+    if traced.solver.closures is not None:
+        outputs["closures"] = list(traced.solver.closures.scalars)
     outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
     for index, event in enumerate(system.events):
         if event.resets or traced.solver.is_impulse(event):

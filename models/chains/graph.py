@@ -111,11 +111,13 @@ def chain_graph(
         E454 for ports, start values or options that do not fit the chain, or a freedom without inertia.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
+    if not isinstance(chain, Chain):
+        title = f"{chain!r} ({type(chain).__name__}) is no chain"
+        raise ModelError(str(name or "chain"), [Problem("E450", title, (), (caller_place(),), ("Chain(name, links)",))])
     label = name or chain.name
     n = chain.freedoms
-    q0 = np.zeros(n) if position is None else np.asarray(position, dtype=float)
-    v0 = np.zeros(n) if velocity is None else np.asarray(velocity, dtype=float)
-    pull = np.asarray(gravity, dtype=float)
+    q0, v0 = (np.zeros(n) if given is None else _floats(given) for given in (position, velocity))
+    pull = _floats(gravity)
     raise_if_any(label, _problems(chain, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness))
     graph = ChainGraph(label, chain, ports)
     joints = J1("joint velocities", dimension=n, domain=_domain(chain), symbols={"flow": r"\dot q"})
@@ -234,6 +236,14 @@ def _domain(chain: Chain) -> Domain | None:
     """Domain of the joints' bond: None (generic) where rotations and translations mix."""
     kinds = {section.turns for section in chain.sections.freedoms}
     return None if len(kinds) > 1 else ROTATION if kinds == {True} else TRANSLATION
+
+
+def _floats(given: Any) -> np.ndarray:
+    """What is given as floats; not a number where it is none, which the checks then refuse."""
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
 
 
 def _problems(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -125,7 +125,9 @@ class Chain:
     place: Place | None = field(default_factory=caller_place)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "links", (self.links,) if isinstance(self.links, Link) else tuple(self.links))
+        given: Any = self.links
+        links = (given,) if isinstance(given, Link) or not isinstance(given, Iterable) else tuple(given)
+        object.__setattr__(self, "links", links)
         raise_if_any(self.name, _problems(self))
         object.__setattr__(self, "base", _fixed(np.asarray(self.base, dtype=float)))
 

@@ -18,6 +18,9 @@ UNITS = {
 }  # fmt: skip
 """Unit of every parameter, in the order of the record."""
 
+SMALLEST, LARGEST = 1e-12, 1e12
+"""Sizes, in SI units, beyond which no robot's numbers are; their squares and products stay finite."""
+
 _LINKS = (("proximal", "M1", "L1", "LC1", "J1"), ("distal", "M2", "L2", "LC2", "J2"))
 
 
@@ -40,7 +43,7 @@ class DeltaParameters:
     Raises
     ------
     ModelError
-        E460 for a number that is negative or not finite (g may be negative), or a link without length; E461 for a centre
+        E460 for a number that is negative (g may be), not finite or out of any sense, or a link without length; E461 for a centre
         of mass beyond the end of its link, or an inertia that no rod can have: mass M that lies between the ends of a
         link of length L and has its centre at LC satisfies J <= M LC (L - LC), with equality where all of it sits at
         the two ends; E462 for an arm that some motion costs no kinetic energy.
@@ -146,6 +149,8 @@ def _findings(p: DeltaParameters) -> list[Problem]:
         value = getattr(p, name)
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             problems.append(_no("E460", f"{name} = {value!r} is no finite number", f"a number in {unit}"))
+        elif value and not SMALLEST <= abs(float(value)) <= LARGEST:
+            problems.append(_no("E460", f"{name} = {value:g} {unit} is out of any sense", f"a number in {unit}"))
         elif name in ("L1", "L2") and value <= 0.0:
             problems.append(_no("E460", f"{name} = {value:g} m is no length of a link", "a positive length in m"))
         elif name != "g" and value < 0.0:

@@ -15,13 +15,14 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from bondgraph import J0, J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
 from bondgraph.domains import SCREW
-from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
+from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
 from models.bodies import Touchable, connect_bodies
 from models.joints.closure import KINDS, NUMBERS, coordinates, held, left_free, violation
 from models.joints.start import start_check
@@ -65,7 +66,7 @@ def joint_graph(
     ------
     ModelError
         E455 at the start of a run whose poses miss the joint by more than allowed, or whose velocities do not fit; E456 for a
-        joint of kind "general" or none, E457 for a frame that is no pose.
+        joint of kind "general" or none, E457 for a frame that is no pose, E151 for a limit that is none.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
@@ -76,6 +77,7 @@ def joint_graph(
         title = title if kind else f'joint "{name}" is made of {joint!r}, which is no joint'
         cure = f"one of screws.joints: {', '.join(KINDS)}; or several joints in series"
         raise ModelError(name, [Problem("E456", title, places=(place,), cures=(cure,))])
+    _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
     graph = Graph(name).declare_input("pose a", "pose b")
     numbers = _numbers(joint)
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
@@ -138,6 +140,16 @@ def joint_graph(
     graph.expose("b", relative)
     graph.expose("a", relative)
     return graph
+
+
+def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
+    found = [
+        Problem("E151", f'joint "{name}": {which} must be zero or more, or None', (f"given: {given!r}",), (place,),
+                (f"for {which}, a number that is zero or more",))
+        for which, given in limits.items()
+        if given is not None and not (isinstance(given, Real) and float(given) >= 0.0)
+    ]  # fmt: skip
+    raise_if_any(name, found)
 
 
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
@@ -210,7 +222,10 @@ def _numbers(joint: Joint) -> dict[str, Parameter]:
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:
     """Pose state (7,) of the joint's axes on a body."""
-    H = np.eye(4) if frame is None else np.asarray(frame, dtype=float)
+    try:
+        H = np.eye(4) if frame is None else np.asarray(frame, dtype=float)
+    except (TypeError, ValueError):
+        H = np.full((4, 4), np.nan)
     sound = H.shape == (4, 4) and bool(np.all(np.isfinite(H)))
     if not (sound and np.allclose(H[:3, :3].T @ H[:3, :3], np.eye(3), atol=1e-6) and np.linalg.det(H[:3, :3]) > 0.0):
         title = f'{which} of joint "{name}" is no pose'

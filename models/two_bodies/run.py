@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Compiled, Graph, compile_model
+from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.run.result import Result
 from models.bodies import Body
 from models.contact import ContactWarning, Untracked, untracked_place
@@ -136,6 +137,18 @@ def vertex(t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     return float(t[top]), float(values[top])
 
 
+def _refuse_others(name: str, *bodies: Any) -> None:
+    cures = (
+        "rigid_body(..., surface=sphere(0.02)), ground(...) or prescribed_body(...)",
+        "compile_model(graph).simulate(t_end) for a link of a chain: the signals of the contact are in its result",
+    )
+    raise_if_any(name, [
+        Problem("E459", f"{given!r} ({type(given).__name__}) is no body with a surface", (), (caller_place(),), cures)
+        for given in bodies
+        if not isinstance(given, Body) or given.surface is None
+    ])  # fmt: skip
+
+
 def run_contact(
     graph: Graph,
     body1: Body,
@@ -152,15 +165,17 @@ def run_contact(
 ) -> ContactRun:
     """Compile and run a graph that holds two bodies and the contact between them.
 
-    Raises what checking, causality and compilation raise; a run that ends early is no exception but `result.failure`, and one in
-    which the bodies went through each other where no contact is gives a `ContactWarning`.
+    Raises what checking, causality and compilation raise, and `ModelError` E459 for what is no rigid, prescribed or resting body
+    with a surface; a run that ends early is no exception but `result.failure`, and one in which the bodies went through each
+    other where no contact is gives a `ContactWarning`.
     """
+    _refuse_others(graph.name, body1, body2)
     begin = time.perf_counter()
     compiled = compile_model(graph)
     ready = time.perf_counter()
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
     done = time.perf_counter()
-    assert body1.surface is not None and body2.surface is not None
+    assert body1.surface is not None and body2.surface is not None  # _refuse_others
     bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     build = compiled.timings["build"]

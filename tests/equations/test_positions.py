@@ -124,3 +124,17 @@ def test_a_position_beside_a_foreign_flow_is_refused_without_a_matrix_too():
 def test_coordinates_without_a_position_are_refused():
     with pytest.raises(ModelError, match="E110"):
         Constraint("rod", coordinates={"place.q": 2})
+
+
+def test_start_functions_that_disagree_are_refused_and_one_may_refine_another():
+    def started(second, arguments):
+        graph, v = Graph("started"), J1("v")
+        graph.connect(v, C("c", stiffness=1.0)).connect(v, I("m", 1.0))
+        graph.start(lambda: (1.0,), [], ["c.q"]).start(second, arguments, ["c.q"])
+        return compile_model(graph, backend="numpy")
+
+    with pytest.raises(ModelError, match="E171") as refused:
+        started(lambda: (2.0,), [])
+    assert '"c.q"' in str(refused.value)
+    assert started(lambda: (1.0,), []).initial()[0][0] == 1.0
+    assert started(lambda q: (2.0 * q,), ["c.q"]).initial()[0][0] == 2.0

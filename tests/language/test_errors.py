@@ -163,6 +163,17 @@ def switched(active, automaton: str = "relay") -> Graph:
 
 
 Case = tuple[str, Callable[[], object], tuple[str, ...]]
+
+
+def rod_turned_round():
+    """A pendulum with one wrong sign in its Jacobian."""
+    graph, v = Graph("pendulum"), J1("v", dimension=2)
+    graph.connect(v, I("m", [1.0, 1.0])).connect(v, C("place", 1.0, dimension=2, initial=[1.0, 0.0]))
+    along = MTF("J", lambda q: np.array([[q[0], -q[1]]]), signals=["place.q"], dimensions=(2, 1))
+    rod = Constraint("rod", position=lambda q: (q @ q - 1.0) / 2.0, signals=["place.q"])
+    return compile_model(graph.connect(v, along).connect(along, rod))
+
+
 CASES: list[Case] = [
     # what is no graph
     ("E100", lambda: Graph("model").connect("wall", J1("v")), ("'wall'", "str", "J1(...)")),
@@ -305,6 +316,18 @@ CASES: list[Case] = [
         ('"k"',),
     ),
     ("E159", lambda: deep(200), ("nested", "side by side")),
+    (
+        "E170",
+        lambda: rod_turned_round(),
+        ('constraint "rod"', 'MTF "J"', "row 0, column 1", "coordinates={'place.q': 2}"),
+    ),
+    (
+        "E171",
+        lambda: compile_model(
+            loop(I("m", 1.0), C("c", 1.0)).start(lambda: (1.0,), [], ["c.q"]).start(lambda: (2.0,), [], ["c.q"])
+        ),
+        ('disagree on "c.q"', "among the arguments of the later one"),
+    ),
     # names
     ("E150", lambda: I(3, 1.0), ("I 3: its name is of type int", '"3"')),
     ("E150", lambda: Graph(3), ("graph 3: its name is of type int",)),

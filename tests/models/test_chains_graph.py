@@ -22,6 +22,7 @@ from models.chains import (
 )
 from models.contact import attach_contact, contact
 from models.joints import attach_joint, joint_graph
+from models.two_bodies.run import run_contact
 from screws import joints, pose, pose_from_state, sphere, tilde
 from screws.poses import Ad, inverse
 from screws.scalars import array
@@ -284,3 +285,31 @@ def test_refused_links():
     bare = Chain("bare", (Link("a", joints.revolute([0, 0, 1]), None),))
     with pytest.raises(ModelError, match="singular"):
         chain_graph(bare)
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: chain_graph("arm"), "E450"),
+        (lambda: Chain("arm", None), "E450"),
+        (lambda: chain_graph(pendulum_chain(), gravity="down"), "E454"),
+        (lambda: chain_graph(pendulum_chain(), position="up"), "E454"),
+    ],
+)
+def test_what_is_no_chain_or_no_number_is_refused(make, code):
+    with pytest.raises(ModelError, match=code):
+        make()
+
+
+def test_a_link_of_a_chain_is_no_body_of_a_contact_run():
+    part = chain_graph(pendulum_chain(), ports=["bob"])
+    graph = Graph("robot").add(part)
+    floor = ground("floor", surface=sphere(0.1))
+    for link in (part.link("bob"), part.link("bob", surface=sphere(0.02)), "bob"):
+        with pytest.raises(ModelError, match="E459"):
+            run_contact(graph, link, floor, 1.0, 0.1, progress=False)
+
+
+def pendulum_chain():
+    bob = cylinder_inertia(1.0, 0.02, (0, 0, 0), (0.3, 0, 0))
+    return Chain("arm", (Link("bob", joints.revolute((0, 1, 0)), bob),))

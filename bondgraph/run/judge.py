@@ -1,0 +1,82 @@
+"""What a finished run says of itself: results are cut off where its constraints no longer decided the motion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bondgraph.run.failure import describe
+from bondgraph.run.program import Program
+from bondgraph.run.result import Result
+from bondgraph.run.singular import Closures, Lost, lost_rank
+
+GRID = 501
+"""Times at least at which constraints are looked at."""
+
+MOST = 5000
+"""Times at most, of longer results every so many."""
+
+
+def watched_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
+    """Sample times of a run, since its start: those that are wanted, and more where constraints are watched between them."""
+    if program.closing is None or not program.closing.owners or len(since) >= GRID:
+        return since
+    return np.union1d(since, np.linspace(0.0, span, GRID))
+
+
+def judged(
+    result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]
+) -> Result:
+    """The result of a run that began at `origin`, up to where its constraints lose rank.
+
+    Parameters
+    ----------
+    wanted : sample times since the start, and on the user's clock; the result may have more.
+    end : time since the start and state where the run ended.
+    """
+    lost = _lost(result, origin, *end)
+    if lost is not None:
+        result = _cut(result, origin, lost)
+    since, dates = wanted
+    if len(result.since) <= len(since) and np.array_equal(since[: len(result.since)], result.since):
+        return result
+    rows = np.flatnonzero(np.isin(result.since, since))
+    result = _with_rows(result, rows)
+    return replace(result, t=dates[: len(rows)])
+
+
+def _with_rows(result: Result, rows: np.ndarray) -> Result:
+    return replace(
+        result, t=result.t[rows], since=result.since[rows], x=np.ascontiguousarray(result.x[rows]), m=result.m[rows],
+        integrals=np.ascontiguousarray(result.integrals[rows]),
+    )  # fmt: skip
+
+
+def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> Lost | None:
+    program = result.program
+    if program.closing is None or not program.closing.owners or len(result.since) < 3:
+        return None
+    stride = -(-len(result.since) // MOST)
+    course = result.since[::stride], result.x[::stride], result.m[::stride]
+    if t > result.since[-1] and np.isfinite(x).all():
+        course = np.append(course[0], t), np.vstack([course[1], x]), np.vstack([course[2], course[2][-1:]])
+    closures = Closures(program, result.p, origin)
+    return lost_rank(closures, *course, [event.time - origin for event in result.events])
+
+
+def _cut(result: Result, origin: float, lost: Lost) -> Result:
+    """The result up to what was lost, less the step across it."""
+    named = " and ".join(f'"{path}"' for path in lost.elements)
+    step = 2.0 * (result.since[-1] - result.since[0]) / max(result.statistics.steps, 1)
+    count = max(int(np.searchsorted(result.since, lost.time - (0.0 if lost.contradiction else step))), 1)
+    if lost.contradiction:
+        kind, reason = "contradiction", f"constraints that repeat each other contradict each other here: {named}"
+    else:
+        kind = "singular position"
+        reason = f"the constraints lose rank in a singular position: {named}; more than one motion goes on from there"
+    place = min(int(np.searchsorted(result.since, lost.time)), len(result.since) - 1)
+    time, suspect = origin + lost.time, lost.elements[0] if lost.elements else ""
+    failure = describe(result.program, kind, reason, time, result.x[place], suspect)
+    events = tuple(event for event in result.events if event.time <= time)
+    return replace(_with_rows(result, np.arange(count)), events=events, failure=failure)

@@ -1,0 +1,163 @@
+"""Singular positions: the course of a run -> where its constraints lose rank on the way, or contradict each other.
+
+Where a linkage is stretched or folded flat, constraints become dependent for an instant. Two motions go on from there, and
+equations that are solved on both sides do not tell which: a step across may leave on either. The smallest eigenvalue of the
+matrix of the constraints, A = J M^-1 J^T with each row measured by its largest diagonal entry in the run, then passes through
+zero like the square of the time to that instant; its root has two straight sides that meet there. It is looked for between
+samples, in states interpolated by their rates, and nothing of it enters into the integration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.run.bound import Bound
+from bondgraph.run.program import Program
+
+RANK = 1e-9
+"""Eigenvalues below this part of the largest are zero: constraints that repeat others wherever they hold."""
+
+TOUCHES = 1e-3
+"""The root of an eigenvalue that falls to this part of what it is at the samples around it touches zero."""
+
+CONTRADICTS = 1e-4
+"""What redundant constraints may leave of their accelerations, as a part of these, before they contradict each other."""
+
+SHARE = 0.3
+"""Part of the largest component of a null vector from which a constraint has a share in it."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Where constraints stop to decide the motion: the time (s), the elements, and whether they contradict each other there."""
+
+    time: float
+    elements: tuple[str, ...]
+    contradiction: bool = False
+
+
+class Closures:
+    """The matrix of the constraints of a program at fixed parameters, along a run; times are those since its `origin`, s."""
+
+    def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0):
+        assert program.closing is not None and program.closures is not None
+        self.closing, self.kernel, self.bound = program.closing, program.closures, Bound(program, p, origin)
+        self.rows, self.columns = np.array(self.closing.pattern, dtype=int).reshape(-1, 2).T
+
+    def at(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A (n, n), and of rows that repeat others the right sides and what is left of them."""
+        A, right, left = self.along(np.array([t]), x[None], m[None])
+        return A[0], right[0], left[0]
+
+    def along(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same at all samples (k, ...) at once."""
+        values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
+        n, entries, count = len(self.closing.owners), len(self.rows), len(self.closing.repeating)
+        A = np.zeros((len(t), n, n))
+        A[:, self.rows, self.columns] = values[:, :entries]
+        return A, values[:, entries : entries + count], values[:, entries + count :]
+
+    def contradictions(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What is left of the accelerations of constraints that repeat others, as a part of these, (k,), and where, (k, rows)."""
+        places = list(self.closing.repeating)
+        A, right, left = self.along(t, x, m)
+        sizes = np.sqrt(np.abs(A[:, places, places]))
+        left, right = np.abs(left / sizes), np.abs(right / sizes)
+        # At rest there is no acceleration to compare with; what is stored gives the size, in times of a second.
+        stored = [np.abs(self.bound.energies(float(a), b, c)).sum() for a, b, c in zip(t, x, m, strict=True)]
+        floor = 1e-6 * np.sqrt(np.array(stored)) + 1e-300
+        return np.linalg.norm(left, axis=1) / np.maximum(np.linalg.norm(right, axis=1), floor), left
+
+    def owners(self, places: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
+        """Elements of the rows with a share."""
+        large = shares > SHARE * shares.max(initial=0.0)
+        return tuple(dict.fromkeys(self.closing.owners[k] for k, own in zip(places, large, strict=True) if own))
+
+
+def lost_rank(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]) -> Lost | None:
+    """The first place of a run, given at times t (k,), states (k, n) and modes (k, modes), where constraints lose rank or
+    contradict each other; `jumps` are the times of events."""
+    if closures.closing.repeating:
+        parts, shares = closures.contradictions(t, x, m)
+        wrong = np.flatnonzero(~(parts < CONTRADICTS))
+        if len(wrong):
+            k = int(wrong[0])
+            return Lost(float(t[k]), closures.owners(closures.closing.repeating, shares[k]), contradiction=True)
+    matrices = closures.along(t, x, m)[0]
+    measure = _Measure(matrices)
+    roots = measure.along
+    for k in _suspects(t.tolist(), roots.tolist()):
+        if any(t[k] <= time <= t[k + 1] for time in jumps):
+            continue
+        time, state = _closest(closures, measure, t[k : k + 2], x[k : k + 2], m[k])
+        A = closures.at(time, state, m[k])[0]
+        if measure.roots(A[None])[0] < TOUCHES * roots[max(k - 1, 0) : k + 3].max():
+            vectors = np.linalg.eigh(measure.scaled(A[None])[0])[1]
+            shares = np.abs(vectors[:, len(A) - measure.rank])
+            return Lost(time, closures.owners(range(len(A)), shares))
+    return None
+
+
+class _Measure:
+    """Rows measured by their largest diagonal entries in a run, the rank that the constraints have there at most, and the roots
+    `along` the run (k,)."""
+
+    def __init__(self, matrices: np.ndarray):
+        diagonals = np.diagonal(matrices, axis1=1, axis2=2)
+        largest = np.abs(diagonals).max(axis=0)
+        self.scale = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
+        self.signs = np.where(diagonals.sum(axis=0) < 0.0, -1.0, 1.0)
+        values = np.linalg.eigvalsh(self.scaled(matrices))
+        self.rank = int((values > RANK * values[:, -1:]).sum(axis=1).max())
+        self.along = np.sqrt(np.maximum(values[:, values.shape[1] - self.rank], 0.0))
+
+    def scaled(self, matrices: np.ndarray) -> np.ndarray:
+        """The same matrices, symmetric and without units."""
+        scaled = (self.signs * self.scale)[:, None] * matrices * self.scale
+        return (scaled + scaled.transpose(0, 2, 1)) / 2.0
+
+    def roots(self, matrices: np.ndarray) -> np.ndarray:
+        """Root of the smallest eigenvalue that is not zero throughout, (k,)."""
+        values = np.linalg.eigvalsh(self.scaled(matrices))
+        return np.sqrt(np.maximum(values[:, values.shape[1] - self.rank], 0.0))
+
+
+def _suspects(t: Sequence[float], s: Sequence[float]) -> list[int]:
+    """Intervals between samples in which a root that falls and rises in straight lines meets zero from both sides."""
+    found = []
+    for k in range(len(t) - 1):
+        left = right = None
+        length = t[k + 1] - t[k]
+        if k > 0 and s[k - 1] > s[k]:
+            left = t[k] + s[k] * (t[k] - t[k - 1]) / (s[k - 1] - s[k])
+        if k + 2 < len(t) and s[k + 2] > s[k + 1]:
+            right = t[k + 1] - s[k + 1] * (t[k + 2] - t[k + 1]) / (s[k + 2] - s[k + 1])
+        ends = [end for end in (left, right) if end is not None]
+        if ends and all(t[k] - length / 2 <= end <= t[k + 1] + length / 2 for end in ends):
+            found.append(k)
+    return found
+
+
+def _closest(
+    closures: Closures, measure: _Measure, t: np.ndarray, x: np.ndarray, m: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Time and state between two samples where the root is smallest; states by cubic interpolation."""
+    h, (start, end) = t[1] - t[0], (closures.bound.rates(float(a), b, m) for a, b in zip(t, x, strict=True))
+
+    def state(part: float) -> np.ndarray:
+        a, b = 1.0 - part, part
+        change = x[1] - x[0]
+        return a * x[0] + b * x[1] + a * b * ((b - a) * change + h * (a * start - b * end))
+
+    low, high = 0.0, 1.0
+    for _ in range(8):
+        parts = np.linspace(low, high, 17)
+        states = np.array([state(c) for c in parts])
+        roots = measure.roots(closures.along(t[0] + parts * h, states, np.tile(m, (len(parts), 1)))[0])
+        best = int(roots.argmin())
+        low, high = parts[max(best - 1, 0)], parts[min(best + 1, 16)]
+    part = float(low + high) / 2.0
+    return float(t[0] + part * h), state(part)

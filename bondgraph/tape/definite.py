@@ -1,0 +1,96 @@
+"""Symmetric, positive semidefinite systems A w = b on a tape that have solutions all the same: that of least norm, to rounding.
+
+Constraints that repeat each other have such a matrix, A = J M^-1 J^T with dependent rows of J. Where elimination would divide
+by what is left of a pivot, each pivot is raised by a small part of its diagonal, and the error is removed by repetition:
+
+    w_0 = 0,   w_{k+1} = w_k + (A + eps D)^-1 (b - A w_k),   D = diag A.
+
+What A acts on converges by eps / (eps + s) a step, s the eigenvalue of D^-1 A; what it does not stays out, so that the limit is
+the solution of least w^T D w. Any order of pivots is stable, no choice depends on values, and units cancel. D are natural sizes,
+which do not vanish where a row of A does.
+
+Source: Riley 1955; Bayo and Ledesma 1996 (constraints of multibody systems in singular positions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+RAISED = 1e-9
+"""Part of itself by which each diagonal entry is raised."""
+
+REPEATS = 3
+"""Corrections after the first solution."""
+
+
+def solve_semidefinite(
+    matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], sizes: Sequence[float]
+) -> tuple[list[Any], list[Any]]:
+    """Solution w (n,) of least norm, and what it leaves of b, (n,), as scalars of the tape.
+
+    Parameters
+    ----------
+    matrix : (equation, unknown) -> scalar; each equation may have a sign of its own that keeps A from being symmetric.
+    right : b, one scalar for each equation.
+    sizes : natural sizes of the diagonal, with its signs.
+    """
+    n = len(right)
+    rows: list[dict[int, Any]] = [{} for _ in range(n)]
+    for (i, j), value in matrix.items():
+        rows[i][j] = value
+    raised = [dict(row) for row in rows]
+    for i, row in enumerate(raised):
+        row[i] = row[i] + RAISED * sizes[i]
+    factors = _eliminated(raised)
+    w: list[Any] = [0.0] * n
+    left = list(right)
+    for _ in range(1 + REPEATS):
+        step = factors.solved(left)
+        w = [a + b for a, b in zip(w, step, strict=True)]
+        left = [b - _product(row, w) for b, row in zip(right, rows, strict=True)]
+    return w, left
+
+
+def _product(row: Mapping[int, Any], w: Sequence[Any]) -> Any:
+    total: Any = 0.0
+    for j, value in row.items():
+        total = total + value * w[j]
+    return total
+
+
+class _Factors:
+    """Triangular factors of a matrix, with diagonal pivots in the order of least fill."""
+
+    def __init__(self, order: list[int], rows: list[dict[int, Any]], below: list[tuple[int, int, Any]]):
+        self.order, self.rows, self.below = order, rows, below
+
+    def solved(self, right: Sequence[Any]) -> list[Any]:
+        """Solution for one right side."""
+        b, w = list(right), [0.0] * len(right)
+        for k, i, factor in self.below:
+            b[k] = b[k] - factor * b[i]
+        for i in reversed(self.order):
+            rest = b[i]
+            for j, value in self.rows[i].items():
+                if j != i:
+                    rest = rest - value * w[j]
+            w[i] = rest / self.rows[i][i]
+        return w
+
+
+def _eliminated(rows: list[dict[int, Any]]) -> _Factors:
+    left, order, below = set(range(len(rows))), [], []
+    while left:
+        i = min(left, key=lambda k: (sum(j in left for j in rows[k]), k))
+        left.discard(i)
+        order.append(i)
+        for k in sorted(left):
+            if i not in rows[k]:
+                continue
+            factor = rows[k].pop(i) / rows[i][i]
+            below.append((k, i, factor))
+            for j, value in rows[i].items():
+                if j != i:
+                    rows[k][j] = rows[k].get(j, 0.0) - factor * value
+    return _Factors(order, rows, below)
