@@ -7,7 +7,15 @@ A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts 
 from bondgraph.causality import Causality, assign_causality
 from bondgraph.compile import Compiled, compile_model, simulate
 from bondgraph.domains import DOMAINS, Domain
-from bondgraph.errors import ModelError, Problem, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
+from bondgraph.errors import (
+    ModelError,
+    Problem,
+    RoundingWarning,
+    RunDoubtWarning,
+    RunEndedWarning,
+    RunError,
+    ScrewbondError,
+)
 from bondgraph.graph import signals
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.elements import (
@@ -77,6 +85,7 @@ __all__ = [
     "Problem",
     "R",
     "Re",
+    "RoundingWarning",
     "RunDoubtWarning",
     "RunEndedWarning",
     "RunError",

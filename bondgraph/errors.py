@@ -121,6 +121,11 @@ class RunEndedWarning(UserWarning):
     """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
 
 
+class RoundingWarning(UserWarning):
+    """The tolerance of a run lies below what rounding lets its rates be known to; its `Result` says which was reached
+    (`statistics.rounding`)."""
+
+
 class RunDoubtWarning(UserWarning):
     """A run reached its end and cannot be trusted; its `Result` says why (`doubts`)."""
 

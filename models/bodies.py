@@ -197,7 +197,6 @@ def rigid_body(
         "inertia",
         np.diagonal(M_b).copy() if diagonal else M_b,
         initial=M_b @ twist,
-        nominal=np.diagonal(M_b),
         symbols={"p": rf"P^{{{_tex(name)}}}"},
     )
     body.connect(one, inertia_element)

@@ -80,7 +80,7 @@ def reciprocity(
     compiled = compiled_form(model, "reciprocity")
     env = compiled.evaluate()
     system = compiled.system
-    nominal = {state.name: np.abs(np.asarray(state.nominal, dtype=float)) for state in system.states}
+    nominal = {state.name: state.typical for state in system.states}
     random = np.random.default_rng(seed)
     found = []
     for path, element in compiled.model.elements.items():

@@ -76,7 +76,7 @@ def sensitivities(
     if linear.is_sparse:
         b, d = b.toarray(), d.toarray()
     own = list(derivatives.state_places)
-    scale = np.abs(compiled.program.nominal[own]) + np.abs(point.x[own])
+    scale = compiled.program.typical[own] + np.abs(point.x[own])
     steady, solved = least_change(a, b, scale)
     if not np.all(solved):
         lost = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]

@@ -117,7 +117,7 @@ def operating_point(
         matrix = derivatives.matrix(nonzeros)[rows][:, unknowns]
         return np.concatenate([rates, outputs - wanted])[rows], matrix if n >= SPARSE else matrix.toarray()
 
-    nominal = np.abs(np.concatenate([compiled.program.nominal[own], np.ones(len(derivatives.inputs))])[unknowns])
+    nominal = np.abs(np.concatenate([compiled.program.typical[own], np.ones(len(derivatives.inputs))])[unknowns])
     begin = np.concatenate([start.x[own[open_states]], start.p[list(derivatives.input_places)]])
     square = len(open_states) == n == len(rows) and not goals and not loose.size
     try:

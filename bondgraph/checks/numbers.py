@@ -43,7 +43,8 @@ def _given_numbers(element: Element) -> Iterator[tuple[str, Any]]:
         yield from numbers_of(name, parameter).items()
     for name, spec in states_of(element).items():
         yield f"start value of {name}", spec.initial
-        yield f"nominal size of {name}", spec.nominal
+        if spec.nominal is not None:
+            yield f"nominal size of {name}", spec.nominal
     law = element.law
     if isinstance(law, Transformer) and law.matrix.name == "constant":
         yield "ratio", law.matrix()
@@ -153,6 +154,8 @@ def check_sizes(model: Model) -> Iterator[Problem]:
                 numbers = numbers_of(name, element.parameters[name])
                 allowed += [(own, value, [(), *vector, *square]) for own, value in numbers.items()]
         for name, value, shapes in allowed:
+            if value is None:  # no hint
+                continue
             array = None if isinstance(value, float) else real(value)
             if array is not None and array.shape not in shapes:
                 yield Problem(

@@ -97,7 +97,8 @@ def declare_state(draft: Draft, path: str, name: str, spec: StateSpec, shape: tu
     """Declare a state variable of an element whose time derivative is the value `rate`."""
     full = f"{path}.{name}"
     draft.declare(full, shape, spec.unit, spec.symbol)
-    draft.states.append(State(full, _filled(spec.initial, shape), _filled(spec.nominal, shape), rate))
+    hint = 0.0 if spec.nominal is None else spec.nominal
+    draft.states.append(State(full, _filled(spec.initial, shape), _filled(hint, shape), rate))
 
 
 def _filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:

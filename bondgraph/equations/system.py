@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bondgraph.graph.laws import Start
 from bondgraph.ops import Op
 
@@ -34,12 +36,18 @@ class Statement:
 
 @dataclass(frozen=True)
 class State:
-    """A state variable: where it starts, what size it has, and which value is its time derivative."""
+    """A state variable: where it starts, its usual size (0 without a hint), and which value is its time derivative."""
 
     name: str
     initial: Any
     nominal: Any
     rate: str
+
+    @property
+    def typical(self) -> np.ndarray:
+        """The usual size, 1 where there is no hint: for random states of analyses and checks."""
+        hints = np.abs(np.asarray(self.nominal, dtype=float))
+        return np.where(hints > 0.0, hints, 1.0)
 
 
 @dataclass(frozen=True)

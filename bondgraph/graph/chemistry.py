@@ -28,7 +28,7 @@ def Ce(
     *,
     RT: Any = None,
     initial: Any = 0.0,
-    nominal: Any = 1.0,
+    nominal: Any = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
     """Chemical species at constant temperature: its state q is the amount, its effort the potential mu = RT ln(K q).

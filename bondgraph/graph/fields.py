@@ -19,7 +19,7 @@ def multiport(
     ports: Mapping[str, Domain | str | None],
     *,
     initial: Sequence[float] | np.ndarray,
-    nominal: Any = 1.0,
+    nominal: Any = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
 ) -> Graph:

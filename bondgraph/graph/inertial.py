@@ -28,7 +28,7 @@ def IC(
     velocity: Any = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
-    nominal: Any = 1.0,
+    nominal: Any = None,
     dimension: int | None = None,
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
@@ -93,9 +93,9 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
     rate = Mechanics.acceleration if lagrangian else Mechanics.momentum_rate
     energy = on_bond(mechanics, Mechanics.energy, 2)
     return InertialField(
-        StateSpec(q, sizes.get("q", 1.0)),
+        StateSpec(q, sizes.get("q")),
         motion,
-        StateSpec(v, sizes.get(motion, 1.0)),
+        StateSpec(v, sizes.get(motion)),
         IDENTITY if lagrangian else Op("velocity", on_bond(mechanics, Mechanics.velocity, 2), r"M(#1)^{-1}\,#2"),
         Op("acceleration" if lagrangian else "momentum rate", on_bond(mechanics, rate, 3), _RATES[motion]),
         Op("energy", energy, r"\mathcal{H}(#1, #2)"),

@@ -36,10 +36,10 @@ class ByMode:
 
 @dataclass(frozen=True)
 class StateSpec:
-    """A state variable: its start value and the size that absolute tolerances are measured against."""
+    """A state variable: its start value and, as a hint to error control and analyses, its usual size."""
 
     initial: Any
-    nominal: Any = 1.0
+    nominal: Any = None
     unit: str = ""
     symbol: str = ""
 

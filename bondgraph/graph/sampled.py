@@ -22,7 +22,7 @@ from bondgraph.ops import Op, as_op
 def sampled(
     name: str, update: Op | Callable[..., Any], *, period: Any, offset: Any = 0.0, output: Op | Callable[..., Any] | None = None,
     initial: Any = 0.0, dimension: int | None = None, parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (), nominal: Any = 1.0, unit: str = "", symbol: str = "",
+    signals: Sequence[str] = (), nominal: Any = None, unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """A discrete-time block of your own: at every tick state = `update`(state, *parameters, *signals).
 
@@ -48,7 +48,7 @@ def sampled(
 
 def hold(
     name: str, input: str, period: Any, *, offset: Any = 0.0, initial: Any = 0.0, dimension: int | None = None,
-    nominal: Any = 1.0, unit: str = "", symbol: str = "",
+    nominal: Any = None, unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first one.
 
@@ -61,7 +61,7 @@ def hold(
 
 def sampled_derivative(
     name: str, input: str, period: Any, time_constant: Any = 0.0, *, offset: Any = 0.0, dimension: int | None = None,
-    nominal: Any = 1.0, unit: str = "", symbol: str = "",
+    nominal: Any = None, unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """Filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
 
@@ -85,7 +85,7 @@ def sampled_derivative(
 def sampled_pid(
     name: str, error: str, kp: Any, ki: Any = None, kd: Any = None, *, period: Any, time_constant: Any = 0.0,
     filter_period: Any = None, measurement: str | None = None, limits: tuple[Any, Any] | None = None, offset: Any = 0.0,
-    dimension: int | None = None, nominal: Any = 1.0, unit: str = "", symbol: str = "",
+    dimension: int | None = None, nominal: Any = None, unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """Sampled PID controller of a signal e = `error`, held between the ticks: y = kp e + ki integral + kd slope.
 

@@ -2,7 +2,7 @@
 
 Inputs are paths of signals (`motor.flow`, `time`, another block's `<name>.y`), read without delay and without power. Numbers
 such as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Every block takes
-`unit` and `symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has.
+`unit` and `symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has (a hint).
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
 
 
 def integrator(
-    name: str, input: str, initial: Any = 0.0, dimension: int | None = None, *, nominal: Any = 1.0, unit: str = "",
+    name: str, input: str, initial: Any = 0.0, dimension: int | None = None, *, nominal: Any = None, unit: str = "",
     symbol: str = "",
 ) -> Element:  # fmt: skip
     """y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
@@ -137,7 +137,7 @@ def integrator(
 
 def lowpass(
     name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, *,
-    nominal: Any = 1.0, unit: str = "", symbol: str = "",
+    nominal: Any = None, unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state. Raises `ModelError` E142 unless T > 0."""
     need_positive("lowpass", name, time_constant=time_constant)
@@ -150,7 +150,7 @@ def lowpass(
 
 def derivative_filter(
     name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, *,
-    nominal: Any = 1.0, unit: str = "", symbol: str = "",
+    nominal: Any = None, unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """y = (u - filtered) / T, filtered' = y: the derivative s / (T s + 1) of u; the state `filtered` starts at `initial`.
 
@@ -167,7 +167,7 @@ def derivative_filter(
 
 def pid(
     name: str, error: str, kp: Any, ki: Any = None, kd: Any = None, filter_time: Any = None, *,
-    initial: Mapping[str, Any] | None = None, nominal: Any = 1.0, unit: str = "", symbol: str = "",
+    initial: Mapping[str, Any] | None = None, nominal: Any = None, unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e - filtered) / T.
 
@@ -205,7 +205,7 @@ def pid(
 
 
 def transfer_function(
-    name: str, input: str, num: Sequence[float], den: Sequence[float], *, initial: Any = 0.0, nominal: float = 1.0,
+    name: str, input: str, num: Sequence[float], den: Sequence[float], *, initial: Any = 0.0, nominal: float | None = None,
     unit: str = "", symbol: str = "",
 ) -> Element:  # fmt: skip
     """y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
@@ -231,7 +231,7 @@ def transfer_function(
     # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
     last = int(np.flatnonzero(scale)[-1])
     pole = (scale[last] / scale[0]) ** (1.0 / last) if last else 1.0
-    spec = StateSpec(start, nominal * pole ** np.arange(-order, 0.0) / scale[0])
+    spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
     equations = [
         ("rate", formulas.CANONICAL_RATE, ["x", "u", "den"]),
         ("y", formulas.CANONICAL_RESULT, ["x", "rate", "num"]),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondgraph.run.couplings import Couplings
 from bondgraph.run.program import NewtonLoop, Program
 
 if TYPE_CHECKING:
@@ -142,14 +144,29 @@ class Bound:
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """d rates / d x as a full matrix, (n, n)."""
-        kernel, pattern = self.program.jacobian, self.program.jacobian_pattern
-        if kernel is None or pattern is None:
+        if self.program.differentiate is None:
             raise ValueError("the program has no Jacobian")
         full = np.zeros((self.program.states, self.program.states))
-        indptr, indices = (np.asarray(part) for part in pattern)
+        indptr, indices = self._pattern
         columns = np.repeat(np.arange(self.program.states), np.diff(indptr))
-        full[indices, columns] = kernel(np.array([self._time(t)]), x, self.p, m)
+        full[indices, columns] = self._call(self._nonzeros, t, x, m)
         return full
+
+    def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> Couplings:
+        """Which states drive which, and how fast; none where the program has no Jacobian."""
+        return Couplings.of(self._call(self._nonzeros, t, x, m), *self._pattern)
+
+    @cached_property
+    def _nonzeros(self) -> tuple[Callable[[], object] | None, np.ndarray]:
+        return self._bind(self.program.jacobian)
+
+    @cached_property
+    def _pattern(self) -> tuple[np.ndarray, np.ndarray]:
+        pattern = self.program.jacobian_pattern
+        if pattern is None:
+            return np.zeros(self.program.states + 1, dtype=np.intp), np.zeros(0, dtype=np.intp)
+        indptr, indices = (np.asarray(part, dtype=np.intp) for part in pattern)
+        return indptr, indices
 
     @property
     def quadratures(self) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
 from bondgraph.run.clocked import Clocked
 from bondgraph.run.leg import Choice, Integrator, Tolerances
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
+from bondgraph.run.weights import Weights
 
 # Between the user's rtol, which is to bound the energy residual of a run, and the tolerance per step of each method.
 # Measured residual / rtol at rtol 1e-9 with these factors: an undamped oscillator over 184 turns dop853 0.3, adams 3,
@@ -75,11 +74,10 @@ def choose(bound: Bound, settings: Settings) -> Choice:
 def tolerances(settings: Settings, method: str) -> Tolerances:
     """Tolerances per step of a method, from the user's."""
     relative = max(settings.rtol * SAFETY[method], _FLOOR[method])
-    absolute = settings.atol * (relative / settings.rtol)
-    return Tolerances(relative, np.asarray(absolute), settings.max_step)
+    return Tolerances(relative, settings.max_step)
 
 
-def build(bound: Bound, settings: Settings, choice: Choice, ticks: Ticks) -> Integrator:
+def build(bound: Bound, settings: Settings, choice: Choice, ticks: Ticks, weights: Weights) -> Integrator:
     """The integrator of a choice. Clocks tick inside the machine code; around the others, and where a tick must solve
     algebraic loops, in Python."""
     tolerance = tolerances(settings, choice.method)
@@ -87,21 +85,23 @@ def build(bound: Bound, settings: Settings, choice: Choice, ticks: Ticks) -> Int
         from bondgraph.run.explicit.dop853 import Dop853
 
         if not bound.program.loops:
-            return Dop853(bound, tolerance, choice.watch_stiffness, ticks)
-    made = _without_clocks(bound, settings, choice, tolerance)
+            return Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks)
+    made = _without_clocks(bound, settings, choice, tolerance, weights)
     return Clocked(bound, made, ticks) if len(ticks) else made
 
 
-def _without_clocks(bound: Bound, settings: Settings, choice: Choice, tolerance: Tolerances) -> Integrator:
+def _without_clocks(
+    bound: Bound, settings: Settings, choice: Choice, tolerance: Tolerances, weights: Weights
+) -> Integrator:
     if choice.solver == "sundials":
         from bondgraph.run.sundials.cvode import Cvode
 
         linear, iteration = settings.linear, settings.iteration
-        return Cvode(bound, choice.method, tolerance, settings.span, iteration=iteration, linear=linear)
+        return Cvode(bound, choice.method, tolerance, weights, settings.span, iteration=iteration, linear=linear)
     if choice.solver == "scipy":
         from bondgraph.run.scipy_solver import ScipySolver
 
-        return ScipySolver(bound, choice.method, tolerance)
+        return ScipySolver(bound, choice.method, tolerance, weights)
     from bondgraph.run.explicit.dop853 import Dop853
 
-    return Dop853(bound, tolerance, watch_stiffness=choice.watch_stiffness)
+    return Dop853(bound, tolerance, weights, watch_stiffness=choice.watch_stiffness)

@@ -21,11 +21,11 @@ class Clocked:
     def __init__(self, bound: Bound, integrator: Integrator, ticks: Ticks):
         self._bound, self._integrator, self._ticks = bound, integrator, ticks
 
-    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
         """Begin a leg (see `leg.Integrator`)."""
         self._t, self._x, self._q = t, x.copy(), q.copy()
-        self._m, self._levels, self._energy = m.copy(), levels.copy(), energy
-        self._integrator.restart(t, x, q, m, levels, energy)
+        self._m, self._levels = m.copy(), levels.copy()
+        self._integrator.restart(t, x, q, m, levels)
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
         """Integrate (see `leg.Integrator`)."""
@@ -66,7 +66,7 @@ class Clocked:
         jumped = np.flatnonzero((before < 0.0) & (after >= 0.0))
         if jumped.size:
             return Leg(legs.EVENT, self._t, self._x, self._q, 0, tuple(int(i) for i in jumped))
-        self._integrator.restart(self._t, self._x, self._q, self._m, self._levels, self._energy)
+        self._integrator.restart(self._t, self._x, self._q, self._m, self._levels)
         return None
 
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:

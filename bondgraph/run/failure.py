@@ -69,7 +69,9 @@ def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, 
     return Failure(reason, kind, float(t), state, suspect, CURES.get(kind, ()))
 
 
-def cause(bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, span: float) -> tuple[str, str, str]:
+def cause(
+    bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, span: float, size: np.ndarray
+) -> tuple[str, str, str]:
     """Kind of the failure of an integrator, what it says, and the state to suspect."""
     kind, _, text = reason.partition(": ")
     if kind == "not finite":
@@ -77,7 +79,7 @@ def cause(bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, spa
     suspect = suspect_rate(bound, t, x, m, 1e-6 * span)
     if suspect:
         return "not finite", "a rate is not finite close to this state", suspect
-    return kind, text, fastest_rate(bound, t, x, m)
+    return kind, text, fastest_rate(bound, t, x, m, size)
 
 
 def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: float) -> str:
@@ -107,8 +109,8 @@ def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
     return program.layout.label("x", int(np.argmax(np.abs(x)))) if len(x) else ""
 
 
-def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
-    """Name of the state that changes fastest relative to its nominal size."""
+def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray) -> str:
+    """Name of the state that changes fastest relative to its size so far (n,)."""
     with np.errstate(all="ignore"):
-        speed = np.abs(bound.rates(t, x, m)) / np.maximum(np.abs(bound.program.nominal), 1e-300)
+        speed = np.abs(bound.rates(t, x, m)) / np.where(size > 0.0, size, np.inf)
     return bound.program.layout.label("x", int(np.nanargmax(speed))) if np.any(np.isfinite(speed)) else ""

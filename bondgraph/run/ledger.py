@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.run.bound import Bound
 from bondgraph.run.events import Event
 from bondgraph.run.program import Program
 
@@ -99,13 +98,3 @@ def _after(t: np.ndarray, time: float) -> np.ndarray:
     """Samples that belong to what follows an event: a sample at the very time of one shows what was before it,
     except at the start of the run."""
     return (t > time) | ((t == time) & (t == t[0]))
-
-
-def energy_in_play(
-    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, integrals: np.ndarray, blur: np.ndarray | float
-) -> float:
-    """What is stored at (t, x, m) and has flowed so far, J; zero where it is lost in the `blur` of the states (n,), for then it
-    is no measure for errors."""
-    held, near = bound.energies(t, x, m), bound.energies(t, x + blur, m)
-    energy = float(np.abs(held).sum() + np.abs(integrals).max(initial=0.0))
-    return energy if energy > float(np.abs(near - held).sum()) else 0.0

@@ -12,10 +12,9 @@ STOP, EVENT, PAUSE, STIFF, FAILED = "stop", "event", "pause", "stiff", "failed"
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Local error per step that an integrator works with: relative, and absolute per state (n,) and per quadrature."""
+    """What an integrator works with: error per step relative to the weights of a run (`weights`), longest step, s."""
 
     relative: float
-    absolute: np.ndarray
     max_step: float
 
 
@@ -43,7 +42,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Effort:
-    """What a run cost: counts since the start."""
+    """What a run cost: counts since the start; `noisy` steps were controlled to the rounding of the rates (`weights`)."""
 
     steps: int = 0
     rejected: int = 0
@@ -51,6 +50,7 @@ class Effort:
     jacobians: int = 0
     guards: int = 0
     seconds: float = 0.0
+    noisy: int = 0
 
     def __add__(self, other: Effort) -> Effort:
         return Effort(
@@ -60,15 +60,15 @@ class Effort:
             self.jacobians + other.jacobians,
             self.guards + other.guards,
             self.seconds + other.seconds,
+            self.noisy + other.noisy,
         )
 
 
 class Integrator(Protocol):
     """A method of integration bound to one program and one run."""
 
-    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
-        """Begin a leg; `levels` (guards,) are what each guard must exceed until it has been below zero once;
-        `energy` is the size of energies so far, J."""
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
+        """Begin a leg; `levels` (guards,) are what each guard must exceed until it has been below zero once."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event; states

@@ -203,7 +203,7 @@ class Program:
     supplies : one per transition: what sources give in its impulse, J (one number for each power); None where they give nothing.
     transitions : the edges of all state machines.
     layout : names.
-    nominal : (n,) typical size of each state, for absolute tolerances.
+    nominal : (n,) usual size of each state, a hint of the user's; 0 where there is none.
     differentiate : makes the Jacobian when it is first asked for: the kernel of the nonzeros of d rates / d x in compressed
         column order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
@@ -283,6 +283,12 @@ class Program:
     @cached_property
     def _derivatives(self) -> tuple[Kernel | None, tuple[np.ndarray, np.ndarray] | None]:
         return (None, None) if self.differentiate is None else self.differentiate()
+
+    @property
+    def typical(self) -> np.ndarray:
+        """Usual size of each state (n,), 1 where there is no hint: for steps and random states of the analyses."""
+        hints = np.abs(self.nominal)
+        return np.where(hints > 0.0, hints, 1.0)
 
     @property
     def states(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from bondgraph.run.events import Event
 from bondgraph.run.failure import Failure
 from bondgraph.run.ledger import Ledger, account
 from bondgraph.run.program import Program, Slot
+from bondgraph.run.weights import Rounding
 
 if TYPE_CHECKING:
     import pandas
@@ -31,6 +32,7 @@ class Statistics:
     events : count of transitions; ticks : count of clock ticks.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
+    rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
     """
 
     solver: str
@@ -45,6 +47,7 @@ class Statistics:
     integration_time: float
     local_rtol: float
     ticks: int = 0
+    rounding: Rounding = field(default_factory=Rounding)
 
     @property
     def time_per_rate(self) -> float:

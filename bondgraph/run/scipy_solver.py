@@ -11,6 +11,7 @@ from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
 from bondgraph.run.grazing import hidden_crossing
 from bondgraph.run.leg import Effort, Leg, Tolerances
+from bondgraph.run.weights import RENEWALS, Weights
 
 NAMES = {"dop853": "DOP853", "radau": "Radau", "lsoda": "LSODA", "bdf": "BDF"}
 
@@ -18,19 +19,35 @@ NAMES = {"dop853": "DOP853", "radau": "Radau", "lsoda": "LSODA", "bdf": "BDF"}
 class ScipySolver:
     """`solve_ivp` from event to event, with event functions from the guards."""
 
-    def __init__(self, bound: Bound, method: str, tolerances: Tolerances):
-        self._bound, self._method, self._tolerances = bound, method, tolerances
+    def __init__(self, bound: Bound, method: str, tolerances: Tolerances, weights: Weights):
+        self._bound, self._method, self._tolerances, self._weights = bound, method, tolerances, weights
         self._n, self._nq = bound.program.states, bound.quadratures
-        self._guards = 0
+        self._guards = self._stepped = 0
+        self._atol = np.zeros(self._n + self._nq)
         self._seconds = 0.0
         self._total = Effort()
 
-    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
         """Begin a leg (see `leg.Integrator`)."""
         self._t, self._y = t, np.concatenate([x, q])
         self._m, self._levels = m.copy(), levels.copy()
-        scale = self._tolerances.relative * energy if energy > 0.0 else 1e300
-        self._atol = np.concatenate([self._tolerances.absolute, np.full(self._nq, scale)])
+        self._weights.begin(t, x, q, m)
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """Into the array that SciPy compares errors with at each step (it adds rtol |y|)."""
+        own = self._tolerances.relative * np.maximum(self._weights.size, self._weights.floor)
+        # What nothing drives has no error: zero over something.
+        self._atol[:] = np.maximum(own, np.finfo(float).tiny)
+
+    def _after_step(self, t: float, y: np.ndarray) -> float:
+        """Given to SciPy as an event that never fires, and so called after each step."""
+        self._weights.see(y[: self._n])
+        self._stepped += 1
+        if self._stepped in RENEWALS:
+            self._weights.renew(t, np.ascontiguousarray(y[: self._n]), self._m)
+        self._weigh()
+        return 1.0
 
     def _rates(self, t: float, y: np.ndarray) -> np.ndarray:
         x = np.ascontiguousarray(y[: self._n])
@@ -110,7 +127,7 @@ class ScipySolver:
                 self._y,
                 NAMES[self._method],
                 dense_output=True,
-                events=[self._guard(i) for i in range(len(self._levels))] or None,
+                events=[*(self._guard(i) for i in range(len(self._levels))), self._after_step],
                 rtol=max(self._tolerances.relative, 3e-14),
                 atol=self._atol,
                 max_step=self._tolerances.max_step,

@@ -39,7 +39,7 @@ class Settings:
     method: str
     solver: str
     rtol: float
-    atol: np.ndarray
+    atol: np.ndarray | None
     max_step: float
     max_events: int
     max_steps: int
@@ -106,23 +106,22 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
     return start, end
 
 
-def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray]:
-    """Relative tolerance and absolute one per state; E302 where out of range."""
+def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray | None]:
+    """Relative tolerance and absolute one per state, where given; E302 where out of range."""
     low, high = RTOL_RANGE
     relative = number(rtol, "E302", "rtol")
     if not low <= relative <= high:
         raise _refuse("E302", f"rtol = {relative:g} is out of range", f"allowed: {low:g} to {high:g}")
     if atol is None:
-        absolute = relative * np.abs(np.asarray(program.nominal, dtype=float))
-    else:
-        given = numbers(atol, "E302", "atol")
-        if given.shape not in ((), (1,), (program.states,)):
-            raise _refuse("E302", f"atol has shape {given.shape}", cures=(f"one number, or {program.states}",))
-        absolute = np.array(np.broadcast_to(given, (program.states,)))
+        return relative, None
+    given = numbers(atol, "E302", "atol")
+    if given.shape not in ((), (1,), (program.states,)):
+        raise _refuse("E302", f"atol has shape {given.shape}", cures=(f"one number, or {program.states}",))
+    absolute = np.array(np.broadcast_to(given, (program.states,)))
     bad = np.flatnonzero(~(np.isfinite(absolute) & (absolute > 0.0)))
     if bad.size:
         name = program.layout.label("x", int(bad[0]))
-        cures = ("a positive number, in the state's unit", "a positive nominal size, where atol is not given")
+        cures = ("a positive number, in the state's unit",)
         raise _refuse("E302", f"atol of {name} is {absolute[bad[0]]:g}", cures=cures)
     return relative, absolute
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bondgraph.errors import Problem, RunDoubtWarning, RunEndedWarning, RunError, caller_place
+from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_place
 from bondgraph.run import leg as legs
 from bondgraph.run import settings as checks
 from bondgraph.run.accumulation import Watch
@@ -22,7 +22,6 @@ from bondgraph.run.doubts import doubts_of, first_lost
 from bondgraph.run.events import Event, dated
 from bondgraph.run.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.judge import judged, watched_times
-from bondgraph.run.ledger import energy_in_play
 from bondgraph.run.leg import Choice, Effort, Integrator
 from bondgraph.run.program import Program
 from bondgraph.run.progress import Progress
@@ -30,12 +29,15 @@ from bondgraph.run.result import Result, Statistics
 from bondgraph.run.settings import Settings
 from bondgraph.run.settling import How, Settled, rest, settle
 from bondgraph.run.ticks import Ticks
+from bondgraph.run.weights import Weights
 
 _PIECES = 100
 # After so many steps a run is given up that would need so many times its largest count of steps at its pace.
 _PATIENCE, _HOPELESS = 100_000, 1e6
 # How far ahead guards are looked at after an event, at most, in lengths of the run.
 _PROBE = 1e-9
+# Part of the steps at the rounding of the rates from which a run says so.
+_NOISY = 0.01
 # Collisions whose times, or states, differ by so little are one event: parts of rtol.
 _WITHIN = 1e-3
 
@@ -51,7 +53,7 @@ def simulate(
     samples: float | Sequence[float] | np.ndarray | None = None,
     method: str = "auto",
     solver: str = "auto",
-    rtol: float = 1e-9,
+    rtol: float = 1e-7,
     atol: float | Sequence[float] | np.ndarray | None = None,
     max_step: float | None = None,
     max_events: int = 100_000,
@@ -75,7 +77,8 @@ def simulate(
     solver : "auto", "machine code", "sundials" or "scipy".
     rtol : bound on the error of the run relative to the energy in play, 1e-13 to 1e-1; the integrators work with a
         smaller tolerance per step (`choose.SAFETY`).
-    atol : per state or for all, in the states' units; rtol * program.nominal by default.
+    atol : error that does not count, per state or for all, in the states' units; by default what a state's couplings to the
+        others make of rtol while it is small (`weights`).
     max_step : longest step, s; a hundredth of the run by default.
     max_events, max_steps : the run ends with a failure after so many transitions, or steps of integration (checked
         now and then).
@@ -89,7 +92,8 @@ def simulate(
     Returns
     -------
     Result; a run that could not reach its end has a `failure` and what was computed up to there, and gives a
-    `RunEndedWarning`; one that reached its end and cannot be trusted has `doubts`, and gives a `RunDoubtWarning`.
+    `RunEndedWarning`; one that reached its end and cannot be trusted has `doubts`, and gives a `RunDoubtWarning`. Where the
+    tolerance lies below the rounding of the rates, a `RoundingWarning` says what was reached.
 
     Raises
     ------
@@ -142,6 +146,13 @@ def simulate(
     for text in found:
         kind = RunDoubtWarning if result.failure is None else RunEndedWarning
         warnings.warn(f'"{program.name}": {text}', kind, stacklevel=_depth())
+    if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
+        named = ", ".join(f'"{name}"' for name in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
+        text = (
+            f"the tolerance lies below the rounding of the rates of {named}: {noise.steps} of {result.statistics.steps}"
+        )
+        text += f" steps were controlled to an rtol of {noise.rtol:.1g}, not {settings.rtol:.1g}"
+        warnings.warn(f'"{program.name}": {text}', RoundingWarning, stacklevel=_depth())
     return result
 
 
@@ -178,13 +189,13 @@ class _Run:
     failure: Failure | None = None
     effort: Effort = field(default_factory=Effort)
     methods: list[str] = field(default_factory=list)
-    energy: float = 0.0
     written: int = 0
 
     def go(self) -> None:
         settings, bound = self.settings, self.bound
         self.t, self.x, self.m = 0.0, settings.x.copy(), settings.m.copy()
         self.q = np.zeros(bound.quadratures)
+        self.weights = Weights(bound, settings.rtol, settings.atol, settings.max_step)
         self.watch, self.probe = Watch(settings.span, settings.rtol), _PROBE * settings.span
         self.courses = Courses(bound, settings.span)
         self.start_energies = bound.energies(self.t, self.x, self.m).copy()
@@ -197,7 +208,7 @@ class _Run:
         self._record(1)
         while choice is not None and self.failure is None:
             self.methods.append(choice.method)
-            integrator = build(bound, settings, choice, self.ticks)
+            integrator = build(bound, settings, choice, self.ticks, self.weights)
             try:
                 choice, settled = self._integrate(integrator, choice, settled)
             finally:
@@ -286,9 +297,7 @@ class _Run:
         restart = True
         while self.failure is None:
             if restart:
-                energy = energy_in_play(self.bound, self.t, self.x, self.m, self.q, settings.atol)
-                self.energy = max(self.energy, energy)
-                integrator.restart(self.t, self.x, self.q, self.m, settled.levels, self.energy)
+                integrator.restart(self.t, self.x, self.q, self.m, settled.levels)
             before = self.t
             leg = integrator.advance(times[self.written :], self.rows[self.written :], settings.span)
             self.t, self.x, self.q = leg.t, leg.x, leg.q
@@ -305,7 +314,7 @@ class _Run:
             if leg.status == legs.FAILED:
                 self._failed(leg.reason)
             elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
-                self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m))
+                self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
                 probe = min(self.probe, 1e-3 * (self.t - before)) if self.t > before else self.probe
                 settled = self._settle(leg.fired, max(probe, 16.0 * np.spacing(abs(settings.t_start) + self.t)))
@@ -323,7 +332,7 @@ class _Run:
         return f"{steps} steps have made {way:.1g} of the way: to its end the run would take {total}, not {most}"
 
     def _failed(self, reason: str) -> None:
-        self._fail(*cause(self.bound, reason, self.t, self.x, self.m, self.settings.span))
+        self._fail(*cause(self.bound, reason, self.t, self.x, self.m, self.settings.span, self.weights.known))
 
     def examine(self) -> None:
         """End the run before the first sample at which a value is not finite."""
@@ -346,6 +355,7 @@ class _Run:
     def result(self, wall_time: float) -> Result:
         n, rows = self.bound.program.states, self.rows[: self.written]
         effort, used = self.effort, list(dict.fromkeys(self.methods)) or [self.choice.method]
+        local = tolerances(self.settings, used[-1]).relative
         statistics = Statistics(
             solver=self.choice.solver,
             method=", ".join(used),
@@ -358,7 +368,8 @@ class _Run:
             ticks=self.ticks.count,
             wall_time=wall_time,
             integration_time=effort.seconds,
-            local_rtol=tolerances(self.settings, used[-1]).relative,
+            local_rtol=local,
+            rounding=self.weights.rounding(effort.noisy, local),
         )
         return Result(
             program=self.bound.program,

@@ -27,7 +27,7 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
     rng = np.random.default_rng(0)
     x = flat(state.initial for state in system.states)
     p = flat(system.parameters.values())
-    spread = flat(state.nominal for state in system.states)
+    spread = flat(state.typical for state in system.states)
     out: list[tuple[np.ndarray, ...]] = []
     for combination in _combinations(system):
         m = np.array(combination, dtype=float)

@@ -85,7 +85,7 @@ def chain_graph(
     limits: str = "report",
     stop_stiffness: float | Vector = 1e3,
     stop_dissipation: float = 1.0,
-    nominal: Any = 1.0,
+    nominal: Any = None,
 ) -> ChainGraph:
     """Chain as a graph with the port `joints` (n efforts and velocities of the joints) and those that are asked for.
 

@@ -48,7 +48,7 @@ def contact_spring(stiffness: np.ndarray, chosen: Sequence[str], transport: str)
     k, start = (float(stiffness[0]), 0.0) if one else (stiffness, np.zeros(len(chosen)))
     symbols = {"q": "s"}
     if not turns(transport, chosen):
-        return C("spring", stiffness=k, initial=start, nominal=1e-4, symbols=symbols)
+        return C("spring", stiffness=k, initial=start, symbols=symbols)
     vectors = tuple(pairs(chosen))
     law = Storage(
         "q",

@@ -39,7 +39,7 @@ STEPPED = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
 def joint_pid(
     name: str, reference: str | Mapping[str, str], position: str, velocity: str | None = None, *, kp: Motion | ArrayLike,
     kd: ArrayLike, ki: ArrayLike | None = None, dimension: int | None = None, filter_time: Any = None,
-    initial: ArrayLike = 0.0, nominal: Any = 1.0, compensation: ModelTerm | None = None,
+    initial: ArrayLike = 0.0, nominal: Any = None, compensation: ModelTerm | None = None,
     compensation_signals: Sequence[str] = (), limit: ArrayLike | None = None, period: float | None = None,
     unit: str = "N m",
 ) -> Element:  # fmt: skip

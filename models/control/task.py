@@ -32,7 +32,7 @@ PD_EXTRA = Op("PD", lambda kp, kd, e, de, ff, f: kp * e + kd * de + ff + f, r"#1
 
 def pd_feedforward(
     name: str, reference: str | Mapping[str, str], position: str, velocity: str | None = None, *, kp: Motion | ArrayLike,
-    kd: ArrayLike, filter_time: Any = None, initial: ArrayLike = 0.0, nominal: Any = 1.0, extra: str | None = None,
+    kd: ArrayLike, filter_time: Any = None, initial: ArrayLike = 0.0, nominal: Any = None, extra: str | None = None,
     dimension: int | None = None, period: float | None = None, unit: str = "",
 ) -> Element:  # fmt: skip
     """Acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis: `<name>.acceleration`, with `.error`.

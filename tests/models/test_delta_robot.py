@@ -189,7 +189,7 @@ def test_simulate_command(tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == FILES
     arrays = np.load(out / "trajectory.npz")
-    expected = ROBOTS["lab"].simulate(0.2, y=Y, torque=(-3.0, -3.0, -3.5), samples=0.005)
+    expected = ROBOTS["lab"].simulate(0.2, y=Y, torque=(-3.0, -3.0, -3.5), samples=0.005, rtol=1e-9)
     assert np.array_equal(arrays["w"], expected.w) and arrays["t"][-1] == 0.2
     with (out / "trajectory.csv").open(encoding="utf-8") as file:
         rows = list(csv.reader(file))

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.emit.llvm import compile_routines
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.run.program import Layout, Program, Slot, Transition
+from bondgraph.run.program import Clock, Layout, Program, Slot, Transition
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
@@ -33,16 +33,25 @@ def program(
     machine: bool = True,
     with_jacobian: bool = True,
     fused: bool = False,
+    scales: Sequence[float] | None = None,
+    ticks: Sequence[tuple[float, float, Formula]] = (),
 ) -> Program:
+    """`scales`: so many of the new units of each state are one of the old. `ticks`: period, offset, x after a tick."""
     tape = Tape()
     n, np_, nm = sizes
     blocks = (("t", 1), ("x", n), ("p", np_), ("m", nm))
     t, x, p, m = (tape.inputs(name, length) for name, length in blocks)
     routines = {}
+    units = [1.0] * n if scales is None else [float(scale) for scale in scales]
+    old = [value / unit for value, unit in zip(x, units, strict=True)] if scales is not None else x
 
     def add(name: str, formula: Formula | None) -> None:
-        if formula is not None:
-            routines[name] = Routine(name, tape, blocks, tuple(formula(t[0], x, p, m)))
+        if formula is None:
+            return
+        found = list(formula(t[0], old, p, m))
+        if scales is not None and name.startswith(("rates", "reset", "tick")):
+            found = [unit * value for unit, value in zip(units, found, strict=True)]
+        routines[name] = Routine(name, tape, blocks, tuple(found))
 
     for name, formula in (
         ("rates", rates), ("guards", guards), ("powers", powers), ("energies", energies), ("outputs", outputs)
@@ -50,6 +59,8 @@ def program(
         add(name, formula)
     for i, reset in enumerate(resets):
         add(f"reset{i}", reset)
+    for i, (_, _, formula) in enumerate(ticks):
+        add(f"tick{i}", formula)
     pattern = None
     if with_jacobian:
         found = jacobian(routines["rates"].outputs, x)
@@ -67,11 +78,12 @@ def program(
         kernels = {name: numpy_kernel(routine) for name, routine in routines.items()}
     return Program(
         name="test",
-        nominal=np.ones(n) if nominal is None else np.asarray(nominal, dtype=float),
+        nominal=np.zeros(n) if nominal is None else np.asarray(nominal, dtype=float),
         layout=Layout(slots or {}),
         resets=tuple(kernels.get(f"reset{i}") for i in range(len(resets))),
         transitions=tuple(transitions),
         differentiate=lambda: (kernels.get("jacobian"), pattern),
+        clocks=tuple(Clock(f"clock {i}", *times, kernels[f"tick{i}"]) for i, (*times, _) in enumerate(ticks)),
         power_roles=tuple(roles),
         rates=kernels["rates"],
         **{k: kernels.get(k) for k in ("guards", "powers", "energies", "outputs", "rates_and_powers")},

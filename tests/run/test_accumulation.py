@@ -41,7 +41,7 @@ def stop(p="ball.p"):
 @pytest.mark.parametrize(("restitution", "end"), [(0.8, 4.063713), (0.5, None), (0.9, None)])
 def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
     exact = np.sqrt(2.0 / G) * (1.0 + restitution) / (1.0 - restitution)
-    run = compile_model(ball(restitution, [stop()])).simulate(20.0, samples=0.01)
+    run = compile_model(ball(restitution, [stop()])).simulate(20.0, samples=0.01, rtol=1e-9)
     last = run.events[-1]
     assert run.ok and last.kind == "impact: accumulation" and last.name == "floor"
     assert last.accumulation == pytest.approx(exact, abs=1e-9)

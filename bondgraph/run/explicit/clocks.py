@@ -60,7 +60,8 @@ def tick() -> Procedure:
     """Carry out all ticks at the time of the next one, `first`; 1 if a guard jumps through zero there (marked in `fired`)."""
     write = Procedure("tick", {"c": "ptr", "first": "double"}, "i64", internal=True)
     record, c = record_of(write), write["c"]
-    y, y_new, following, index = (record.get(name) for name in ("y", "y_new", "following", "tick_index"))
+    y, y_new, largest = (record.get(name) for name in ("y", "y_new", "size"))
+    following, index = record.get("following"), record.get("tick_index")
     t, first = record.get("t"), write["first"]
     size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", first))
     last, time = first + size * TOGETHER, write.local(t)
@@ -81,6 +82,7 @@ def tick() -> Procedure:
             write.call(address, [now, y, record.get("p"), record.get("m"), y_new])
             with write.loop(record.get("n")) as k:
                 y[k] = y_new[k]
+                largest[k] = write.intrinsic("maxnum", largest[k], write.intrinsic("fabs", y_new[k]))
         number = index.load(i, "i64") + 1
         index.store(i, number, "i64")
         following[i] = record.get("tick_offsets")[i] + write.real(number) * record.get("periods")[i]

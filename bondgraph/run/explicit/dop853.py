@@ -15,6 +15,7 @@ from bondgraph.run.explicit.driver import machine_code
 from bondgraph.run.leg import Effort, Leg, Tolerances
 from bondgraph.run.table import Table
 from bondgraph.run.ticks import Ticks
+from bondgraph.run.weights import NEVER, RENEWALS, Weights
 
 # Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
 _BUDGET, _PATIENCE = 2_000, 0.1
@@ -28,7 +29,14 @@ _REASONS = {
 class Dop853:
     """Explicit Runge-Kutta method of order 8 with dense output, in machine code."""
 
-    def __init__(self, bound: Bound, tolerances: Tolerances, watch_stiffness: bool = False, ticks: Ticks | None = None):
+    def __init__(
+        self,
+        bound: Bound,
+        tolerances: Tolerances,
+        weights: Weights,
+        watch_stiffness: bool = False,
+        ticks: Ticks | None = None,
+    ):
         program = bound.program
         self._bound = bound
         self._code, self._tolerances = machine_code(), tolerances
@@ -44,14 +52,16 @@ class Dop853:
             "y_dense": width,
             "k": of.EXTENDED * width,
             "f": of.DENSE * width,
-            "atol": width,
             "g": POINTS * guards,
             "g_dense": guards,
             "theta": guards,
         }
+        self._weights = weights
         self._arrays = {name: np.zeros(length) for name, length in arrays.items()}
         for name, array in self._arrays.items():
             table.point(name, array)
+        for name in ("size", "floor", "noise", "exceeded"):
+            table.point(name, getattr(weights, name))
         self._fired = np.zeros(guards, dtype=np.int64)
         table.point("fired", self._fired)
         table.point("p", bound.p)
@@ -66,7 +76,7 @@ class Dop853:
             table.point(name, 0 if kernel is None else kernel.address or 0)
         table["n"], table["quadratures"], table["width"], table["guard_count"] = self._n, self._nq, width, guards
         table["h_max"], table["rtol"], table["watch"] = tolerances.max_step, tolerances.relative, watch_stiffness
-        table["budget"] = _BUDGET
+        table["budget"], table["patience"], table["renewal"] = _BUDGET, weights.patience, RENEWALS[0]
         if ticks is not None and len(ticks):
             self._share(ticks)
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._code.address("dop853_advance"))
@@ -87,13 +97,12 @@ class Dop853:
             self._table.point(name, array)
         self._table["clock_count"], self._table["once"] = len(ticks), ticks.once
 
-    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
         """Begin a leg (see `leg.Integrator`)."""
         arrays, n = self._arrays, self._n
         arrays["y"][:n], arrays["y"][n:] = x, q
         arrays["m"][:], arrays["levels"][:] = m, levels
-        arrays["atol"][:n] = self._tolerances.absolute
-        arrays["atol"][n:] = self._tolerances.relative * energy if energy > 0.0 else 1e300
+        self._weights.begin(t, x, q, m)
         self._table["t"], self._table["fresh"] = t, 1
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
@@ -102,9 +111,12 @@ class Dop853:
         table.point("times", times)
         table.point("rows", rows)
         table["samples"], table["written"], table["stop"] = len(times), 0, stop
-        begin = time.perf_counter()
-        status = int(self._function(table.address))
-        seconds = time.perf_counter() - begin
+        table["tried"] = 0
+        seconds, status = self._call()
+        while status in (of.DOUBT, of.RENEW):
+            self._weigh(status == of.DOUBT)
+            more, status = self._call()
+            seconds += more
         self._seconds += seconds
         if status == of.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
@@ -113,11 +125,31 @@ class Dop853:
         word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")
         return Leg(word, float(table["t"]), y[:n], y[n:], int(table["written"]), fired, reason)
 
+    def _call(self) -> tuple[float, int]:
+        begin = time.perf_counter()
+        status = int(self._function(self._table.address))
+        return time.perf_counter() - begin, status
+
+    def _weigh(self, doubt: bool) -> None:
+        """Between two attempts: look at the weights anew."""
+        table, weights = self._table, self._weights
+        t, h, relative = float(table["t"]), float(table["h"]), self._tolerances.relative
+        x, m = self._arrays["y"][: self._n].copy(), self._arrays["m"]
+        if doubt:
+            weights.question(t, x, m, h, relative)
+            table["patience"] = weights.patience
+        elif table["steps"] >= table["renewal"]:
+            weights.renew(t, x, m)
+            table["renewal"] = next((count for count in RENEWALS if count > table["steps"]), NEVER)
+        else:
+            weights.relax(t, x, m, h, relative)
+        table["noisy"] = int(weights.noise.any())
+
     def effort(self) -> Effort:
         """Counts since the start."""
         table = self._table
         steps, rejected, rates = (int(table[name]) for name in ("steps", "rejected", "rate_count"))
-        return Effort(steps, rejected, rates, 0, int(table["guard_calls"]), self._seconds)
+        return Effort(steps, rejected, rates, 0, int(table["guard_calls"]), self._seconds, int(table["noisy_steps"]))
 
     def close(self) -> None:
         """Nothing is held."""

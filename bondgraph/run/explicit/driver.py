@@ -9,7 +9,7 @@ from bondgraph.run import crossings
 from bondgraph.run.crossings import EPSILON, POINTS, Within
 from bondgraph.run.explicit import clocks, steps
 from bondgraph.run.explicit import fields as of
-from bondgraph.run.procedure import Local, Procedure, Record, Value, module
+from bondgraph.run.procedure import Procedure, Record, Value, module
 from bondgraph.run.ticks import TOGETHER
 
 _SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
@@ -18,6 +18,12 @@ _SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
 _BOUNDARY, _STIFF_STEPS, _MILD, _WORTH = 6.1, 15, 6, 20_000.0
 # Another method would begin anew at every tick, at the price of so many steps of this one.
 _WORTH_TICK = 200.0
+# At the smallest step the weights are looked at anew once, and a step so many times as long is tried.
+_ANOTHER = 1e3
+# Noise is measured anew after so many steps in which it was counted.
+_STALE = 100
+# A state that has never been this much larger than the rounding of a step is rounding.
+_MERE = 1e3
 
 
 def _begin(write: Procedure, record: Record) -> None:
@@ -28,6 +34,8 @@ def _begin(write: Procedure, record: Record) -> None:
         with write.when(record.get("guard_count") > 0):
             write.call("guard_values", [write["c"], record.get("t"), record.get("y"), g])
         record.set("h", write.call("first_step", [write["c"]], "double"))
+        record.set("grow", _GROW)
+        record.set("is_landing", 0)
 
 
 def samples() -> Procedure:
@@ -64,11 +72,12 @@ def stiffness() -> Procedure:
     k, width = record.get("k"), record.get("width")
     above, below = write.local(0.0), write.local(0.0)
     with write.loop(record.get("n")) as i:
-        scale = record.get("atol")[i] + record.get("rtol") * write.intrinsic("fabs", record.get("y")[i])
-        rise = (k[width * of.STAGES + i] - k[width * (of.STAGES - 1) + i]) / scale
-        run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
-        above.set(above.get() + rise * rise)
-        below.set(below.get() + run * run)
+        scale = steps.permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
+        with write.when(scale > 0.0):
+            rise = (k[width * of.STAGES + i] - k[width * (of.STAGES - 1) + i]) / scale
+            run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
+            above.set(above.get() + rise * rise)
+            below.set(below.get() + run * run)
     t = record.get("t")
     ahead = (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
     beyond = h * h * above.get() > below.get() * _BOUNDARY**2
@@ -83,8 +92,32 @@ def stiffness() -> Procedure:
     return write
 
 
-def _accept(write: Procedure, record: Record, t_new: Value) -> None:
-    y, y_new, k, width = (record.get(name) for name in ("y", "y_new", "k", "width"))
+def noisy_step() -> Procedure:
+    """Note whether rounding has decided over a step that is accepted, and by how much it exceeds the tolerance."""
+    write = Procedure("noisy_step", {"c": "ptr", "h": "double"}, internal=True)
+    record = steps.record_of(write)
+    noise, size, exceeded = record.get("noise"), record.get("size"), record.get("exceeded")
+    used = write.local(0, "i64")
+    with write.loop(record.get("n")) as i:
+        rounding = write["h"] * noise[i]
+        ratio = rounding / steps.permitted(write, record, i, write.intrinsic("fabs", record.get("y_new")[i]))
+        # A state that is rounding only (the difference of two equal ones) is no news.
+        with write.when((ratio > 1.0) & (size[i] > rounding * _MERE)):
+            used.set(1)
+            exceeded[i] = write.intrinsic("maxnum", exceeded[i], rounding)
+    record.count("noisy_steps", used.get())
+    record.count("noisy", 1)
+    write.give()
+    return write
+
+
+def _accept(write: Procedure, record: Record, h: Value, t_new: Value) -> None:
+    y, y_new, k, width, size = (record.get(name) for name in ("y", "y_new", "k", "width", "size"))
+    with write.when(record.get("noisy") > 0):
+        write.call("noisy_step", [write["c"], h])
+    with write.loop(record.get("n")) as i:
+        size[i] = write.intrinsic("maxnum", size[i], write.intrinsic("fabs", y_new[i]))
+    record.set("cornered", 0)
     with write.loop(width) as i:
         y[i] = y_new[i]
         k[i] = k[width * of.STAGES + i]
@@ -101,8 +134,6 @@ def advance() -> Procedure:
     record = steps.record_of(write)
     c = write["c"]
     _begin(write, record)
-    grow, landing, tried = write.local(_GROW), write.local(0.0), write.local(0, "i64")
-    is_landing, landings = write.local(0, "i64"), write.local(0, "i64")
     with write.repeat() as (again, _):
         t, stop = record.get("t"), record.get("stop")
         tiny = 16.0 * EPSILON * write.intrinsic("fabs", t)
@@ -110,73 +141,81 @@ def advance() -> Procedure:
             record.set("t", stop)
             write.call("flush", [c, stop])
             write.give(of.STOP)
-        with write.when(tried.get() >= record.get("budget")):
+        with write.when(record.get("tried") >= record.get("budget")):
             write.give(of.PAUSE)
-        tried.set(tried.get() + 1)
+        record.count("tried")
         record.set("horizon", stop)
         with write.when(record.get("clock_count") > 0):
-            _tick(write, record, is_landing, again)
+            _tick(write, record, again)
         horizon = record.get("horizon")
         h = write.intrinsic("minnum", record.get("h"), record.get("h_max"))
         last = t + h * 1.01 >= horizon
-        land = is_landing.get().equals(1)
-        h = write.select(land, landing.get(), write.select(last, horizon - t, h))
+        land = record.get("is_landing").equals(1)
+        h = write.select(land, record.get("landing"), write.select(last, horizon - t, h))
         t_new = write.select(land, t + h, write.select(last, horizon, t + h))
         error = write.call("attempt", [c, h, t_new], "double")
         finite = (error * 0.0).equals(0.0)
         with write.when(~(error <= 1.0) & (~land | ~finite)):
-            is_landing.set(0)
+            record.set("is_landing", 0)
             factor = write.intrinsic("maxnum", _SHRINK, _SAFE / steps.eighth_root(write, error))
             record.set("h", h * write.select(finite, factor, _SHRINK))
             record.count("rejected")
-            grow.set(1.0)
+            record.set("grow", 1.0)
+            record.count("doubts")
             with write.when(~(record.get("h") > tiny + 1e-300)):
-                write.give(write.select(finite, of.SMALL, of.NOT_FINITE, "i64"))
+                with write.when(record.get("cornered").equals(1)):
+                    write.give(write.select(finite, of.SMALL, of.NOT_FINITE, "i64"))
+                record.set("cornered", 1)
+                record.set("h", record.get("h") * _ANOTHER)
+                record.set("doubts", record.get("patience"))
+            with write.when(record.get("doubts") >= record.get("patience")):
+                record.set("doubts", 0)
+                write.give(of.DOUBT)
             write.jump(again)
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
-                _land(write, record, h, t_new, landing, landings, again)
+                _land(write, record, h, t_new, again)
             suspect = write.call("suspicion", [c, h, t_new], "i64")
             with write.when(suspect.equals(1)):
                 write.call("prepare_dense", [c, h])
                 found = write.call("locate", [c, h], "double")
                 with write.when(found <= 1.0):
-                    is_landing.set(1)
-                    landings.set(0)
-                    landing.set(found * h)
+                    record.set("is_landing", 1)
+                    record.set("landings", 0)
+                    record.set("landing", found * h)
                     write.jump(again)
         write.call("samples", [c, h, t_new])
         stiff = write.local(0, "i64")
         with write.when(record.get("watch").equals(1)):
             stiff.set(write.call("stiffness", [c, h], "i64"))
-        _accept(write, record, t_new)
+        _accept(write, record, h, t_new)
         wish = _SAFE / steps.eighth_root(write, write.intrinsic("maxnum", error, 1e-30))
-        factor = write.intrinsic("minnum", grow.get(), write.intrinsic("maxnum", _SHRINK, wish))
-        grow.set(_GROW)
+        factor = write.intrinsic("minnum", record.get("grow"), write.intrinsic("maxnum", _SHRINK, wish))
+        record.set("grow", _GROW)
         record.set("h", write.select(last, write.intrinsic("maxnum", record.get("h"), h * factor), h * factor))
         with write.when(stiff.get().equals(1)):
             write.give(of.STIFF)
+        with write.when((record.get("steps") >= record.get("renewal")) | (record.get("noisy") > _STALE)):
+            write.give(of.RENEW)
     write.give(0)
     return write
 
 
-def _tick(write: Procedure, record: Record, is_landing: Local, again: str) -> None:
+def _tick(write: Procedure, record: Record, again: str) -> None:
     """If a tick is due at t and the end is not: carry it out and begin anew, or end the leg where a guard jumps."""
     following = write.call("due", [write["c"]], "double")
     t, stop = record.get("t"), record.get("stop")
     size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", following))
     inside = following < stop - write.intrinsic("fabs", stop) * TOGETHER
     with write.when((following - t <= size * TOGETHER) & inside):
-        is_landing.set(0)
+        record.set("is_landing", 0)
         jumped = write.call("tick", [write["c"], following], "i64")
         with write.when(jumped.equals(1)):
             write.give(of.EVENT)
         write.jump(again)
 
 
-def _land(
-    write: Procedure, record: Record, h: Value, t_new: Value, landing: Local, landings: Local, again: str
-) -> None:
+def _land(write: Procedure, record: Record, h: Value, t_new: Value, again: str) -> None:
     """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg."""
     g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
@@ -185,12 +224,12 @@ def _land(
     size = write.intrinsic("fabs", shift)
     worth = size > 2.0 * EPSILON * (write.intrinsic("fabs", t_new) + h)
     trusted = (size < 0.05 * h) & (slope > 0.0)
-    with write.when(worth & trusted & (landings.get() < 3)):
-        landings.set(landings.get() + 1)
-        landing.set(h - shift)
+    with write.when(worth & trusted & (record.get("landings") < 3)):
+        record.count("landings")
+        record.set("landing", h - shift)
         write.jump(again)
     write.call("samples", [write["c"], h, t_new])
-    _accept(write, record, t_new)
+    _accept(write, record, h, t_new)
     write.give(of.EVENT)
 
 
@@ -203,7 +242,7 @@ def text() -> str:
     parts += [steps.guard_values()]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     parts += [clocks.due(), clocks.flush(), clocks.tick()]
-    return module([*parts, samples(), stiffness(), advance()])
+    return module([*parts, samples(), stiffness(), noisy_step(), advance()])
 
 
 @functools.cache

@@ -96,18 +96,21 @@ def attempt() -> Procedure:
     write.call("solution", [y_new, y, k, width, h])
     write.call("derivative", [write["c"], write["t_new"], y_new, k.at(width * STAGES), write.value(1, "i64")])
     fifth, third, moved = write.local(0.0), write.local(0.0), write.local(0.0)
-    n = record.get("n")
+    n, size_of_step = record.get("n"), write.intrinsic("fabs", h)
     with write.loop(width, n) as i:
         moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", y_new[i])))
     with write.loop(width) as i:
         own = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
         # Integrated powers count against the largest of them: one that is rounding only has no size of its own.
-        scale = record.get("atol")[i] + record.get("rtol") * write.select(i < n, own, moved.get())
+        scale = (
+            permitted(write, record, i, write.select(i < n, own, moved.get())) + size_of_step * record.get("noise")[i]
+        )
         for total, weights in ((fifth, table.E5), (third, table.E3)):
             error = write.value(0.0, "double")
             for j, weight in weights.items():
                 error = error + k[width * j + i] * weight
-            error = error / scale
+            # What nothing drives has neither an error nor a size.
+            error = write.select(error.equals(0.0), 0.0, error / scale)
             total.set(total.get() + error * error)
     top, side = fifth.get(), third.get()
     scaled = write.intrinsic("fabs", h) * top / write.intrinsic("sqrt", top + side * 0.01)
@@ -173,8 +176,17 @@ def eighth_root(write: Procedure, value: Value) -> Value:
     return write.intrinsic("sqrt", write.intrinsic("sqrt", write.intrinsic("sqrt", value)))
 
 
+def permitted(write: Procedure, record: Record, i: Value, own: Value) -> Value:
+    """What the error of component i may be where it is of size `own`, without noise."""
+    size = write.intrinsic("maxnum", record.get("size")[i], record.get("floor")[i])
+    return record.get("rtol") * write.intrinsic("maxnum", size, own)
+
+
 def first_step() -> Procedure:
-    """Length of the first step (Hairer, Norsett, Wanner, II.4): from two evaluations, k[0] being there already."""
+    """Length of the first step from two evaluations, k[0] being there already (after Hairer, Norsett, Wanner, II.4).
+
+    Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^8.
+    """
     write = Procedure("first_step", {"c": "ptr"}, "double", internal=True)
     record = record_of(write)
     n, k, y, trial = record.get("n"), record.get("k"), record.get("y"), record.get("y_stage")
@@ -184,22 +196,24 @@ def first_step() -> Procedure:
     def norm(term: Sequence[Value], over: Value | None = None) -> Value:
         total = write.local(0.0)
         with write.loop(n) as i:
-            scale = record.get("atol")[i] + record.get("rtol") * write.intrinsic("fabs", y[i])
-            size = (term[0][i] if over is None else term[0][i] - over[i]) / scale
-            total.set(total.get() + size * size)
+            scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
+            part = term[0][i] if over is None else term[0][i] - over[i]
+            part = write.select(part.equals(0.0), 0.0, part / scale)
+            total.set(total.get() + part * part)
         return write.intrinsic("sqrt", total.get())
 
     size, speed = norm([y]), norm([k])
-    flat = (size < 1e-5) | (speed < 1e-5)
+    flat = (size < 1e-5) | (speed * longest < 1e-5)
     h = write.select(flat, longest * 1e-6, size * 0.01 / speed)
     h = write.intrinsic("minnum", h, longest)
     with write.loop(record.get("width")) as i:
         trial[i] = y[i] + h * k[i]
     write.call("derivative", [write["c"], record.get("t") + h, trial, later, write.value(0, "i64")])
     bend = norm([later], k) / h
-    greatest = write.intrinsic("maxnum", speed, bend)
-    still = ~(greatest > 1e-15)
-    by_bend = eighth_root(write, 0.01 / greatest)
-    h = write.intrinsic("minnum", h * 100.0, write.select(still, h * 1e-3, by_bend))
+    fast = write.intrinsic("maxnum", speed, bend * h)
+    tau = fast / bend
+    by_bend = tau * eighth_root(write, 0.01 / (fast * tau))
+    wild = ~((bend * 0.0).equals(0.0))
+    h = write.select(wild, h * 1e-3, write.intrinsic("minnum", h * 100.0, by_bend))
     write.give(write.intrinsic("minnum", h, longest))
     return write

@@ -14,10 +14,14 @@ from bondgraph.run.procedure import Procedure, Record, Value, module
 _POINTERS = (
     "rates guards powers jacobian p m levels nonzeros indptr indices position rows times"
     " N_VGetArrayPointer SUNDenseMatrix_Data SUNSparseMatrix_Data"
-    " SUNSparseMatrix_IndexPointers SUNSparseMatrix_IndexValues CVode memory vector window"
+    " SUNSparseMatrix_IndexPointers SUNSparseMatrix_IndexValues CVode CVodeGetDky CVodeGetCurrentStep"
+    " CVodeGetNumErrTestFails CVodeGetNumNonlinSolvConvFails memory vector between size floor noise speed exceeded window"
 )
-_WHOLES = "n quadratures guard_count kernel_nonzeros nonzero_count samples written rhs_count guard_calls jacobian_calls"
-_REALS = "reached stop origin"
+_WHOLES = (
+    "n quadratures guard_count kernel_nonzeros nonzero_count samples written rhs_count guard_calls jacobian_calls"
+    " steps pause asked patience noisy_steps tests convergences"
+)
+_REALS = "reached stop rtol h origin"
 FIELDS: dict[str, tuple[int, str]] = {}
 for _kind, _names in (("ptr", _POINTERS), ("i64", _WHOLES), ("double", _REALS)):
     for _name in _names.split():
@@ -25,7 +29,11 @@ for _kind, _names in (("ptr", _POINTERS), ("i64", _WHOLES), ("double", _REALS)):
 
 _RHS = {"t": "double", "y": "ptr", "dy": "ptr", "c": "ptr"}
 _JACOBIAN = {"t": "double", "y": "ptr", "f": "ptr", "J": "ptr", "c": "ptr", "a": "ptr", "b": "ptr", "d": "ptr"}
-NORMAL, STOPPED, ROOT = 1, 1, 2
+ONE_STEP, STOPPED, ROOT, PAUSE, DOUBT = 2, 1, 2, 100, 101
+# Weight of what nothing drives: it has no error, and where that should change, a step fails and the weights are looked at anew.
+_UNDRIVEN = 1e150
+# A state that has never been this much larger than the rounding of a step is rounding.
+_MERE = 1e3
 
 
 def _data(write: Procedure, record: Record, vector: Value) -> Value:
@@ -113,39 +121,88 @@ def _roots() -> Procedure:
     return write
 
 
-def _advance() -> Procedure:
-    """Integrate to every sample time in turn, then to the stop time; returns CVode's flag of the last call.
+def _weights() -> Procedure:
+    """One over what the error of each component may be (see `run.weights`), at the state after a step.
 
-    Rows of states and quadratures are written while no root and no failure intervenes; `written` counts them.
+    Rounding of a rate moves a state that is held fast by less than h times it: by h / (1 + h |J_ii|).
+    """
+    write = Procedure("cvode_weights", {"y": "ptr", "w": "ptr", "c": "ptr"}, "i32")
+    record = Record(write["c"], FIELDS)
+    x, w = _data(write, record, write["y"]), _data(write, record, write["w"])
+    n, h, relative = record.get("n"), record.get("h"), record.get("rtol")
+    size, floor, noise, exceeded = (record.get(name) for name in ("size", "floor", "noise", "exceeded"))
+    width, moved, used = n + record.get("quadratures"), write.local(0.0), write.local(0, "i64")
+    with write.loop(width, n) as i:
+        moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", x[i])))
+    with write.loop(width) as i:
+        with write.when(i < n):
+            size[i] = write.intrinsic("maxnum", size[i], write.intrinsic("fabs", x[i]))
+        own = write.intrinsic("maxnum", write.select(i < n, size[i], moved.get()), floor[i])
+        rounding = h * noise[i] / (1.0 + h * record.get("speed")[i])
+        ratio = rounding / (relative * own)
+        with write.when((ratio > 1.0) & (size[i] > rounding * _MERE)):
+            used.set(1)
+            exceeded[i] = write.intrinsic("maxnum", exceeded[i], rounding)
+        total = relative * own + rounding
+        w[i] = write.select(total > 0.0, 1.0 / total, _UNDRIVEN)
+    record.count("noisy_steps", used.get())
+    write.give(Value(write, "0", "i32"))
+    return write
+
+
+def _advance() -> Procedure:
+    """Integrate step by step to the stop time, a root (CVode's flag), `pause` steps or failed ones that ask for new weights.
+
+    Rows of states and quadratures are written for all sample times on the way; `written` counts them.
     """
     write = Procedure("cvode_advance", {"c": "ptr"}, "i64")
     record = Record(write["c"], FIELDS)
-    memory, vector = record.get("memory"), record.get("vector")
-    x, reached = _data(write, record, vector), record.pointer.at(FIELDS["reached"][0])
+    memory, vector, between = record.get("memory"), record.get("vector"), record.get("between")
+
+    def place(name: str) -> Value:
+        return record.pointer.at(FIELDS[name][0])
+
     width = record.get("n") + record.get("quadratures")
-
-    def integrate(until: Value) -> Value:
-        task = Value(write, str(NORMAL), "i32")
-        flag = write.call(record.get("CVode"), [memory, until, vector, reached, task], "i32")
-        return write.write(f"sext i32 {flag.text} to i64", "i64")
-
-    with write.loop(record.get("samples")) as i:
-        flag = integrate(record.get("times")[i])
-        with write.when(flag.equals(ROOT) | (flag < 0)):
+    with write.repeat() as (_, done):
+        task = Value(write, str(ONE_STEP), "i32")
+        step = write.call(record.get("CVode"), [memory, record.get("stop"), vector, place("reached"), task], "i32")
+        flag = write.write(f"sext i32 {step.text} to i64", "i64")
+        with write.when(flag < 0):
             write.give(flag)
-        row = record.get("rows").at(i * width)
-        with write.loop(width) as j:
-            row[j] = x[j]
-        record.set("written", i + 1)
-    with write.when(record.get("reached") < record.get("stop")):
-        write.give(integrate(record.get("stop")))
+        record.count("steps")
+        write.call(record.get("CVodeGetCurrentStep"), [memory, place("h")], "i32")
+        with write.repeat() as (_, written):
+            k = record.get("written")
+            with write.when(k >= record.get("samples")):
+                write.jump(written)
+            time = record.get("times")[k]
+            with write.when(time > record.get("reached")):
+                write.jump(written)
+            order = Value(write, "0", "i32")
+            write.call(record.get("CVodeGetDky"), [memory, time, order, between], "i32")
+            x, row = _data(write, record, between), record.get("rows").at(k * width)
+            with write.loop(width) as j:
+                row[j] = x[j]
+            record.set("written", k + 1)
+        with write.when(flag > 0):
+            write.give(flag)
+        with write.when(record.get("reached") >= record.get("stop")):
+            write.jump(done)
+        write.call(record.get("CVodeGetNumErrTestFails"), [memory, place("tests")], "i32")
+        write.call(record.get("CVodeGetNumNonlinSolvConvFails"), [memory, place("convergences")], "i32")
+        failed = record.get("tests") + record.get("convergences")
+        with write.when(failed - record.get("asked") >= record.get("patience")):
+            record.set("asked", failed)
+            write.give(DOUBT)
+        with write.when(record.get("steps") >= record.get("pause")):
+            write.give(PAUSE)
     write.give(0)
     return write
 
 
 def text() -> str:
     """The module of all adapters."""
-    return module([_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _roots(), _advance()])
+    return module([_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _roots(), _weights(), _advance()])
 
 
 @functools.cache

@@ -11,12 +11,12 @@ import numpy as np
 from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
 from bondgraph.run.leg import Effort, Leg, Tolerances
-from bondgraph.run.sundials.adapters import FIELDS, adapters
+from bondgraph.run.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, adapters
 from bondgraph.run.sundials.library import load
 from bondgraph.run.table import Table
+from bondgraph.run.weights import RENEWALS, Weights
 
 _ADAMS, _BDF, _CSC = 1, 2, 0
-_TOO_MUCH_WORK, _TOO_CLOSE = -1, -27
 _FLAGS = {
     -2: ("solver", "the tolerance is too small for the rounding of this model"),
     -3: ("step too small", "the error test fails at the smallest step"),
@@ -28,11 +28,14 @@ _FLAGS = {
     -10: ("not finite", "rates stay not finite however small the step"),
     -11: ("not finite", "a rate is not finite"),
 }
+# Steps per call, so that a long run shows its progress and can be interrupted.
 _BUDGET = 20_000
+# Flags of steps that fail however small.
+_STUCK = (-3, -4)
+# Noise is measured at the start and after so many steps.
+_LISTEN = 100
 # Measured on chains of masses: 200 states 0.07 s dense and 0.36 s sparse, 800 states 0.97 s and 0.25 s.
 SPARSE_FROM = 300
-# Samples per call, so that a long run shows its progress and can be interrupted.
-_SAMPLES = 20_000
 
 
 class Cvode:
@@ -43,11 +46,12 @@ class Cvode:
         bound: Bound,
         formula: str,
         tolerances: Tolerances,
+        weights: Weights,
         stop: float,
         iteration: str = "auto",
         linear: str = "auto",
     ):
-        self._bound, self._tolerances, self._stop = bound, tolerances, stop
+        self._bound, self._tolerances, self._weights, self._stop = bound, tolerances, weights, stop
         self._api: Any = load()
         self._code = adapters()
         program = bound.program
@@ -64,13 +68,13 @@ class Cvode:
         self._api.SUNContext_Create(0, ctypes.byref(self._context))
         self._api.SUNContext_ClearErrHandlers(self._context)
         self._vector = self._new_vector()
-        self._weights = self._new_vector()
-        self._y, self._w = self._array(self._vector), self._array(self._weights)
+        self._y = self._array(self._vector)
         self._memory.value = self._api.CVodeCreate(_ADAMS if formula == "adams" else _BDF, self._context)
         self._table.point("memory", self._memory.value or 0)
         self._table.point("vector", self._vector)
+        self._table.point("between", self._new_vector())
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._code.address("cvode_advance"))
-        self._started = False
+        self._started, self._stuck = False, -np.inf
         self.iteration = "newton" if iteration == "auto" else iteration
         sparse = self._n >= SPARSE_FROM and program.jacobian is not None
         self.linear = ("sparse" if sparse else "dense") if linear == "auto" else linear
@@ -88,6 +92,9 @@ class Cvode:
         for name in FIELDS:
             if name in self._api.addresses:
                 table.point(name, self._api.addresses[name])
+        for name in ("size", "floor", "noise", "speed", "exceeded"):
+            table.point(name, getattr(self._weights, name))
+        table["rtol"], table["patience"] = self._tolerances.relative, self._weights.patience
         table["n"], table["quadratures"], table["guard_count"] = self._n, self._nq, len(self._levels)
 
     def _new_vector(self) -> int:
@@ -108,7 +115,8 @@ class Cvode:
         api, memory, table = self._api, self._memory, self._table
         self._check(api.CVodeInit(memory, self._code.address("cvode_rates"), t, self._vector), "the start")
         self._check(api.CVodeSetUserData(memory, table.address), "the table")
-        api.CVodeSetMaxNumSteps(memory, _BUDGET)
+        api.CVodeSetMaxNumSteps(memory, -1)
+        self._check(api.CVodeWFtolerances(memory, self._code.address("cvode_weights")), "the weights")
         api.CVodeSetMaxStep(memory, self._tolerances.max_step)
         api.CVodeSetMaxHnilWarns(memory, -1)
         self._check(api.CVodeSetStopTime(memory, self._stop), "the stop time")
@@ -160,35 +168,33 @@ class Cvode:
         self._table["kernel_nonzeros"], self._table["nonzero_count"] = len(given), len(keys)
         return len(keys)
 
-    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray, energy: float) -> None:
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
         """Begin a leg (see `leg.Integrator`)."""
         self._y[: self._n], self._y[self._n :] = x, q
         self._m[:], self._levels[:] = m, levels
-        self._w[: self._n] = self._tolerances.absolute
-        self._w[self._n :] = self._tolerances.relative * energy if energy > 0.0 else 1e300
+        self._weights.begin(t, x, q, m)
+        self._table["h"] = 0.0
         if not self._started:
             self._start(t)
         else:
             self._keep_counts()
             self._check(self._api.CVodeReInit(self._memory, t, self._vector), "the restart")
             self._check(self._api.CVodeSetStopTime(self._memory, self._stop), "the stop time")
-        self._api.CVodeSVtolerances(self._memory, self._tolerances.relative, self._weights)
         self._t = t
+        self._table["asked"] = 0
+        self._plan()
 
     _before = Effort()
 
     def _keep_counts(self) -> None:
         self._before = self.effort()
         self._seconds = 0.0
-        for name in ("rhs_count", "guard_calls", "jacobian_calls"):
+        for name in ("rhs_count", "guard_calls", "jacobian_calls", "noisy_steps"):
             self._table[name] = 0
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
         """Integrate (see `leg.Integrator`)."""
         table = self._table
-        if cut := len(times) > _SAMPLES:
-            times = times[:_SAMPLES]
-            stop = float(times[-1])
         if stop != self._stop:
             self._stop = stop
             if self._started:
@@ -197,28 +203,63 @@ class Cvode:
         skipped = int(np.searchsorted(times, self._t + near, side="right"))
         rows[:skipped] = self._y
         ahead = times[skipped:]
-        done = legs.PAUSE if cut else legs.STOP
         if stop - self._t <= near:
-            return Leg(done, stop, *self._ends(), skipped)
+            return Leg(legs.STOP, stop, *self._ends(), skipped)
         table.point("times", ahead)
         table.point("rows", rows[skipped:])
         table["samples"], table["written"], table["stop"], table["reached"] = len(ahead), 0, stop, self._t
         begin = time.perf_counter()
-        flag = int(self._function(table.address))
+        flag, last = PAUSE, int(table["steps"]) + _BUDGET
+        while flag in (PAUSE, DOUBT) and table["steps"] < last:
+            flag = int(self._function(table.address))
+            if flag in (PAUSE, DOUBT):
+                self._weigh(flag == DOUBT)
+            elif flag in _STUCK and table["reached"] > self._stuck:
+                flag = self._again()
         self._seconds += time.perf_counter() - begin
         self._t = float(table["reached"])
         written = skipped + int(table["written"])
         if flag in (0, 1):
-            return Leg(done, self._t, *self._ends(), written)
-        if flag == 2:
+            return Leg(legs.STOP, self._t, *self._ends(), written)
+        if flag == ROOT:
             found = (ctypes.c_int * len(self._levels))()
             self._api.CVodeGetRootInfo(self._memory, found)
             fired = tuple(i for i, way in enumerate(found) if way > 0)
             return Leg(legs.EVENT, self._t, *self._ends(), written, fired)
-        if flag == _TOO_MUCH_WORK:
+        if flag in (PAUSE, DOUBT):
             return Leg(legs.PAUSE, self._t, *self._ends(), written)
         kind, reason = _FLAGS.get(flag, ("solver", f"CVODE stops with flag {flag}"))
         return Leg(legs.FAILED, self._t, *self._ends(), written, reason=f"{kind}: {reason}")
+
+    def _again(self) -> int:
+        """After steps that failed however small: begin anew where they did, once, with weights that fit there."""
+        self._stuck = float(self._table["reached"])
+        self._keep_counts()
+        self._weigh(True)
+        self._check(self._api.CVodeReInit(self._memory, self._stuck, self._vector), "the restart")
+        self._check(self._api.CVodeSetStopTime(self._memory, self._stop), "the stop time")
+        self._table["asked"] = 0
+        return PAUSE
+
+    def _weigh(self, doubt: bool) -> None:
+        """Between two steps: look at the weights anew."""
+        table, weights = self._table, self._weights
+        t, x, step = float(table["reached"]), self._y[: self._n].copy(), int(table["steps"])
+        h, relative = float(table["h"]), self._tolerances.relative
+        if doubt:
+            weights.question(t, x, self._m, h, relative, implicit=True)
+            table["patience"] = weights.patience
+            return
+        if step in RENEWALS:
+            weights.renew(t, x, self._m)
+        if step % _LISTEN == 0:
+            weights.relax(t, x, self._m, h, relative, implicit=True)
+        self._plan()
+
+    def _plan(self) -> None:
+        """The next count of steps at which weights are looked at."""
+        step = int(self._table["steps"])
+        self._table["pause"] = min([count for count in RENEWALS if count > step] + [step - step % _LISTEN + _LISTEN])
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         return self._y[: self._n].copy(), self._y[self._n :].copy()
@@ -229,8 +270,9 @@ class Cvode:
         if self._started:
             self._api.CVodeGetNumSteps(self._memory, ctypes.byref(steps))
             self._api.CVodeGetNumErrTestFails(self._memory, ctypes.byref(rejected))
-        rates, jacobians, guards = (int(self._table[name]) for name in ("rhs_count", "jacobian_calls", "guard_calls"))
-        return self._before + Effort(steps.value, rejected.value, rates, jacobians, guards, self._seconds)
+        counts = ("rhs_count", "jacobian_calls", "guard_calls", "noisy_steps")
+        rates, jacobians, guards, noisy = (int(self._table[name]) for name in counts)
+        return self._before + Effort(steps.value, rejected.value, rates, jacobians, guards, self._seconds, noisy)
 
     def close(self) -> None:
         """Free SUNDIALS' memory."""

@@ -48,7 +48,7 @@ _PROTOTYPES: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "CVodeCreate": ("cvode", _V, (_I, _V)),
     "CVodeInit": ("cvode", _I, (_V, _V, _D, _V)),
     "CVodeReInit": ("cvode", _I, (_V, _D, _V)),
-    "CVodeSVtolerances": ("cvode", _I, (_V, _D, _V)),
+    "CVodeWFtolerances": ("cvode", _I, (_V, _V)),
     "CVodeSetUserData": ("cvode", _I, (_V, _V)),
     "CVodeSetMaxNumSteps": ("cvode", _I, (_V, _L)),
     "CVodeSetMaxStep": ("cvode", _I, (_V, _D)),
@@ -67,7 +67,9 @@ _PROTOTYPES: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "CVodeGetNumSteps": ("cvode", _I, (_V, _V)),
     "CVodeGetNumJacEvals": ("cvode", _I, (_V, _V)),
     "CVodeGetNumErrTestFails": ("cvode", _I, (_V, _V)),
-    "CVodeGetCurrentTime": ("cvode", _I, (_V, _V)),
+    "CVodeGetNumNonlinSolvConvFails": ("cvode", _I, (_V, _V)),
+    "CVodeGetCurrentStep": ("cvode", _I, (_V, _V)),
+    "CVodeGetDky": ("cvode", _I, (_V, _D, _I, _V)),
     "CVodeFree": ("cvode", None, (_V,)),
 }
 

@@ -1,0 +1,151 @@
+"""What the errors of a run are measured against, in no unit of its own: running sizes, natural scales, rounding noise.
+
+    w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
+
+`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` a part of the natural scale
+(`scales`), or what the user asks for with `atol`; `noise`, zero until there is a doubt, the measured rounding of the rates
+(`noise`) times the factor by which a step collects it. Where w_i is zero nothing drives x_i, and it does not count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.run.bound import Bound
+from bondgraph.run.noise import rounding
+from bondgraph.run.scales import natural_scales
+
+ETA = 0.1
+"""Part of the natural scale that errors are compared with while a state is smaller."""
+RENEWALS = tuple(2**k for k in range(2, 12))
+"""Counts of steps after which the scales are looked at anew."""
+NEVER = 2**62
+_COLLECTED = 8.0
+_BOOSTS = 64.0
+_PATIENCE = (2, 4, 4096)
+_FRUITFUL, _ROUNDED = 0.1, 1e-6
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """Where the tolerance lies below what rounding lets a step reach.
+
+    Parameters
+    ----------
+    steps : how many steps were controlled to the rounding of the rates instead of the tolerance.
+    rtol : the tolerance of these steps, the largest; 0 if there are none.
+    states : names of those whose rates are so noisy.
+    """
+
+    steps: int = 0
+    rtol: float = 0.0
+    states: tuple[str, ...] = ()
+
+
+class Weights:
+    """Sizes, floors and noise of states, then of integrated powers, (n + quadratures,) each; machine code shares the arrays.
+
+    Parameters
+    ----------
+    absolute : (n,) what the user asks for instead of natural scales, in the states' units; None for those.
+    rtol : the user's; longest : step, s.
+    """
+
+    def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
+        self._bound, self._rtol, self._absolute, self._longest = bound, rtol, absolute, longest
+        self._n, self._nq = bound.program.states, bound.quadratures
+        width = self._n + self._nq
+        self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
+        # Largest rounding of a step where it has decided, and rates of what implicit methods hold.
+        self.exceeded, self.speed = np.zeros(width), np.zeros(width)
+        self.scale = np.zeros(self._n)
+        self.energy, self._spread = 0.0, 0.0
+        self.patience, self._boost, self._boosted = _PATIENCE[0], 1.0, 1.0
+        self._seen: set[bytes] = set()
+
+    @property
+    def known(self) -> np.ndarray:
+        """How large each state has been, or is by its couplings (n,)."""
+        return np.maximum(self.size[: self._n], self.scale)
+
+    def see(self, x: np.ndarray) -> None:
+        """The run has been at x."""
+        finite = np.where(np.isfinite(x), np.abs(x), 0.0)
+        np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
+
+    def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
+        """A leg begins: its scales are new where its modes are, and where something has none yet."""
+        self.see(x)
+        if m.tobytes() not in self._seen or not self.known.all():
+            self._seen.add(m.tobytes())
+            self.renew(t, x, m)
+        held = self._bound.energies(t, x, m)
+        near = self._bound.energies(t, x + self._rtol * np.maximum(self.size, self.floor)[: self._n], m)
+        energy = float(np.abs(held).sum() + np.abs(q).max(initial=0.0))
+        # Energy that is lost in the blur of the states is no measure for errors.
+        if energy > float(np.abs(near - held).sum()):
+            self.energy = max(self.energy, energy)
+        self._measure_powers()
+
+    def rounding(self, steps: int, relative: float) -> Rounding:
+        """What became of so many steps of the tolerance `relative` that were controlled to the rounding of the rates."""
+        with np.errstate(all="ignore"):
+            ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
+        reached = np.flatnonzero(ratios > 1.0)
+        if not steps or not reached.size:
+            return Rounding()
+        names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
+        # What raises the weights when doubts return is no rounding that a step has.
+        return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)
+
+    def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
+        """Look at the natural scales anew."""
+        n, hint = self._n, self._bound.program.nominal
+        found = natural_scales(self._bound, t, x, m, self.size[:n], self._longest)
+        self.scale[:] = np.maximum(found, hint)
+        self.floor[:n] = ETA * self.scale if self._absolute is None else self._absolute / self._rtol
+        with np.errstate(all="ignore"):
+            held, beyond = (self._bound.energies(t, y, m) for y in (x, x + self.scale))
+            change = np.abs(beyond - held)
+        self._spread = ETA * float(change[np.isfinite(change)].sum())
+        self._measure_powers()
+
+    def _measure_powers(self) -> None:
+        self.floor[self._n :] = max(self.energy, self._spread)
+
+    def question(
+        self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False
+    ) -> None:
+        """Steps of length h with the tolerance `relative` are rejected: new scales, and is it below the rounding of the rates?"""
+        self.renew(t, x, m)
+        if self.noise.any():
+            self._boost = min(2.0 * self._boost, _BOOSTS)
+            self._boosted = max(self._boosted, self._boost)
+        fruitful = self._listen(t, x, m, h, relative, implicit)
+        self.patience = _PATIENCE[1] if fruitful else min(2 * self.patience, _PATIENCE[2])
+
+    def relax(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
+        """Measure the noise anew after it has been in use for long."""
+        self._boost = max(0.5 * self._boost, 1.0)
+        self._listen(t, x, m, h, relative, implicit)
+
+    def _listen(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
+        """Measure the noise; keep it only where it matters for a step of length h. Implicit methods hold what is fast."""
+        n = self._n
+        sigma = rounding(self._bound, t, x, m, self.known)
+        with np.errstate(all="ignore"):
+            largest = np.abs(self._bound.powers(t, x, m)).max(initial=0.0)
+        # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding.
+        sigma[n:] = np.where(sigma[n:] < _ROUNDED * largest, sigma[n:], 0.0)
+        noise = _COLLECTED * math.sqrt(n) * self._boost * sigma
+        if implicit:
+            with np.errstate(all="ignore"):
+                self.speed[:n] = self._bound.couplings(t, x, m).diagonal
+        tolerance = relative * np.maximum(self.size, self.floor)
+        moves = h * noise / (1.0 + h * self.speed)
+        matters = bool(np.any((moves > _FRUITFUL * tolerance) & (noise > 0.0)))
+        self.noise[:] = noise if matters else 0.0
+        return matters

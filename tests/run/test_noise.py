@@ -1,0 +1,166 @@
+"""Tolerances below the rounding of the rates; starts at which nothing has a size yet; steps that cannot be taken."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
+from bondgraph.run.bound import Bound
+from bondgraph.run.couplings import Couplings, components, fastest
+from bondgraph.run.noise import rounding
+from bondgraph.run.scales import natural_scales
+from bondgraph.run.simulate import simulate
+from bondgraph.run.sundials.library import available
+from screws import scalars as s
+from tests.run.problems import oscillator, program
+
+METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+LOUD = 1e5
+
+
+def loud(**options):
+    """x'' = -x, its force the small difference of large numbers: rounding of some 1e-11 in a force of 1."""
+    return program(lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0]], (2, 1, 0), **options)
+
+
+def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
+    bound, m = Bound(loud(), np.array([LOUD])), np.zeros(0)
+    sigma = rounding(bound, 0.3, np.array([0.4, 0.9]), m, np.ones(2))
+    assert 0.01 * np.spacing(LOUD) < sigma[1] < 2.0 * np.spacing(LOUD) and sigma[0] < 1e-15
+    steep = Bound(program(lambda t, x, p, m: [s.exp(p[0] * x[0])], (1, 1, 0)), np.array([40.0]))
+    assert rounding(steep, 0.0, np.ones(1), m, np.ones(1))[0] < 1e3 * np.spacing(np.exp(40.0))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_so(method):
+    """Rounding of 1e-11 allows no step to be known to 1e-13; the run goes on with what can be had and names the state."""
+    made = loud()
+    with pytest.warns(RoundingWarning, match="below the rounding of the rates"):
+        run = simulate(made, [1.0, 0.0], [LOUD], [], 10.0, method=method, rtol=1e-12)
+    assert run.ok and run.statistics.steps < 20_000
+    found = run.statistics.rounding
+    assert found.steps > 0.01 * run.statistics.steps and found.rtol > 1e-12 and "x[1]" in found.states
+    assert np.abs(run.x[:, 0] - np.cos(run.t)).max() < 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_tolerance_that_can_be_had_is_kept_without_a_word(method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = simulate(oscillator(), [1.0, 0.0], [1.0, 0.1], [], 10.0, method=method, rtol=1e-7)
+    assert run.statistics.rounding.steps == 0 and run.statistics.rounding.states == ()
+
+
+def test_filters_with_op_amps_take_no_more_steps_for_rounding():
+    """Poles of size 1 rad/s behind op amps of gain 1e6: what feeds back is lost in the rounding of what is amplified."""
+    gain, graph = 1e6, Graph("filter")
+    minus, out, source = J0("minus"), J0("out"), J0("in")
+    graph.connect(Se("source", 1.0), source)
+    for name, a, b, part in (
+        ("1", source, minus, R("r", 1.0)),
+        ("2", minus, out, C("c", 1.0)),
+        ("3", minus, out, R("l", 1.0)),
+    ):
+        branch = J1(f"branch {name}")
+        graph.connect(a, branch).connect(branch, part).connect(branch, b)
+    graph.connect(Se("op", lambda v: -gain * v, signals=["minus.effort"]), out)
+    compiled = compile_model(graph)
+    counts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RoundingWarning)
+        for rtol in (1e-6, 1e-9, 1e-12):
+            run = compiled.simulate(6.0, rtol=rtol)
+            assert run.ok and run["out.effort"][-1] == pytest.approx(np.exp(-6.0) - 1.0, rel=1e-4)
+            counts.append(run.statistics.steps)
+    assert max(counts) < 20 * counts[0]
+
+
+STARTS = {
+    "a source that is zero at first": (lambda t, x, p, m: [s.sin(t) - x[0]], [0.0],
+                                       lambda t: 0.5 * (np.sin(t) - np.cos(t) + np.exp(-t))),
+    "a parabola": (lambda t, x, p, m: [t, x[0]], [0.0, 0.0], lambda t: 0.5 * t * t),
+    "nothing at all": (lambda t, x, p, m: [-x[0]], [0.0], lambda t: 0.0 * t),
+    "two equal branches": (lambda t, x, p, m: [1.0 - x[0], 1.0 - x[1], x[0] - x[1] - x[2]], [0.0, 0.0, 0.0],
+                           lambda t: 1.0 - np.exp(-t)),
+    "a chain": (lambda t, x, p, m: [1.0 - x[0], *(x[i] - x[i + 1] for i in range(9))], [0.0] * 10,
+                lambda t: 1.0 - np.exp(-t)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", [*METHODS, "radau"])
+@pytest.mark.parametrize("name", STARTS)
+def test_starts_from_zero(name, method):
+    rates, start, exact = STARTS[name]
+    runs = [simulate(program(rates, (len(start), 0, 0)), start, [], [], 3.0, method=method) for _ in range(2)]
+    assert runs[0].ok, runs[0].failure
+    assert runs[0].x[:, 0] == pytest.approx(exact(runs[0].t), abs=1e-6)
+    assert runs[0].statistics.steps < (1_000 if method in ("dop853", "adams") else 5_000)
+    assert runs[0].statistics.steps == runs[1].statistics.steps and np.array_equal(runs[0].x, runs[1].x)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_step_that_wakes_a_circuit_of_picofarads(method):
+    graph, loop = Graph("late"), J1("loop")
+    graph.add(signals.step("V", start=1e-6, after=5.0))
+    graph.connect(Se("source", lambda u: u, signals="V.y"), loop).connect(loop, R("r", 1e3)).connect(
+        loop, C("c", 1e-12)
+    )
+    run = compile_model(graph).simulate(2e-6, method=method)
+    assert run["c.effort"][-1] == pytest.approx(5.0, rel=1e-6)
+    late = run.t > 1e-6
+    assert np.abs(run["c.effort"][late] - 5.0 * (1.0 - np.exp(-(run.t[late] - 1e-6) / 1e-9))).max() < 1e-5
+
+
+def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_weak_couplings():
+    """A tank of 1 pF and 1 uH with 1 V on it, and a pole that it drives at a millionth of its own rate."""
+    w2 = 1e18
+    made = program(lambda t, x, p, m: [-x[1] / 1e-6, x[0] / 1e-12, 1.0 * x[0] - 1e6 * x[2]], (3, 0, 0))
+    scales = natural_scales(
+        Bound(made, np.zeros(0)), 0.0, np.array([1e-12, 0.0, 0.0]), np.zeros(0), np.array([1e-12, 0, 0]), 1e-8
+    )
+    assert scales[1] == pytest.approx(1e-12 / 1e-12 / np.sqrt(w2), rel=1e-6)
+    assert 0.0 < scales[2] <= 1e-12 / 1e6
+
+
+def test_strong_components_and_rates_of_a_ring_without_reciprocity():
+    """Three states that drive one another in a ring, in units far apart: their rate is the geometric mean."""
+    rows, columns = np.array([1, 2, 0, 3]), np.array([0, 1, 2, 0])
+    couplings = Couplings(np.zeros(4), rows, columns, np.array([2e9, 4.0, 1e-9, 5.0]))
+    parts = components([[1, 3], [2], [0], []])
+    assert sorted(map(sorted, parts)) == [[0, 1, 2], [3]] and parts[0] == [0, 1, 2]
+    speed, _ = fastest(couplings, parts)
+    assert speed == pytest.approx(np.full(4, 2.0), rel=1e-9)
+
+
+def test_a_jacobian_without_entries():
+    """A state that its rate does not depend on."""
+    bound = Bound(program(lambda t, x, p, m: [t], (1, 0, 0)), np.zeros(0))
+    assert np.array_equal(bound.jacobian(0.0, np.zeros(1), np.zeros(0)), np.zeros((1, 1)))
+    compiled = compile_model(Graph("free").connect(Se("u", 1.0), I("i", 1.0)))
+    empty = Bound(compiled.program, compiled.parameters())
+    assert np.array_equal(empty.jacobian(0.0, np.zeros(1), np.zeros(0)), np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_trial_that_overflows_shortens_the_step(method):
+    """A diode at which a long step's stages would put hundreds of volts."""
+    graph, node, loop = Graph("diode"), J0("node"), J1("loop")
+    graph.connect(Se("u", lambda t: 40.0 * s.sin(314.0 * t), signals="time"), loop).connect(loop, R("r", 50.0))
+    graph.connect(loop, node).connect(node, C("c", 2e-12))
+    graph.connect(node, R("d", flow=lambda v: 4e-8 * (s.exp(17.7 * v) - 1.0)))
+    run = compile_model(graph).simulate(1e-4, method=method, rtol=1e-6, max_step=1e-5)
+    assert run.ok, run.failure
+    u, v = 40.0 * np.sin(314.0 * run.t), run["node.effort"]
+    # The node follows its source within 0.1 ns.
+    assert np.abs((u - v) / 50.0 - 4e-8 * (np.exp(17.7 * v) - 1.0))[1:].max() < 1e-4
+
+
+def test_atol_takes_the_place_of_natural_scales():
+    made = oscillator()
+    fine, coarse = (simulate(made, [1.0, 0.0], [1.0, 0.0], [], 20.0, atol=atol) for atol in (1e-12, 1e-2))
+    assert coarse.statistics.steps < fine.statistics.steps
+    hinted = simulate(oscillator(nominal=[1e5, 1e5]), [1.0, 0.0], [1.0, 0.0], [], 20.0)
+    assert hinted.statistics.steps < fine.statistics.steps
