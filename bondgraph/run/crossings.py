@@ -26,14 +26,15 @@ _STRAIGHT, _SURE = 8, 2
 class Within:
     """What an integrator has for a look into its step, behind a pointer c to `fields`.
 
-    `exact` and `cubic` are procedures (c, fraction, [h,] out): the state at a fraction of the step of length h from time "t".
+    `exact` and, where there is a cheaper one for a first look, `cubic` are procedures (c, fraction, [h,] out): the state at a
+    fraction of the step of length h from time "t".
     Fields: guard_count; g, `POINTS` times the guards; g_dense, theta, fired, one each; y_dense, a state; first, slope. The
     procedure guard_values (c, t, state, g) gives guards.
     """
 
     fields: Mapping[str, tuple[int, str]]
     exact: str
-    cubic: str
+    cubic: str = ""
 
     def record(self, write: Procedure) -> Record:
         return Record(write["c"], self.fields)
@@ -45,6 +46,15 @@ class Within:
             self.exact if exact else self.cubic, [write["c"], theta, out] if exact else [write["c"], theta, h, out]
         )
         return out
+
+
+def settle_levels(write: Procedure, record: Record, now: Value, levels: Value) -> None:
+    """Guards `now` (less their levels) become those of the next step; one that has been below both zero and its level
+    needs no level any more."""
+    with write.loop(record.get("guard_count")) as i:
+        below = (now[i] + levels[i] < 0.0) & (now[i] < 0.0)
+        record.get("g")[i] = write.select(below, now[i] + levels[i], now[i])
+        levels[i] = write.select(below, 0.0, levels[i])
 
 
 def suspicion(within: Within) -> Procedure:
@@ -130,8 +140,9 @@ def crest(within: Within) -> Procedure:
         parabola.set(1 - parabola.get())
         with write.when(write["exact"].equals(1)):
             within.state(write, u, h, exact=True)
-        with write.when(write["exact"].equals(0)):
-            within.state(write, u, h, exact=False)
+        if within.cubic:
+            with write.when(write["exact"].equals(0)):
+                within.state(write, u, h, exact=False)
         value = _guard_there(within, write, h, u, write["i"])
         with write.when(value >= goal):
             write.give(u)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.run.crossings import POINTS
+from bondgraph.run.crossings import POINTS, settle_levels
 from bondgraph.run.explicit.steps import clock_time, record_of
 from bondgraph.run.procedure import Procedure, Record, Value
 from bondgraph.run.ticks import AHEAD, TOGETHER
@@ -101,12 +101,3 @@ def tick() -> Procedure:
         settle_levels(write, record, after, levels)
     write.give(jumps.get())
     return write
-
-
-def settle_levels(write: Procedure, record: Record, now: Value, levels: Value) -> None:
-    """Guards `now` (less their levels) become those of the next step; one that has been below both zero and its level
-    needs no level any more."""
-    with write.loop(record.get("guard_count")) as i:
-        below = (now[i] + levels[i] < 0.0) & (now[i] < 0.0)
-        record.get("g")[i] = write.select(below, now[i] + levels[i], now[i])
-        levels[i] = write.select(below, 0.0, levels[i])

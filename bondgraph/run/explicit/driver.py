@@ -122,7 +122,7 @@ def _accept(write: Procedure, record: Record, h: Value, t_new: Value) -> None:
         y[i] = y_new[i]
         k[i] = k[width * of.STAGES + i]
     last = record.get("g").at(record.get("guard_count") * (POINTS - 1))
-    clocks.settle_levels(write, record, last, record.get("levels"))
+    crossings.settle_levels(write, record, last, record.get("levels"))
     record.set("t", t_new)
     record.count("steps")
 

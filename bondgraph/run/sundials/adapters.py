@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.run.crossings import POINTS, Within, crest, locate, root, settle_levels
 from bondgraph.run.procedure import Procedure, Record, Value, module
 
 _POINTERS = (
@@ -16,12 +17,13 @@ _POINTERS = (
     " N_VGetArrayPointer SUNDenseMatrix_Data SUNSparseMatrix_Data"
     " SUNSparseMatrix_IndexPointers SUNSparseMatrix_IndexValues CVode CVodeGetDky CVodeGetCurrentStep"
     " CVodeGetNumErrTestFails CVodeGetNumNonlinSolvConvFails memory vector between size floor noise speed exceeded window"
+    " g g_dense y_dense theta fired"
 )
 _WHOLES = (
     "n quadratures guard_count kernel_nonzeros nonzero_count samples written rhs_count guard_calls jacobian_calls"
-    " steps pause asked patience noisy_steps tests convergences"
+    " steps pause asked patience noisy_steps tests convergences first fresh"
 )
-_REALS = "reached stop rtol h origin"
+_REALS = "reached stop rtol h origin t step slope"
 FIELDS: dict[str, tuple[int, str]] = {}
 for _kind, _names in (("ptr", _POINTERS), ("i64", _WHOLES), ("double", _REALS)):
     for _name in _names.split():
@@ -106,18 +108,51 @@ def _sparse_jacobian() -> Procedure:
     return write
 
 
-def _roots() -> Procedure:
-    """Guards minus their levels; a level (see `events`) ends as soon as its guard has been below both zero and it."""
-    write = Procedure("cvode_guards", {"t": "double", "y": "ptr", "g": "ptr", "c": "ptr"}, "i32")
+def _guard_values() -> Procedure:
+    """Guards less their levels."""
+    write = Procedure("guard_values", {"c": "ptr", "t": "double", "y": "ptr", "g": "ptr"}, internal=True)
     record = Record(write["c"], FIELDS)
-    x, g, levels = _data(write, record, write["y"]), write["g"], record.get("levels")
-    _model(write, record, "guards", write["t"], x, g)
+    g, levels = write["g"], record.get("levels")
+    _model(write, record, "guards", write["t"], write["y"], g)
     record.count("guard_calls")
     with write.loop(record.get("guard_count")) as i:
-        with write.when((g[i] < 0.0) & (g[i] < levels[i])):
-            levels[i] = 0.0
         g[i] = g[i] - levels[i]
-    write.give(Value(write, "0", "i32"))
+    write.give()
+    return write
+
+
+def _inside() -> Procedure:
+    """The state at a fraction of the last step, by CVODE's own polynomial."""
+    write = Procedure("inside", {"c": "ptr", "theta": "double", "out": "ptr"}, internal=True)
+    record = Record(write["c"], FIELDS)
+    between, order = record.get("between"), Value(write, "0", "i32")
+    time = record.get("t") + write["theta"] * record.get("step")
+    write.call(record.get("CVodeGetDky"), [record.get("memory"), time, order, between], "i32")
+    x = _data(write, record, between)
+    with write.loop(record.get("n") + record.get("quadratures")) as i:
+        write["out"][i] = x[i]
+    write.give()
+    return write
+
+
+def _watched() -> Procedure:
+    """1 where a guard rises to zero in the step from t to `reached`, which is then the first time of that, with the state there
+    in the vector."""
+    write = Procedure("watched", {"c": "ptr"}, "i64", internal=True)
+    record, c = Record(write["c"], FIELDS), write["c"]
+    reached, x = record.get("reached"), _data(write, record, record.get("vector"))
+    step = reached - record.get("t")
+    record.set("step", step)
+    last = record.get("g").at(record.get("guard_count") * (POINTS - 1))
+    write.call("guard_values", [c, reached, x, last])
+    found = write.call("locate", [c, step], "double")
+    with write.when(found <= 1.0):
+        record.set("reached", record.get("t") + found * step)
+        write.call("inside", [c, found, x])
+        write.give(1)
+    settle_levels(write, record, last, record.get("levels"))
+    record.set("t", reached)
+    write.give(0)
     return write
 
 
@@ -163,6 +198,10 @@ def _advance() -> Procedure:
         return record.pointer.at(FIELDS[name][0])
 
     width = record.get("n") + record.get("quadratures")
+    with write.when((record.get("fresh").equals(1)) & (record.get("guard_count") > 0)):
+        record.set("t", record.get("reached"))
+        write.call("guard_values", [write["c"], record.get("t"), _data(write, record, vector), record.get("g")])
+    record.set("fresh", 0)
     with write.repeat() as (_, done):
         task = Value(write, str(ONE_STEP), "i32")
         step = write.call(record.get("CVode"), [memory, record.get("stop"), vector, place("reached"), task], "i32")
@@ -170,6 +209,9 @@ def _advance() -> Procedure:
         with write.when(flag < 0):
             write.give(flag)
         record.count("steps")
+        found = write.local(0, "i64")
+        with write.when(record.get("guard_count") > 0):
+            found.set(write.call("watched", [write["c"]], "i64"))
         write.call(record.get("CVodeGetCurrentStep"), [memory, place("h")], "i32")
         with write.repeat() as (_, written):
             k = record.get("written")
@@ -184,8 +226,8 @@ def _advance() -> Procedure:
             with write.loop(width) as j:
                 row[j] = x[j]
             record.set("written", k + 1)
-        with write.when(flag > 0):
-            write.give(flag)
+        with write.when(found.get().equals(1)):
+            write.give(ROOT)
         with write.when(record.get("reached") >= record.get("stop")):
             write.jump(done)
         write.call(record.get("CVodeGetNumErrTestFails"), [memory, place("tests")], "i32")
@@ -202,7 +244,9 @@ def _advance() -> Procedure:
 
 def text() -> str:
     """The module of all adapters."""
-    return module([_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _roots(), _weights(), _advance()])
+    within = Within(FIELDS, exact="inside")
+    watch = [_guard_values(), _inside(), *(part(within) for part in (crest, root, locate)), _watched()]
+    return module([_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _weights(), *watch, _advance()])
 
 
 @functools.cache

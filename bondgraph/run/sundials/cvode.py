@@ -10,6 +10,7 @@ import numpy as np
 
 from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
+from bondgraph.run.crossings import POINTS
 from bondgraph.run.leg import Effort, Leg, Tolerances
 from bondgraph.run.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, adapters
 from bondgraph.run.sundials.library import load
@@ -86,6 +87,11 @@ class Cvode:
         table["origin"] = self._bound.origin
         table.point("m", self._m)
         table.point("levels", self._levels)
+        count = len(self._levels)
+        for name, length in (("g", POINTS * count), ("g_dense", count), ("theta", count), ("y_dense", self._width)):
+            table.point(name, np.zeros(length))
+        self._fired = np.zeros(count, dtype=np.int64)
+        table.point("fired", self._fired)
         for name in ("rates", "guards", "powers", "jacobian"):
             kernel = getattr(program, name)
             table.point(name, 0 if kernel is None else kernel.address)
@@ -120,11 +126,6 @@ class Cvode:
         api.CVodeSetMaxStep(memory, self._tolerances.max_step)
         api.CVodeSetMaxHnilWarns(memory, -1)
         self._check(api.CVodeSetStopTime(memory, self._stop), "the stop time")
-        if len(self._levels):
-            self._check(api.CVodeRootInit(memory, len(self._levels), self._code.address("cvode_guards")), "the guards")
-            upward = (ctypes.c_int * len(self._levels))(*[1] * len(self._levels))
-            api.CVodeSetRootDirection(memory, upward)
-            api.CVodeSetNoInactiveRootWarn(memory)
         if self.iteration == "newton":
             self._linear_algebra()
         else:
@@ -173,7 +174,7 @@ class Cvode:
         self._y[: self._n], self._y[self._n :] = x, q
         self._m[:], self._levels[:] = m, levels
         self._weights.begin(t, x, q, m)
-        self._table["h"] = 0.0
+        self._table["h"], self._table["fresh"] = 0.0, 1
         if not self._started:
             self._start(t)
         else:
@@ -222,9 +223,7 @@ class Cvode:
         if flag in (0, 1):
             return Leg(legs.STOP, self._t, *self._ends(), written)
         if flag == ROOT:
-            found = (ctypes.c_int * len(self._levels))()
-            self._api.CVodeGetRootInfo(self._memory, found)
-            fired = tuple(i for i, way in enumerate(found) if way > 0)
+            fired = tuple(int(i) for i in np.flatnonzero(self._fired))
             return Leg(legs.EVENT, self._t, *self._ends(), written, fired)
         if flag in (PAUSE, DOUBT):
             return Leg(legs.PAUSE, self._t, *self._ends(), written)
