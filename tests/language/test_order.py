@@ -105,7 +105,7 @@ STORAGES = {
 """Storages, those first that rather keep their state."""
 
 
-@pytest.mark.parametrize("some", itertools.permutations(STORAGES, 2))
+@pytest.mark.parametrize("some", list(itertools.permutations(STORAGES, 2)))
 def test_properties_decide_which_storage_follows(some: tuple[str, ...]) -> None:
     graph, node = Graph("node"), J0("n")
     for name in some:

@@ -161,7 +161,7 @@ def test_overflow_has_a_suspect(options):
         ("E124.*no number", {"parameters": {"m.inertia": np.array(1j)}}),
         ("E124.*no number", {"parameters": {"m.inertia": [1.0, [2.0]]}}),
         ("E124.*'a'", {"initial": {"k.q": "a"}}),
-        ("E124", {"initial": {"k.q": object()}}),
+        ("E124", {"initial": {"k.q": int}}),
         ("E302", {"rtol": [1e-3, 1e-3]}),
         ("E302", {"rtol": "1e-3"}),
         ("E306", {"max_steps": [10]}),
