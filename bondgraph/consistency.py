@@ -47,7 +47,7 @@ def motion_of(
     def flows(x: np.ndarray) -> np.ndarray:
         return kernel.many(t, x, p, m)[:, chosen]
 
-    return Motion(flows, lambda x: energies(t, x, p, m), program.nominal, _moved(model, system)), places
+    return Motion(flows, lambda x: energies.many(t, x, p, m), program.typical, _moved(model, system)), places
 
 
 def contradicting_closures(

@@ -35,10 +35,10 @@ class Motion:
 
     flows: Values
     """The flows of all constraints that hold."""
-    energy: Callable[[np.ndarray], np.ndarray]
-    """x -> energy of each storage, J."""
+    energy: Values
+    """The energy of each storage, J."""
     sizes: np.ndarray
-    """Nominal sizes of the states, (n,)."""
+    """Usual sizes of the states, (n,)."""
     moving: np.ndarray
     """Places of the states that an impulse of these constraints moves."""
 
@@ -71,7 +71,7 @@ def misfit(motion: Motion, x: np.ndarray) -> Misfit:
     size = max(float(np.abs(flows).max()), float((np.abs(slopes) @ np.abs(speeds)).max()))
     unmet = float(np.abs(left).max()) > AGREES * size
     energy = np.inf if unmet else change @ metric @ change / 2
-    stored = float(np.abs(motion.energy(x)).sum())
+    stored = float(np.abs(motion.energy(x[None])).sum())
     return Misfit(flows, float(energy), float(speeds @ metric @ speeds / 2), stored)
 
 
@@ -92,14 +92,13 @@ def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | 
 
 
 def _step(
-    motion: Motion, x: np.ndarray, metric: np.ndarray, strides: Sequence[float], free: np.ndarray
+    motion: Motion, x: np.ndarray, metric: np.ndarray, strides: np.ndarray, free: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least change of the moving states, all but the `free` ones zero, that removes the flows; and df/dx (k, moving)."""
-    steps = np.zeros((len(motion.moving), len(x)))
-    steps[range(len(steps)), motion.moving] = strides
+    steps = strides[:, None] * np.eye(len(x))[motion.moving]
     found = motion.flows(np.vstack([x[None], x + steps, x - steps]))
     count = 1 + len(steps)
-    flows, slopes = found[0], ((found[1:count] - found[count:]) / (2.0 * np.array(strides))[:, None]).T
+    flows, slopes = found[0], ((found[1:count] - found[count:]) / (2.0 * strides)[:, None]).T
     change, inert = np.zeros(len(motion.moving)), ~(np.diag(metric) > 0.0)
     free = free[~inert[free]]
     if len(free):
@@ -112,26 +111,24 @@ def _step(
     return change, slopes
 
 
-def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, list[float]]:
+def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """d2E/dx2 over the moving states (moving, moving), by differences: exact where the energy is quadratic; and their strides."""
+    unit = np.eye(len(x))[motion.moving]
+    strides = np.maximum(np.abs(x), motion.sizes)[motion.moving]
 
-    def total(*moves: tuple[int, float]) -> float:
-        at = x.copy()
-        for place, by in moves:
-            at[place] += by
-        return float(motion.energy(at).sum())
+    def total(moves: np.ndarray) -> np.ndarray:
+        return motion.energy(x + moves).sum(axis=1)
 
-    here, moving = total(), motion.moving
-    strides: list[float] = []
-    for place in moving:
-        stride = max(abs(float(x[place])), float(motion.sizes[place]))
-        # As long as it takes for the energy of the motion to stand out from what else is stored.
-        while total((place, stride)) + total((place, -stride)) - 2.0 * here < 1e-2 * abs(here) and stride < 1e150:
-            stride *= 100.0
-        strides.append(stride)
-    G = np.zeros((len(moving), len(moving)))
-    for i, (a, s) in enumerate(zip(moving, strides, strict=True)):
-        for j, (b, r) in enumerate(zip(moving[: i + 1], strides, strict=False)):
-            four = total((a, s), (b, r)) - total((a, s), (b, -r)) - total((a, -s), (b, r)) + total((a, -s), (b, -r))
-            G[i, j] = G[j, i] = four / (4.0 * s * r)
+    here = total(np.zeros((1, len(x))))[0]
+    low = np.full(len(strides), True)
+    while low.any():  # as long as it takes for the energy of the motion to stand out from what else is stored
+        moves = strides[low, None] * unit[low]
+        low[low] = (total(moves) + total(-moves) - 2.0 * here < 1e-2 * abs(here)) & (strides[low] < 1e150)
+        strides[low] *= 100.0
+    G = np.empty((len(unit), len(unit)))
+    moves = strides[:, None] * unit
+    for i, one in enumerate(moves):
+        both, against = total(one + moves[: i + 1]), total(one - moves[: i + 1])
+        back, neither = total(moves[: i + 1] - one), total(-one - moves[: i + 1])
+        G[i, : i + 1] = G[: i + 1, i] = (both - against - back + neither) / (4.0 * strides[i] * strides[: i + 1])
     return G, strides

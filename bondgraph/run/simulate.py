@@ -369,7 +369,7 @@ class _Run:
             wall_time=wall_time,
             integration_time=effort.seconds,
             local_rtol=local,
-            rounding=self.weights.rounding(effort.noisy, local),
+            rounding=self.weights.rounding(effort.noisy, local, self.t, self.m),
         )
         return Result(
             program=self.bound.program,

@@ -27,6 +27,7 @@ _COLLECTED = 8.0
 _BOOSTS = 64.0
 _PATIENCE = (2, 4, 4096)
 _FRUITFUL, _ROUNDED = 0.1, 1e-6
+_UNSEEN = 1e-24
 
 
 @dataclass(frozen=True)
@@ -90,16 +91,25 @@ class Weights:
             self.energy = max(self.energy, energy)
         self._measure_powers()
 
-    def rounding(self, steps: int, relative: float) -> Rounding:
+    def rounding(self, steps: int, relative: float, t: float, m: np.ndarray) -> Rounding:
         """What became of so many steps of the tolerance `relative` that were controlled to the rounding of the rates."""
         with np.errstate(all="ignore"):
             ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
-        reached = np.flatnonzero(ratios > 1.0)
+        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._at_rest(int(i), t, m)], dtype=int)
         if not steps or not reached.size:
             return Rounding()
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
         # What raises the weights when doubts return is no rounding that a step has.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)
+
+    def _at_rest(self, place: int, t: float, m: np.ndarray) -> bool:
+        """Whether all the energy that a state has had is rounding of what is in play: motion that a symmetry forbids."""
+        alone = np.zeros(self._n)
+        with np.errstate(all="ignore"):
+            nothing = self._bound.energies(t, alone, m).copy()
+            alone[place] = self.size[place]
+            own = np.abs(self._bound.energies(t, alone, m) - nothing)
+        return 0.0 < own[np.isfinite(own)].max(initial=0.0) < _UNSEEN * self.energy
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Look at the natural scales anew."""
