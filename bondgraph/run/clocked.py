@@ -70,11 +70,11 @@ class Clocked:
         return None
 
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Guards less their levels, which end where a guard has been below both zero and its level."""
+        """Guards less their levels, which end where a guard has been as far below zero (`Integrator.restart`)."""
         raw = self._bound.guards(t, x, self._m)
         if not raw.size:
             return raw
-        self._levels = np.where((raw < 0.0) & (raw < self._levels), 0.0, self._levels)
+        self._levels = np.where(raw < -np.abs(self._levels), 0.0, self._levels)
         return raw - self._levels
 
     def effort(self) -> Effort:

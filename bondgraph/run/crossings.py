@@ -49,10 +49,10 @@ class Within:
 
 
 def settle_levels(write: Procedure, record: Record, now: Value, levels: Value) -> None:
-    """Guards `now` (less their levels) become those of the next step; one that has been below both zero and its level
-    needs no level any more."""
+    """Guards `now` (less their levels) become those of the next step; one that has been below zero by as much
+    as its level is off it needs none any more."""
     with write.loop(record.get("guard_count")) as i:
-        below = (now[i] + levels[i] < 0.0) & (now[i] < 0.0)
+        below = now[i] + (levels[i] + write.intrinsic("fabs", levels[i])) < 0.0
         record.get("g")[i] = write.select(below, now[i] + levels[i], now[i])
         levels[i] = write.select(below, 0.0, levels[i])
 

@@ -38,7 +38,7 @@ def hidden_crossing(guards: Guards, ends: np.ndarray, levels: np.ndarray) -> Cro
     starts, lengths = ends[:-1, None], np.diff(ends)[:, None]
     times = np.append((starts + lengths * np.array(PLACES[:-1])).ravel(), ends[-1])
     values = guards(times)
-    ended = np.logical_or.accumulate((values < 0.0) & (values < levels), axis=0)
+    ended = np.logical_or.accumulate(values < -np.abs(levels), axis=0)
     values = values - np.where(ended, 0.0, levels)
     found: list[tuple[float, int]] = []
     for i in range(values.shape[1]):

@@ -68,7 +68,8 @@ class Integrator(Protocol):
     """A method of integration bound to one program and one run."""
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a leg; `levels` (guards,) are what each guard must exceed until it has been below zero once."""
+        """Begin a leg; `levels` (guards,) are what each guard must exceed until it has
+        been below zero once, by as much: g < -|level|."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event; states

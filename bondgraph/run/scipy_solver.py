@@ -61,7 +61,7 @@ class ScipySolver:
         def guard(t: float, y: np.ndarray) -> float:
             self._guards += 1
             value = float(self._bound.guards(t, np.ascontiguousarray(y[: self._n]), self._m)[index])
-            if value < min(0.0, self._levels[index]):
+            if value < -abs(self._levels[index]):
                 self._levels[index] = 0.0
             return value - float(self._levels[index])
 

@@ -63,7 +63,8 @@ def settle(
 
     def settled(**outcome: Any) -> Settled:
         left = {i for event in events for i in event.transitions if courses.is_bounce(i, t, x, m)}
-        return Settled(x, m, tuple(events), _levels(bound.guards(t, x, m), once, left), **outcome)
+        levels = _levels(bound.guards(t, x, m), courses.zero(t, x, m), once, left)
+        return Settled(x, m, tuple(events), levels, **outcome)
 
     for _ in range(20 + 4 * len(transitions)):
         if not waiting:
@@ -130,10 +131,12 @@ def consistent_modes(
     return None
 
 
-def _levels(guards: np.ndarray, once: set[int], left: set[int]) -> np.ndarray:
-    """What a guard that starts at a tiny positive value must exceed to fire before it has been below zero: twice that, or no
-    more than that where a bounce has just `left` it; of guards that fire `once`, what they must fall below first."""
+def _levels(guards: np.ndarray, zero: np.ndarray, once: set[int], left: set[int]) -> np.ndarray:
+    """What a guard that starts at a tiny positive value must exceed to fire before it has been as far below zero: twice that, and
+    what its rounding (`zero`) makes of nothing; no more than it is where a bounce has just `left` it; of guards that fire
+    `once`, what they must fall below first."""
     levels = np.where(guards >= 0.0, 2.0 * guards + 1e-300, 0.0)
+    levels = np.where(np.abs(guards) <= zero, np.fmax(levels, 2.0 * zero), levels)
     for i in left:
         levels[i] = guards[i] + 4.0 * np.spacing(guards[i]) + 1e-300 if guards[i] >= 0.0 else 0.0
     for i in once:

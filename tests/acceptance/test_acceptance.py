@@ -86,7 +86,7 @@ def poles(graph: Graph) -> np.ndarray:
 
 
 def run(graph: Graph, t_end: float, samples: Any = None, **more: Any) -> Result:
-    result = compile_model(graph).simulate(t_end, samples=samples, progress=False, **{"rtol": 1e-9, **more})
+    result = compile_model(graph).simulate(t_end, samples=samples, progress=False, **more)
     assert result.ok, result.failure
     assert result.ledger.relative_residual < 1e-7
     return result
