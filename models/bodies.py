@@ -16,14 +16,15 @@ from bondgraph.domains import SCREW
 from bondgraph.errors import ModelError, Place, Problem, caller_place
 from bondgraph.graph.element import PortRef
 from bondgraph.graph.elements import Element, Port
-from bondgraph.graph.laws import Parameter, Storage
+from bondgraph.graph.laws import Action, Parameter, Storage
 from bondgraph.ops import IDENTITY, zeros
 from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
-from screws.poses import Ad, inverse, pose_from_state, pose_rate, rotation_of
+from screws.poses import Ad, pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
 from screws.scalars import array
 from screws.surfaces import Surface
+from screws.twists import transform_twist, transform_twist_back, transform_wrench_back
 
 IDENTITY_QUATERNION = (1.0, 0.0, 0.0, 0.0)
 
@@ -54,15 +55,24 @@ class Touchable(Protocol):
     def pose_path(self) -> str:
         """Path of the pose signal (7,) in the graph around the body."""
 
+    @property
+    def frame_path(self) -> str:
+        """Path of the pose in the form that costs least, (7,) or (4, 4)."""
+
 
 def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable]) -> Graph:
     """Connect a part to two bodies by the names of its ports for them: half arrows second body -> part -> first body, and the
     poses of both as its inputs `pose <port>`."""
-    (first, body1), (second, body2) = bodies.items()
-    graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
+    connect_twists(graph, part, bodies)
     for port, body in bodies.items():
         graph.wire(body.pose_path, part, f"pose {port}")
     return graph
+
+
+def connect_twists(graph: Graph, part: Graph, bodies: Mapping[str, Touchable]) -> None:
+    """The half arrows of `connect_bodies`."""
+    (first, body1), (second, body2) = bodies.items()
+    graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
 
 
 class Body(Graph):
@@ -85,6 +95,11 @@ class Body(Graph):
     def pose_path(self) -> str:
         """Path of the pose signal in the graph around the body."""
         return f"{self.name}.pose"
+
+    @property
+    def frame_path(self) -> str:
+        """The same: a pose is a state here."""
+        return self.pose_path
 
 
 def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:
@@ -139,6 +154,10 @@ GRAVITY = Op("gravity", _gravity_wrench, r"-\begin{bmatrix} \tilde c R^T m g \\ 
 POTENTIAL = Op("potential", _gravity_energy, r"-m\,g \cdot p(#1)")
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)")
 AD_WORLD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}")
+TO_WORLD = Action(
+    Op("twist to world", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2"),
+    Op("wrench to body", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2"),
+)
 GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)")
 
 
@@ -191,7 +210,8 @@ def rigid_body(
 
     body = Body(name, surface)
     one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{_tex(name)},0}}"})
-    to_world = MTF("Ad", AD_WORLD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"))
+    to_world = MTF("Ad", AD_WORLD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"),
+                   action=TO_WORLD)  # fmt: skip
     world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
     inertia_element = I(
         "inertia",
@@ -271,7 +291,7 @@ def prescribed_body(
     else:
         drive = Sf("drive", _numbers(name, "twist", twist, 6), domain=SCREW, frame="0")
     body.connect(drive, world)
-    to_body = Op("Ad", lambda pose, T: Ad(inverse(pose_from_state(pose))) @ T, r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
+    to_body = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
     body.add(
         Block(
             "pose",

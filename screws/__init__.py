@@ -48,7 +48,9 @@ from screws.twists import (
     prismatic,
     revolute,
     transform_twist,
+    transform_twist_back,
     transform_wrench,
+    transform_wrench_back,
     wrench_of_force,
 )
 
@@ -88,7 +90,9 @@ __all__ = [
     "prismatic",
     "revolute",
     "transform_twist",
+    "transform_twist_back",
     "transform_wrench",
+    "transform_wrench_back",
     "wrench_of_force",
     # inertia
     "check_inertia",

@@ -118,7 +118,12 @@ def log(H: np.ndarray) -> np.ndarray:
 
 
 def pose_from_state(x: Sequence[Scalar] | np.ndarray) -> np.ndarray:
-    """Pose (4, 4) of a state [qw, qx, qy, qz, px, py, pz] (m); the quaternion need not be exactly unit."""
+    """Pose (4, 4) of a state [qw, qx, qy, qz, px, py, pz] (m); the quaternion need not be exactly unit.
+
+    What is a pose (4, 4) already stays one: bodies without a pose state have no quaternion.
+    """
+    if isinstance(x, np.ndarray) and x.shape == (4, 4):
+        return x
     return pose(rotations.rotation(x[:4]), x[4:])
 
 

@@ -30,6 +30,20 @@ def transform_wrench(H_a_b: np.ndarray, W_b: Vector) -> np.ndarray:
     return array([*(R @ array([W_b[0], W_b[1], W_b[2]]) + _cross(p, force)), *force])
 
 
+def transform_twist_back(H_a_b: np.ndarray, T_a: Vector) -> np.ndarray:
+    """Twist (6,) in b of a twist in a: Ad(H_a_b)^-1 @ T_a without forming the matrix."""
+    R, p = H_a_b[:3, :3], H_a_b[:3, 3]
+    omega = array([T_a[0], T_a[1], T_a[2]])
+    return array([*(R.T @ omega), *(R.T @ (array([T_a[3], T_a[4], T_a[5]]) - _cross(p, omega)))])
+
+
+def transform_wrench_back(H_a_b: np.ndarray, W_a: Vector) -> np.ndarray:
+    """Wrench (6,) in b of a wrench in a: Ad(H_a_b).T @ W_a without forming the matrix; the power stays the same."""
+    R, p = H_a_b[:3, :3], H_a_b[:3, 3]
+    force = array([W_a[3], W_a[4], W_a[5]])
+    return array([*(R.T @ (array([W_a[0], W_a[1], W_a[2]]) - _cross(p, force))), *(R.T @ force)])
+
+
 def power(W: Vector, T: Vector) -> Scalar:
     """Power W . T (W) of a wrench and a twist that are expressed in the same frame."""
     return sum(W[k] * T[k] for k in range(1, 6)) + W[0] * T[0]

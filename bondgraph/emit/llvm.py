@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
 from bondgraph.emit.text import DECLARATIONS, choice_text, function_text, loop_text
@@ -83,6 +84,8 @@ def _module(routines: Sequence[Routine | Choice], whole: int, part: int) -> tupl
             names = [case.name for case in cases]
             texts.append(choice_text(routine.name, len(routine.blocks), block, routine.slots, routine.counts, names))
         texts.append(loop_text(routine.name, routine.sizes, len(routine.outputs)))
+    if any(f"@{trigonometry.NAME}(" in text for text in texts):
+        texts += [trigonometry.DECLARATIONS, trigonometry.definition()]
     return "\n".join(texts), steps
 
 

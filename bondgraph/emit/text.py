@@ -2,7 +2,8 @@
 
 A short program is one function. A long one is cut into functions of some hundred steps, for compile time grows faster
 than the length of a function; values that later parts need go through a workspace on the caller's stack, so that
-threads share nothing. Products and sums may contract to fused operations; no flag assumes that numbers are finite.
+threads share nothing. Products and sums may contract to fused operations; no flag assumes that numbers are finite. Sines and
+cosines that follow one another are computed together.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import itertools
 import struct
 from dataclasses import dataclass, field
 
+from bondgraph.emit import trigonometry
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Program
@@ -63,11 +65,15 @@ class Part:
     lines: list[str] = field(default_factory=list)
     numbers: dict[int, str] = field(default_factory=dict)
     conditions: dict[int, str] = field(default_factory=dict)
+    together: dict[int, list[int]] = field(default_factory=dict)
+    """Step of a sine or cosine -> the angles that are done with its own, its own the first."""
 
     def emit(self) -> None:
         for position in range(self.first, self.last):
             step = self.program.steps[position]
-            if step[0] > op.INPUT:
+            if position in self.together:
+                self._sines_and_cosines(position, self.together[position])
+            if step[0] > op.INPUT and position not in self.numbers:
                 self._step(position, step)
             if position in self.slots:
                 slot = self.slots[position]
@@ -76,6 +82,15 @@ class Part:
             for k in self.stores.get(position, ()):
                 self.lines.append(f"%o{k} = getelementptr inbounds double, ptr %out, i64 {k}")
                 self.lines.append(f"store double {self.number(position)}, ptr %o{k}")
+
+    def _sines_and_cosines(self, position: int, angles: list[int]) -> None:
+        name = f"t{position}"
+        self.lines += trigonometry.call(name, [self.number(a) for a in angles])
+        places = {a: k for k, a in enumerate(angles)}
+        for v in range(position, self.last):
+            code, *arguments = self.program.steps[v]
+            if code in (op.SIN, op.COS) and arguments[0] in places:
+                self.numbers[v] = f"%{name}{'s' if code == op.SIN else 'c'}{places[arguments[0]]}"
 
     def number(self, a: int) -> str:
         """The value of step `a` as a double."""
@@ -144,6 +159,22 @@ class Part:
             self.lines.append(f"%v{v} = call{flag} double @{_CALLS[code]}(double {x}{second})")
 
 
+def joint_angles(program: Program, first: int, last: int) -> dict[int, list[int]]:
+    """Sines and cosines that follow one another between these steps: the first of each group, and the angles of the group."""
+    groups: list[dict[int, int]] = [{}]
+    for position in range(first, last):
+        code, *arguments = program.steps[position]
+        if code in (op.SIN, op.COS):
+            group, angle = groups[-1], arguments[0]
+            known = angle < min(group.values(), default=position) or program.steps[angle][0] <= op.INPUT
+            if not known or (angle not in group and len(group) == trigonometry.LANES):
+                groups.append({})
+            groups[-1].setdefault(angle, position)
+        elif code > op.INPUT and groups[-1]:
+            groups.append({})
+    return {min(group.values()): list(group) for group in groups if group}
+
+
 def function_text(name: str, program: Program, blocks: int, whole: int, part: int) -> str:
     """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`."""
     count = len(program.steps)
@@ -154,14 +185,14 @@ def function_text(name: str, program: Program, blocks: int, whole: int, part: in
     slots, size = workspace_slots(program, cuts)
     inputs = [f"ptr noalias readonly %b{i}" for i in range(blocks)]
     if len(cuts) <= 2:
-        whole_part = Part(program, {}, stores, 0, count)
+        whole_part = Part(program, {}, stores, 0, count, together=joint_angles(program, 0, count))
         whole_part.emit()
         return define(f"void @{name}", [*inputs, "ptr noalias %out"], whole_part.lines, " noinline")
     texts = []
     calls = []
     passed = ", ".join([*(f"ptr %b{i}" for i in range(blocks)), "ptr %out", "ptr %work"])
     for k, (first, last) in enumerate(itertools.pairwise(cuts)):
-        piece = Part(program, slots, stores, first, last)
+        piece = Part(program, slots, stores, first, last, together=joint_angles(program, first, last))
         piece.emit()
         header = f"internal void @{name}.part{k}"
         texts.append(define(header, [*inputs, "ptr noalias %out", "ptr noalias %work"], piece.lines, " noinline"))

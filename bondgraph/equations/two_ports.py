@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bondgraph.causality import ordered_bonds
 from bondgraph.equations.draft import Draft, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.graph.element import Element
@@ -30,13 +32,21 @@ def _transposed(element: Element) -> Op:
     return APPLY if isinstance(law, (Transformer, Gyrator)) and law.invertible else APPLY_TRANSPOSED
 
 
+def _products(path: str, element: Element, ratio: str) -> tuple[Op, Op, Sequence[str]]:
+    """N f and N^T e as operations, and what they read before f or e: the ratio, or what it is made of."""
+    law = element.law
+    if isinstance(law, Transformer) and law.action is not None:
+        return law.action.forward, law.action.transposed, law_arguments(path, element)
+    return APPLY, _transposed(element), [ratio]
+
+
 def transformer(draft: Draft, path: str, element: Element) -> None:
     """Efforts and flows by N, in the direction that causality asks for."""
     one, two, sign, ratio = _two_port(draft, path, element)
-    transposed = _transposed(element)
     if draft.causality.effort_into(two, path):
-        draft.state(path, APPLY, flow(two), ratio, signed(draft, path, flow(one), sign))
-        draft.state(path, transposed, effort(one), ratio, effort(two))
+        forward, transposed, given = _products(path, element, ratio)
+        draft.state(path, forward, flow(two), *given, signed(draft, path, flow(one), sign))
+        draft.state(path, transposed, effort(one), *given, effort(two))
     else:
         draft.state(path, APPLY_INVERSE, flow(one), ratio, signed(draft, path, flow(two), sign))
         draft.state(path, APPLY_INVERSE, effort(two), ratio, effort(one))

@@ -151,12 +151,24 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Action:
+    """What a matrix N(parameters, signals) does to a vector, without the matrix."""
+
+    forward: Op
+    """(parameters, signals, f) -> N f."""
+    transposed: Op
+    """(parameters, signals, e) -> N^T e."""
+
+
+@dataclass(frozen=True)
 class Transformer:
     """f2 = N f1, e1 = N^T e2 with N = matrix(parameters, signals); shapes (), (n1,) or (n2, n1)."""
 
     matrix: Op
     invertible: bool
     """Whether the other causality, with 1/n, may be used (scalar ratios)."""
+    action: Action | None = None
+    """The products with N, where there are cheaper formulas for them than rows times columns."""
 
 
 @dataclass(frozen=True)

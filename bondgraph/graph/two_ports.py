@@ -9,7 +9,7 @@ from bondgraph.domains import Domain
 from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.graph.arguments import domain_of, parameters_of, shape_of
 from bondgraph.graph.element import Element, Port
-from bondgraph.graph.laws import Gyrator, Law, Parameter, Transformer
+from bondgraph.graph.laws import Action, Gyrator, Law, Parameter, Transformer
 from bondgraph.graph.names import names_of
 from bondgraph.ops import Op, as_op
 from bondgraph.quantities import real
@@ -96,9 +96,13 @@ def MTF(
     domains: tuple[Domain | str | None, Domain | str | None] = (None, None),
     frames: tuple[str | None, str | None] = (None, None),
     symbols: Mapping[str, str] | None = None,
+    action: Action | None = None,
 ) -> Element:
-    """Modulated transformer: f2 = N f1, e1 = N^T e2 with N = matrix(*parameters, *signals)."""
-    law = Transformer(as_op(matrix, "N"), dimensions in ((1, 1), (None, None)))
+    """Modulated transformer: f2 = N f1, e1 = N^T e2 with N = matrix(*parameters, *signals).
+
+    `action` has formulas for both products that cost less than rows times columns, where there are some.
+    """
+    law = Transformer(as_op(matrix, "N"), dimensions in ((1, 1), (None, None)), action)
     return _two_port("MTF", name, law, parameters_of(parameters or {}), signals, dimensions, domains, frames, symbols)
 
 

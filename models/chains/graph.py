@@ -28,10 +28,9 @@ from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential
 from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
 from models.chains.links import Chain, Vector
 from models.chains.velocity_forces import recursion_is_shorter
-from screws.poses import inverse
 from screws.scalars import array
 from screws.surfaces import Surface
-from screws.twists import transform_twist
+from screws.twists import transform_twist_back
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +44,8 @@ class LinkBody:
     """Port that carries the link's twist T_0_0_k."""
     pose_path: str
     """Path of its pose signal (7,) in the graph around the chain."""
+    frame_path: str
+    """Path of its pose (4, 4): the other costs half angles and their products besides."""
 
 
 class ChainGraph(Graph):
@@ -69,7 +70,8 @@ class ChainGraph(Graph):
                               (f"ports: {', '.join(self.link_ports) or 'none'}",), (self.place,), (cure,))  # fmt: skip
             raise ModelError(self.name, [problem])
         skin = surface or self.chain.links[self.chain.index(name)].surface
-        return LinkBody(f"{self.name} {name}", skin, self.place, self.port(name), f"{self.name}.{name}.pose")
+        path = f"{self.name}.{name}"
+        return LinkBody(f"{self.name} {name}", skin, self.place, self.port(name), f"{path}.pose", f"{path}.H")
 
 
 def chain_graph(
@@ -224,7 +226,7 @@ def _link_graph(chain: Chain, link: int) -> Body:
     return body
 
 
-BODY_TWIST = Op("Ad", lambda H, T: transform_twist(inverse(H), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
+BODY_TWIST = Op("Ad", lambda H, T: transform_twist_back(H, T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
 
 
 def _vector(q: Any) -> Any:

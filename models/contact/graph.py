@@ -29,7 +29,8 @@ import numpy as np
 from bondgraph import J0, J1, MTF, TF, X0, Element, Graph, Op, Parameter, R, Se
 from bondgraph.domains import SCREW
 from bondgraph.errors import raise_if_any
-from models.bodies import Touchable, connect_bodies
+from bondgraph.graph.laws import Action
+from models.bodies import Touchable, connect_twists
 from models.contact.components import COMPONENTS, argument_problems, by_component, in_order, near_problems
 from models.contact.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contact.kinematics import contact_kinematics
@@ -39,6 +40,7 @@ from models.contact.transport import TWIST_2, contact_spring, transport_problems
 from screws.given import reals
 from screws.poses import Ad_of_inverse
 from screws.scalars import array, maximum
+from screws.twists import transform_twist_back, transform_wrench
 
 
 def contact(
@@ -107,6 +109,7 @@ def contact(
         domains=(SCREW, SCREW),
         frames=("0", "C2"),
         symbols={"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"},
+        action=TO_CONTACT,
     )
     switched = X0("X0", automaton="switch", active=["contact"], frame="C2", symbols={"effort": "W^{C_2}"})
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
@@ -142,10 +145,17 @@ def contact(
 
 def attach_contact(graph: Graph, touching: Graph, body1: Touchable, body2: Touchable) -> None:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals."""
-    connect_bodies(graph, touching, {"1": body1, "2": body2})
+    bodies = {"1": body1, "2": body2}
+    connect_twists(graph, touching, bodies)
+    for port, body in bodies.items():
+        graph.wire(body.frame_path, touching, f"pose {port}")
 
 
 AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}")
+TO_CONTACT = Action(
+    Op("twist to C2", transform_twist_back, r"\mathrm{Ad}_{#1^{-1}}\,#2"),
+    Op("wrench to world", transform_wrench, r"\mathrm{Ad}_{#1^{-1}}^T\,#2"),
+)
 
 
 def _selection(components: Sequence[str]) -> np.ndarray:

@@ -23,11 +23,13 @@ import numpy as np
 from bondgraph import J0, J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
 from bondgraph.domains import SCREW
 from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
+from bondgraph.graph.laws import Action
 from models.bodies import Touchable, connect_bodies
 from models.joints.closure import KINDS, NUMBERS, coordinates, held, left_free, violation
 from models.joints.start import start_check
 from screws.joints import Joint
 from screws.poses import Ad, inverse, pose_from_state, pose_state, product
+from screws.twists import transform_twist, transform_wrench_back
 
 
 def joint_graph(
@@ -89,6 +91,7 @@ def joint_graph(
         domains=(SCREW, SCREW),
         frames=("0", name),
         symbols={"matrix": r"\mathrm{Ad}_{H_0^A}", "2.flow": "T_B^{A,A}"},
+        action=TO_JOINT,
     )
     twist = J1("joint twist", domain=SCREW, frame=name, symbols={"flow": "T_B^{A,A}"})
     graph.connect(relative, to_joint).connect(to_joint, twist)
@@ -183,6 +186,10 @@ def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any
 
 RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
 AD = Op("Ad", lambda H: Ad(H), r"\mathrm{Ad}_{#1}")
+TO_JOINT = Action(
+    Op("twist to A", transform_twist, r"\mathrm{Ad}_{#1}\,#2"),
+    Op("wrench to world", transform_wrench_back, r"\mathrm{Ad}_{#1}^T\,#2"),
+)
 REACTION = Op("reaction", lambda W: -W, "-#1")
 
 

@@ -17,10 +17,11 @@ from models.motion.blocks import DERIVATIVES, motion_parameters
 from models.motion.joining import axes, hold
 from models.motion.polynomials import Array, Motion
 from models.motion.refusals import numbers, refuse
-from screws.poses import Ad, inverse, pose_from_state
+from screws.poses import pose_from_state
 from screws.rotations import quaternion_product
 from screws.scalars import array, cos, sin
 from screws.surfaces import Surface
+from screws.twists import transform_twist_back
 from screws.vectors import cross, scaled
 
 
@@ -181,7 +182,9 @@ _rates, _fixed_rates = _motion(True), _motion(False)
 _LATEX = r"\left(H, T, \dot T\right)(#1, #2, #3, #4, #5, #6)"
 MOVING = Op("motion of a body, moving axes", _rates, _LATEX)
 FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
-BODY_TWIST = Op("Ad", lambda pose, twist: Ad(inverse(pose_from_state(pose))) @ twist, r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
+BODY_TWIST = Op(
+    "Ad", lambda pose, twist: transform_twist_back(pose_from_state(pose), twist), r"\mathrm{Ad}_{(#1)^{-1}}\,#2"
+)
 
 
 # --- in a graph -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from screws.poses import inverse, pose_from_state
+from screws.poses import pose_from_state
 from screws.rotations import quaternion_product, rotation, tilde, untilde
 from screws.scalars import array, atan2, less, sqrt, where
 
@@ -35,9 +35,9 @@ def _chain(outer: Any, inner: Any) -> Any:
     return array([*quaternion_product(outer[:4], inner[:4]), *shifted])
 
 
-def to_frame(pose: Any, frame: Any) -> Any:
-    """H_B_0, (4, 4), of a frame fixed to a body."""
-    return inverse(pose_from_state(_chain(pose, frame)))
+def frame_pose(pose: Any, frame: Any) -> Any:
+    """H_0_B, (4, 4), of a frame fixed to a body."""
+    return pose_from_state(_chain(pose, frame))
 
 
 def times(K: Any, x: Any) -> Any:

@@ -10,12 +10,19 @@ import numpy as np
 from bondgraph import J0, MTF, Element, Graph, Op, Parameter
 from bondgraph.domains import SCREW
 from bondgraph.graph.element import Port
-from bondgraph.graph.laws import StateSpec, Storage
+from bondgraph.graph.laws import Action, StateSpec, Storage
 from models.bodies import Touchable, connect_bodies
-from models.springs.formulas import to_frame
-from screws.poses import Ad
+from models.springs.formulas import frame_pose
+from screws.poses import Ad_of_inverse
+from screws.twists import transform_twist_back, transform_wrench
 
-AD_FRAME = Op("Ad", lambda frame, pose: Ad(to_frame(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}")
+AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}")
+TO_FRAME = Action(
+    Op("twist to B", lambda frame, pose, T: transform_twist_back(frame_pose(pose, frame), T),
+       r"\mathrm{Ad}_{(#2\,#1)^{-1}}\,#3"),
+    Op("wrench to world", lambda frame, pose, W: transform_wrench(frame_pose(pose, frame), W),
+       r"\mathrm{Ad}_{(#2\,#1)^{-1}}^T\,#3"),
+)  # fmt: skip
 
 
 def between(name: str) -> tuple[Graph, Element]:
@@ -31,7 +38,8 @@ def between(name: str) -> tuple[Graph, Element]:
 def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
     """MTF that expresses T_0_a_b in the frame B fixed to body b: T_B_A_B."""
     to_B = MTF("Ad", AD_FRAME, parameters={"frame b": Parameter(frame_b, "1, m")}, signals=["pose b"], dimensions=(6, 6),
-               domains=(SCREW, SCREW), frames=("0", "B"), symbols={"matrix": r"\mathrm{Ad}_{H_0^B}"})  # fmt: skip
+               domains=(SCREW, SCREW), frames=("0", "B"), symbols={"matrix": r"\mathrm{Ad}_{H_0^B}"},
+               action=TO_FRAME)  # fmt: skip
     graph.connect(relative, to_B)
     return to_B
 

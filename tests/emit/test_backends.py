@@ -1,7 +1,5 @@
 """Every back end reproduces the formulas evaluated with floats."""
 
-import re
-import sys
 import threading
 
 import numpy as np
@@ -105,12 +103,6 @@ def test_very_long_program(place, limit, monkeypatch):
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
     expected = evaluate(routine, x, p)
     np.testing.assert_allclose(BACKENDS["llvm"](routine)(x, p), expected, rtol=1e-12, atol=1e-13)
-
-
-def test_sine_and_cosine_are_one_call_on_linux():
-    routine = traced([lambda a, b, c: s.sin(a) * b + c, lambda a, b, c: s.exp(b), lambda a, b, c: s.cos(a)])
-    code = assembly(routines_text([routine]), 0, 1)
-    assert len(re.findall(r"\b(sincos|sin|cos)\b", code)) == (1 if sys.platform == "linux" else 2)
 
 
 def test_products_and_sums_contract():

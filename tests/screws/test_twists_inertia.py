@@ -25,6 +25,14 @@ def test_power_is_the_same_in_every_frame():
     assert np.isclose(twists.power(W_a, T_a), W @ T) and np.isclose(twists.power(W, T), W @ T)
 
 
+def test_changes_of_frame_and_back():
+    H, T, W = poses.exp(RNG.normal(size=6)), RNG.normal(size=6), RNG.normal(size=6)
+    assert np.allclose(twists.transform_twist_back(H, T), np.linalg.solve(Ad(H), T))
+    assert np.allclose(twists.transform_wrench_back(H, W), Ad(H).T @ W)
+    assert np.allclose(twists.transform_twist_back(H, twists.transform_twist(H, T)), T)
+    assert np.allclose(twists.transform_wrench_back(H, twists.transform_wrench(H, W)), W)
+
+
 def test_unit_screws():
     axis, point, turn = np.array([0.0, 0.6, 0.8]), np.array([1.0, -2.0, 0.5]), 0.7
     H = poses.exp(turn * twists.revolute(axis, point))
