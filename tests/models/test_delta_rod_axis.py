@@ -79,7 +79,7 @@ def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
 @pytest.mark.parametrize("place", [INWARDS, OUTWARDS], ids=["inwards", "outwards"])
 @pytest.mark.parametrize("speed", [(0.0, 0.0, 0.0), (0.4, -0.2, -1.0)], ids=["at rest", "moving"])
 def test_a_start_on_the_axis(form, damping, place, speed):
-    """At default tolerances, 1e-7: the tool is where the other coordinates have it after 40 ms to 1e-6 m [3e-8], tips together to
+    """At default tolerances, 1e-7: the tool is where the other coordinates have it after 40 ms to 1e-7 m [1e-9], tips together to
     1e-9 m, the energy account closed to 1e-8."""
     w, branch, signs, phi2 = place
     p = replace(FIT, DAMPING=damping)
@@ -91,8 +91,8 @@ def test_a_start_on_the_axis(form, damping, place, speed):
     run = robot.simulate(0.04, w=w, branch=branch, rates=rates, samples=0.01)
     assert run.ok
     expected = by_tool.simulate({**independent.SETS["fit"], "DAMPING": damping}, w, np.array(speed), run.t, signs)
-    assert np.abs(run.w - expected[:, :3]).max() < 1e-6
-    assert np.abs(run["tool velocity"] - expected[:, 3:]).max() < 1e-4
+    assert np.abs(run.w - expected[:, :3]).max() < 1e-7
+    assert np.abs(run["tool velocity"] - expected[:, 3:]).max() < 1e-5
     assert np.abs(run.w[-1] - w).max() > 5e-3, "it moves"
     assert run.drift.max() < 1e-9 and run.ledger.relative_residual < 1e-8
     assert np.isfinite(run.q).all() and np.isfinite(run.v).all()
@@ -109,8 +109,7 @@ def mode_of(q: np.ndarray) -> str:
 @pytest.mark.parametrize("speed", [(0.0, 0.0, -3.0), (0.7, 0.4, -2.0)], ids=["in the arm's plane", "askew"])
 def test_a_swing_through_the_axis(form, speed):
     """The other coordinates lead back from the axis to a start 25 ms before it; from there the robot goes through it, phi3
-    turning by half a circle at once: the tool to 1e-6 m [2e-8], energy to 1e-8 J, at default tolerances, and no more steps than
-    elsewhere."""
+    turning by half a circle at once: the tool to 1e-8 m [4e-11], energy to 1e-8 J [2e-14], at default tolerances."""
     p = replace(FIT, DAMPING=0.0)
     other, w = {**independent.SETS["fit"], "DAMPING": 0.0}, on_axis(0.9, -1.0)
     # motion without friction runs backwards with the velocity reversed
@@ -123,8 +122,8 @@ def test_a_swing_through_the_axis(form, speed):
     turned = np.abs(run.q[6, 2] - run.q[4, 2])
     assert min(turned, 2.0 * np.pi - turned) == pytest.approx(np.pi, abs=0.3)
     expected = by_tool.simulate(other, back[:3], -back[3:], run.t)
-    assert np.abs(run.w - expected[:, :3]).max() < 1e-6
-    assert np.abs(run.w[5] - w).max() < 1e-6
+    assert np.abs(run.w - expected[:, :3]).max() < 1e-8
+    assert np.abs(run.w[5] - w).max() < 1e-8
     assert np.ptp(run.energy) < 1e-8 and run.drift.max() < 1e-9
     assert not any("arm 1" in str(passage) for passage in run.passages)
 
@@ -132,7 +131,7 @@ def test_a_swing_through_the_axis(form, speed):
 @pytest.mark.parametrize("damping", [1e-3, FIT.DAMPING])
 def test_a_damped_swing_is_led_through_the_axis(damping):
     """Friction without bound holds phi3 near the axis, so that a swing that would miss it goes nearly through: with the
-    friction of the narrow cone, as the other coordinates have it, to 1e-6 m [2e-8]."""
+    friction of the narrow cone, as the other coordinates have it, to 1e-7 m [3e-9]."""
     robot = DeltaRobot(replace(FIT, DAMPING=damping))
     y = robot.inverse_kinematics(on_axis(0.9, -1.0, 0.06)) + np.array([0.0, 1e-2, 0.0])
     rates = np.linalg.solve(robot.jacobian(y), [0.0, 0.0, -3.0])
@@ -140,13 +139,13 @@ def test_a_damped_swing_is_led_through_the_axis(damping):
     assert run.ok and np.sin(run.q[:, 1]).min() < CONE
     other = {**independent.SETS["fit"], "DAMPING": damping}
     expected = by_tool.simulate(other, run.w[0], run["tool velocity"][0], run.t)
-    assert np.abs(run.w - expected[:, :3]).max() < 1e-6
+    assert np.abs(run.w - expected[:, :3]).max() < 1e-7
     assert run.ledger.relative_residual < 1e-8
 
 
 def test_statics_and_control_on_the_axis():
     """What holds the robot there holds it; gravity and inertia are those of poses beside it; a controller of the tool leads it
-    through: 2 mm behind on the way [1.4], since damping is not part of its model."""
+    through: less than 2 cm behind on the way [1.4 mm], since damping is not part of its model."""
     from models.delta.control import task_control
     from models.motion import quintic
 
@@ -161,7 +160,7 @@ def test_statics_and_control_on_the_axis():
     motion = quintic(w + np.array([0.0, 0.0, 0.03]), w - np.array([0.0, 0.0, 0.01]), 0.0, 0.4)
     control = task_control(FIT, motion, kp=400.0, kd=40.0)
     run = robot.simulate(0.4, w=motion.position(0.0), signals=control.torque, blocks=control.blocks, samples=0.02)
-    assert run.ok and np.abs(run.w - motion.position(run.t)).max() < 2e-3
+    assert run.ok and np.abs(run.w - motion.position(run.t)).max() < 2e-2
     assert np.sin(run.q[:, 1]).min() < CONE
 
 
