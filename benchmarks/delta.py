@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.delta_c import delta_c, random_states
+from benchmarks.delta_c import delta_c, in_theta, random_states
 from benchmarks.delta_engines import START, engines, engines_text
 from benchmarks.delta_minimal import minimal_graph
 from benchmarks.delta_sampled import TITLE, sampled_tracking
@@ -63,16 +63,17 @@ def dynamics(rounds: int) -> dict[str, Any]:
     torques = {f"motor {i + 1}.torque": u[0, i] for i in range(3)}
     t, m, calls, found = np.zeros(1), np.zeros(0), {}, {}
     with ExitStack() as stack:
-        expected = np.empty_like(x)
+        by_c = np.empty_like(x)
         for label, flags in FLAGS.items():
-            calls[label] = stack.enter_context(delta_c(p, flags)).many(x, u, expected)
+            calls[label] = stack.enter_context(delta_c(p, flags)).many(x, u, by_c)
+        calls["gcc -O2"]()
+        states, expected = in_theta(x, by_c)
         for form in ("lagrangian", "hamiltonian"):
             compiled = DeltaRobot(p, form=form).compiled
             out, numbers = np.empty_like(x), compiled.parameters(torques)
-            given = x if form == "lagrangian" else _momenta(p, x)
+            given = states if form == "lagrangian" else _momenta(p, states)
             calls[form] = _many(compiled.program.rates, t, given, numbers, m, out)
             calls[form]()
-            calls["gcc -O2"]()
             off = np.abs(out - expected)[:, _coordinates() if form == "hamiltonian" else slice(None)]
             worst = float(off.max() / np.abs(expected).max())
             if not worst <= AGREEMENT:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hand_written import compiler
+from models.delta.angles import theta_of, theta_rate
 from models.delta.parameters import DeltaParameters
 
 SOURCE = Path(__file__).with_name("delta.c")
@@ -21,7 +22,7 @@ SOURCE = Path(__file__).with_name("delta.c")
 
 @dataclass(frozen=True)
 class DeltaC:
-    """x' (18,) of states x = (q1, v1, q2, v2, q3, v3) at motor torques u (3,), in C."""
+    """x' (18,) of states x = (q1, v1, q2, v2, q3, v3) at motor torques u (3,), in C; q1 ... are the angles phi of the paper."""
 
     library: ctypes.CDLL
     p: np.ndarray
@@ -73,3 +74,19 @@ def random_states(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     )
     v = rng.normal(0.0, 2.0, (n, 3, 3))
     return np.concatenate([q, v], axis=2).reshape(n, 18), rng.normal(0.0, 2.0, (n, 3))
+
+
+def in_theta(x: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """States and rates (n, 18) of the C, in phi and phi', as those of `models.delta.arm`, in theta and theta'.
+
+    theta'' is the derivative of theta' along phi' and phi'', by a complex step, which is exact.
+    """
+    q, v = np.moveaxis(x.reshape(-1, 3, 2, 3), (2, 3), (0, 1))
+    dv = np.moveaxis(rates.reshape(-1, 3, 2, 3)[:, :, 1], 2, 0)
+    moving, step = theta_rate(q, v), 1e-30
+    turning = theta_rate(q + 1j * step * v, v + 1j * step * dv).imag / step
+
+    def rows(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(np.moveaxis(np.array([first, second]), (0, 1), (2, 3)).reshape(x.shape))
+
+    return rows(theta_of(q), moving), rows(moving, turning)

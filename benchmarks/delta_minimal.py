@@ -1,6 +1,6 @@
 """The delta robot in minimal coordinates: an IC of the three motor angles, all else by forward kinematics in closed form.
 
-Six states in place of eighteen, and no multipliers; but the inertia that the motors feel, dq/dy^T M dq/dy, has to be
+Six states in place of eighteen, and no multipliers; but the inertia that the motors feel, dtheta/dy^T M dtheta/dy, has to be
 differentiated through the kinematics, and is infinite where the forward kinematics is singular: no motion can be followed
 through there.
 """
@@ -42,10 +42,10 @@ def minimal_graph(
 
 
 def _posture(y: Any, p: Constants) -> tuple[list[Any], Any]:
-    """Angles of the three arms, and dq/dy (9, 3)."""
+    """Coordinates of the three arms, and dtheta/dy (9, 3)."""
     x = closed(y, p, 1.0)["x"]
-    phi = [np.array([y[i], x[2 * i], x[2 * i + 1]], dtype=object) for i in range(3)]
-    return phi, newton(x, y, p)["dq_dy"].reshape(9, 3)
+    theta = [np.array([y[i], x[2 * i], x[2 * i + 1]], dtype=object) for i in range(3)]
+    return theta, newton(x, y, p)["dtheta_dy"].reshape(9, 3)
 
 
 def _constants(numbers: Sequence[Any]) -> Constants:
@@ -54,10 +54,10 @@ def _constants(numbers: Sequence[Any]) -> Constants:
 
 def _inertia(y: Any, *numbers: Any) -> Any:
     p = _constants(numbers)
-    phi, slopes = _posture(y, p)
+    theta, slopes = _posture(y, p)
     parts = [slopes[3 * i : 3 * i + 3] for i in range(3)]
     return sum(
-        (part.T @ (arm.inertia(angles, p) @ part) for angles, part in zip(phi, parts, strict=True)), np.zeros((3, 3))
+        (part.T @ (arm.inertia(angles, p) @ part) for angles, part in zip(theta, parts, strict=True)), np.zeros((3, 3))
     )
 
 
@@ -67,5 +67,6 @@ def _potential(y: Any, *numbers: Any) -> Any:
 
 
 def _friction(rates: Any, damping: Any, y: Any, *numbers: Any) -> Any:
-    slopes = _posture(y, _constants(numbers))[1]
-    return damping * (slopes.T @ (slopes @ rates))
+    theta, slopes = _posture(y, _constants(numbers))
+    parts = [arm.friction_rates(angles) @ slopes[3 * i : 3 * i + 3] for i, angles in enumerate(theta)]
+    return damping * sum((part.T @ (part @ rates) for part in parts), np.zeros(3))

@@ -22,6 +22,7 @@ from bondgraph.emit.llvm import compile_routines
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from models.control.task import task_force
+from models.delta.angles import theta_of
 from models.delta.arm import tip
 from models.delta.control import FILTER_TIME, model_terms, task_control
 from models.delta.parameters import DeltaParameters
@@ -135,7 +136,7 @@ def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.nd
 
 
 def _tool(q: np.ndarray, parameters: DeltaParameters) -> np.ndarray:
-    return np.asarray(tip(q[:3], parameters), dtype=float)
+    return np.asarray(tip(theta_of(q[:3]), parameters), dtype=float)
 
 
 def sampled_tracking(rounds: int = 3) -> dict[str, dict[str, Any]]:

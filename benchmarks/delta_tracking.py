@@ -33,6 +33,7 @@ from bondgraph.emit.llvm import compile_routines
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from models.control.task import task_force
+from models.delta.angles import theta_of
 from models.delta.arm import tip
 from models.delta.control import model_terms, task_control
 from models.delta.parameters import DeltaParameters
@@ -134,12 +135,12 @@ def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarr
         mujoco.mj_resetData(engine.model, engine.data)
         engine.put(q0, np.zeros(9), np.zeros(3))
         count = round(T_END / engine.model.opt.timestep)
-        tools = [np.asarray(tip(engine.q()[:3], parameters), dtype=float)]
+        tools = [np.asarray(tip(theta_of(engine.q()[:3]), parameters), dtype=float)]
         mujoco.set_mjcb_control(torque if controlled else None)
         try:
             for _ in range(rows):
                 mujoco.mj_step(engine.model, engine.data, nstep=count // rows)
-                tools.append(np.asarray(tip(engine.q()[:3], parameters), dtype=float))
+                tools.append(np.asarray(tip(theta_of(engine.q()[:3]), parameters), dtype=float))
                 if engine.data.warning.number.any() or not np.isfinite(tools[-1]).all():
                     return np.full((rows + 1, 3), np.inf)
         finally:
@@ -175,7 +176,7 @@ def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.nd
     def run(step: float, rows: int) -> np.ndarray:
         from benchmarks.delta_joints import angles_of
 
-        x, tools = start, [np.asarray(tip(q0[:3], parameters), dtype=float)]
+        x, tools = start, [np.asarray(tip(theta_of(q0[:3]), parameters), dtype=float)]
         count = round(T_END / step)
         for k in range(count):
             t = k * step
@@ -184,7 +185,7 @@ def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.nd
             c = rates(t + 0.5 * step, x + 0.5 * step * b)
             x = x + step / 6.0 * (a + 2.0 * b + 2.0 * c + rates(t + step, x + step * c))
             if (k + 1) % (count // rows) == 0:
-                tools.append(np.asarray(tip(angles_of(x[:9])[:3], parameters), dtype=float))
+                tools.append(np.asarray(tip(theta_of(angles_of(x[:9])[:3]), parameters), dtype=float))
         return np.array(tools)
 
     for step in (2e-2, 1e-2, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4):

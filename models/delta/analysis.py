@@ -71,7 +71,7 @@ def equilibrium(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Equilibri
 def reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
     """The linear system of order 6 in motor angles and their rates, about rest at y (3,): exact, since the motions that keep the
     arms together are an invariant subspace. Inputs motor torques, outputs motor angles."""
-    whole, slopes = robot.linearise(y), robot.forward_kinematics(y).dq_dy
+    whole, slopes = robot.linearise(y), robot.forward_kinematics(y).dtheta_dy
     tangent = np.zeros((18, 6))
     motors = [6 * i + offset for offset in (0, 3) for i in range(3)]
     for i in range(3):
@@ -87,11 +87,11 @@ def reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
 
 
 def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.ndarray) -> Linear:
-    """The system in q and v in place of q and p = M(q) v; at rest dp = M dv."""
-    q, mass = robot.forward_kinematics(y).q, np.eye(18)
+    """The system in theta and v in place of theta and p = M(theta) v; at rest dp = M dv."""
+    theta, mass = robot.forward_kinematics(y).theta, np.eye(18)
     for i in range(3):
         own = slice(6 * i + 3, 6 * i + 6)
-        mass[own, own] = np.asarray(arm.inertia(q[3 * i : 3 * i + 3], robot.parameters), dtype=float)
+        mass[own, own] = np.asarray(arm.inertia(theta[3 * i : 3 * i + 3], robot.parameters), dtype=float)
     inverse = np.linalg.inv(mass)
     return replace(
         linear, A=inverse @ linear.A @ mass, B=inverse @ linear.B, C=linear.C @ mass, rates=inverse @ linear.rates

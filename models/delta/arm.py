@@ -1,12 +1,17 @@
-"""One arm of a delta robot: kinematics, inertia, Coriolis and gravity terms as plain formulas over any scalar.
+"""One arm of a delta robot: kinematics, inertia, Coriolis, gravity and friction terms as plain formulas over any scalar.
 
-The arm's coordinates are phi = (phi1, phi2, phi3): the motor's angle, and the direction of the distal link. All angles
-are measured against fixed axes: phi1 and phi2 about x1 from x2, phi3 about x2 from the plane of x2 and x3. x3 points
-down. Velocities are v = phi'. Every function takes the parameters as a record with the names of `DeltaParameters`:
-that record itself, or `Constants` of any scalars, so that they can stay run-time parameters of compiled code.
+The arm's coordinates are theta = (theta1, theta2, theta3): the motor's angle, the angle of the distal link in the plane of the
+arm, and its angle out of that plane. theta1 and theta2 are about x1 from x2, so that they are those of hinges along the
+motor's shaft, and x3 points down; velocities are v = theta'. They are singular where cos(theta3) = 0 only, a rod along the
+shaft: there the tip is as far out of the arm's plane as it can ever be, the elbow moves across the rod, and the two rods of
+a real arm, side by side along that shaft, lie on one line and do not hold the end effector. The angles phi of Bortoff 2018
+are singular at ordinary poses; `models.delta.angles` has them, and their rates, as functions of theta.
 
-Source: Bortoff 2018, eq. (1) to (8) and appendix, with the offset L0 - L3 that eq. (4) lacks, and M3 a third of the end
-effector's mass.
+Every function takes the parameters as a record with the names of `DeltaParameters`: that record itself, or `Constants` of
+any scalars, so that they can stay run-time parameters of compiled code.
+
+Source: Bortoff 2018, eq. (1) to (8) in other coordinates, with the offset L0 - L3 that eq. (4) lacks, and M3 a third of the
+end effector's mass.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.delta.parameters import DeltaParameters
-from screws.scalars import Scalar, array, cos, sin
+from screws.scalars import Scalar, array, cos, maximum, sin
 
 
 class Constants(NamedTuple):
@@ -40,39 +45,121 @@ class Constants(NamedTuple):
 ArmParameters = DeltaParameters | Constants
 
 
-def elbow(phi: Any, p: ArmParameters) -> np.ndarray:
+CONE = 1e-2
+"""Sine of the angle to x2 below which the rod's friction is bounded, see `friction_rates`."""
+
+
+def elbow(theta: Any, p: ArmParameters) -> np.ndarray:
     """Elbow (3,) in m, in the arm's own axes."""
-    return array([0.0, p.L1 * cos(phi[0]) + (p.L0 - p.L3), p.L1 * sin(phi[0])])
+    return array([0.0, p.L1 * cos(theta[0]) + (p.L0 - p.L3), p.L1 * sin(theta[0])])
 
 
-def direction(phi: Any) -> np.ndarray:
+def direction(theta: Any) -> np.ndarray:
     """Unit vector (3,) along the distal link, from the elbow to the tip."""
-    s2 = sin(phi[1])
-    return array([s2 * sin(phi[2]), cos(phi[1]), s2 * cos(phi[2])])
+    c3 = cos(theta[2])
+    return array([sin(theta[2]), c3 * cos(theta[1]), c3 * sin(theta[1])])
 
 
-def tip(phi: Any, p: ArmParameters) -> np.ndarray:
+def tip(theta: Any, p: ArmParameters) -> np.ndarray:
     """Tip psi (3,) in m, moved inwards by L3: where the arm puts the end effector's centre. Eq. (4), with the offset."""
-    s2 = sin(phi[1])
+    c3 = cos(theta[2])
     return array(
         [
-            p.L2 * s2 * sin(phi[2]),
-            p.L1 * cos(phi[0]) + p.L2 * cos(phi[1]) + (p.L0 - p.L3),
-            p.L1 * sin(phi[0]) + p.L2 * s2 * cos(phi[2]),
+            p.L2 * sin(theta[2]),
+            p.L1 * cos(theta[0]) + p.L2 * c3 * cos(theta[1]) + (p.L0 - p.L3),
+            p.L1 * sin(theta[0]) + p.L2 * c3 * sin(theta[1]),
         ]
     )
 
 
-def tip_jacobian(phi: Any, p: ArmParameters) -> np.ndarray:
+def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
     """Derivative dpsi (3, 3) of `tip` by the angles, m."""
-    (s1, s2, s3), (c1, c2, c3) = (sin(phi[0]), sin(phi[1]), sin(phi[2])), (cos(phi[0]), cos(phi[1]), cos(phi[2]))
+    (s1, s2, s3), (c1, c2, c3) = _sines(theta), _cosines(theta)
     return array(
         [
-            [0.0, p.L2 * c2 * s3, p.L2 * s2 * c3],
-            [-p.L1 * s1, -p.L2 * s2, 0.0],
-            [p.L1 * c1, p.L2 * c2 * c3, -p.L2 * s2 * s3],
+            [0.0, 0.0, p.L2 * c3],
+            [-p.L1 * s1, -p.L2 * c3 * s2, -p.L2 * s3 * c2],
+            [p.L1 * c1, p.L2 * c3 * c2, -p.L2 * s3 * s2],
         ]
     )
+
+
+def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where cos(theta3) = 0."""
+    shaft, coupling, rod = _moments(p)
+    s3, c3 = sin(theta[2]), cos(theta[2])
+    across, along = _knee(theta)
+    m12, m13 = coupling * c3 * along, -(coupling * s3 * across)
+    return array([[shaft, m12, m13], [m12, rod * c3 * c3, 0.0], [m13, 0.0, rod]])
+
+
+def kinetic_energy(theta: Any, v: Any, p: ArmParameters) -> Scalar:
+    """Kinetic energy T of eq. (1), J."""
+    m = inertia(theta, p)
+    crossed = v[0] * (m[0, 1] * v[1] + m[0, 2] * v[2])
+    return 0.5 * (m[0, 0] * v[0] * v[0] + m[1, 1] * v[1] * v[1] + m[2, 2] * v[2] * v[2]) + crossed
+
+
+def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
+    """Energy V of the weight, eq. (5), J; zero at the height of the shafts."""
+    shaft, beyond = _weights(p)
+    return -(shaft * sin(theta[0]) + beyond * cos(theta[2]) * sin(theta[1]))
+
+
+def gravity_torque(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Gradient G (3,) of the weight's energy by the angles, N m."""
+    shaft, beyond = _weights(p)
+    s2, c2 = sin(theta[1]), cos(theta[1])
+    return array([-shaft * cos(theta[0]), -beyond * cos(theta[2]) * c2, beyond * sin(theta[2]) * s2])
+
+
+def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
+    """Coriolis and centripetal torques c (3,), N m: with it m v' + c + G + friction is what drives the arm."""
+    _, coupling, rod = _moments(p)
+    s3, c3 = sin(theta[2]), cos(theta[2])
+    across, along = _knee(theta)
+    square = v[1] * v[1] + v[2] * v[2]
+    return array(
+        [
+            -coupling * (c3 * across * square + 2.0 * s3 * along * v[1] * v[2]),
+            coupling * c3 * across * v[0] * v[0] - 2.0 * rod * s3 * c3 * v[1] * v[2],
+            coupling * s3 * along * v[0] * v[0] + rod * s3 * c3 * v[1] * v[1],
+        ]
+    )
+
+
+def friction_rates(theta: Any) -> np.ndarray:
+    """Matrix S (4, 3): viscous damping of the angles phi of Bortoff 2018 acts on S v, since |S v|^2 = |phi'|^2.
+
+    With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts on the
+    rod's swing in any direction alike, rows 2 and 3, and on its turning about x2, sin(phi2)^2 phi3' = x2 . (n x n'), row 4,
+    the more the nearer the rod is to that axis. Where sin(phi2) < `CONE`, the divisor stays what it is at the edge, so that
+    the last row is bounded, and vanishes on the axis.
+    """
+    (_, s2, s3), (_, c2, c3) = _sines(theta), _cosines(theta)
+    n2, n3 = c3 * c2, c3 * s2
+    share = n2 / maximum(s3 * s3 + n3 * n3, CONE * CONE)
+    return array([[1.0, 0.0, 0.0], [0.0, c3, 0.0], [0.0, 0.0, 1.0], [0.0, -(share * s3 * n2), share * s2]])
+
+
+def friction_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
+    """Torques (3,) of viscous damping, N m; their power DAMPING |S v|^2, see `friction_rates`."""
+    S = friction_rates(theta)
+    return S.T @ (S @ v) * p.DAMPING
+
+
+def _sines(theta: Any) -> tuple[Scalar, Scalar, Scalar]:
+    return sin(theta[0]), sin(theta[1]), sin(theta[2])
+
+
+def _cosines(theta: Any) -> tuple[Scalar, Scalar, Scalar]:
+    return cos(theta[0]), cos(theta[1]), cos(theta[2])
+
+
+def _knee(theta: Any) -> tuple[Scalar, Scalar]:
+    """Sine and cosine of theta2 - theta1, the bend at the elbow in the arm's plane."""
+    (s1, s2, _), (c1, c2, _) = _sines(theta), _cosines(theta)
+    return s2 * c1 - c2 * s1, c1 * c2 + s1 * s2
 
 
 def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
@@ -85,53 +172,6 @@ def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
     )
 
 
-def inertia(phi: Any, p: ArmParameters) -> np.ndarray:
-    """Inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where sin(phi2) = 0."""
-    (s1, s2, s3), (c1, c2, c3) = (sin(phi[0]), sin(phi[1]), sin(phi[2])), (cos(phi[0]), cos(phi[1]), cos(phi[2]))
-    shaft, coupling, rod = _moments(p)
-    m12 = coupling * (c1 * c2 * c3 + s1 * s2)
-    m13 = -(coupling * c1 * s2 * s3)
-    return array([[shaft, m12, m13], [m12, rod, 0.0], [m13, 0.0, rod * s2 * s2]])
-
-
-def kinetic_energy(phi: Any, v: Any, p: ArmParameters) -> Scalar:
-    """Kinetic energy T of eq. (1), J."""
-    m = inertia(phi, p)
-    crossed = v[0] * (m[0, 1] * v[1] + m[0, 2] * v[2])
-    return 0.5 * (m[0, 0] * v[0] * v[0] + m[1, 1] * v[1] * v[1] + m[2, 2] * v[2] * v[2]) + crossed
-
-
-def potential_energy(phi: Any, p: ArmParameters) -> Scalar:
-    """Energy V of the weight, eq. (5), J; zero at the height of the shafts."""
-    beyond = p.LC2 * p.M2 + p.L2 * p.M3
-    shaft = p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3)
-    return -p.g * (shaft * sin(phi[0]) + beyond * sin(phi[1]) * cos(phi[2]))
-
-
-def gravity_torque(phi: Any, p: ArmParameters) -> np.ndarray:
-    """Gradient G (3,) of the weight's energy by the angles, N m."""
-    beyond = p.g * (p.LC2 * p.M2 + p.L2 * p.M3)
-    shaft = p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3))
-    s2 = sin(phi[1])
-    return array([-shaft * cos(phi[0]), -beyond * cos(phi[1]) * cos(phi[2]), beyond * s2 * sin(phi[2])])
-
-
-def coriolis_vectors(phi: Any, p: ArmParameters) -> tuple[np.ndarray, ...]:
-    """Vectors c1 ... c6, (3,) each in kg m^2, of the appendix: the factors of v1^2, v2^2, v3^2, v1 v2, v2 v3 and v1 v3."""
-    (s1, s2, s3), (c1, c2, c3) = (sin(phi[0]), sin(phi[1]), sin(phi[2])), (cos(phi[0]), cos(phi[1]), cos(phi[2]))
-    _, coupling, rod = _moments(p)
-    none = array([0.0, 0.0, 0.0])
-    return (
-        array([0.0, coupling * (c1 * s2 - c2 * c3 * s1), coupling * s1 * s2 * s3]),
-        array([coupling * (c2 * s1 - c1 * c3 * s2), 0.0, 0.0]),
-        array([-(coupling * c3 * c1 * s2), -(rod * c2 * s2), 0.0]),
-        none,
-        array([-2.0 * coupling * c1 * c2 * s3, 0.0, 2.0 * rod * s2 * c2]),
-        none,
-    )
-
-
-def coriolis_torque(phi: Any, v: Any, p: ArmParameters) -> np.ndarray:
-    """Coriolis and centripetal torques c (3,), N m: with it m v' + c + G + DAMPING v is what drives the arm."""
-    first, second, third, _, fifth, _ = coriolis_vectors(phi, p)
-    return first * (v[0] * v[0]) + second * (v[1] * v[1]) + third * (v[2] * v[2]) + fifth * (v[1] * v[2])
+def _weights(p: ArmParameters) -> tuple[Scalar, Scalar]:
+    """Weight times lever of what hangs on the shaft, and of what hangs on the elbow, N m."""
+    return p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3)), p.g * (p.LC2 * p.M2 + p.L2 * p.M3)

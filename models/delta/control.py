@@ -50,7 +50,7 @@ class Control:
 def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) felt by the motors and torques of gravity (3,) at motor angles y (3,).
 
-    Any scalar. With S = dq/dy, the inertia is S^T M S, and gravity S^T G: what [B H^T] [u; lambda] = G gives for u.
+    Any scalar. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: what [B H^T] [u; lambda] = G gives for u.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, 
     """
     x = closed(y, p, mode)["x"]
     found = newton(x, y, p)
-    slopes = found["dq_dy"].reshape(9, 3)
+    slopes = found["dtheta_dy"].reshape(9, 3)
     inertia, gravity = np.zeros((3, 3)), np.zeros(3)
     for i in range(3):
-        phi, own = (y[i], x[2 * i], x[2 * i + 1]), slopes[3 * i : 3 * i + 3]
-        inertia = inertia + own.T @ arm.inertia(phi, p) @ own
-        gravity = gravity + own.T @ arm.gravity_torque(phi, p)
+        theta, own = (y[i], x[2 * i], x[2 * i + 1]), slopes[3 * i : 3 * i + 3]
+        inertia = inertia + own.T @ arm.inertia(theta, p) @ own
+        gravity = gravity + own.T @ arm.gravity_torque(theta, p)
     return found["w"], found["jacobian"].reshape(3, 3), inertia, gravity
 
 
@@ -215,7 +215,7 @@ def control_error(code: str, title: str, *cures: str) -> Exception:
 
 
 def _motor_rates() -> Element:
-    paths = {f"v{i}": f"arm {i}.rate" for i in ARMS}
+    paths = {f"v{i}": f"arm {i}.theta rate" for i in ARMS}
     return Block("motor rates", [("rate", FIRSTS, list(paths))], inputs=paths, units={"rate": "rad/s"})
 
 

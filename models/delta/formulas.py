@@ -3,7 +3,7 @@
 Newton's step on the six closure equations needs no 6x6 system: with n_i the direction of distal link i, the two columns
 of an arm's Jacobian by its unmeasured angles are perpendicular to n_i and to each other, so that the arm's equation
 A_i dx_i = dw - r_i splits into n_i . (dw - r_i) = 0, three equations for the step dw of the tool, and two projections.
-It is the very step of Bortoff 2018, eq. (28).
+It is the very step of Bortoff 2018, eq. (28), in the coordinates theta of `models.delta.arm`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ ROTATIONS = (
 """Rotation from each arm's axes to the world's: 0, +120 and -120 degrees about x3."""
 
 
-def closure(q: Any, p: ArmParameters) -> np.ndarray:
+def closure(theta: Any, p: ArmParameters) -> np.ndarray:
     """Constraint h (6,) in m: tip 1 - tip 2, tip 1 - tip 3, in world coordinates. Bortoff 2018, eq. (10)."""
-    first, second, third = (ROTATIONS[i] @ tip(q[3 * i : 3 * i + 3], p) for i in range(3))
+    first, second, third = (ROTATIONS[i] @ tip(theta[3 * i : 3 * i + 3], p) for i in range(3))
     return np.concatenate([first - second, first - third])
 
 
-def closure_jacobian(q: Any, p: ArmParameters) -> np.ndarray:
+def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
     """Derivative H (6, 9) of `closure` by all angles, m."""
-    first, second, third = (ROTATIONS[i] @ tip_jacobian(q[3 * i : 3 * i + 3], p) for i in range(3))
+    first, second, third = (ROTATIONS[i] @ tip_jacobian(theta[3 * i : 3 * i + 3], p) for i in range(3))
     none = np.zeros((3, 3))
     return np.concatenate(
         [np.concatenate([first, -second, none], axis=1), np.concatenate([first, none, -third], axis=1)]
@@ -58,7 +58,7 @@ def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
 
     Returns
     -------
-    next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dq_dy (9, 3) by the motor angles; side (1,) and
+    next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dtheta_dy (9, 3) by the motor angles; side (1,) and
     stretch (3,) as in `Configuration`.
     """
     arms = [array([y[i], x[2 * i], x[2 * i + 1]]) for i in range(3)]
@@ -79,7 +79,7 @@ def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
         slopes[3 * i, i] = 1.0
         for k in (1, 2):
             column = columns[i][:, k]
-            size = p.L2 * p.L2 if k == 1 else p.L2 * p.L2 * sin(arms[i][1]) * sin(arms[i][1])
+            size = p.L2 * p.L2 * cos(arms[i][2]) * cos(arms[i][2]) if k == 1 else p.L2 * p.L2
             updated.append(arms[i][k] + dot(column, step - residuals[i]) / size)
             for j in range(3):
                 own = columns[i][:, 0] if i == j else np.zeros(3)
@@ -90,7 +90,7 @@ def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
         "closure": apart,
         "w": tips[0],
         "jacobian": jacobian.reshape(9),
-        "dq_dy": slopes.reshape(27),
+        "dtheta_dy": slopes.reshape(27),
         "side": array([volume]),
         "stretch": array([value / p.L1 for value in reach]),
     }
@@ -132,9 +132,9 @@ def opened(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
 
     Returns
     -------
-    q (9,); reach (3,): 1 - cosine^2 of the angle at the shaft, negative out of reach; stretch (3,).
+    theta (9,); reach (3,): 1 - cosine^2 of the angle at the shaft, negative out of reach; stretch (3,).
     """
-    q, reach, stretch = [], [], []
+    theta, reach, stretch = [], [], []
     for i in range(3):
         tool = ROTATIONS[i].T @ w
         across, forward, down = tool[0], tool[1] - (p.L0 - p.L3), tool[2]
@@ -142,20 +142,20 @@ def opened(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
         distance = sqrt(square)
         cosine = (square + p.L1 * p.L1 - (p.L2 * p.L2 - across * across)) / (2.0 * p.L1 * distance)
         # out of reach there is no such angle, and all of the arm's angles are nan
-        phi1 = _principal(atan2(down, forward) + branch[i] * acos(cosine))
-        distal = array([across, forward - p.L1 * cos(phi1), down - p.L1 * sin(phi1)])
-        phi2, phi3 = _angles(distal)
-        q += [phi1, phi2, phi3]
+        theta1 = _principal(atan2(down, forward) + branch[i] * acos(cosine))
+        distal = array([across, forward - p.L1 * cos(theta1), down - p.L1 * sin(theta1)])
+        theta2, theta3 = _angles(distal)
+        theta += [theta1, theta2, theta3]
         reach.append((1.0 - cosine) * (1.0 + cosine))
-        n = direction(array([phi1, phi2, phi3]))
-        stretch.append(n[2] * cos(phi1) - n[1] * sin(phi1))
-    return {"q": array(q), "reach": array(reach), "stretch": array(stretch)}
+        n = direction(array([theta1, theta2, theta3]))
+        stretch.append(n[2] * cos(theta1) - n[1] * sin(theta1))
+    return {"theta": array(theta), "reach": array(reach), "stretch": array(stretch)}
 
 
 def _angles(distal: Any) -> list[Scalar]:
-    """phi2 in [0, pi] and phi3 of a vector along the distal link, in the arm's axes."""
-    side = sqrt(distal[0] * distal[0] + distal[2] * distal[2])
-    return [atan2(side, distal[1]), atan2(distal[0], distal[2])]
+    """theta2, and theta3 in [-pi/2, pi/2], of a vector along the distal link, in the arm's axes."""
+    inside = sqrt(distal[1] * distal[1] + distal[2] * distal[2])
+    return [atan2(distal[2], distal[1]), atan2(distal[0], inside)]
 
 
 def _principal(angle: Scalar) -> Scalar:
@@ -170,9 +170,9 @@ def _slices(sizes: dict[str, int]) -> dict[str, slice]:
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
-NEWTON = _slices({"next": 6, "closure": 6, "w": 3, "jacobian": 9, "dq_dy": 27, "side": 1, "stretch": 3})
+NEWTON = _slices({"next": 6, "closure": 6, "w": 3, "jacobian": 9, "dtheta_dy": 27, "side": 1, "stretch": 3})
 CLOSED = _slices({"w": 3, "x": 6, "reach": 1})
-OPEN = _slices({"q": 9, "reach": 3, "stretch": 3})
+OPEN = _slices({"theta": 9, "reach": 3, "stretch": 3})
 """Where each result stands in a routine's row of outputs."""
 
 

@@ -1,9 +1,9 @@
 """The delta robot as a bond graph of three arms: each a Lagrangian IC field, their tips tied by ideal constraints.
 
 ```
- motor --> 1 --> TF (first angle) --> 1 phi' --> IC arm            tip 1 --> 0 --> tip 2      tip 1 --> 0 --> tip 3
+ motor --> 1 --> TF (first angle) --> 1 v ----> IC arm            tip 1 --> 0 --> tip 2      tip 1 --> 0 --> tip 3
                                      / \\                                    |                          |
-                              R damping  MTF dpsi --> 1 tip             constraint                 constraint
+                      MTF swing --> R    MTF dpsi --> 1 tip             constraint                 constraint
 ```
 A robot is a list of arms: any graph with a port `tip` (its velocity (3,) in the frame that all share), a port `motor` and a
 signal `tip` (its place there, m) can take part.
@@ -21,6 +21,7 @@ import numpy as np
 from bondgraph import IC, J0, J1, MTF, TF, Block, Constraint, Element, Graph, Op, Parameter, R, Se
 from bondgraph.domains import ROTATION, TRANSLATION
 from models.delta import arm
+from models.delta.angles import phi_of, phi_rate, theta_of, theta_rate
 from models.delta.arm import Constants
 from models.delta.formulas import ROTATIONS
 from models.delta.kinematics import DeltaKinematics
@@ -42,7 +43,7 @@ def constants(**given: Any) -> Constants:
 
 
 def _with(formula: Any) -> Any:
-    """A formula of phi, v ... and a record of parameters, as one of scalars in the order of INERTIAL."""
+    """A formula of theta, v ... and a record of parameters, as one of scalars in the order of INERTIAL."""
 
     def flat(*arguments: Any) -> Any:
         own = arguments[: len(arguments) - len(INERTIAL)]
@@ -52,19 +53,19 @@ def _with(formula: Any) -> Any:
 
 
 def _place(rotation: np.ndarray) -> Op:
-    """Place of the tip from phi, L0, L3, L1, L2; the rotation belongs to the formula."""
+    """Place of the tip from theta, L0, L3, L1, L2; the rotation belongs to the formula."""
     return Op(
         "tip",
-        lambda phi, L0, L3, L1, L2: rotation @ arm.tip(phi, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
+        lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
         r"R\,\psi(#1)",
     )
 
 
 def _slope(rotation: np.ndarray) -> Op:
-    """Derivative of the place of the tip by phi, from phi, L1, L2."""
+    """Derivative of the place of the tip by theta, from theta, L1, L2."""
     return Op(
         "tip Jacobian",
-        lambda phi, L1, L2: rotation @ arm.tip_jacobian(phi, constants(L1=L1, L2=L2)),
+        lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)),
         r"R\,\partial\psi(#1)",
     )
 
@@ -72,6 +73,8 @@ def _slope(rotation: np.ndarray) -> Op:
 _INERTIA = _with(arm.inertia)
 _BIAS = _with(arm.coriolis_torque)
 _POTENTIAL = _with(arm.potential_energy)
+ANGLES = Op("angles", phi_of, r"\varphi(#1)")
+ANGLE_RATES = Op("angle rates", phi_rate, r"\dot\varphi(#1, #2)")
 
 
 def delta_arm(
@@ -90,13 +93,28 @@ def delta_arm(
     parameters : of the robot; they become run-time parameters `mechanism.L1` ..., `tip place.L0`, `tip place.L3` and
         `damping.resistance`.
     rotation : (3, 3) from the arm's axes to the robot's; none is the identity.
-    position, velocity : angles phi (3,) at the start and their rates; at rest by default.
+    position, velocity : angles phi (3,) of Bortoff 2018 at the start and their rates; at rest by default.
     form : "lagrangian" (states `mechanism.q` and `mechanism.v`) or "hamiltonian" (`mechanism.q` and `mechanism.p`).
 
-    Signals: `phi`, `rate` (3,), and `tip` (3,), its place, m.
+    Signals: `theta`, `theta rate` (3,), the arm's coordinates and their rates, as in `models.delta.arm`; `phi`, `rate` (3,), the
+    angles of Bortoff 2018 and theirs; `tip` (3,), its place, m.
 
     Source: Bortoff 2018, eq. (1) to (8); (17) to (19) for the Hamiltonian form.
     """
+    at = np.asarray(position, dtype=float)
+    moving = np.zeros(3) if velocity is None else theta_rate(at, np.asarray(velocity, dtype=float))
+    return _arm(name, parameters, rotation, theta_of(at), moving, form)
+
+
+def _arm(
+    name: str,
+    parameters: DeltaParameters,
+    rotation: np.ndarray | None,
+    position: np.ndarray,
+    velocity: np.ndarray,
+    form: str,
+) -> Graph:
+    """The arm at its coordinates theta (3,) and their rates (3,)."""
     axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
     graph = Graph(name)
     energies: dict[str, Any] = {"inertia": _INERTIA, "potential": _POTENTIAL}
@@ -106,34 +124,46 @@ def delta_arm(
         "mechanism",
         **energies,
         form=form,
-        position=np.asarray(position, dtype=float),
-        velocity=None if velocity is None else np.asarray(velocity, dtype=float),
+        position=position,
+        velocity=velocity,
         parameters={key: Parameter(getattr(parameters, key), UNITS[key]) for key in INERTIAL},
         domain=ROTATION,
-        symbols={"q": r"\varphi"},
+        symbols={"q": r"\theta"},
     )
-    rates = J1("rates", dimension=3, domain=ROTATION, symbols={"flow": r"\dot\varphi"})
+    rates = J1("rates", dimension=3, domain=ROTATION, symbols={"flow": r"\dot\theta"})
     shaft, tip = J1("shaft", dimension=1, domain=ROTATION), J1("tip", dimension=3, domain=TRANSLATION)
     lengths = ["mechanism.L1", "mechanism.L2"]
     first = TF("first angle", FIRST, structural=True, domains=(ROTATION, ROTATION))
     to_tip = MTF("dpsi", _slope(axes), signals=["mechanism.q", *lengths], dimensions=(3, 3),
                  domains=(ROTATION, TRANSLATION), symbols={"matrix": r"\partial\psi"})  # fmt: skip
     graph.connect(shaft, first.port("2")).connect(first.port("1"), rates).connect(rates, mechanism)
-    graph.connect(rates, R("damping", resistance=Parameter(parameters.DAMPING, UNITS["DAMPING"])))
+    swing = MTF("swing", arm.friction_rates, signals=["mechanism.q"], dimensions=(3, 4), domains=(ROTATION, ROTATION),
+                symbols={"matrix": "S"})  # fmt: skip
+    damping = R("damping", resistance=Parameter(parameters.DAMPING, UNITS["DAMPING"]))
+    graph.connect(rates, swing).connect(swing, damping)
     graph.connect(rates, to_tip).connect(to_tip, tip)
     graph.add(
         Block(
             "tip place",
-            [("w", _place(axes), ["phi", "L0", "L3", "L1", "L2"])],
-            inputs={"phi": "mechanism.q", "L1": lengths[0], "L2": lengths[1]},
+            [("w", _place(axes), ["theta", "L0", "L3", "L1", "L2"])],
+            inputs={"theta": "mechanism.q", "L1": lengths[0], "L2": lengths[1]},
             parameters={key: Parameter(getattr(parameters, key), UNITS[key]) for key in SHAPE},
             units={"w": "m"},
             symbols={"w": r"\psi"},
         )
     )
+    graph.add(
+        Block(
+            "angles",
+            [("phi", ANGLES, ["theta"]), ("rate", ANGLE_RATES, ["theta", "v"])],
+            inputs={"theta": "mechanism.q", "v": "rates.flow"},
+            units={"phi": "rad", "rate": "rad/s"},
+            symbols={"phi": r"\varphi", "rate": r"\dot\varphi"},
+        )
+    )
     graph.expose("motor", shaft).expose("tip", tip)
-    graph.export("phi", "mechanism.q").export("rate", "rates.flow").export("tip", "tip place.w")
-    return graph
+    graph.export("theta", "mechanism.q").export("theta rate", "rates.flow").export("tip", "tip place.w")
+    return graph.export("phi", "angles.phi").export("rate", "angles.rate")
 
 
 def tie_arms(
@@ -205,19 +235,18 @@ def delta_graph(
     Source: Bortoff 2018, eq. (13) to (19).
     """
     start = DeltaKinematics(parameters).forward(y, mode=mode)
-    v = start.dq_dy @ np.asarray(rates, dtype=float)
+    v = start.dtheta_dy @ np.asarray(rates, dtype=float)
     arms = [
-        delta_arm(f"arm {i + 1}", parameters, rotation, position=start.q[3 * i : 3 * i + 3],
-                  velocity=v[3 * i : 3 * i + 3], form=form)
+        _arm(f"arm {i + 1}", parameters, rotation, start.theta[3 * i : 3 * i + 3], v[3 * i : 3 * i + 3], form)
         for i, rotation in enumerate(ROTATIONS)
-    ]  # fmt: skip
+    ]
     graph = tie_arms(name, arms, torques=torques, signals=signals, alpha1=alpha1, alpha0=alpha0)
-    angles = [f"phi {i + 1}" for i in range(3)]
+    angles = [f"theta {i + 1}" for i in range(3)]
     graph.add(
         Block(
             "motor angles",
             [("y", FIRSTS, angles)],
-            inputs={angle: f"arm {i + 1}.phi" for i, angle in enumerate(angles)},
+            inputs={angle: f"arm {i + 1}.theta" for i, angle in enumerate(angles)},
             units={"y": "rad"},
         )
     )
@@ -237,6 +266,6 @@ def _motor(i: int, torque: float, signals: str | Sequence[str] | None) -> Elemen
 
 
 APART = Op("apart", lambda a, b: a - b, "#1 - #2")
-FIRSTS = Op("first angles", lambda *phi: array([angles[0] for angles in phi]), r"y(#1, #2, #3)")
+FIRSTS = Op("first angles", lambda *theta: array([angles[0] for angles in theta]), r"y(#1, #2, #3)")
 GIVEN = Op("torque", lambda torque: torque, "#1")
 ADDED = Op("torque and signal", lambda torque, u: torque + u, "#1 + #2")

@@ -1,10 +1,11 @@
 """Kinematics of the whole delta robot: motor angles -> all angles and the tool, tool -> all angles, and derivatives.
 
-Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,); y are the three motor angles, x the six that are not measured,
-w the tool. Arm 2 and 3 are arm 1 turned by +120 and -120 degrees about x3, which points down. Forward kinematics is
-Newton's method on the six equations of closure (Bortoff 2018, eq. (27) and (28)); its start, unless one is given, and
-whether the robot can be assembled at all, follow from the intersection of three spheres about the elbows. Inverse
-kinematics is the intersection of two circles in the plane of each arm.
+Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), those of Bortoff 2018; all is computed in the coordinates theta of
+`models.delta.arm`, (9,) likewise. y are the three motor angles, x the six of q that are not measured, w the tool. Arm 2 and
+3 are arm 1 turned by +120 and -120 degrees about x3, which points down. Forward kinematics is Newton's method on the six
+equations of closure (Bortoff 2018, eq. (27) and (28)); its start, unless one is given, and whether the robot can be
+assembled at all, follow from the intersection of three spheres about the elbows. Inverse kinematics is the intersection of
+two circles in the plane of each arm.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
+from models.delta.angles import by_arms, phi_of, phi_rate, theta_of
 from models.delta.formulas import CLOSED, NEWTON, OPEN, routines
 from models.delta.parameters import DeltaParameters
 from models.delta.refusals import check_arms, check_assembled, check_mode, check_reached, choice, error, numbers
@@ -39,10 +41,10 @@ class Configuration:
 
     Parameters
     ----------
-    q : (9,) angles of the arms one after the other, rad.
+    theta : (9,) coordinates of the arms one after the other, rad.
     w : (3,) tool, m.
     jacobian : (3, 3) dw/dy, m: tool velocity from motor velocities.
-    dq_dy : (9, 3) derivative of all angles by the motors' angles.
+    dtheta_dy : (9, 3) derivative of the coordinates by the motors' angles.
     closure : (6,) what the three tips are apart, m.
     side : determinant of the three distal directions: +1 to -1, positive below the elbows; 0 where the forward
         kinematics is singular.
@@ -50,19 +52,29 @@ class Configuration:
     iterations : Newton steps taken.
     """
 
-    q: np.ndarray
+    theta: np.ndarray
     w: np.ndarray
     jacobian: np.ndarray
-    dq_dy: np.ndarray
+    dtheta_dy: np.ndarray
     closure: np.ndarray
     side: float
     stretch: np.ndarray
     iterations: int
 
     @property
+    def q(self) -> np.ndarray:
+        """Angles phi (9,) of the arms one after the other, rad."""
+        return by_arms(phi_of, self.theta)
+
+    @property
+    def dq_dy(self) -> np.ndarray:
+        """Derivative (9, 3) of q by the motors' angles; zero for phi2 and phi3 of a rod along x2, see `models.delta.angles`."""
+        return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
+
+    @property
     def y(self) -> np.ndarray:
         """Motor angles (3,), rad."""
-        return self.q[::3]
+        return self.theta[::3]
 
     @property
     def x(self) -> np.ndarray:
@@ -128,7 +140,7 @@ class DeltaKinematics:
         ------
         ModelError
             E463 if the tips cannot meet; E464 where they meet but do not determine the tool, or a distal link lies
-            along the axis of its universal joint; E465 if a start leads to the other assembly mode, or to none;
+            along its motor's shaft; E465 if a start leads to the other assembly mode, or to none;
             E466 for arguments of the wrong kind.
         """
         angles = numbers("y", y, 3)
@@ -139,7 +151,9 @@ class DeltaKinematics:
             check_assembled(angles, float(found[CLOSED["reach"].start]))
             x = found[CLOSED["x"]]
         else:
-            x = numbers("start", start, 6)
+            near = np.empty(9)
+            near[::3], near[_UNMEASURED] = angles, numbers("start", start, 6)
+            x = by_arms(theta_of, near)[_UNMEASURED]
         newton = kernels(self.backend)["newton"]
         apart, best = np.inf, np.inf
         iterations = 0
@@ -151,7 +165,7 @@ class DeltaKinematics:
                 break
             best, x, iterations = min(best, apart), values[NEWTON["next"]], iterations + 1
         posture = _configuration(values, angles, x, iterations)
-        check_arms(posture.q, None, posture.w)
+        check_arms(posture.theta, None, posture.w)
         check_mode(angles, posture.w, posture.side, sign, apart, max(tolerance, 100.0 * TOLERANCE))
         return posture
 
@@ -165,15 +179,15 @@ class DeltaKinematics:
         Raises
         ------
         ModelError
-            E463 out of reach; E464 where an arm is stretched or folded, or its distal link lies along the axis of its
-            universal joint, so that the angles are not determined; E466 for arguments of the wrong kind.
+            E463 out of reach; E464 where an arm is stretched or folded, or its distal link lies along its motor's
+            shaft, so that the angles are not determined; E466 for arguments of the wrong kind.
         """
         tool = numbers("w", w, 3)
         found = self._run("open", tool, np.array(self.parameters.values()), branch_signs(branch))
         check_reached(tool, found[OPEN["reach"]])
-        q = found[OPEN["q"]].copy()
-        check_arms(q, found[OPEN["stretch"]], tool)
-        return q
+        theta = found[OPEN["theta"]]
+        check_arms(theta, found[OPEN["stretch"]], tool)
+        return by_arms(phi_of, theta)
 
     def jacobian(self, y: Sequence[float] | np.ndarray, **options: Any) -> np.ndarray:
         """Derivative dw/dy (3, 3), m, at motor angles y; options and errors as in `forward`."""
@@ -184,10 +198,10 @@ class DeltaKinematics:
         angles = np.ascontiguousarray(y, dtype=float).reshape(-1, 3)
         p, sign = np.array(self.parameters.values()), np.array([choice("mode", mode, MODES)])
         found = kernels(self.backend)["closed"].many(angles, p, sign)
-        q = np.empty((len(angles), 9))
-        q[:, ::3], q[:, _UNMEASURED] = angles, found[:, CLOSED["x"]]
-        q[found[:, CLOSED["reach"].start] < 0.0] = np.nan
-        return found[:, CLOSED["w"]], q
+        theta = np.empty((len(angles), 9))
+        theta[:, ::3], theta[:, _UNMEASURED] = angles, found[:, CLOSED["x"]]
+        theta[found[:, CLOSED["reach"].start] < 0.0] = np.nan
+        return found[:, CLOSED["w"]], by_arms(phi_of, theta)
 
     def inverse_many(self, w: np.ndarray, *, branch: str | Sequence[str] = "out") -> tuple[np.ndarray, np.ndarray]:
         """All angles (n, 9) in rad, nan out of reach, of tools (n, 3); and which are within reach (n,)."""
@@ -195,11 +209,15 @@ class DeltaKinematics:
         p = np.array(self.parameters.values())
         found = kernels(self.backend)["open"].many(tools, p, branch_signs(branch))
         reached = np.all(found[:, OPEN["reach"]] >= 0.0, axis=1)
-        return found[:, OPEN["q"]], reached
+        return by_arms(phi_of, found[:, OPEN["theta"]]), reached
 
     def postures_many(self, q: np.ndarray) -> dict[str, np.ndarray]:
         """What `Configuration` holds, at closed angles q (n, 9): w (n, 3), jacobian (n, 3, 3), side (n,), stretch (n, 3)."""
-        angles = np.ascontiguousarray(q, dtype=float).reshape(-1, 9)
+        return self.postures_at(by_arms(theta_of, np.asarray(q, dtype=float).reshape(-1, 9)))
+
+    def postures_at(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """The same at closed coordinates theta (n, 9)."""
+        angles = np.ascontiguousarray(theta, dtype=float).reshape(-1, 9)
         values = kernels(self.backend)["newton"].many(
             np.ascontiguousarray(angles[:, _UNMEASURED]),
             np.ascontiguousarray(angles[:, ::3]),
@@ -230,13 +248,13 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
 
 
 def _configuration(values: np.ndarray, y: np.ndarray, x: np.ndarray, iterations: int) -> Configuration:
-    q = np.empty(9)
-    q[::3], q[_UNMEASURED] = y, x
+    theta = np.empty(9)
+    theta[::3], theta[_UNMEASURED] = y, x
     return Configuration(
-        q,
+        theta,
         values[NEWTON["w"]],
         values[NEWTON["jacobian"]].reshape(3, 3),
-        values[NEWTON["dq_dy"]].reshape(9, 3),
+        values[NEWTON["dtheta_dy"]].reshape(9, 3),
         values[NEWTON["closure"]],
         float(values[NEWTON["side"].start]),
         values[NEWTON["stretch"]],

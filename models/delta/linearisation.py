@@ -27,15 +27,16 @@ from screws.scalars import array, cos, sin
 OUTPUTS = ("tool", "motors")
 
 
-def tip_drift(phi: Any, v: Any, p: ArmParameters) -> np.ndarray:
+def tip_drift(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
     """(d/dt dpsi) v (3,) in m/s^2: the tip's acceleration where the angles have none, in the arm's axes."""
-    (s1, s2, s3), (c1, c2, c3) = (sin(phi[0]), sin(phi[1]), sin(phi[2])), (cos(phi[0]), cos(phi[1]), cos(phi[2]))
+    s1, s2, s3 = sin(theta[0]), sin(theta[1]), sin(theta[2])
+    c1, c2, c3 = cos(theta[0]), cos(theta[1]), cos(theta[2])
     square = v[1] * v[1] + v[2] * v[2]
     return array(
         [
-            p.L2 * (2.0 * c2 * c3 * v[1] * v[2] - s2 * s3 * square),
-            -p.L1 * c1 * v[0] * v[0] - p.L2 * c2 * v[1] * v[1],
-            -p.L1 * s1 * v[0] * v[0] - p.L2 * (s2 * c3 * square + 2.0 * c2 * s3 * v[1] * v[2]),
+            -p.L2 * s3 * v[2] * v[2],
+            -p.L1 * c1 * v[0] * v[0] - p.L2 * (c3 * c2 * square - 2.0 * s3 * s2 * v[1] * v[2]),
+            -p.L1 * s1 * v[0] * v[0] - p.L2 * (c3 * s2 * square + 2.0 * s3 * c2 * v[1] * v[2]),
         ]
     )
 
@@ -43,10 +44,14 @@ def tip_drift(phi: Any, v: Any, p: ArmParameters) -> np.ndarray:
 def torques(
     q: Any, v: Any, wanted: Any, p: ArmParameters, alpha1: Any, alpha0: Any, output: str = "tool"
 ) -> np.ndarray:
-    """Motor torques (3,) with which the output's acceleration is `wanted` (3,), at all angles q and rates v (9,); any scalar."""
+    """Motor torques (3,) with which the output's acceleration is `wanted` (3,), at coordinates q, theta of all arms, and rates v
+    (9,) each; any scalar."""
     arms = [slice(3 * i, 3 * i + 3) for i in range(3)]
     inertias = [arm.inertia(q[s], p) for s in arms]
-    forces = [arm.coriolis_torque(q[s], v[s], p) + arm.gravity_torque(q[s], p) + p.DAMPING * v[s] for s in arms]
+    forces = [
+        arm.coriolis_torque(q[s], v[s], p) + arm.gravity_torque(q[s], p) + arm.friction_torque(q[s], v[s], p)
+        for s in arms
+    ]
     H = closure_jacobian(q, p)
     drifts = [R @ tip_drift(q[s], v[s], p) for R, s in zip(ROTATIONS, arms, strict=True)]
     off = np.concatenate([drifts[0] - drifts[1], drifts[0] - drifts[2]]) + alpha1 * (H @ v) + alpha0 * closure(q, p)
@@ -97,7 +102,10 @@ def linearising(parameters: DeltaParameters, alpha1: float, alpha0: float, outpu
     return Block(
         "linearisation",
         [("torque", law, ["u", *names, *UNITS, "alpha1", "alpha0"])],
-        inputs={"u": acceleration, **{name: f"arm {name[1]}.{'phi' if name[0] == 'q' else 'rate'}" for name in names}},
+        inputs={
+            "u": acceleration,
+            **{name: f"arm {name[1]}.{'theta' if name[0] == 'q' else 'theta rate'}" for name in names},
+        },
         parameters={**values, "alpha1": Parameter(alpha1, "1/s"), "alpha0": Parameter(alpha0, "1/s^2")},
         units={"torque": "N m"},
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.delta.angles import theta_of
 from models.delta.arm import elbow, tip
 from models.delta.formulas import ROTATIONS
 from models.delta.parameters import DeltaParameters
@@ -38,12 +39,12 @@ def joints(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
     """Shafts, elbows and wrists (3, 3) each, m, at the angles q (9,) of the arms."""
     shafts, elbows, wrists = [], [], []
     for i, R in enumerate(ROTATIONS):
-        phi = q[3 * i : 3 * i + 3]
+        theta = theta_of(q[3 * i : 3 * i + 3])
         inwards = np.array([0.0, p.L3, 0.0])
         shafts.append(R @ np.array([0.0, p.L0, 0.0]))
         # The formulas have the tip moved inwards by L3, to the centre of the end effector.
-        elbows.append(R @ (np.asarray(elbow(phi, p), dtype=float) + inwards))
-        wrists.append(R @ (np.asarray(tip(phi, p), dtype=float) + inwards))
+        elbows.append(R @ (np.asarray(elbow(theta, p), dtype=float) + inwards))
+        wrists.append(R @ (np.asarray(tip(theta, p), dtype=float) + inwards))
     return np.array(shafts), np.array(elbows), np.array(wrists)
 
 

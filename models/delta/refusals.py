@@ -72,20 +72,20 @@ def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, apart: fl
     )
 
 
-def check_arms(q: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> None:
-    """Raise E464 where an arm's own angles are not determined."""
-    along = np.abs(np.sin(q[1::3])) < SINGULAR
+def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> None:
+    """Raise E464 where an arm's own angles theta (9,) are not determined."""
+    along = np.abs(np.cos(theta[2::3])) < SINGULAR
     straight = np.zeros(3, dtype=bool) if stretch is None else np.abs(stretch) < SINGULAR
     if not (along.any() or straight.any()):
         return
-    i = int(np.argmax(along | straight))
-    where = f"arm {i + 1} at the angles {text(q[3 * i : 3 * i + 3], 'rad')}, w = {text(w, 'm')}"
+    i = int(np.argmax(along)) if along.any() else int(np.argmax(straight))
+    where = f"arm {i + 1} at the angles {text(theta[3 * i : 3 * i + 3], 'rad')}, w = {text(w, 'm')}"
     if along[i]:
         raise error(
             "E464",
-            f"arm {i + 1}: the distal link lies along the axis of its universal joint, sin(phi2) = 0",
-            [where, "phi3 is not determined"],
-            "another pose; the Baumgarte form of the dynamics runs past it",
+            f"arm {i + 1}: the distal link lies along its motor's shaft",
+            [where, "the elbow moves across it, and the two rods of a real arm would lie on one line"],
+            "another pose: this one is the edge of the workspace",
         )
     raise error(
         "E464",

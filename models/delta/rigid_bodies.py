@@ -16,7 +16,7 @@ import numpy as np
 from bondgraph import MTF, Block, Graph, Op, Parameter, R
 from bondgraph.domains import SCREW
 from models.bodies import Body, ground, rigid_body
-from models.delta.arm import direction
+from models.delta.arm import CONE, direction
 from models.delta.formulas import ROTATIONS
 from models.delta.kinematics import DeltaKinematics
 from models.delta.parameters import DeltaParameters
@@ -24,7 +24,7 @@ from models.joints import attach_joint, joint_graph
 from screws.joints import revolute, universal
 from screws.poses import pose, pose_from_state
 from screws.rotations import quaternion, tilde
-from screws.scalars import array, atan2, sqrt
+from screws.scalars import array, atan2, maximum, sqrt
 
 EYE = np.eye(3)
 SHAFT = revolute((1.0, 0.0, 0.0))
@@ -64,7 +64,7 @@ def rigid_delta_graph(
     turning.
     """
     start = DeltaKinematics(parameters).forward(y, mode=mode)
-    v = start.dq_dy @ np.asarray(rates, dtype=float)
+    v = start.dtheta_dy @ np.asarray(rates, dtype=float)
     p, graph, base = parameters, Graph(name), ground("base")
     weight = (0.0, 0.0, p.g)
     disc = 3.0 * p.M3 * max(p.L3, 0.1 * p.L2) ** 2
@@ -78,7 +78,7 @@ def rigid_delta_graph(
     )
     for i, arm_axes in enumerate(ROTATIONS):
         label, arm = str(i + 1), slice(3 * i, 3 * i + 3)
-        link, rod = _links(p, arm_axes, start.q[arm], v[arm], axial_inertia, label, weight)
+        link, rod = _links(p, arm_axes, start.theta[arm], v[arm], axial_inertia, label, weight)
         shoulder = joint_graph(f"shoulder {label}", SHAFT, frame_a=_turned(arm_axes, p.L0), frame_b=_along(-p.LC1),
                                alpha1=alpha1, alpha0=alpha0)  # fmt: skip
         elbow = joint_graph(f"elbow {label}", HOOKE, frame_a=_along(p.L1 - p.LC1), frame_b=_along(-p.LC2),
@@ -117,17 +117,18 @@ def _turned(arm_axes: np.ndarray, radius: float) -> np.ndarray:
 
 
 def _links(
-    p: DeltaParameters, axes: np.ndarray, phi: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
+    p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
 ) -> tuple[Body, Body]:
-    """Proximal link and distal rod of one arm at its angles phi and their rates v; frames at the centres of mass, y along."""
-    upper, slope = (np.array([0.0, np.cos(phi[0]), np.sin(phi[0])]), np.array([0.0, -np.sin(phi[0]), np.cos(phi[0])]))
-    d = np.asarray(direction(phi), dtype=float)
-    s2, c2, s3, c3 = np.sin(phi[1]), np.cos(phi[1]), np.sin(phi[2]), np.cos(phi[2])
-    rate = v[1] * np.array([c2 * s3, -s2, c2 * c3]) + v[2] * np.array([s2 * c3, 0.0, -s2 * s3])
-    # The universal joint's angles: d = Rx(theta) Rz(beta) y.
-    across = np.hypot(d[1], d[2])
-    cross_axis = np.array([0.0, -d[2], d[1]]) / across
-    theta_rate, beta_rate = (d[1] * rate[2] - d[2] * rate[1]) / across**2, -rate[0] / across
+    """Proximal link and distal rod of one arm at its theta and their rates v; frames at the centres of mass, y along."""
+    upper, slope = (
+        np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]),
+        np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]),
+    )
+    d = np.asarray(direction(theta), dtype=float)
+    # The universal joint's axes: theta2 is about x1, theta3 about the other, backwards.
+    cross_axis = np.array([0.0, -np.sin(theta[1]), np.cos(theta[1])])
+    omega = v[1] * EYE[0] - v[2] * cross_axis
+    rate = np.cross(omega, d)
     rod_axes = np.column_stack([np.cross(d, cross_axis), d, cross_axis])
     link_axes = np.column_stack([EYE[0], upper, slope])
     shaft = np.array([0.0, p.L0, 0.0])
@@ -148,7 +149,7 @@ def _links(
         position=(axes @ (shaft + p.L1 * upper + p.LC2 * d)).tolist(),
         quaternion=_quaternion(axes @ rod_axes),
         velocity=(axes @ (p.L1 * v[0] * slope + p.LC2 * rate)).tolist(),
-        angular_velocity=(axes @ (theta_rate * EYE[0] + beta_rate * cross_axis)).tolist(),
+        angular_velocity=(axes @ omega).tolist(),
         gravity=weight,
     )
     return link, rod
@@ -158,14 +159,15 @@ def _quaternion(axes: np.ndarray) -> Any:
     return np.asarray(quaternion(axes), dtype=float)
 
 
-def _angle_rates(state: Any, axes: Any) -> Any:
-    """(2, 6) map from a rod's world twist to the rates of phi2 and phi3: what of omega swings it, against the arm's axes."""
+def _swing(state: Any, axes: Any) -> Any:
+    """(4, 6) map from a rod's world twist to what damping acts on: its direction's rate (3,), and cos(phi2) phi3'.
+
+    The squares add up to phi2'^2 + phi3'^2; near the axis x2 of the arm bounded as in `models.delta.arm.friction_rates`.
+    """
     d, second = pose_from_state(state)[:3, 1], axes[:, 1]
     c2 = d @ second
-    square = 1.0 - c2 * c2
-    turned = (tilde(second) @ d) / sqrt(square)
-    about = (second - c2 * d) / square
-    return array([[*turned, 0.0, 0.0, 0.0], [*about, 0.0, 0.0, 0.0]])
+    about = (second - c2 * d) * (c2 / maximum(1.0 - c2 * c2, CONE * CONE))
+    return array([[*row, 0.0, 0.0, 0.0] for row in (*tilde(d), about)])
 
 
 def _angles(link: Any, rod: Any, axes: Any) -> Any:
@@ -173,7 +175,7 @@ def _angles(link: Any, rod: Any, axes: Any) -> Any:
     return array([atan2(u[2], u[1]), atan2(sqrt(d[0] * d[0] + d[2] * d[2]), d[1]), atan2(d[0], d[2])])
 
 
-ANGLE_RATES = Op("angle rates", lambda axes, state: _angle_rates(state, axes), r"J_\phi(#2)")
+SWING = Op("swing", lambda axes, state: _swing(state, axes), r"J_\phi(#2)")
 ANGLES = Op("angles", _angles, r"\phi(#1, #2)")
 PLACE = Op("place", lambda state: array([state[4], state[5], state[6]]), r"p(#1)")
 
@@ -182,10 +184,10 @@ def _rod_friction(graph: Graph, rod: Body, label: str, axes: np.ndarray, damping
     """Damping of phi2 and phi3, which belong to the rod and the base."""
     swing = MTF(
         f"swing {label}",
-        ANGLE_RATES,
+        SWING,
         signals=[rod.pose_path],
         parameters={"axes": Parameter(axes)},
-        dimensions=(6, 2),
+        dimensions=(6, 4),
         domains=(SCREW, None),
     )
-    graph.connect(rod.world, swing).connect(swing, R(f"rod friction {label}", [damping, damping]))
+    graph.connect(rod.world, swing).connect(swing, R(f"rod friction {label}", [damping] * 4))

@@ -77,25 +77,25 @@ class DeltaRobot:
         return self.kinematics.jacobian(y, **options)
 
     def gravity_torque(self, y: Numbers, **options: Any) -> np.ndarray:
-        """Motor torques (3,) in N m that hold the robot at rest: [B H^T] [u; lambda] = G, with H dq/dy = 0.
+        """Motor torques (3,) in N m that hold the robot at rest: [B H^T] [u; lambda] = G, with H dtheta/dy = 0.
 
         Source: Bortoff 2018, eq. (32), in its right order.
         """
         return self._gravity_torque(self.forward_kinematics(y, **options))
 
     def _gravity_torque(self, posture: Configuration) -> np.ndarray:
-        q, p = posture.q.reshape(3, 3), self.parameters
-        weight = np.concatenate([np.asarray(arm.gravity_torque(phi, p), dtype=float) for phi in q])
-        return posture.dq_dy.T @ weight
+        arms, p = posture.theta.reshape(3, 3), self.parameters
+        weight = np.concatenate([np.asarray(arm.gravity_torque(theta, p), dtype=float) for theta in arms])
+        return posture.dtheta_dy.T @ weight
 
     def inertia(self, y: Numbers, **options: Any) -> np.ndarray:
-        """Inertia matrix (3, 3) felt by the motors, kg m^2: (dq/dy)^T M dq/dy."""
+        """Inertia matrix (3, 3) felt by the motors, kg m^2: (dtheta/dy)^T M dtheta/dy."""
         posture = self.forward_kinematics(y, **options)
         total = np.zeros((3, 3))
         for i in range(3):
             own = slice(3 * i, 3 * i + 3)
-            slopes = posture.dq_dy[own]
-            total += slopes.T @ np.asarray(arm.inertia(posture.q[own], self.parameters), dtype=float) @ slopes
+            slopes = posture.dtheta_dy[own]
+            total += slopes.T @ np.asarray(arm.inertia(posture.theta[own], self.parameters), dtype=float) @ slopes
         return total
 
     def linearise(
@@ -115,7 +115,7 @@ class DeltaRobot:
         """
         posture = self.forward_kinematics(y, **options)
         held = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
-        x = np.column_stack([posture.q.reshape(3, 3), np.zeros((3, 3))]).ravel()
+        x = np.column_stack([posture.theta.reshape(3, 3), np.zeros((3, 3))]).ravel()
         derivatives = _derivatives(self, tuple(inputs), tuple(outputs))
         return derivatives(point_of(derivatives.compiled, x=x, parameters=held))
 
@@ -162,8 +162,8 @@ class DeltaRobot:
             own = slice(3 * i, 3 * i + 3)
             moving = start.v[own]
             if self.form == "hamiltonian":
-                moving = np.asarray(arm.inertia(start.q[own], self.parameters), dtype=float) @ moving
-            values[f"arm {i + 1}.mechanism.q"] = start.q[own]
+                moving = np.asarray(arm.inertia(start.theta[own], self.parameters), dtype=float) @ moving
+            values[f"arm {i + 1}.mechanism.q"] = start.theta[own]
             values[f"arm {i + 1}.mechanism.{VELOCITY[self.form]}"] = moving
         return values
 
@@ -183,9 +183,7 @@ class DeltaRobot:
         elif isinstance(torque, str):
             if torque != "hold":
                 raise error("E468", f"torque {torque!r} is unknown", [], '"hold", three numbers, or a motion')
-            posture = self.kinematics.forward(
-                start.q[::3], start=np.delete(start.q, [0, 3, 6]), mode=assembly_mode(start.q)
-            )
+            posture = self.kinematics.forward(start.theta[::3], start=start.x, mode=assembly_mode(start.theta))
             parameters = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
         elif torque is not None:
             parameters = dict(zip(TORQUES, numbers("torque", torque, 3), strict=True))

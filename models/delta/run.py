@@ -12,6 +12,7 @@ from bondgraph.compile import Compiled
 from bondgraph.run.failure import Failure
 from bondgraph.run.ledger import Ledger
 from bondgraph.run.result import Result, Statistics
+from models.delta.angles import by_arms, phi_of
 from models.delta.kinematics import DeltaKinematics
 from models.delta.refusals import text
 
@@ -95,13 +96,19 @@ class DeltaRun:
 
     @cached_property
     def q(self) -> np.ndarray:
-        """Angles (k, 9), rad."""
+        """Angles phi (k, 9), rad."""
         return np.concatenate([self.result[f"arm {i}.phi"] for i in (1, 2, 3)], axis=1)
 
     @cached_property
     def v(self) -> np.ndarray:
-        """Rates of the angles (k, 9), rad/s."""
+        """Rates of the angles phi (k, 9), rad/s."""
         return np.concatenate([self.result[f"arm {i}.rate"] for i in (1, 2, 3)], axis=1)
+
+    @cached_property
+    def _course(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates theta (k, 9) and their rates, which have no jumps."""
+        theta, v = ([self.result[f"arm {i}.theta{word}"] for i in (1, 2, 3)] for word in ("", " rate"))
+        return np.concatenate(theta, axis=1), np.concatenate(v, axis=1)
 
     @property
     def y(self) -> np.ndarray:
@@ -131,7 +138,7 @@ class DeltaRun:
         two rows are not seen."""
         if len(self.t) < 2:
             return ()
-        values = _measures(self.kinematics, self.q)
+        values = _measures(self.kinematics, self._course[0])
         found = [p for column in range(values.shape[1]) for p in self._passages_of(column, values[:, column])]
         return tuple(sorted(found, key=lambda p: p.time))
 
@@ -153,26 +160,27 @@ class DeltaRun:
     def _refined(self, column: int, first: int, last: int) -> Passage:
         """The place of the smallest value between two rows, on the cubics through angles and rates."""
         times, angles = [], []
+        theta, v = self._course
         for k in range(first, last):
             h, u = self.t[k + 1] - self.t[k], _STEPS[:, None]
-            a, b = self.q[k], self.q[k + 1]
-            da, db = h * self.v[k], h * self.v[k + 1]
+            a, b = theta[k], theta[k + 1]
+            da, db = h * v[k], h * v[k + 1]
             angles.append(a + u * (da + u * (3.0 * (b - a) - 2.0 * da - db + u * (2.0 * (a - b) + da + db))))
             times.append(self.t[k] + h * _STEPS)
-        t, q = np.concatenate(times), np.concatenate(angles)
-        place = int(np.argmin(np.abs(_measures(self.kinematics, q)[:, column])))
-        w = self.kinematics.postures_many(q[place : place + 1])["w"][0]
-        return Passage(float(t[place]), KINDS[column], q[place], w)
+        t, way = np.concatenate(times), np.concatenate(angles)
+        place = int(np.argmin(np.abs(_measures(self.kinematics, way)[:, column])))
+        w = self.kinematics.postures_at(way[place : place + 1])["w"][0]
+        return Passage(float(t[place]), KINDS[column], by_arms(phi_of, way[place]), w)
 
 
 KINDS = (
     "the distal links lie in one plane or are parallel",
     *(f"arm {i} is stretched or folded" for i in (1, 2, 3)),
-    *(f"the distal link of arm {i} lies along the axis of its universal joint" for i in (1, 2, 3)),
+    *(f"the distal link of arm {i} lies along its motor's shaft" for i in (1, 2, 3)),
 )
 
 
-def _measures(kinematics: DeltaKinematics, q: np.ndarray) -> np.ndarray:
-    """(k, 7), in the order of KINDS; zero where singular."""
-    posture: dict[str, Any] = kinematics.postures_many(q)
-    return np.column_stack([posture["side"], posture["stretch"], np.sin(q[:, 1::3])])
+def _measures(kinematics: DeltaKinematics, theta: np.ndarray) -> np.ndarray:
+    """(k, 7) of coordinates (k, 9), in the order of KINDS; zero where singular."""
+    posture: dict[str, Any] = kinematics.postures_at(theta)
+    return np.column_stack([posture["side"], posture["stretch"], np.cos(theta[:, 2::3])])

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from models.delta.arm import direction
+from models.delta.angles import by_arms, phi_of, theta_of, theta_rate
+from models.delta.arm import direction, tip
 from models.delta.formulas import ROTATIONS, closure, closure_jacobian
-from models.delta.kinematics import DeltaKinematics
-from models.delta.refusals import error, numbers, text
+from models.delta.kinematics import Configuration, DeltaKinematics
+from models.delta.refusals import check_arms, error, numbers, text
 
 EXACT = 1e-9
 """Closure error (m), and rate of it (m/s), that needs no mention."""
@@ -24,11 +25,16 @@ SMALL_SPEED = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Angles q and rates v (9,) of the arms, and what was done to them."""
+    """Coordinates theta and their rates v (9,) of the arms, as in `models.delta.arm`, and what was done to them."""
 
-    q: np.ndarray
+    theta: np.ndarray
     v: np.ndarray
     notes: tuple[str, ...]
+
+    @property
+    def x(self) -> np.ndarray:
+        """Angles phi (6,) that are not measured, rad."""
+        return np.delete(by_arms(phi_of, self.theta), [0, 3, 6])
 
 
 def start_of(
@@ -43,7 +49,7 @@ def start_of(
     branch: Any = "out",
     project: bool = True,
 ) -> Start:
-    """Start from the motor angles y (3,), the tool w (3,) or all angles q (9,), one of them.
+    """Start from the motor angles y (3,), the tool w (3,) or all angles q (9,), phi arm after arm, one of them.
 
     Parameters
     ----------
@@ -55,8 +61,8 @@ def start_of(
     Raises
     ------
     ModelError
-        E463 to E466 from the kinematics; E467 for angles or rates too far off the constraint; E468 for arguments that do not
-        go together.
+        E463 to E466 from the kinematics, E464 also for a rod along its motor's shaft in q; E467 for angles or rates too far
+        off the constraint; E468 for arguments that do not go together.
     """
     given = [name for name, value in (("y", y), ("w", w), ("q", q)) if value is not None]
     if len(given) > 1 or (rates is not None and v is not None) or (v is not None and q is None):
@@ -64,35 +70,44 @@ def start_of(
         raise error("E468", f"a start cannot be given by {both}", [], "y, w or q; rates of the motors, or v with q")
     notes: list[str] = []
     if q is not None:
-        angles, slopes = _angles(kinematics, numbers("q", q, 9), project, notes)
+        angles, slopes = _angles(kinematics, by_arms(theta_of, numbers("q", q, 9)), project, notes)
     else:
         if w is not None:
             found = kinematics.inverse(w, branch=branch)
-            posture = kinematics.forward(found[::3], start=np.delete(found, [0, 3, 6]), mode=assembly_mode(found))
+            posture = _posture(kinematics, by_arms(theta_of, found))
         else:
             posture = kinematics.forward((0.25 * np.pi,) * 3 if y is None else y, mode=mode)
-        angles, slopes = posture.q, posture.dq_dy
+        angles, slopes = posture.theta, posture.dtheta_dy
     if v is not None:
-        return Start(angles, _rates(kinematics, angles, slopes, numbers("v", v, 9), project, notes), tuple(notes))
+        given_rates = by_arms(theta_rate, numbers("q", q, 9), numbers("v", v, 9))
+        return Start(angles, _rates(kinematics, angles, slopes, given_rates, project, notes), tuple(notes))
     motors = np.zeros(3) if rates is None else numbers("rates", rates, 3)
     if slopes is None and np.any(motors):
-        slopes = kinematics.forward(angles[::3], start=np.delete(angles, [0, 3, 6]), mode=assembly_mode(angles)).dq_dy
+        slopes = _posture(kinematics, angles).dtheta_dy
     return Start(angles, np.zeros(9) if slopes is None else slopes @ motors, tuple(notes))
 
 
-def assembly_mode(q: np.ndarray) -> str:
-    """The assembly mode that all angles q (9,) are in."""
-    n = [ROTATIONS[i] @ np.asarray(direction(q[3 * i : 3 * i + 3]), dtype=float) for i in range(3)]
+def assembly_mode(theta: np.ndarray) -> str:
+    """The assembly mode that all coordinates theta (9,) are in."""
+    n = [ROTATIONS[i] @ np.asarray(direction(theta[3 * i : 3 * i + 3]), dtype=float) for i in range(3)]
     return "below" if np.linalg.det(np.array(n)) >= 0.0 else "above"
 
 
+def _posture(kinematics: DeltaKinematics, theta: np.ndarray) -> Configuration:
+    """The closed posture at the motor angles of theta (9,), the nearest."""
+    x = np.delete(by_arms(phi_of, theta), [0, 3, 6])
+    return kinematics.forward(theta[::3], start=x, mode=assembly_mode(theta))
+
+
 def _angles(
-    kinematics: DeltaKinematics, q: np.ndarray, project: bool, notes: list[str]
+    kinematics: DeltaKinematics, theta: np.ndarray, project: bool, notes: list[str]
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    apart = np.asarray(closure(q, kinematics.parameters), dtype=float).reshape(2, 3)
+    check_arms(theta, None, np.asarray(tip(theta[:3], kinematics.parameters), dtype=float))
+    apart = np.asarray(closure(theta, kinematics.parameters), dtype=float).reshape(2, 3)
     gap = float(np.max(np.linalg.norm(apart, axis=1)))
     if gap <= EXACT or not project:
-        return q, None
+        return theta, None
+    q = by_arms(phi_of, theta)
     if not gap <= SMALL_GAP:
         raise error(
             "E467",
@@ -101,21 +116,21 @@ def _angles(
             "the motor angles y alone, from which the others follow",
             "project=False, if the start is meant to be off the constraint",
         )
-    posture = kinematics.forward(q[::3], start=np.delete(q, [0, 3, 6]), mode=assembly_mode(q))
-    most = float(np.max(np.abs(posture.q - q)))
+    posture = _posture(kinematics, theta)
+    most = float(np.max(np.abs(posture.theta - theta)))
     notes.append(f"the tips were {gap:.3g} m apart: unmeasured angles moved by up to {most:.3g} rad, motor angles kept")
-    return posture.q, posture.dq_dy
+    return posture.theta, posture.dtheta_dy
 
 
 def _rates(
     kinematics: DeltaKinematics,
-    q: np.ndarray,
+    theta: np.ndarray,
     slopes: np.ndarray | None,
     v: np.ndarray,
     project: bool,
     notes: list[str],
 ) -> np.ndarray:
-    apart = (np.asarray(closure_jacobian(q, kinematics.parameters), dtype=float) @ v).reshape(2, 3)
+    apart = (np.asarray(closure_jacobian(theta, kinematics.parameters), dtype=float) @ v).reshape(2, 3)
     speed = float(np.max(np.linalg.norm(apart, axis=1)))
     if speed <= EXACT or not project:
         return v
@@ -128,6 +143,6 @@ def _rates(
             "project=False, if the start is meant to be off the constraint",
         )
     if slopes is None:
-        slopes = kinematics.forward(q[::3], start=np.delete(q, [0, 3, 6]), mode=assembly_mode(q)).dq_dy
+        slopes = _posture(kinematics, theta).dtheta_dy
     notes.append(f"the tips parted at {speed:.3g} m/s: rates follow from those of the motors")
     return slopes @ v[::3]

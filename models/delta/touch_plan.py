@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from models.control import SoftTouch, fading, soft_touch_gains
+from models.delta.arm import friction_torque
 from models.delta.control import FILTER_TIME, Control, control_error, model_terms, task_control
 from models.delta.parameters import DeltaParameters
 from models.delta.robot import DeltaRobot
@@ -125,8 +126,9 @@ def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
     _, jacobian, inertia, _ = (np.asarray(term, dtype=float) for term in model_terms(y, parameters))
     back = np.linalg.inv(jacobian)
     Lambda = back.T @ inertia @ back
-    slopes = posture.dq_dy @ back[:, 0]
-    damping = parameters.DAMPING * float(slopes @ slopes)
+    v = (posture.dtheta_dy @ back[:, 0]).reshape(3, 3)
+    arms = zip(posture.theta.reshape(3, 3), v, strict=True)
+    damping = float(sum(rates @ friction_torque(theta, rates, parameters) for theta, rates in arms))
     wanted = soft_touch_gains(float(Lambda[0, 0]), plan.speed, plan.hold, plan.peak)
     kd = wanted.kd if plan.kd is None else plan.kd
     kp = 0.25 * kd * kd if plan.kp is None else plan.kp

@@ -14,7 +14,10 @@ from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from models.delta import DeltaParameters, read_parameters
 from models.delta import arm as formulas
+from models.delta.angles import phi_of, phi_rate
+from models.delta.linearisation import tip_drift
 from models.delta.parameters import UNITS
+from tests.models import delta_appendix as appendix
 from tests.models import delta_independent as independent
 
 ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
@@ -28,52 +31,70 @@ def states(seed: int, n: int = 60):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_appendix(name):
-    """m, c1 ... c6 one by one, G, T, V and dpsi equal those of the mass points to 1e-12 [4e-15]."""
+    """The paper's m, c1 ... c6 one by one, and G, equal those of the mass points to 1e-12 [4e-15]."""
     p, other = ROBOTS[name], independent.SETS[name]
     assert asdict(p) == other
-    for phi, v in states(1):
-        inertia, coriolis, gravity = independent.arm_terms(other, phi, v)
-        assert np.abs(formulas.inertia(phi, p) - inertia).max() < 1e-12
-        assert np.abs(formulas.coriolis_torque(phi, v, p) - coriolis).max() < 1e-12
-        assert np.abs(formulas.gravity_torque(phi, p) - gravity).max() < 1e-12
+    for phi, _ in states(1):
+        inertia, _, gravity = independent.arm_terms(other, phi, np.zeros(3))
+        assert np.abs(appendix.inertia(phi, p) - inertia).max() < 1e-12
+        assert np.abs(appendix.gravity_torque(phi, p) - gravity).max() < 1e-12
 
         def c(w, phi=phi):
             return independent.arm_terms(other, phi, w)[1]
 
         squares = [c(E[k]) for k in range(3)]
         products = [c(E[i] + E[k]) - squares[i] - squares[k] for i, k in ((0, 1), (1, 2), (0, 2))]
-        for found, expected in zip(formulas.coriolis_vectors(phi, p), [*squares, *products], strict=True):
+        for found, expected in zip(appendix.coriolis_vectors(phi, p), [*squares, *products], strict=True):
             assert np.abs(found - expected).max() < 1e-12
-        points = independent.arm_points(other, phi, v)
-        assert np.abs(formulas.tip(phi, p) - points[-1].place).max() < 1e-15
-        assert np.abs(formulas.tip_jacobian(phi, p) - points[-1].jacobian).max() < 1e-15
-        kinetic = sum(0.5 * x.mass * np.sum((x.jacobian @ v) ** 2) for x in points)
-        assert formulas.kinetic_energy(phi, v, p) == pytest.approx(kinetic, rel=1e-13)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_terms_in_theta_are_those_of_the_mass_points(name):
+    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi, dpsi = dpsi_phi B, to 1e-11 [1e-13] of
+    numbers that grow as phi nears its singularity; energies and the tip to 1e-13."""
+    p, other = ROBOTS[name], independent.SETS[name]
+    for theta, v in states(1):
+        phi, rate = phi_of(theta), phi_rate(theta, v)
+        B = np.stack([phi_rate(theta, e) for e in E], axis=1)
+        # exact, by a complex step
+        turned = phi_rate((theta + 1e-30j * v)[:, None], v[:, None]).imag[:, 0] / 1e-30
+        inertia, coriolis, gravity = independent.arm_terms(other, phi, rate)
+        size = np.linalg.norm(B) ** 3 * (1.0 + rate @ rate)
+        assert np.abs(formulas.inertia(theta, p) - B.T @ inertia @ B).max() < 1e-13 * size
+        assert np.abs(formulas.coriolis_torque(theta, v, p) - B.T @ (coriolis + inertia @ turned)).max() < 1e-13 * size
+        assert np.abs(formulas.gravity_torque(theta, p) - B.T @ gravity).max() < 1e-13 * size
+        points = independent.arm_points(other, phi, rate)
+        assert np.abs(formulas.tip(theta, p) - points[-1].place).max() < 1e-13
+        assert np.abs(formulas.tip_jacobian(theta, p) - points[-1].jacobian @ B).max() < 1e-13 * size
+        assert np.abs(tip_drift(theta, v, p) - points[-1].bias - points[-1].jacobian @ turned).max() < 1e-13 * size
+        kinetic = sum(0.5 * x.mass * np.sum((x.jacobian @ rate) ** 2) for x in points)
+        assert formulas.kinetic_energy(theta, v, p) == pytest.approx(kinetic, rel=1e-12)
         # the shaft's height is the zero of V
-        assert formulas.potential_energy(phi, p) == pytest.approx(
+        assert formulas.potential_energy(theta, p) == pytest.approx(
             -sum(x.mass * p.g * x.place[2] for x in points), abs=1e-13
         )
+        friction = B.T @ rate * p.DAMPING
+        assert np.abs(formulas.friction_torque(theta, v, p) - friction).max() < 1e-13 * size
 
 
 def test_formulas_on_the_tape():
     """Traced with parameters as inputs, the terms give the same numbers."""
     p = ROBOTS["lab"]
     tape = Tape()
-    phi, v, c = tape.inputs("phi", 3), tape.inputs("v", 3), formulas.Constants(*tape.inputs("p", len(UNITS)))
-    outputs = [
-        *formulas.inertia(phi, c).flat,
-        *formulas.coriolis_torque(phi, v, c),
-        *formulas.gravity_torque(phi, c),
-        formulas.kinetic_energy(phi, v, c),
-    ]
-    routine = Routine("terms", tape, (("phi", 3), ("v", 3), ("p", len(UNITS))), tuple(outputs))
-    for angles, rates in states(2, 5):
-        expected = [
-            *formulas.inertia(angles, p).flat,
-            *formulas.coriolis_torque(angles, rates, p),
-            *formulas.gravity_torque(angles, p),
-            formulas.kinetic_energy(angles, rates, p),
+    theta, v, c = tape.inputs("theta", 3), tape.inputs("v", 3), formulas.Constants(*tape.inputs("p", len(UNITS)))
+
+    def terms(theta, v, p):
+        return [
+            *formulas.inertia(theta, p).flat,
+            *formulas.coriolis_torque(theta, v, p),
+            *formulas.gravity_torque(theta, p),
+            *formulas.friction_torque(theta, v, p),
+            formulas.kinetic_energy(theta, v, p),
         ]
+
+    routine = Routine("terms", tape, (("theta", 3), ("v", 3), ("p", len(UNITS))), tuple(terms(theta, v, c)))
+    for angles, rates in states(2, 5):
+        expected = terms(angles, rates, p)
         assert np.allclose(evaluate(routine, angles, rates, p.values()), expected, rtol=1e-13, atol=1e-14)
 
 

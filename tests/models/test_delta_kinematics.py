@@ -16,6 +16,7 @@ from bondgraph.tape.scalar import Tape
 from models.delta import DeltaKinematics, DeltaParameters
 from models.delta.formulas import NEWTON, closure, closure_jacobian
 from models.delta.kinematics import kernels
+from models.delta.refusals import check_arms
 from models.delta.workspace import plot_workspace, workspace
 from tests.models import delta_independent as independent
 
@@ -73,7 +74,7 @@ def test_newton_step_is_the_papers():
     exact = Routine("exact", tape, (("q", 9),), (*h, *jacobian(list(h), list(q)).dense().flat))
     rng = np.random.default_rng(5)
     for _ in range(20):
-        angles = DeltaKinematics(p).forward(rng.uniform(0.0, 0.9, 3)).q + rng.normal(0.0, 0.1, 9)
+        angles = DeltaKinematics(p).forward(rng.uniform(0.0, 0.9, 3)).theta + rng.normal(0.0, 0.1, 9)
         values = evaluate(exact, angles)
         h, H = values[:6], values[6:].reshape(6, 9)
         assert np.abs(H - closure_jacobian(angles, p)).max() < 1e-15
@@ -163,7 +164,7 @@ def test_out_of_reach():
 
 
 def test_singular_postures():
-    """Each singularity is named with its configuration: parallel rods, a stretched arm, the universal joint."""
+    """Each singularity is named with its configuration: parallel rods, a stretched arm, a rod along its shaft."""
     p = ROBOTS["fit"]
     kinematics = DeltaKinematics(p)
     # All elbows on the axis: the tips' spheres coincide, and any point at the distance L2 closes the robot.
@@ -178,9 +179,12 @@ def test_singular_postures():
     reach = np.sqrt((p.L1 + p.L2) ** 2 - (p.L0 - p.L3) ** 2)
     problem = refusal(lambda: kinematics.inverse([0.0, 0.0, reach * (1.0 - 1e-16)]), "E464")
     assert "stretched" in problem.title and "w = (0, 0, " in problem.details[0]
-    # a distal link level and in its arm's plane: phi2 = pi
-    w = [0.0, p.L0 - p.L3 + p.L1 * np.cos(1.2) - p.L2, p.L1 * np.sin(1.2)]
-    assert "universal joint" in refusal(lambda: kinematics.inverse(w), "E464").title
+    # a distal link along its motor's shaft: as far to the side as the arm can reach
+    w = [p.L2, p.L0 - p.L3 + p.L1 * np.cos(0.5), p.L1 * np.sin(0.5)]
+    q = np.array([0.5, np.pi / 2.0, np.pi / 2.0])
+    assert np.abs(independent.arm_points(independent.SETS["fit"], q, np.zeros(3))[-1].place - w).max() < 1e-16
+    problem = refusal(lambda: check_arms(np.array([0.5, 0.0, np.pi / 2.0] * 3), None, np.array(w)), "E464")
+    assert "along its motor's shaft" in problem.title and "arm 1 at the angles (0.5, 0, 1.5708)" in problem.details[0]
 
 
 def test_wrong_mode_and_words():

@@ -131,8 +131,8 @@ def test_singular_configurations_are_reported_where_they_are():
     assert ROBOTS["fit"].simulate(0.1).passages == ()
 
 
-def test_near_misses_of_the_universal_joint_singularity():
-    """Undamped, arm 1 swings past its universal joint's axis at 3e-4 rad and 1e-3 rad, phi3 turning at thousands of rad/s:
+def test_near_misses_of_the_singularity_of_the_papers_angles():
+    """Undamped, arm 1 swings past the axis of phi2 and phi3 at 3e-4 rad and 1e-3 rad, phi3 turning at thousands of rad/s:
     energy to 1e-8 J [3e-12] and closure to 1e-9 m [3e-13] hold."""
     p = replace(SETS["fit"], DAMPING=0.0)
     robot = DeltaRobot(p)
@@ -142,19 +142,6 @@ def test_near_misses_of_the_universal_joint_singularity():
         run = robot.simulate(0.1, y=y + np.array([0.0, tilt, 0.0]), rates=rates, rtol=1e-9, samples=2e-4)
         assert run.ok and np.abs(run.v[:, 2]).max() > 0.5 * fastest
         assert np.ptp(run.energy) < 1e-8 and run.drift.max() < 1e-9
-
-
-def test_a_swing_straight_through_the_universal_joint_ends_with_its_configuration():
-    """There M is singular: the run says so, and names the arm and the place, to 1e-3 rad of the axis."""
-    p = replace(SETS["fit"], DAMPING=0.0)
-    robot = DeltaRobot(p)
-    y = robot.inverse_kinematics((0.0, p.L0 - p.L3 + p.L1 * np.cos(0.9) - p.L2, p.L1 * np.sin(0.9) + 0.06))
-    rates = np.linalg.solve(robot.jacobian(y), [0.0, 0.0, -3.0])
-    run = robot.simulate(0.1, y=y, rates=rates, rtol=1e-9, samples=2e-4, max_steps=3000)
-    assert not run.ok and run.failure is not None and run.t[-1] < 0.03
-    (last,) = run.passages[-1:]
-    assert last.kind == "the distal link of arm 1 lies along the axis of its universal joint"
-    assert abs(np.sin(last.q[1])) < 1e-3 and last.time == pytest.approx(run.t[-1], abs=5e-4)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,94 @@
+"""The delta robot in the place of its tool, three coordinates without angles of the rods: to compare with where those end.
+
+The elbow of each arm follows from the tool by two circles; every mass point lies on a line from shaft to elbow or from elbow to
+tip. With all points x(w), the motion is sum of m J^T (x'' - g) = 0, J = dx/dw by complex steps and x'' - J w'' by a second
+difference of them. Nothing of `models` is used. It ends where an arm is stretched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from tests.models.delta_independent import TO_WORLD, _pair
+
+STEP = 1e-4
+"""m; the fourth-order difference leaves about STEP^4 times a fifth derivative."""
+
+
+def link(p: dict[str, float], tool: Any, branch: float) -> Any:
+    """Direction (2,) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3,), in its own axes.
+
+    branch -1 has the elbow out, +1 in.
+    """
+    y, z = tool[1] - (p["L0"] - p["L3"]), tool[2]
+    square = y * y + z * z
+    cosine = (square + p["L1"] ** 2 - p["L2"] ** 2 + tool[0] ** 2) / (2.0 * p["L1"] * np.sqrt(square))
+    sine = np.sqrt(1.0 - cosine * cosine)
+    along = np.array([y, z]) / np.sqrt(square)
+    return cosine * along + branch * sine * np.array([-along[1], along[0]])
+
+
+def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) -> tuple[Any, Any, Any]:
+    """Places of all mass points (3 n,) in world axes, directions of links and rods (9,) each, in their arms' axes."""
+    points, links, rods = [], [], []
+    for R, sign in zip(TO_WORLD, branch, strict=True):
+        tool = R.T @ w
+        y, z = link(p, tool, sign)
+        upper = np.array([0.0 * y, y, z])
+        shaft = np.array([0.0, p["L0"] - p["L3"], 0.0])
+        lower = (tool - shaft - p["L1"] * upper) / p["L2"]
+        points += [R @ (shaft + r * upper) for _, r in _pair(p["M1"], p["LC1"], p["J1"])]
+        points += [
+            R @ (shaft + p["L1"] * upper + r * lower) for _, r in [*_pair(p["M2"], p["LC2"], p["J2"]), (0.0, p["L2"])]
+        ]
+        links.append(upper)
+        rods.append(lower)
+    return np.concatenate(points), np.concatenate(links), np.concatenate(rods)
+
+
+def masses(p: dict[str, float]) -> np.ndarray:
+    """Of the points of `features`, kg."""
+    one = [m for m, _ in (*_pair(p["M1"], p["LC1"], p["J1"]), *_pair(p["M2"], p["LC2"], p["J2"]), (p["M3"], 0.0))]
+    return np.tile(one, 3)
+
+
+def velocities(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any) -> tuple[np.ndarray, ...]:
+    """What `features` change by along v, per second: exact, by a complex step."""
+    return tuple(part.imag / 1e-30 for part in features(p, w + 1e-30j * v, branch))
+
+
+def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any, cone: float) -> np.ndarray:
+    """w'' (3,) without motor torques; friction of the paper's angles, its divisor at least cone^2."""
+    columns = [velocities(p, w, e, branch) for e in np.eye(3)]
+    J, links, rods = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
+    weights = np.repeat(masses(p), 3)
+    h = STEP / max(float(np.linalg.norm(v)), 1e-3)
+    near, far = (
+        velocities(p, w + k * h * v, v, branch)[0] - velocities(p, w - k * h * v, v, branch)[0] for k in (1.0, 2.0)
+    )
+    bias = (8.0 * near - far) / (12.0 * h)
+    down = np.tile([0.0, 0.0, p["g"]], len(J) // 3)
+    force = J.T @ (weights * (down - bias))
+    n = features(p, w, branch)[2].reshape(3, 3)
+    for i in range(3):
+        swing, turn = rods[3 * i : 3 * i + 3], links[3 * i : 3 * i + 3]
+        about = np.cross(n[i], swing, axis=0)[1] * n[i, 1] / max(1.0 - n[i, 1] ** 2, cone * cone)
+        for row in (*turn, *swing, about):
+            force = force - p["DAMPING"] * row * (row @ v)
+    return np.linalg.solve(J.T @ (weights[:, None] * J), force)
+
+
+def simulate(
+    p: dict[str, float], w: np.ndarray, v: np.ndarray, t: np.ndarray, branch: Any = (-1.0,) * 3, cone: float = 1e-2
+) -> np.ndarray:
+    """Tool and its velocity (k, 6) at the times t, from w and v at t[0], motors free."""
+
+    def rates(_: float, x: np.ndarray) -> np.ndarray:
+        return np.concatenate([x[3:], acceleration(p, x[:3], x[3:], branch, cone)])
+
+    run = solve_ivp(rates, (t[0], t[-1]), np.concatenate([w, v]), "DOP853", t, max_step=2e-3, rtol=1e-10, atol=1e-12)
+    assert run.success
+    return run.y.T
