@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError, compile_model
-from tests.laws.descriptions import TRANSFORMATIONS, Description, built, drawn
+from campaigns.graphs.descriptions import TRANSFORMATIONS, Description, built, drawn
 
 PARTS, SAMPLE = 3, 6
 """Graphs in the suite, each under every law; a campaign takes more: `campaign(2000)`."""

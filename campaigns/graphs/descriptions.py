@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bondgraph import GY, J0, J1, TF, C, Graph, I, R, Se, Sf
-from tests.language.random_graphs import _asinh, _cosh, _sinh
+from campaigns.graphs.drawn import _asinh, _cosh, _sinh
 
 
 @dataclass(frozen=True)
