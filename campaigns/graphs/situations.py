@@ -10,7 +10,8 @@ import numpy as np
 from bondgraph import Compiled
 from bondgraph.graph.laws import InertialField, Junction
 from bondgraph.graph.model import Model
-from campaigns.graphs.point import Point, Situation, state_names
+from campaigns.graphs.point import Point, state_names
+from campaigns.graphs.rows import Situation
 
 MOST_COMBINATIONS = 1024
 """Of modes, of one model."""

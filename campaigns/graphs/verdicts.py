@@ -14,12 +14,13 @@ from bondgraph import Compiled, Graph, ModelError, compile_model
 from bondgraph.run.bound import Bound
 from campaigns.graphs.hidden import allowed, is_singular
 from campaigns.graphs.instants import run_differs
-from campaigns.graphs.point import Point, Situation
+from campaigns.graphs.point import Point
+from campaigns.graphs.rows import Situation
 from campaigns.graphs.situations import at_random, indices_of, modes_of, near_start, openings, parted_by, values_of
 from campaigns.graphs.widened import Drawn
 
 LONGEST = 20.0
-"""Most wall time of a compilation, s."""
+"""Most time of a processor that a compilation may take, s: wall time on a machine that does nothing else."""
 MOST_MODES, MOST_OPENINGS = 3, 8
 """Combinations of modes that are looked at, and of what open junctions may mean in each of a graph that was refused."""
 FAILURES = ("wrong", "uncoded", "slow")
@@ -47,7 +48,7 @@ class Verdict:
 
 def judged(drawn: Drawn, rng: np.random.Generator) -> Verdict:
     """Compile the graph and compare it with the reference in several modes, at random states and along a short run."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         compiled = compile_model(drawn.graph, backend="numpy")
     except ModelError as error:
@@ -67,7 +68,7 @@ def judged(drawn: Drawn, rng: np.random.Generator) -> Verdict:
 
 
 def _slow(begin: float) -> Verdict | None:
-    took = time.perf_counter() - begin
+    took = time.process_time() - begin
     return Verdict("slow", f"{took:.0f} s") if took > LONGEST else None
 
 

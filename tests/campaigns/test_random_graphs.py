@@ -11,7 +11,8 @@ import pytest
 from bondgraph import J0, J1, X0, Automaton, C, Graph, I, ModelError, R, Se, Sf, compile_model
 from campaigns.graphs import verdicts
 from campaigns.graphs.hidden import allowed, is_singular
-from campaigns.graphs.point import Point, Situation
+from campaigns.graphs.point import Point
+from campaigns.graphs.rows import Situation
 from campaigns.graphs.situations import at_random, indices_of, values_of
 from campaigns.graphs.smallest import smallest
 from campaigns.graphs.verdicts import judged
