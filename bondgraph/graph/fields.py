@@ -10,6 +10,7 @@ import numpy as np
 from bondgraph.domains import Domain
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.elements import J0, J1, TF, C, I
+from screws.scalars import array
 
 
 def multiport(
@@ -35,15 +36,19 @@ def multiport(
     ports : name -> domain (None: what it is connected to decides).
     initial : x at the start (n,).
 
-    The states are `<name>.storage.q` (or `.p`), (n,).
+    The states are `<name>.storage.q` (or `.p`), (n,), of a single port a number.
 
     Source: Breedveld 1984, multiport storage elements.
     """
     count = len(ports)
     graph = Graph(name)
     make, meet = (C, J0) if kind == "C" else (I, J1)
+    start: Any = initial
+    if count == 1:
+        energy = _of_one_port(energy)
+        start = initial[0] if np.shape(initial) == (1,) else initial
     storage = make(
-        "storage", energy=energy, initial=initial, nominal=nominal, parameters=parameters,
+        "storage", energy=energy, initial=start, nominal=nominal, parameters=parameters,
         signals=signals, dimension=count,
     )  # fmt: skip
     junction = meet("ports", dimension=count)
@@ -60,3 +65,8 @@ def multiport(
             graph.connect(pick.port("1"), junction)
             graph.expose(port, pick.port("2"))
     return graph
+
+
+def _of_one_port(energy: Callable[..., Any]) -> Callable[..., Any]:
+    """The energy over the number that a bond of dimension 1 has, in place of an array (1,)."""
+    return lambda x, *others: energy(array([x]), *others)

@@ -32,11 +32,17 @@ class ScipySolver:
         self._t, self._y = t, np.concatenate([x, q])
         self._m, self._levels = m.copy(), levels.copy()
         self._weights.begin(t, x, q, m)
+        # Where nothing is stored, no energy tells what an error of work is small beside: then what flows now does, over the run.
+        with np.errstate(all="ignore"):
+            flowing = self._bound.span * np.abs(self._bound.powers(t, x, m))
+        self._passing = np.where(np.isfinite(flowing), flowing, 0.0)
         self._weigh()
 
     def _weigh(self) -> None:
         """Into the array that SciPy compares errors with at each step (it adds rtol |y|)."""
-        own = self._tolerances.relative * np.maximum(self._weights.size, self._weights.floor)
+        sizes = np.maximum(self._weights.size, self._weights.floor)
+        sizes[self._n :] = np.where(sizes[self._n :] > 0.0, sizes[self._n :], self._passing)
+        own = self._tolerances.relative * sizes
         # What nothing drives has no error: zero over something.
         self._atol[:] = np.maximum(own, np.finfo(float).tiny)
 

@@ -5,6 +5,7 @@ What does not depend on each other is solved apart, so that the modes of one par
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import operator
@@ -137,18 +138,26 @@ def _place(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) -
         solution[j] = value
 
 
-def _regular(entries: Entries, right: Sequence[Any], sampled: Sampled) -> list[Any] | None:
+def _regular(entries: Entries, right: Sequence[Any], sampled: Sampled, one_mode: bool = False) -> list[Any] | None:
     """The solution by one elimination, with pivots judged as they are, or by the natural sizes of equations and unknowns; None
-    where it finds none at all samples."""
-    numbers = sampled(entries)
-    try:
-        return solve(entries, right, numbers)
-    except SingularSystem:
-        pass
-    try:
-        return solve(entries, right, equilibrated(numbers, len(right), len(right)))
-    except SingularSystem:
-        return None
+    where it finds none. Of a matrix that knows no modes, samples that are singular beside a regular start do not count: a curve
+    is so steep there, in the units of its state, that nothing is left of what stands beside it."""
+    numbers, n = sampled(entries), len(right)
+    trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
+    if one_mode:
+        trials.append(lambda: equilibrated(_sound(numbers, n), n, n))
+    for trial in trials:
+        with contextlib.suppress(SingularSystem):
+            return solve(entries, right, trial())
+    return None
+
+
+def _sound(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
+    """The samples at which a matrix is regular; all of them where it is singular at the first one, the start."""
+    count = len(next(iter(numbers.values())))
+    alone = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
+    sound = np.array([not _singular_somewhere(one, n) for one in alone])
+    return {key: values[sound] if sound[0] else values for key, values in numbers.items()}
 
 
 def _parts(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
@@ -183,7 +192,7 @@ def _solve_part(
     slots = _modes_in(tape, entries)
     combinations = list(itertools.product(*(range(count) for count in _counts(system, slots))))
     if not slots and (ideal is None or ideal.motion):
-        found = _regular(entries, right, sampled)
+        found = _regular(entries, right, sampled, one_mode=True)
         if found is None:
             raise _singular(entries, right, sampled)
         return Solved(found)
@@ -199,7 +208,7 @@ def _solve_part(
         flat = specialise(tape, [*entries.values(), *right], fixed)
         matrix = {key: value for key, value in zip(entries, flat, strict=False) if value.value != 0.0}
         own = flat[len(entries) :]
-        found = _regular(matrix, own, sampled)
+        found = _regular(matrix, own, sampled, one_mode=True)
         if found is not None:
             if not many:
                 solutions.append((values, found))

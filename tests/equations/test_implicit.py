@@ -20,11 +20,12 @@ from bondgraph import (
     I,
     R,
     Se,
+    Sf,
     StateSpec,
     Transition,
     compile_model,
 )
-from screws.scalars import array
+from screws.scalars import array, exp, log, sqrt
 
 
 def compiled(graph: Graph) -> Compiled:
@@ -158,3 +159,22 @@ def test_a_run_that_ends_at_its_start_has_a_result() -> None:
     assert not result.ok
     assert "too fast" in str(result.failure)
     assert len(result.t) == 1
+
+
+@pytest.mark.parametrize("k", [1.0, 1e-9, 300.0, 1e9])
+def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: float) -> None:
+    """Two linear C that follow a curved one: at states of the size of 1, sinh(300 x) leaves nothing of them to rounding."""
+    curve = C(
+        "curve",
+        output=lambda x: k * (exp(k * x) - exp(-k * x)) / 2,
+        energy=lambda x: (exp(k * x) + exp(-k * x)) / 2 - 1.0,
+        inverse=lambda e: log(e / k + sqrt(e * e / k**2 + 1.0)) / k,
+    )
+    graph, node = Graph("steep"), J0("node")
+    graph.connect(node, curve).connect(node, C("a", 2.0 / k**2)).connect(node, C("b", 3.0 / k**2))
+    graph.connect(Sf("i", 6.0 / k), node)
+    compiled = compile_model(graph, backend="numpy")
+    x, m = compiled.initial()
+    # at rest all three share the current by their capacitances 1, 2 and 3
+    rates = compiled.program.rates(0.0, x, compiled.parameters(), m)
+    assert rates == pytest.approx([1.0 / k], rel=1e-12)

@@ -19,8 +19,8 @@ from scipy.linalg import eigvals
 from bondgraph import J0, J1, TF, C, Compiled, Constraint, Graph, I, ModelError, R, Se, assign_causality, compile_model
 from bondgraph.graph.model import Model
 from bondgraph.run.bound import Bound
-from tests.language.descriptor import Descriptor
-from tests.language.random_graphs import rigid_graph, switched_graph
+from campaigns.graphs.descriptor import Descriptor
+from campaigns.graphs.drawn import rigid_graph, switched_graph
 
 BLOCKS, PER_BLOCK = 8, 75
 POINTS = (0.7 + 1.1j, -1.3 + 0.4j)

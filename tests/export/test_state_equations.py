@@ -35,9 +35,9 @@ from bondgraph import (
 )
 from bondgraph.export import StateEquations, state_equations
 from bondgraph.export.canonical import exact, rational
+from campaigns.graphs.drawn import random_graph, rigid_graph, switched_graph
 from screws.scalars import array, exp, sin, where
 from tests.acceptance import test_acceptance as acceptance
-from tests.language.random_graphs import random_graph, rigid_graph, switched_graph
 
 
 def joined(junction, *parts) -> Graph:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph import J0, J1, TF, Automaton, Compiled, Constraint, Diode, Friction, Graph, I, R, Se, Switch
 from bondgraph.graph.laws import IdealConstraint, IdealSwitch
-from tests.language.descriptor import Descriptor
+from campaigns.graphs.descriptor import Descriptor
 
 DOMAIN = "translation"
 

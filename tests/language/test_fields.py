@@ -176,3 +176,14 @@ def test_two_gases_exchange_heat_and_make_entropy() -> None:
 def _conduction(T, G):
     heat = G * (T[0] - T[1])
     return array([heat / T[0], -heat / T[1]])
+
+
+@pytest.mark.parametrize("kind", ["C", "I"])
+def test_a_field_of_a_single_port_is_a_storage(kind: str) -> None:
+    """The smallest graph of a campaign that was refused (E128): x is (1,) in the energy, and a number on the bond."""
+    field = multiport(kind, "one", lambda x, k: k * x[0] ** 2 / 2, {"p": None}, initial=[0.5], parameters={"k": 3.0})
+    graph, node = Graph("lone"), (J0 if kind == "C" else J1)("n")
+    graph.connect(node, field.port("p")).connect(node, R("r", 2.0))
+    result = compile_model(graph).simulate(1.0, rtol=1e-9, progress=False)
+    wanted = 0.5 * np.exp(-3.0 / 2.0 if kind == "C" else -6.0)
+    assert result[f"one.storage.{'q' if kind == 'C' else 'p'}"][-1] == pytest.approx(wanted, rel=1e-7)

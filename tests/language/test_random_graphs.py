@@ -12,8 +12,8 @@ from bondgraph import Compiled, Graph, Model, ModelError, assign_causality, comp
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.system import System
 from bondgraph.run.bound import Bound
-from tests.language.dense import rates_and_power, residual_and_power
-from tests.language.random_graphs import curved_graph, random_graph
+from campaigns.graphs.dense import rates_and_power, residual_and_power
+from campaigns.graphs.drawn import curved_graph, random_graph
 
 BLOCKS, PER_BLOCK = 8, 125
 DIAGNOSES = {"E154", "E203", "E204", "E206", "E207", "E208", "E212"}

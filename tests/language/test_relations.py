@@ -7,8 +7,8 @@ import pytest
 
 from bondgraph import IC, J0, J1, Block, C, Graph, I, ModelError, R, by_mode, equations
 from bondgraph.graph.laws import Automaton
+from campaigns.graphs.drawn import _asinh, _cosh, _sinh
 from screws.scalars import absolute, exp, log, sqrt, tanh, where
-from tests.language.random_graphs import _asinh, _cosh, _sinh
 
 
 def around(element) -> Graph:

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from bondgraph import J0, Graph, R, Sf, compile_model
 from bondgraph.run import simulate as run
 from bondgraph.run.simulate import simulate
 from bondgraph.run.sundials.library import available
@@ -191,3 +192,13 @@ def test_coefficients_are_those_of_scipy():
     assert np.array_equal(full([ours.B], (1, 12))[0], theirs.B)
     assert np.array_equal(full([ours.E3, ours.E5], (2, 13)), [theirs.E3, theirs.E5])
     assert np.array_equal(ours.C, theirs.C)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.parametrize("method", [*METHODS, "radau", "lsoda"])
+def test_a_graph_that_stores_nothing_runs(method, backend):
+    """2 A through 3 Ohm for 1 s; no stored energy says what an error of the dissipated work is small beside."""
+    graph, node = Graph("still"), J0("node")
+    graph.connect(Sf("i", 2.0), node).connect(node, R("r", 3.0))
+    result = compile_model(graph, backend=backend).simulate(1.0, method=method, progress=False)
+    assert result.ok and result.ledger.dissipated[-1] == pytest.approx(12.0, rel=1e-7)

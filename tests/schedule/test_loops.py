@@ -13,8 +13,8 @@ from bondgraph.emit.kernel import KernelError
 from bondgraph.equations.system import System
 from bondgraph.schedule import machine
 from bondgraph.schedule.build import is_large, scheduled
+from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
-from tests.language.random_graphs import random_graph
 from tests.schedule.models import assert_equal, blocks, bouncing, chain, dense, in_loops
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from bondgraph.causality import Causality
 from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Storage
 from bondgraph.graph.model import Bond, Model
-from tests.language.dense import Relations, _square
+from campaigns.graphs.dense import Relations, _square
 
 
 class Descriptor(Relations):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bondgraph import GY, J0, J1, TF, C, Graph, I, R, Se, Sf
-from tests.language.random_graphs import _asinh, _cosh, _sinh
+from campaigns.graphs.drawn import _asinh, _cosh, _sinh
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Part:
-    """A one-port at a junction; "c" and "i" are curved. Behind a unit transformer, and with its arrow turned, if so."""
+    """A one-port at a junction; "c" and "i" are curved, output = size sinh(size x). Behind a unit transformer, and with its arrow
+    turned, if so."""
 
     name: str
     kind: str
@@ -47,6 +48,7 @@ class Part:
     owner: str
     unit: bool = False
     back: bool = False
+    size: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,12 @@ def built(d: Description) -> Graph:
 def element_of(part: Part):
     """The element of a part."""
     if part.kind in "ci":
-        law = {"output": _sinh, "energy": _cosh, "inverse": _asinh}
-        return {"c": C, "i": I}[part.kind](part.name, initial=part.start, **law)
+        law = {
+            "output": lambda x, k: k * _sinh(k * x),
+            "energy": lambda x, k: _cosh(k * x),
+            "inverse": lambda y, k: _asinh(y / k) / k,
+        }
+        return {"c": C, "i": I}[part.kind](part.name, initial=part.start, parameters={"k": part.size}, **law)
     if part.kind in "CI":
         return {"C": C, "I": I}[part.kind](part.name, part.value, initial=part.start)
     return {"R": R, "Se": Se, "Sf": Sf}[part.kind](part.name, part.value)
@@ -215,4 +221,32 @@ def nested(d: Description, rng: np.random.Generator) -> Description:
     return replace(d, joints=tuple(replace(j, group=names[rng.integers(3)]) for j in d.joints))
 
 
-TRANSFORMATIONS = {f.__name__: f for f in (reordered, renamed, turned, split, with_units, dual, nested)}
+ORDERS = 12.0
+"""Most orders of magnitude by which units change, up or down."""
+
+
+def rescaled(d: Description, rng: np.random.Generator) -> Description:
+    """Every state in another unit: effort times a and flow over a, another a behind every two-port."""
+    region = {j.name: j.name for j in d.joints}
+    for x in d.links:
+        if x.kind == "bond":
+            old, new = region[x.b], region[x.a]
+            region = {name: new if at == old else at for name, at in region.items()}
+    unit = {name: float(10.0 ** rng.uniform(-ORDERS, ORDERS)) for name in region}
+    a = {name: unit[at] for name, at in region.items()}
+
+    def part(p: Part) -> Part:
+        own = a[p.at]
+        value = {"C": own**-2, "I": own**2, "R": own**2, "Se": own, "Sf": 1.0 / own}.get(p.kind, 1.0)
+        start = {"C": 1.0 / own, "I": own}.get(p.kind.upper(), 1.0)
+        size = {"c": own, "i": 1.0 / own}.get(p.kind, 1.0)
+        return replace(p, value=p.value * value, start=p.start * start, size=p.size * size)
+
+    def link(x: Link) -> Link:
+        factor = {"tf": a[x.a] / a[x.b], "gy": a[x.a] * a[x.b]}.get(x.kind, 1.0)
+        return replace(x, ratio=x.ratio * factor)
+
+    return replace(d, parts=tuple(map(part, d.parts)), links=tuple(map(link, d.links)))
+
+
+TRANSFORMATIONS = {f.__name__: f for f in (rescaled, reordered, renamed, turned, split, with_units, dual, nested)}

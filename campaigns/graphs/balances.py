@@ -1,0 +1,75 @@
+"""Lagrange's and Hamilton's equations of an IC by differences of its energies: M a + M' v - d(T - V)/dq = e."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.graph.mechanics import Mechanics
+
+WIDTH = 3e-4
+"""Of the differences that stand for slopes, relative to the size of what is varied (at least 1)."""
+
+
+def slopes(formula: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    """d formula / dx by central differences of fourth order, (m, n)."""
+    columns = []
+    for k in range(len(x)):
+        step = np.zeros(len(x))
+        step[k] = WIDTH * max(1.0, abs(x[k]))
+        near, far = (np.atleast_1d(formula(x + s * step) - formula(x - s * step)) for s in (1, 2))
+        columns.append((8.0 * near - far) / (12.0 * step[k]))
+    return np.array(columns).T if columns else np.zeros((0, 0))
+
+
+@dataclass(frozen=True)
+class Balances:
+    """Of a configuration of n coordinates; `sign` is +1 where the half arrow points in. Arguments are numbers where n = 1."""
+
+    mechanics: Mechanics
+    n: int
+    sign: int
+
+    def of_velocity(self, a: Any, q: Any, v: Any, effort: Any, *others: Any) -> np.ndarray:
+        """M a + M' v - d(T - V)/dq - e, zero for the acceleration a."""
+        a, q, v = (np.atleast_1d(given) for given in (a, q, v))
+        turning, push = self._forces(q, v, others)
+        return self.mass(q, others) @ a + turning - push - self.sign * np.atleast_1d(effort)
+
+    def of_momentum(self, rate: Any, q: Any, v: Any, effort: Any, *others: Any) -> np.ndarray:
+        """p' - d(T - V)/dq - e."""
+        rate, q, v = (np.atleast_1d(given) for given in (rate, q, v))
+        return rate - self._forces(q, v, others)[1] - self.sign * np.atleast_1d(effort)
+
+    def momentum(self, p: Any, q: Any, v: Any, *others: Any) -> np.ndarray:
+        """p - M v."""
+        return np.atleast_1d(p) - self.mass(np.atleast_1d(q), others) @ np.atleast_1d(v)
+
+    def mass(self, q: np.ndarray, others: Sequence[Any]) -> np.ndarray:
+        """M (n, n): as it was given, or of T(q, v), which is quadratic in v."""
+        if self.mechanics.inertia is not None:
+            found = np.asarray(self.mechanics.inertia(self._given(q), *others), dtype=float)
+            return found if found.ndim == 2 else found * np.eye(self.n) if found.ndim == 0 else np.diag(found)
+        one, kinetic = np.eye(self.n), self.mechanics.kinetic
+        assert kinetic is not None
+
+        def energy(v: np.ndarray) -> float:
+            return float(kinetic(self._given(q), self._given(v), *others))
+
+        single = [energy(u) for u in one]
+        return np.array([[energy(a + b) - single[i] - single[j] for j, b in enumerate(one)]
+                         for i, a in enumerate(one)])  # fmt: skip
+
+    def _forces(self, q: np.ndarray, v: np.ndarray, others: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """M' v, and d(T - V)/dq."""
+        slope = slopes(lambda at: self.mass(at, others).ravel(), q).reshape(self.n, self.n, self.n)
+        push, potential = np.einsum("ijk,i,j->k", slope, v, v) / 2, self.mechanics.potential
+        if potential is not None:
+            push = push - slopes(lambda at: np.atleast_1d(potential(self._given(at), *others)), q)[0]
+        return np.einsum("ijk,j,k->i", slope, v, v), push
+
+    def _given(self, x: np.ndarray) -> Any:
+        return x[0] if self.mechanics.scalar else x

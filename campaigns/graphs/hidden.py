@@ -1,0 +1,163 @@
+"""Rows of a graph at a point -> the rates and bond variables that they allow, with the equations that are hidden in them.
+
+Dependent storages and constraints say something about rates only once they are differentiated: the rows are stacked with
+their own time derivatives and solved at once, by singular values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from campaigns.graphs.point import Point
+
+NEGLIGIBLE = 1e-11
+"""Singular values below this part of the largest are zero: rows are scaled to one, and random numbers are of the size of one."""
+FREQUENCIES = (0.7 + 1.1j, -1.3 + 0.4j)
+"""Where the pencil s N + G is looked at, 1/s."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What the relations allow at a point: all of y and the rates of its states, what of them is decided, how far the rows are
+    from agreeing, and how sensitive the solution is."""
+
+    y: np.ndarray
+    rates: np.ndarray
+    """Of states; zero elsewhere."""
+    decided: np.ndarray
+    """Of y, bool."""
+    rates_decided: np.ndarray
+    """Of rates, bool."""
+    misfit: float
+    condition: float
+
+
+def allowed(point: Point, most: int) -> Allowed:
+    """Solve all rows with the states as they are, and as many of their derivatives as it takes, `most` if need be.
+
+    Beyond the first derivative the slopes are taken as constant, as they are in linear graphs.
+    """
+    states = split(point)[1]
+    for levels in range(most + 1):
+        found = _with_derivatives(point, levels)
+        if found.rates_decided[states].all():
+            break
+    return found
+
+
+def _with_derivatives(point: Point, levels: int) -> Allowed:
+    z, x = split(point)
+    solution, free, misfit, condition = least_squares(*stacked(point, levels, -point.g[:, None]))
+    y, rates = point.y.copy(), np.zeros(len(point.y))
+    decided, rates_decided = np.ones(len(y), dtype=bool), np.ones(len(y), dtype=bool)
+    loose = np.abs(free).max(axis=1, initial=0.0) > 1e-6
+    a, b = len(z), len(z) + len(x)
+    y[z] += solution[:a, 0]
+    rates[x] = solution[a:b, 0]
+    decided[z], rates_decided[x] = ~loose[:a], ~loose[a:b]
+    return Allowed(y, rates, decided, rates_decided, misfit, condition)
+
+
+def motion(linear: Point, most: int = 2) -> tuple[np.ndarray, np.ndarray] | None:
+    """P and c of x' = P x + c for states that fit each other, of a linear graph at the point where all is zero."""
+    z, x = split(linear)
+    right = np.hstack([-linear.G[:, x], -linear.g[:, None]])
+    for levels in range(most + 1):
+        solution, free, _, _ = least_squares(*stacked(linear, levels, right))
+        own = slice(len(z), len(z) + len(x))
+        if np.abs(free[own]).max(initial=0.0) < 1e-6:
+            return solution[own, :-1], solution[own, -1]
+    return None
+
+
+def split(point: Point) -> tuple[np.ndarray, np.ndarray]:
+    """Indices in y of what is no state, and of states."""
+    inside = np.zeros(len(point.y), dtype=bool)
+    for name in point.states:
+        inside[point.rows.places[name]] = True
+    return np.flatnonzero(~inside), np.flatnonzero(inside)
+
+
+def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All rows, and their derivatives, over (change of z, x', z', x'', z'', ...): matrix and right side, that of the rows
+    themselves being `right` (rows, k)."""
+    z, x = split(point)
+    N = settled(point)
+    G, wide = point.G, len(z) + len(x)
+    still = ~N[:, z].any(axis=1)  # the row of what decays is an equation of rates already
+    rest = len(x) + (levels - 1) * wide if levels else 0
+    rows = [np.hstack([G[:, z], N[:, x], N[:, z], np.zeros((len(G), rest))])]
+    for level in range(levels):
+        row = np.zeros((int(still.sum()), rows[0].shape[1]))
+        at = len(z) + level * wide
+        row[:, at : at + len(x)] = G[still][:, x]
+        row[:, at + len(x) : at + wide] = G[still][:, z]
+        row[:, at + wide : at + wide + len(x)] = N[still][:, x]
+        rows.append(row)
+    matrix = np.vstack(rows)
+    full = np.vstack([right, np.zeros((len(matrix) - len(right), right.shape[1]))])
+    sizes = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)[:, None]
+    return matrix / sizes, full / sizes
+
+
+def settled(point: Point) -> np.ndarray:
+    """N, without v' in rows of constraints and switches whose v is decided at once and not by the states alone."""
+    N = point.N.copy()
+    z, x = split(point)
+    held = np.zeros(len(point.G), dtype=bool)
+    for rows, _name in point.rows.held:
+        held[rows] = True
+    free = null_space(_scaled(np.hstack([point.G[~held][:, z], N[~held][:, x]])))
+    where = {int(index): k for k, index in enumerate(z)}
+    for rows, name in point.rows.held:
+        place = point.rows.places[name]
+        own = [where[index] for index in range(place.start, place.stop)]
+        if np.abs(free[own]).max(initial=0.0) > 1e-6:
+            N[rows] = 0.0
+    return N
+
+
+def is_singular(point: Point) -> bool:
+    """Whether the relations have no unique solution at all: s N + G is singular for every s."""
+    for s in FREQUENCIES:
+        values = np.linalg.svd(_balanced(s * point.N + point.G), compute_uv=False)
+        if values[-1] > 1e-10 * values[0]:
+            return False
+    return True
+
+
+def null_space(matrix: np.ndarray) -> np.ndarray:
+    """An orthonormal basis, (n, k)."""
+    _, s, vt = np.linalg.svd(matrix, full_matrices=True)
+    rank = int(np.sum(s > NEGLIGIBLE * s[0])) if len(s) else 0
+    return vt[rank:].T
+
+
+def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Solution of least norm for each right side (m, k), null space, largest misfit, and condition of what is solved."""
+    columns = sizes_of_columns(matrix)
+    u, s, vt = np.linalg.svd(matrix / columns, full_matrices=True)
+    rank = int(np.sum(s > NEGLIGIBLE * s[0])) if len(s) else 0
+    solution = vt[:rank].T @ ((u[:, :rank].T @ right) / s[:rank, None]) / columns[:, None]
+    misfit = float(np.abs(matrix @ solution - right).max(initial=0.0))
+    return solution, vt[rank:].T, misfit, float(s[0] / s[rank - 1]) if rank else 1.0
+
+
+def sizes_of_columns(matrix: np.ndarray) -> np.ndarray:
+    """The largest entry of each column, 1 for empty ones."""
+    sizes = np.abs(matrix).max(axis=0, initial=0.0)
+    return np.where(sizes > 0.0, sizes, 1.0)
+
+
+def _scaled(matrix: np.ndarray) -> np.ndarray:
+    return matrix / np.maximum(np.abs(matrix).max(axis=1, keepdims=True, initial=0.0), 1e-300)
+
+
+def _balanced(matrix: np.ndarray, sweeps: Sequence[int] = range(3)) -> np.ndarray:
+    """Rows and columns in turn brought to the size of one."""
+    for _ in sweeps:
+        matrix = _scaled(_scaled(matrix).T).T
+    return matrix

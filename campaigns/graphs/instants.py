@@ -1,0 +1,128 @@
+"""Runs in which several things happen at one instant, against exponentials of matrices between the instants."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg import expm
+
+from bondgraph import Compiled
+from bondgraph.errors import RunEndedWarning
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, SignalBlock
+from bondgraph.graph.model import Model
+from bondgraph.run.result import Result
+from campaigns.graphs.hidden import motion, split
+from campaigns.graphs.situations import at_zero, indices_of
+from campaigns.graphs.widened import INSTANT, Drawn
+
+END = 0.07
+"""Of a run, s: past the instant, and no tick."""
+AGREES = 1e-5
+"""Of states after a run at rtol 1e-8, relative to the largest on the way."""
+
+
+def run_differs(compiled: Compiled, drawn: Drawn) -> str:
+    """How a run differs from what must happen; "" if it does not.
+
+    All that has a guard that rises at the instant acts there, and then only; states go on as they were but for those that a
+    transition sets; and of a linear graph the states at the end are those of the exponentials.
+    """
+    laws = [element.law for element in compiled.model.elements.values()]
+    if any(isinstance(law, (IdealConstraint, IdealSwitch)) for law in laws):
+        return ""  # those act by themselves, and by impulses
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunEndedWarning)
+        result = compiled.simulate(END, rtol=1e-8, samples=[0.0, END], progress=False)
+    if not result.ok:
+        return "" if "E" in str(result.failure) else f"ended: {result.failure}"
+    return _events_differ(compiled, result) or (_states_differ(compiled, result) if drawn.linear else "")
+
+
+def _events_differ(compiled: Compiled, result: Result) -> str:
+    waiting = {name: a.transitions[0] for name, a in compiled.model.automata.items() if a.transitions}
+    happened = sorted({event.name for event in result.events})
+    if happened != sorted(waiting):
+        return f"{happened} acted, of {sorted(waiting)}"
+    late = [event.time for event in result.events if abs(event.time - INSTANT) > 1e-12]
+    return f"events at {late}" if late else ""
+
+
+def _states_differ(compiled: Compiled, result: Result) -> str:
+    model = compiled.model
+    modes = {a.name: a.initial for a in model.automata.values()}
+    env = compiled.evaluate()
+    held = [path for path, element in model.elements.items() if isinstance(element.law, SignalBlock)]
+    sample = at_zero(compiled, modes)
+    values = {name: np.asarray(env[compiled.system.resolve(name)], dtype=float) for name in sample.states}
+    periods = {path: float(np.asarray(model.elements[path].parameters["period"].value)) for path in held}
+    times = sorted(
+        {round(k * period, 12) for period in periods.values() for k in range(int(END / period) + 1)} | {INSTANT, END}
+    )
+    now, most = 0.0, 1.0
+    for time in (0.0, *times) if times[0] > 0.0 else times:
+        if time > now:
+            moved = _moved(model, modes, compiled, values, time - now)
+            if moved is None:
+                return ""
+            values, now = moved, time
+            most = max([most, *(float(np.abs(v).max(initial=0.0)) for v in values.values())])
+        if time == END:
+            break
+        for path in held:
+            ratio = time / periods[path]
+            if abs(ratio - round(ratio)) < 1e-9:
+                values |= _ticked(model, path, values)
+        if time == INSTANT:
+            values = _acted(compiled, modes, values)
+    for state in compiled.system.states:
+        gap = float(np.abs(np.asarray(result[state.name][-1]) - values[state.name]).max())
+        if gap > AGREES * most:
+            return f"{state.name} ends at {result[state.name][-1]}, not {values[state.name]}"
+    return ""
+
+
+def _moved(
+    model: Model, modes: dict[str, str], compiled: Compiled, values: dict[str, np.ndarray], step: float
+) -> dict[str, np.ndarray] | None:
+    point = at_zero(compiled, modes)
+    law = motion(point)
+    if law is None:
+        return None
+    P, c = law
+    x = split(point)[1]
+    y = np.zeros(len(point.y))
+    for name in point.states:
+        y[point.rows.places[name]] = np.ravel(values[name])
+    full = np.block([[P, c[:, None]], [np.zeros((1, len(x) + 1))]])
+    y[x] = (expm(full * step) @ np.append(y[x], 1.0))[:-1]
+    return {name: y[point.rows.places[name]].reshape(np.shape(values[name])) for name in point.states}
+
+
+def _ticked(model: Model, path: str, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    element = model.elements[path]
+    law = element.law
+    assert isinstance(law, SignalBlock)
+    local = {name: np.asarray(p.value, dtype=float)[()] for name, p in element.parameters.items()}
+    local |= {name: values[f"{path}.{name}"] for name in law.states}
+    local |= {name: values[signal] for name, signal in zip(law.inputs, element.signals, strict=True)}
+    for equation in law.equations:
+        (out,) = equation.outs
+        local[out] = equation.op(*(local[name] for name in equation.args))
+    return {f"{path}.{state}": np.asarray(local[name]) for state, name in law.updates.items()}
+
+
+def _acted(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Every automaton that waits acts; a state that is set takes those along that follow from it."""
+    model = compiled.model
+    set_ = {}
+    for automaton in model.automata.values():
+        for transition in automaton.transitions:
+            modes[automaton.name] = transition.target
+            set_ |= {state: op(*(values[name] for name in read)) for state, op, read in transition.resets}
+    if not set_:
+        return values
+    own = {state.name: values[state.name] for state in compiled.system.states} | set_
+    x = np.concatenate([np.ravel(own[state.name]) for state in compiled.system.states])
+    env = compiled.evaluate(0.0, x, None, indices_of(model, modes))
+    return {name: np.asarray(env[compiled.system.resolve(name)], dtype=float) for name in values}

@@ -1,0 +1,52 @@
+"""Rows of N y' + g(y) = 0, gathered block by block, and the situation in which they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Terms = Sequence[tuple[str, np.ndarray]]
+"""(name of a block of y, matrix that multiplies it)."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Where relations are looked at: states and bond variables by name, the mode of every automaton, and which bond of a switched
+    junction that is open has the common variable of its own."""
+
+    values: Mapping[str, np.ndarray]
+    modes: Mapping[str, str]
+    parted: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Rows:
+    """Rows of N y' + g(y) = 0 at a point: G = dg/dy, N, g, and which rows hold only together with their own derivative."""
+
+    places: dict[str, slice]
+    size: int
+    entries: list[tuple[int, int, float]] = field(default_factory=list)
+    moving: list[tuple[int, int, float]] = field(default_factory=list)
+    left: list[float] = field(default_factory=list)
+    held: list[tuple[slice, str]] = field(default_factory=list)
+    """Rows of constraints and switches, and the variable that vanishes by them."""
+
+    def add(self, value: np.ndarray, still: Terms, moving: Terms = ()) -> slice:
+        """Rows with this value, these slopes, and these factors of rates."""
+        first, value = len(self.left), np.atleast_1d(np.asarray(value, dtype=float))
+        for entries, terms in ((self.entries, still), (self.moving, moving)):
+            for name, matrix in terms:
+                start = self.places[name].start
+                block = np.atleast_2d(matrix)
+                entries += [(first + i, start + j, block[i, j]) for i, j in zip(*np.nonzero(block), strict=True)]
+        self.left.extend(value)
+        return slice(first, first + len(value))
+
+    def matrix(self, entries: list[tuple[int, int, float]]) -> np.ndarray:
+        """Entries as a full matrix."""
+        full = np.zeros((len(self.left), self.size))
+        for row, column, value in entries:
+            full[row, column] += value
+        return full

@@ -1,0 +1,104 @@
+"""Situations of compiled models: modes, states at random, and all values there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from bondgraph import Compiled
+from bondgraph.graph.laws import InertialField, Junction
+from bondgraph.graph.model import Model
+from campaigns.graphs.point import Point, state_names
+from campaigns.graphs.rows import Situation
+
+MOST_COMBINATIONS = 1024
+"""Of modes, of one model."""
+
+
+def modes_of(model: Model) -> list[dict[str, str]]:
+    """Every combination of the modes of all automata."""
+    names = [automaton.name for automaton in model.automata.values()]
+    every = itertools.product(*(automaton.states for automaton in model.automata.values()))
+    return [dict(zip(names, combination, strict=True)) for combination in itertools.islice(every, MOST_COMBINATIONS)]
+
+
+def indices_of(model: Model, modes: Mapping[str, str]) -> np.ndarray:
+    """Modes as the kernels have them."""
+    return np.array([float(a.states.index(modes[a.name])) for a in model.automata.values()])
+
+
+def near_start(compiled: Compiled, rng: np.random.Generator) -> np.ndarray:
+    """A random state; amounts of species stay positive."""
+    x = compiled.initial()[0]
+    moved = x + rng.normal(size=len(x)) * 0.7
+    for state in compiled.system.states:
+        element = compiled.model.elements.get(state.name.rpartition(".")[0])
+        if element is not None and element.kind == "Ce":
+            slot = compiled.program.layout[state.name]
+            own = slice(slot.start, slot.stop)
+            moved[own] = x[own] * np.exp(0.5 * rng.normal(size=slot.stop - slot.start))
+    return moved
+
+
+def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.ndarray]:
+    """All bond variables and states as the compiled model has them."""
+    env, system, model = compiled.evaluate(0.0, x, None, m), compiled.system, compiled.model
+    names = [f"{bond.name}:{kind}" for bond in model.bonds for kind in ("effort", "flow")]
+    names += [name for path, element in model.elements.items() for name in state_names(path, element)]
+    found = {name: np.asarray(env[system.resolve(name)]) for name in names}
+    rates = {path: f"{path}.{e.law.motion}'" for path, e in model.elements.items() if isinstance(e.law, InertialField)}
+    return found | {f"{path}:rate": np.asarray(env[system.resolve(rate)]) for path, rate in rates.items()}
+
+
+def switched_junctions(model: Model) -> dict[str, Junction]:
+    """The laws of X0 and X1 by path."""
+    laws = {path: element.law for path, element in model.elements.items()}
+    return {path: law for path, law in laws.items() if isinstance(law, Junction) and law.automaton is not None}
+
+
+def parted_by(compiled: Compiled) -> dict[str, str]:
+    """Of each switched junction, the bond that sets its common variable: what opening means is said in terms of it."""
+    return {
+        path: bond.name
+        for path, law in switched_junctions(compiled.model).items()
+        for bond in compiled.model.bonds_at(path)
+        if compiled.causality.effort_into(bond, path) is (law.type == 0)
+    }
+
+
+def openings(model: Model, modes: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """With each bond in turn as the one that an open junction leaves to itself."""
+    shut = [path for path, law in switched_junctions(model).items() if modes[str(law.automaton)] not in law.active]
+    for bonds in itertools.product(*(model.bonds_at(path) for path in shut)):
+        yield dict(zip(shut, (bond.name for bond in bonds), strict=True))
+
+
+def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
+    """Shape of every bond variable and state."""
+    found: dict[str, tuple[int, ...]] = {}
+    for bond in model.bonds:
+        shape = (bond.dimension,) if bond.dimension > 1 else ()
+        found |= {f"{bond.name}:effort": shape, f"{bond.name}:flow": shape}
+        for end in bond.ends:
+            found |= dict.fromkeys(state_names(end.element, model.elements[end.element]), shape)
+    for path, element in model.elements.items():
+        if not model.bonds_at(path):
+            specs = element.law.states  # type: ignore[union-attr]
+            found |= {f"{path}.{name}": np.shape(spec.initial) for name, spec in specs.items()}
+    return found
+
+
+def at_random(model: Model, modes: Mapping[str, str], parted: Mapping[str, str], rng: np.random.Generator) -> Point:
+    """The relations at random values of everything; amounts are positive."""
+    values = {name: rng.normal(size=shape) for name, shape in shapes_of(model).items()}
+    amounts = [f"{path}.q" for path, element in model.elements.items() if element.kind == "Ce"]
+    positive = {name: np.abs(values[name]) + 0.3 for name in amounts}
+    return Point(model, Situation(values | positive, modes, parted))
+
+
+def at_zero(compiled: Compiled, modes: Mapping[str, str]) -> Point:
+    """The relations where all is zero."""
+    zeros = {name: np.zeros(shape) for name, shape in shapes_of(compiled.model).items()}
+    return Point(compiled.model, Situation(zeros, modes, parted_by(compiled)))

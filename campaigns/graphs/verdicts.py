@@ -1,0 +1,164 @@
+"""One random graph -> what the compiler made of it, judged by the dense algebra of `hidden`."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph import Compiled, Graph, ModelError, compile_model
+from bondgraph.run.bound import Bound
+from campaigns.graphs.hidden import allowed, is_singular
+from campaigns.graphs.instants import run_differs
+from campaigns.graphs.point import Point
+from campaigns.graphs.rows import Situation
+from campaigns.graphs.situations import at_random, indices_of, modes_of, near_start, openings, parted_by, values_of
+from campaigns.graphs.widened import Drawn
+
+LONGEST = 20.0
+"""Most time of a processor that a compilation may take, s: wall time on a machine that does nothing else."""
+MOST_MODES, MOST_OPENINGS = 3, 8
+"""Combinations of modes that are looked at, and of what open junctions may mean in each of a graph that was refused."""
+FAILURES = ("wrong", "uncoded", "slow")
+RUN_CURVED = 0.3
+"""How often a graph with curves is run: of those, only when events happen is compared."""
+AGREES = 1e-8
+"""Relative difference of rates and bond variables that is rounding, in a problem of condition below 1e5."""
+TOO_ILL = 1e10
+"""Condition beyond which nothing can be said."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """right, undecided, rightly refused, regular refused, wrong, uncoded or slow; and why."""
+
+    kind: str
+    reason: str = ""
+    detail: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether this must not happen."""
+        return self.kind in FAILURES
+
+
+def judged(drawn: Drawn, rng: np.random.Generator) -> Verdict:
+    """Compile the graph and compare it with the reference in several modes, at random states and along a short run."""
+    begin = time.process_time()
+    try:
+        compiled = compile_model(drawn.graph, backend="numpy")
+    except ModelError as error:
+        codes = " ".join(sorted({problem.code for problem in error.problems}))
+        if not all(problem.cures for problem in error.problems):
+            return Verdict("wrong", f"{codes} without a cure", str(error))
+        return _slow(begin) or refused(drawn.graph, codes, str(error), rng)
+    except Exception:
+        return Verdict("uncoded", "compilation", traceback.format_exc(limit=-3))
+    slow = _slow(begin)
+    if slow:
+        return slow
+    try:
+        return accepted(compiled, drawn, rng)
+    except Exception:
+        return Verdict("uncoded", "evaluation", traceback.format_exc(limit=-4))
+
+
+def _slow(begin: float) -> Verdict | None:
+    took = time.process_time() - begin
+    return Verdict("slow", f"{took:.0f} s") if took > LONGEST else None
+
+
+# --- accepted --------------------------------------------------------------------------------------------------------
+
+
+def accepted(compiled: Compiled, drawn: Drawn, rng: np.random.Generator) -> Verdict:
+    """Rates, states and bond variables in some modes at random states; then the run, where something happens in it."""
+    every = modes_of(compiled.model)
+    unsure = ""
+    for index in rng.permutation(len(every))[:MOST_MODES]:
+        found = _in_mode(compiled, every[index], drawn.linear, rng)
+        if found.failed:
+            return found
+        unsure = unsure or found.reason
+    if {"instant", "sampled"} & set(drawn.features) and (drawn.linear or rng.random() < RUN_CURVED):
+        how = run_differs(compiled, drawn)
+        if how:
+            return Verdict("wrong", "run", how)
+    return Verdict("undecided", unsure) if unsure else Verdict("right")
+
+
+def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np.random.Generator) -> Verdict:
+    m, p = indices_of(compiled.model, modes), compiled.parameters()
+    x, unsolved = Bound(compiled.program, p).consistent(0.0, near_start(compiled, rng), m)
+    if unsolved is not None:
+        return Verdict("undecided", "Newton's method found no solution")
+    point = Point(compiled.model, Situation(values_of(compiled, x, m), modes, parted_by(compiled)))
+    if any(all(modes[a] == state for a, state in i.mode.items()) for i in compiled.system.indeterminate):
+        return (
+            Verdict("right")
+            if is_singular(point)
+            else Verdict("wrong", "regular mode called indeterminate", str(modes))
+        )
+    reference = allowed(point, 3 if linear else 1)
+    if reference.condition > TOO_ILL or not np.isfinite(reference.y).all():
+        return Verdict("undecided", "ill-conditioned")
+    states = np.concatenate([np.arange(point.y.size)[point.rows.places[name]] for name in point.states] or [[]])
+    if not reference.rates_decided[states.astype(int)].all():
+        if is_singular(point):
+            return Verdict("wrong", "a mode without a unique solution was accepted", str(modes))
+        return Verdict("undecided", "the reference needs more derivatives")
+    close = AGREES * max(1.0, reference.condition / 1e5)
+    gap = _gap(point.y, reference.y, reference.decided)
+    if gap > close:
+        return Verdict("wrong", "bond variables", f"off by {gap:.3g} in {modes}: {_worst(point, reference.y)}")
+    rates = compiled.program.rates(0.0, x, p, m)
+    found, wanted = [], []
+    for state in compiled.system.states:
+        slot, place = compiled.program.layout[state.name], point.rows.places.get(state.name)
+        if place is not None:
+            found.append(rates[slot.start : slot.stop])
+            wanted.append(reference.rates[place])
+    gap = _gap(np.concatenate(found), np.concatenate(wanted)) if found else 0.0
+    if gap > close:
+        return Verdict("wrong", "rates", f"off by {gap:.3g} in {modes}")
+    return Verdict("right")
+
+
+def _gap(found: np.ndarray, wanted: np.ndarray, where: np.ndarray | slice = slice(None)) -> float:
+    """The largest difference, relative to the largest number."""
+    return float(np.abs(found - wanted)[where].max(initial=0.0) / (1.0 + np.abs(wanted).max(initial=0.0)))
+
+
+def _worst(point: Point, wanted: np.ndarray) -> str:
+    gaps = {name: np.abs(point.y - wanted)[place].max() for name, place in point.rows.places.items()}
+    name = max(gaps, key=lambda key: gaps[key])
+    return f"{name} = {point.value(name)}, not {wanted[point.rows.places[name]]}"
+
+
+# --- refused ---------------------------------------------------------------------------------------------------------
+
+
+def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Verdict:
+    """Rightly, where the relations have no unique solution in some mode, or an open junction has several meanings."""
+    try:
+        model = graph.freeze()
+    except ModelError:
+        return Verdict("regular refused", codes, said)
+    every = modes_of(model)
+    several = False
+    for index in rng.permutation(len(every))[:MOST_MODES]:
+        modes, regular = every[index], 0
+        for parted in itertools.islice(openings(model, modes), MOST_OPENINGS):
+            regular += not is_singular(at_random(model, modes, parted, rng))
+            if regular and "E154" not in codes:
+                break
+        if not regular:
+            return Verdict("rightly refused", f"{codes}: singular")
+        several |= regular > 1
+    if several and "E154" in codes:
+        return Verdict("rightly refused", f"{codes}: an open junction has several meanings")
+    return Verdict("regular refused", codes, said)

@@ -1,0 +1,116 @@
+"""Laws of invariance on random graphs: `python -m campaigns.laws --count 2000 --seed 0`.
+
+A graph that is written in another way, or in other units, has the same physics, or is refused for the same reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph import ModelError, compile_model
+from campaigns.graphs.descriptions import TRANSFORMATIONS, Description, built, drawn
+
+AGREES = 1e-8
+"""Relative difference of energies and powers: what rounding makes of graphs whose matrices are well conditioned."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a random graph is ("runs", or the codes of its refusal), and how it differs under which laws."""
+
+    seed: int
+    kind: str
+    differs: tuple[tuple[str, str], ...]
+
+
+def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
+    """Energy of and power into what every part of the original has become; or the codes of a refusal."""
+    try:
+        compiled = compile_model(built(d), backend="numpy")
+    except ModelError as error:
+        return " ".join(sorted({problem.code for problem in error.problems})), {}
+    values = compiled.evaluate()
+    group = {j.name: j.group for j in d.joints}
+    found: dict[str, np.ndarray] = {}
+    for part in d.parts:
+        path = f"{group[part.at]}.{part.name}" if group[part.at] else part.name
+        power = float(values[compiled.system.resolve(f"{path}.power")])
+        energy = float(values[compiled.system.resolve(f"{path}.energy")]) if part.kind.upper() in "CI" else 0.0
+        found[part.owner] = found.get(part.owner, 0.0) + np.array([energy, power])
+    return "runs", found
+
+
+def difference(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> str:
+    """How the physics of two graphs differ; "" if they do not."""
+    size = max((float(np.abs(v).max()) for v in mine.values()), default=0.0)
+    gap = max((float(np.abs(mine[k] - theirs[k]).max()) for k in mine), default=0.0)
+    return "" if gap <= AGREES * (size + 1.0) else f"off by {gap:.3g} of {size:.3g}"
+
+
+def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
+    """The random graph of a seed under some laws."""
+    d = drawn(np.random.default_rng(seed))
+    one, mine = physics(d)
+    differs = []
+    for law in laws:
+        try:
+            other, theirs = physics(TRANSFORMATIONS[law](d, np.random.default_rng(seed)))
+        except Exception as error:
+            other, theirs = f"{type(error).__name__}: {error}", {}
+        how = f"{one} is now {other}" if one != other else difference(mine, theirs)
+        differs += [(law, how)] if how else []
+    return Found(seed, one, tuple(differs))
+
+
+def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool = False) -> list[Found]:
+    """As many graphs, from a seed on, under all laws; with `processes` in as many besides this one."""
+    found: list[Found] = []
+    for one in _each(range(first, first + count), processes):
+        found.append(one)
+        if progress and len(found) % 20 == 0:
+            sys.stderr.write(f"\r{len(found)}/{count} graphs, {sum(bool(f.differs) for f in found)} differ ")
+            sys.stderr.flush()
+    return sorted(found, key=lambda one: one.seed)
+
+
+def _each(seeds: range, processes: int) -> Iterator[Found]:
+    if not processes:
+        yield from map(under_laws, seeds)
+        return
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap_unordered(under_laws, seeds, chunksize=8)
+
+
+def lines(found: list[Found]) -> Iterator[str]:
+    """The summary of a campaign."""
+    for kind, number in Counter(one.kind for one in found).most_common():
+        yield f"{number:6d}  {kind}"
+    for law in TRANSFORMATIONS:
+        yield f"{sum(law in dict(one.differs) for one in found):6d}  differ when {law.replace('_', ' ')}"
+    for one in found:
+        yield from (f"seed {one.seed}, {law}: {how}" for law, how in one.differs)
+    yield f"{sum(bool(one.differs) for one in found)} of {len(found)} graphs differ"
+
+
+def main() -> int:
+    """Run it; 1 where something differs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=2_000, help="graphs, each under every law (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first graph (default %(default)d)")
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
+    given, _ = parser.parse_known_args()
+    found = campaign(given.count, given.seed, processes=given.processes, progress=True)
+    print("\n" + "\n".join(lines(found)))
+    return int(any(one.differs for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

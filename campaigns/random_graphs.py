@@ -1,0 +1,128 @@
+"""Random graphs against dense algebra: `python -m campaigns.random_graphs --count 20000 --seed 1`.
+
+Every graph is compiled and compared with its own relations, all at once, in several modes at random states; where something
+happens at one instant, or blocks are sampled, it is run as well. What is refused is judged by the rank of its pencil. None is
+wrong, none ends without a code, none takes more than 20 s; graphs that are refused though they have one solution are listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph import Graph
+from campaigns.graphs.smallest import smallest, written
+from campaigns.graphs.verdicts import Verdict, judged
+from campaigns.graphs.widened import FEATURES, Drawn, widened
+
+KINDS = ("right", "undecided", "rightly refused", "regular refused", "wrong", "uncoded", "slow")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A graph by its number, what it was drawn from, the verdict, and of a failure the smallest graph that shows it."""
+
+    number: int
+    drawn_from: tuple[str, ...]
+    verdict: Verdict
+    smallest: str = ""
+
+
+def drawn(seed: int, number: int) -> Drawn:
+    """The graph of a number, whatever came before it."""
+    return widened(np.random.default_rng([seed, number]))
+
+
+def trial(job: tuple[int, int]) -> Trial:
+    """Draw and judge one graph."""
+    seed, number = job
+    graph = drawn(seed, number)
+
+    def verdict_of(given: Graph) -> Verdict:
+        numbers = np.random.default_rng([seed, number, 1])
+        return judged(Drawn(given, graph.base, graph.features, graph.linear), numbers)
+
+    verdict = verdict_of(graph.graph)
+    shown = ""
+    if verdict.kind in ("wrong", "uncoded"):
+
+        def shows(less: Graph) -> bool:
+            found = verdict_of(less)
+            return (found.kind, found.reason) == (verdict.kind, verdict.reason)
+
+        shown = written(smallest(graph.graph, shows))
+    return Trial(number, (graph.base, *graph.features), verdict, shown)
+
+
+def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False) -> list[Trial]:
+    """Judge `count` graphs, from number `first` on; with `processes` in as many besides this one."""
+    jobs = [(seed, number) for number in range(first, first + count)]
+    trials: list[Trial] = []
+    failed = 0
+    for found in _each(jobs, processes):
+        trials.append(found)
+        failed += found.verdict.failed
+        if progress and found.verdict.failed:
+            sys.stderr.write("\r" + "\n".join(_failure(seed, found)) + "\n")
+        if progress and len(trials) % 20 == 0:
+            sys.stderr.write(f"\r{len(trials)}/{count} graphs, {failed} failed ")
+            sys.stderr.flush()
+    return sorted(trials, key=lambda t: t.number)
+
+
+def _each(jobs: list[tuple[int, int]], processes: int) -> Iterator[Trial]:
+    if not processes:
+        yield from map(trial, jobs)
+        return
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap_unordered(trial, jobs, chunksize=8)
+
+
+def _failure(seed: int, found: Trial) -> Iterator[str]:
+    verdict = found.verdict
+    yield f"seed {seed} number {found.number} ({', '.join(found.drawn_from)}): {verdict.kind}, {verdict.reason}"
+    yield f"  {verdict.detail}"
+    if found.smallest:
+        yield f"  smallest: {found.smallest}"
+
+
+def lines(trials: list[Trial], seed: int) -> Iterator[str]:
+    """The tables of a campaign."""
+    rows = ("all", "any", "rigid", "switched", "curved", *FEATURES)
+    yield f"{'':10}" + "".join(f"{kind:>17}" for kind in KINDS)
+    for row in rows:
+        kinds = Counter(t.verdict.kind for t in trials if row == "all" or row in t.drawn_from)
+        yield f"{row:10}" + "".join(f"{kinds[kind]:17d}" for kind in KINDS)
+    for kind in ("rightly refused", "regular refused", "undecided"):
+        reasons = Counter(t.verdict.reason for t in trials if t.verdict.kind == kind)
+        for reason, number in reasons.most_common():
+            some = [str(t.number) for t in trials if (t.verdict.kind, t.verdict.reason) == (kind, reason)][:5]
+            yield f"{number:6d} {100 * number / len(trials):5.2f} %  {kind}: {reason} (numbers {', '.join(some)} ...)"
+    for found in trials:
+        if found.verdict.failed:
+            yield from _failure(seed, found)
+    yield f"{sum(t.verdict.failed for t in trials)} of {len(trials)} graphs failed"
+
+
+def main() -> int:
+    """Run it; 1 where something failed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=20_000, help="graphs (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first graph (default %(default)d)")
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
+    given, _ = parser.parse_known_args()
+    trials = campaign(given.count, given.seed, first=given.first, processes=given.processes, progress=True)
+    print("\n" + "\n".join(lines(trials, given.seed)))
+    return int(any(t.verdict.failed for t in trials))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""Laws of invariance on every acceptance model: other orders, names, arrows and units are the same physics, and run alike."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import Compiled, Graph, ModelError, compile_model
+from bondgraph.run.result import Result
+from campaigns.graphs.rewritten import measured, renamed, reordered, turned
+from tests.acceptance import test_acceptance as acceptance
+
+LAWS = {law.__name__: law for law in (reordered, renamed, turned, measured)}
+
+
+class Seen(Exception):
+    """Ends an entry once it has shown its graph and how it is run."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A graph of an entry, and the run that the entry makes of it, if any."""
+
+    graph: Graph
+    t_end: float = 0.0
+    settings: Any = None
+
+
+def shown_by(name: str, monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
+    """The graphs of an entry, as it gives them to the compiler."""
+    found: list[Shown] = []
+    graphs: dict[int, Graph] = {}
+    compile_it = acceptance.compile_model
+
+    def compiling(graph: Graph, **options: Any) -> Compiled:
+        found.append(Shown(graph))
+        compiled = compile_it(graph, backend="numpy")
+        graphs[id(compiled)] = graph
+        return compiled
+
+    def running(self: Compiled, t_end: float, **settings: Any) -> Any:
+        found.append(Shown(graphs[id(self)], t_end, settings))
+        raise Seen
+
+    with monkeypatch.context() as patched, contextlib.suppress(Seen, ModelError):
+        patched.setattr(acceptance, "compile_model", compiling)
+        patched.setattr(Compiled, "simulate", running)
+        acceptance.SUITE[name]()
+    return found
+
+
+def physics(graph: Graph) -> dict[str, Any]:
+    """Energies of storages and powers of all others at the start, by path; or the codes of a refusal."""
+    try:
+        compiled = compile_model(graph, backend="numpy")
+    except ModelError as error:
+        return {"refused": sorted({problem.code for problem in error.problems})}
+    values, system = compiled.evaluate(), compiled.system
+    found = {f"{path} energy": float(values[system.resolve(value)]) for path, value in system.energies}
+    found |= {f"{power.element} power": float(values[system.resolve(power.value)]) for power in system.powers}
+    return found
+
+
+def same(one: dict[str, Any], other: dict[str, Any], paths: Mapping[str, str], close: float) -> None:
+    """The physics of two graphs, to a part `close` of the largest number."""
+    if "refused" in one:
+        assert one == other
+        return
+    moved = {f"{paths.get(path, path)} {what}": value for key, value in one.items()
+             for path, _, what in [key.rpartition(" ")]}  # fmt: skip
+    assert moved.keys() == other.keys()
+    size = max([1e-300, *map(abs, one.values())])
+    for key, value in moved.items():
+        assert other[key] == pytest.approx(value, abs=close * size, rel=close), key
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", acceptance.SUITE)
+def test_start(name: str, law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = shown_by(name, monkeypatch)
+    assert shown
+    for number, one in enumerate({id(s.graph): s for s in shown}.values()):
+        mine = physics(one.graph)
+        for seed in range(2):
+            other = LAWS[law](one.graph, np.random.default_rng([seed, number]))
+            same(mine, physics(other.graph), other.paths, 1e-9)
+
+
+RUN = ("clutch", "bullet and wood", "stick-slip", "C = 10, R = 100, L = 10 with Sf", "A + B <=> C", "Duffing oscillator",
+       "ideal rectifier", "two-port storage and moving-plate capacitor")  # fmt: skip
+"""Entries whose runs are compared: smooth ones, impulses, friction, chemistry, diodes."""
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", RUN)
+def test_run(name: str, law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [one for one in shown_by(name, monkeypatch) if one.t_end]
+    for one in runs or [Shown(shown_by(name, monkeypatch)[0].graph, 2.0)]:
+        other = LAWS[law](one.graph, np.random.default_rng(1))
+        (mine, before), (theirs, after) = (ended(graph, one.t_end) for graph in (one.graph, other.graph))
+        assert instants(theirs) == pytest.approx(instants(mine), rel=1e-7)
+        same(before, after, other.paths, 1e-6)
+
+
+def ended(graph: Graph, t_end: float) -> tuple[Result, dict[str, float]]:
+    """A run, and the energies at its end."""
+    compiled = compile_model(graph)
+    result = compiled.simulate(t_end, rtol=1e-9, samples=[0.0, t_end], progress=False)
+    assert result.ok, result.failure
+    return result, {f"{path} energy": float(result[f"{path}.energy"][-1]) for path, _ in compiled.system.energies}
+
+
+def instants(result: Result) -> list[float]:
+    """Times of events, those that are the same but for rounding once."""
+    times = [event.time for event in result.events]
+    return [time for k, time in enumerate(times) if not k or time - times[k - 1] > 1e-9 * result.t[-1]]
