@@ -144,7 +144,7 @@ def _regular(entries: Entries, right: Sequence[Any], sampled: Sampled, one_mode:
     is so steep there, in the units of its state, that nothing is left of what stands beside it."""
     numbers, n = sampled(entries), len(right)
     trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
-    if one_mode:
+    if one_mode and numbers:
         trials.append(lambda: equilibrated(_sound(numbers, n), n, n))
     for trial in trials:
         with contextlib.suppress(SingularSystem):
