@@ -129,8 +129,10 @@ def test_the_compiled_equations_are_the_whole_descriptor_system(block: int) -> N
         switched = any(element.kind in ("X0", "X1") for element in elements)
         for modes in modes_of(compiled.model)[: None if switched else 1]:
             check(compiled, modes, seed)
-    least = {"ok": 0.75, "loops": 0.2, "dependent": 0.35, "constraints": 0.1}
-    assert all(kinds[kind] > part * PER_BLOCK for kind, part in least.items()), kinds
+    # A switched junction that could open in several ways says nothing to compare with.
+    told = PER_BLOCK - kinds["E154"]
+    least = {"ok": 0.95, "loops": 0.2, "dependent": 0.35, "constraints": 0.1}
+    assert all(kinds[kind] > part * told for kind, part in least.items()), kinds
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
