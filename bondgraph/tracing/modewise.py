@@ -144,7 +144,7 @@ def _regular(entries: Entries, right: Sequence[Any], sampled: Sampled, one_mode:
     is so steep there, in the units of its state, that nothing is left of what stands beside it."""
     numbers, n = sampled(entries), len(right)
     trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
-    if one_mode:
+    if one_mode and numbers:
         trials.append(lambda: equilibrated(_sound(numbers, n), n, n))
     for trial in trials:
         with contextlib.suppress(SingularSystem):
@@ -208,7 +208,7 @@ def _solve_part(
         flat = specialise(tape, [*entries.values(), *right], fixed)
         matrix = {key: value for key, value in zip(entries, flat, strict=False) if value.value != 0.0}
         own = flat[len(entries) :]
-        found = _regular(matrix, own, sampled, one_mode=True)
+        found = _regular(matrix, own, sampled)
         if found is not None:
             if not many:
                 solutions.append((values, found))

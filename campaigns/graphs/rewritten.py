@@ -49,7 +49,7 @@ def nested(graph: Graph, rng: np.random.Generator) -> Graph:
         here = homes[0] if homes[0] is homes[1] else new
         here.links.append(Link(end(link.tail, here), end(link.head, here), link.place))
     for automaton in graph.automata.values():
-        new.addautomaton_of(automaton_of(automaton, lambda name: _moved(name, home)))
+        new.add_automaton(automaton_of(automaton, lambda name: _moved(name, home)))
     return new
 
 
