@@ -208,7 +208,7 @@ def _solve_part(
         flat = specialise(tape, [*entries.values(), *right], fixed)
         matrix = {key: value for key, value in zip(entries, flat, strict=False) if value.value != 0.0}
         own = flat[len(entries) :]
-        found = _regular(matrix, own, sampled, one_mode=True)
+        found = _regular(matrix, own, sampled)
         if found is not None:
             if not many:
                 solutions.append((values, found))

@@ -73,6 +73,22 @@ def motion(linear: Point, most: int = 2) -> tuple[np.ndarray, np.ndarray] | None
     return None
 
 
+def restarted(linear: Point, before: np.ndarray, levels: int = 2) -> np.ndarray:
+    """States (n,) after an instant at which relations became those of a linear graph at the point where all is zero.
+
+    N_x (x+ - x-) + G_z Z = 0 with Z the impulses of efforts and flows, and x+ such that all rows, and their derivatives, hold.
+    """
+    z, x = split(linear)
+    rest, right = stacked(linear, levels, -linear.g[:, None])
+    own = np.zeros((len(rest), len(x)))
+    own[: len(linear.G)] = stacked(linear, levels, linear.G[:, x])[1][: len(linear.G)]
+    impulses = np.hstack([linear.G[:, z], linear.N[:, x], np.zeros((len(linear.G), rest.shape[1]))])
+    after = np.hstack([np.zeros((len(rest), len(z))), own, rest])
+    known = np.vstack([linear.N[:, x] @ before[:, None], right])
+    solution, _, _, _ = least_squares(np.vstack([impulses, after]), known)
+    return solution[len(z) : len(z) + len(x), 0]
+
+
 def split(point: Point) -> tuple[np.ndarray, np.ndarray]:
     """Indices in y of what is no state, and of states."""
     inside = np.zeros(len(point.y), dtype=bool)

@@ -12,7 +12,8 @@ from bondgraph.errors import RunEndedWarning
 from bondgraph.graph.laws import IdealConstraint, IdealSwitch, SignalBlock
 from bondgraph.graph.model import Model
 from bondgraph.run.result import Result
-from campaigns.graphs.hidden import motion, split
+from campaigns.graphs.hidden import motion, restarted, split
+from campaigns.graphs.point import Point
 from campaigns.graphs.situations import at_zero, indices_of
 from campaigns.graphs.widened import INSTANT, Drawn
 
@@ -90,13 +91,8 @@ def _moved(
     if law is None:
         return None
     P, c = law
-    x = split(point)[1]
-    y = np.zeros(len(point.y))
-    for name in point.states:
-        y[point.rows.places[name]] = np.ravel(values[name])
-    full = np.block([[P, c[:, None]], [np.zeros((1, len(x) + 1))]])
-    y[x] = (expm(full * step) @ np.append(y[x], 1.0))[:-1]
-    return {name: y[point.rows.places[name]].reshape(np.shape(values[name])) for name in point.states}
+    full = np.block([[P, c[:, None]], [np.zeros((1, len(c) + 1))]])
+    return _unpacked(point, values, (expm(full * step) @ np.append(_packed(point, values), 1.0))[:-1])
 
 
 def _ticked(model: Model, path: str, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -113,16 +109,37 @@ def _ticked(model: Model, path: str, values: dict[str, np.ndarray]) -> dict[str,
 
 
 def _acted(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every automaton that waits acts; a state that is set takes those along that follow from it."""
+    """Every automaton that waits acts, in the order of their names: impulses bring states to where new relations allow them;
+    a state that is set takes those along that follow from it."""
     model = compiled.model
-    set_ = {}
-    for automaton in model.automata.values():
+    for name, automaton in sorted(model.automata.items()):
         for transition in automaton.transitions:
-            modes[automaton.name] = transition.target
-            set_ |= {state: op(*(values[name] for name in read)) for state, op, read in transition.resets}
-    if not set_:
-        return values
-    own = {state.name: values[state.name] for state in compiled.system.states} | set_
-    x = np.concatenate([np.ravel(own[state.name]) for state in compiled.system.states])
-    env = compiled.evaluate(0.0, x, None, indices_of(model, modes))
+            modes[name] = transition.target
+            if transition.resets:
+                set_ = {state: op(*(values[other] for other in read)) for state, op, read in transition.resets}
+                values = _followed(compiled, modes, values | set_)
+            else:
+                point = at_zero(compiled, modes)
+                values = _unpacked(point, values, restarted(point, _packed(point, values)))
+    return values
+
+
+def _followed(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The states, with those that follow from others as these are."""
+    x = np.concatenate([np.ravel(values[state.name]) for state in compiled.system.states])
+    env = compiled.evaluate(0.0, x, None, indices_of(compiled.model, modes))
     return {name: np.asarray(env[compiled.system.resolve(name)], dtype=float) for name in values}
+
+
+def _packed(point: Point, values: dict[str, np.ndarray]) -> np.ndarray:
+    """States in their order in y."""
+    y = np.zeros(len(point.y))
+    for name in point.states:
+        y[point.rows.places[name]] = np.ravel(values[name])
+    return y[split(point)[1]]
+
+
+def _unpacked(point: Point, values: dict[str, np.ndarray], x: np.ndarray) -> dict[str, np.ndarray]:
+    y = np.zeros(len(point.y))
+    y[split(point)[1]] = x
+    return {name: y[point.rows.places[name]].reshape(np.shape(values[name])) for name in point.states}

@@ -149,8 +149,8 @@ def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Ve
     except ModelError:
         return Verdict("regular refused", codes, said)
     every = modes_of(model)
-    several = False
-    for index in rng.permutation(len(every))[:MOST_MODES]:
+    several, most = False, 4 * MOST_MODES if "E154" in codes else MOST_MODES
+    for index in rng.permutation(len(every))[:most]:
         modes, regular = every[index], 0
         for parted in itertools.islice(openings(model, modes), MOST_OPENINGS):
             regular += not is_singular(at_random(model, modes, parted, rng))

@@ -17,7 +17,7 @@ from campaigns.graphs.situations import at_random, indices_of, values_of
 from campaigns.graphs.smallest import smallest
 from campaigns.graphs.verdicts import judged
 from campaigns.graphs.widened import FEATURES, Drawn
-from campaigns.random_graphs import campaign, drawn, lines
+from campaigns.random_graphs import campaign, drawn, lines, trial
 
 PARTS, SAMPLE = 3, 22
 
@@ -31,6 +31,13 @@ def test_random_graphs_agree_with_dense_algebra(part: int) -> None:
     assert kinds["right"] > SAMPLE // 2, kinds
     assert {feature for t in trials for feature in t.drawn_from} >= set(FEATURES)
     assert list(lines(trials, 7))[-1] == f"0 of {SAMPLE} graphs failed"
+
+
+@pytest.mark.parametrize("number", [2505, 3222])
+def test_states_that_depend_by_a_ratio_jump_with_it(number: int) -> None:
+    """Impulses, by the reference's own algebra, where a ratio by mode changes between storages that depend on each other."""
+    found = trial((1, number))
+    assert {"instant", "ratio"} <= set(found.drawn_from) and found.verdict.kind == "right"
 
 
 def test_a_graph_is_a_function_of_its_number() -> None:
