@@ -17,31 +17,40 @@ SPANS = (2.0**-45, 2.0**-39, 2.0**-33)
 _POINTS, _IN_TIME, _ALIKE = 9, 0.7, 0.25
 _GOLDEN = 0.6180339887498949
 _THIRD, _FOURTH = np.sqrt(20.0), np.sqrt(70.0)
+_HALF_WAY = 0.6745  # the median of absolute values of independent errors, in standard deviations
 
 
-def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their units; `size`
-    (n,) how large the states are."""
-    scales = np.maximum(np.abs(x), size)
-    found = np.zeros(len(x) + bound.quadratures)
-    for span in SPANS:
-        third, fourth = _scatter(bound, t, x, m, span * scales, span)
-        noisy = np.isfinite(third) & np.isfinite(fourth) & ((fourth > _ALIKE * third) | (span == SPANS[0]))
-        found = np.where(noisy, np.maximum(found, np.minimum(third, fourth)), found)
-    return found
-
-
-def _scatter(
-    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, span: float
+def rounding(
+    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Size of the scatter by third and by fourth differences, at states `apart` (n,) and times `span` (relative)."""
+    """Standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their units: by mean
+    squares, and by medians, which no single place beside a singular point moves.
+
+    `size` (n,) is how large the states are, `longest` how long a step can be, s.
+    """
+    scales = np.maximum(np.abs(x), size)
+    found, most = np.zeros(len(x) + bound.quadratures), np.zeros(len(x) + bound.quadratures)
+    for span in SPANS:
+        third, fourth = _differences(bound, t, x, m, span * scales, span * max(abs(t), longest))
+        with np.errstate(all="ignore"):
+            means = [np.sqrt(np.mean(rows * rows, axis=0)) for rows in (third, fourth)]
+            medians = [np.median(np.abs(rows), axis=0) / _HALF_WAY for rows in (third, fourth)]
+        noisy = np.isfinite(means[0]) & np.isfinite(means[1]) & ((means[1] > _ALIKE * means[0]) | (span == SPANS[0]))
+        found = np.where(noisy, np.maximum(found, np.minimum(*means)), found)
+        most = np.where(noisy, np.maximum(most, np.minimum(*medians)), most)
+    return found, most
+
+
+def _differences(
+    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, later: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Third and fourth differences at states `apart` (n,) and times `later` (s) from each other, as sizes of independent errors."""
     # Different directions for different states, the same in each run.
     apart = apart * (0.5 + (_GOLDEN * (1.0 + np.arange(len(x)))) % 1.0)
     rows = []
     with np.errstate(all="ignore"):
         for k in range(_POINTS):
-            time, state = t * (1.0 + _IN_TIME * span * k), x + k * apart
+            time, state = t + _IN_TIME * later * k, x + k * apart
             rows.append(np.concatenate([bound.rates(time, state, m), bound.powers(time, state, m)]))
         third = np.diff(np.array(rows), 3, axis=0)
-        fourth = np.diff(third, axis=0)
-        return np.sqrt(np.mean(third * third, axis=0)) / _THIRD, np.sqrt(np.mean(fourth * fourth, axis=0)) / _FOURTH
+        return third / _THIRD, np.diff(third, axis=0) / _FOURTH

@@ -27,7 +27,7 @@ _COLLECTED = 8.0
 _BOOSTS = 64.0
 _PATIENCE = (2, 4, 4096)
 _FRUITFUL, _ROUNDED = 0.1, 1e-6
-_UNSEEN = 1e-24
+_UNSEEN, _SHORT = 1e-24, 1e-3
 
 
 @dataclass(frozen=True)
@@ -142,15 +142,23 @@ class Weights:
         self._boost = max(0.5 * self._boost, 1.0)
         self._listen(t, x, m, h, relative, implicit)
 
+    def _carried(self, t: float, x: np.ndarray, m: np.ndarray, blur: np.ndarray) -> np.ndarray:
+        """What the `blur` (n,) of states makes of powers (quadratures,), W."""
+        with np.errstate(all="ignore"):
+            sharp = self._bound.powers(t, x, m).copy()
+            found = np.abs(self._bound.powers(t, x + blur, m) - sharp)
+        return np.where(np.isfinite(found), found, 0.0)
+
     def _listen(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
         """Measure the noise; keep it only where it matters for a step of length h. Implicit methods hold what is fast."""
         n = self._n
-        sigma = rounding(self._bound, t, x, m, self.known)
+        sigma, most = rounding(self._bound, t, x, m, self.known, self._longest)
         with np.errstate(all="ignore"):
             largest = np.abs(self._bound.powers(t, x, m)).max(initial=0.0)
-        # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding.
-        sigma[n:] = np.where(sigma[n:] < _ROUNDED * largest, sigma[n:], 0.0)
-        noise = _COLLECTED * math.sqrt(n) * self._boost * sigma
+        # Beside a singular point, as at the logarithm of nothing, the scatter of a power at one place is no rounding.
+        sigma[n:] = np.where(sigma[n:] < _ROUNDED * largest, sigma[n:], most[n:])
+        noise = _COLLECTED * math.sqrt(max(n, 1)) * self._boost * sigma
+        noise[n:] += self._carried(t, x, m, max(h, _SHORT * self._longest) * noise[:n])
         if implicit:
             with np.errstate(all="ignore"):
                 self.speed[:n] = self._bound.couplings(t, x, m).diagonal
