@@ -7,16 +7,27 @@ states themselves do. With states in other units the scales change as the states
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
+from bondgraph.run import couplings as reference
 from bondgraph.run.bound import Bound
-from bondgraph.run.couplings import components, fastest
+from bondgraph.run.couplings import Couplings
 
 AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 """How far ahead (in longest steps) what has no scale yet is looked for."""
 PART = 0.1
 """Of its scales: so far a state is displaced where its rate, or what it drives, is zero where it is."""
-_DECADE, _SAME = 10.0, 1.001
+_DECADE = 10.0
+
+
+class _Arithmetic(Protocol):
+    """`couplings`, or the same in machine code."""
+
+    def fastest(self, couplings: Couplings) -> np.ndarray: ...
+
+    def carried(self, couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray: ...
 
 
 def natural_scales(
@@ -54,23 +65,18 @@ def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndar
 
 def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Scales by the rates and couplings at one state."""
+    arithmetic = _arithmetic(bound)
     with np.errstate(all="ignore"):
         couplings = bound.couplings(t, x, m)
-    drives: list[list[int]] = [[] for _ in range(len(x))]
-    for row, column in zip(couplings.rows.tolist(), couplings.columns.tolist(), strict=True):
-        drives[column].append(row)
-    speed, part = fastest(couplings, components(drives))
-    # What is coupled slowly, or by an entry that happens to vanish here, counts as far as a longest step may carry it.
-    speed = np.maximum(speed, 1.0 / longest)
-    scales = np.maximum(size, _driven(bound, t, x, m, speed) / speed)
-    rows, columns = couplings.rows, couplings.columns
-    across = np.where(part[rows] == part[columns], speed[rows], np.maximum(speed[rows], speed[columns]))
-    gain = couplings.values / across
-    for _ in range(len(x)):
-        reached = scales.copy()
-        np.maximum.at(reached, rows, gain * scales[columns])
-        # A ring whose gains are one would creep on by rounding.
-        if not np.any(reached > _SAME * scales):
-            break
-        scales = np.where(reached > _SAME * scales, reached, scales)
-    return scales
+        # What is coupled slowly, or by an entry that happens to vanish here, counts as far as a longest step may carry it.
+        speed = np.maximum(arithmetic.fastest(couplings), 1.0 / longest)
+        scales = np.maximum(size, _driven(bound, t, x, m, speed) / speed)
+        return arithmetic.carried(couplings, speed, scales)
+
+
+def _arithmetic(bound: Bound) -> _Arithmetic:
+    if not bound.program.rates.is_machine_code:
+        return reference
+    from bondgraph.run import balancing
+
+    return balancing
