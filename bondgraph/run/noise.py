@@ -37,11 +37,11 @@ def _scatter(
     """Size of the scatter by third and by fourth differences, at states `apart` (n,) and times `span` (relative)."""
     # Different directions for different states, the same in each run.
     apart = apart * (0.5 + (_GOLDEN * (1.0 + np.arange(len(x)))) % 1.0)
-    rows = []
+    k, program = np.arange(float(_POINTS)), bound.program
+    times, states = bound.clock(t * (1.0 + _IN_TIME * span * k)), x + k[:, None] * apart
+    kernels = [kernel for kernel in (program.rates, program.powers) if kernel is not None]
     with np.errstate(all="ignore"):
-        for k in range(_POINTS):
-            time, state = t * (1.0 + _IN_TIME * span * k), x + k * apart
-            rows.append(np.concatenate([bound.rates(time, state, m), bound.powers(time, state, m)]))
-        third = np.diff(np.array(rows), 3, axis=0)
+        rows = np.concatenate([kernel.many(times, states, bound.p, m) for kernel in kernels], axis=1)
+        third = np.diff(rows, 3, axis=0)
         fourth = np.diff(third, axis=0)
         return np.sqrt(np.mean(third * third, axis=0)) / _THIRD, np.sqrt(np.mean(fourth * fourth, axis=0)) / _FOURTH

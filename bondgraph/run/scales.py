@@ -39,39 +39,39 @@ def natural_scales(
     ----------
     t, x, m : where the run is; size : how large each state has been (n,); longest : step, s.
     """
-    scales = _spread(bound, t, x, m, size, longest)
-    for ahead in (0.0, *AHEAD):
-        missing = ~(scales > 0.0)
-        if not missing.any():
-            break
-        later = _spread(bound, t + ahead * longest, x + PART * scales, m, scales, longest)
-        scales = np.where(missing, later, scales)
+    with np.errstate(all="ignore"):
+        scales = _spread(bound, t, x, m, size, longest)
+        for ahead in (0.0, *AHEAD):
+            missing = ~(scales > 0.0)
+            if not missing.any():
+                break
+            later = _spread(bound, t + ahead * longest, x + PART * scales, m, scales, longest)
+            scales = np.where(missing, later, scales)
     return scales
 
 
 def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
     """Largest rate of each state now and soon: a part of its own time 1 / speed later, when what drives it from outside may have
     begun to. For longer the other states must not be taken for fixed."""
-    with np.errstate(all="ignore"):
-        found = np.abs(bound.rates(t, x, m))
-        ahead, wait = PART / speed, PART / speed.max(initial=0.0)
-        while wait <= ahead.max(initial=0.0):
-            later = np.abs(bound.rates(t + wait, x, m))
-            now = (ahead >= wait) & (ahead < _DECADE * wait) & np.isfinite(later)
-            found = np.where(now, np.maximum(found, later), found)
-            wait *= _DECADE
-    return np.where(np.isfinite(found), found, 0.0)
+    found = np.abs(bound.rates(t, x, m))
+    ahead = PART / speed
+    wait, longest = float(ahead.min(initial=np.inf)), float(ahead.max(initial=0.0))
+    while wait <= longest:
+        later = np.abs(bound.rates(t + wait, x, m))
+        now = (ahead >= wait) & (ahead < _DECADE * wait) & (later < np.inf)
+        np.maximum(found, later, out=found, where=now)
+        wait *= _DECADE
+    found[~(found < np.inf)] = 0.0
+    return found
 
 
 def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Scales by the rates and couplings at one state."""
-    arithmetic = _arithmetic(bound)
-    with np.errstate(all="ignore"):
-        couplings = bound.couplings(t, x, m)
-        # What is coupled slowly, or by an entry that happens to vanish here, counts as far as a longest step may carry it.
-        speed = np.maximum(arithmetic.fastest(couplings), 1.0 / longest)
-        scales = np.maximum(size, _driven(bound, t, x, m, speed) / speed)
-        return arithmetic.carried(couplings, speed, scales)
+    arithmetic, couplings = _arithmetic(bound), bound.couplings(t, x, m)
+    # What is coupled slowly, or by an entry that happens to vanish here, counts as far as a longest step may carry it.
+    speed = np.maximum(arithmetic.fastest(couplings), 1.0 / longest)
+    scales = np.maximum(size, _driven(bound, t, x, m, speed) / speed)
+    return arithmetic.carried(couplings, speed, scales)
 
 
 def _arithmetic(bound: Bound) -> _Arithmetic:
