@@ -62,7 +62,7 @@ class Bound:
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:
         """Times since the start on the clock of the formulas, inside the window."""
-        return np.clip(self.origin + np.asarray(t, dtype=float), self.window[0], self.window[1])
+        return np.minimum(np.maximum(self.origin + np.asarray(t, dtype=float), self.window[0]), self.window[1])
 
     def breaks(self) -> list[tuple[str, float, float]]:
         """Times at which formulas jump or bend, on their own clock: (element, time, period), s."""

@@ -68,9 +68,9 @@ def first_lost(
         return None
 
     def look(values: np.ndarray, what: str, names: tuple[str, ...]) -> None:
-        bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            k, i = bad[0]
+        finite = np.isfinite(values)
+        if not finite.all():
+            k, i = np.argwhere(~finite)[0]
             name = names[i] if i < len(names) else program.layout.label("x", int(i))
             found.append(Lost(int(k), what, name))
 

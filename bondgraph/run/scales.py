@@ -55,14 +55,13 @@ def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndar
     begun to. For longer the other states must not be taken for fixed."""
     found = np.abs(bound.rates(t, x, m))
     ahead = PART / speed
-    wait, longest = float(ahead.min(initial=np.inf)), float(ahead.max(initial=0.0))
+    wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
     while wait <= longest:
         later = np.abs(bound.rates(t + wait, x, m))
         now = (ahead >= wait) & (ahead < _DECADE * wait) & (later < np.inf)
         np.maximum(found, later, out=found, where=now)
         wait *= _DECADE
-    found[~(found < np.inf)] = 0.0
-    return found
+    return np.where(found < np.inf, found, 0.0)
 
 
 def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
