@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bondgraph.collection import paused_collection
 from bondgraph.run.table import Table
 
 SWEEPS, BALANCED = 10, 1.5
@@ -61,6 +62,7 @@ class Structure:
     ear_states: np.ndarray
 
     @staticmethod
+    @paused_collection()
     def of(n: int, rows: np.ndarray, columns: np.ndarray) -> Structure:
         """Of n states with these couplings (k,)."""
         drives: list[list[tuple[int, int]]] = [[] for _ in range(n)]
