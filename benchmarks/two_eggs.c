@@ -5,6 +5,7 @@
  * States, modes and signs are those of the graphs in models/; the way to the rates is the shortest one known to the
  * author: everything happens in the axes of body 2, the inertia is diagonal about the centre of mass, chart 0 has the
  * closed forms of a surface of revolution, chart 1 those of the oval in polar coordinates about its focus.
+ * Contact coordinates are drawn to the closest points of the poses; the springs' components are those in the Gauss frame.
  *
  *   x of S2a: P2 (6), quaternion and position of 2 (7), spring (omega_z, v_x, v_y, v_z), u1 v1 u2 v2 alpha d, r (3)
  *   x of S1a: P2 (6), quaternion and position of 2 (7), spring (v_z), u1 v1 u2 v2 alpha d, P1 (6), pose of 1 (7)
@@ -138,10 +139,26 @@ INLINE void egg(const double q[2], double chart, const double p[4], double R[9],
 
 /* --- contact kinematics: Visser 2002 (18)-(21), corrected; out = u1' v1' u2' v2' alpha' d' --------------------------- */
 
-INLINE void contact_rates(const double G[8], const double H[8], double alpha, double d, const double omega[3],
-                          const double v[3], double out[6])
+/* First-order displacement of body 2 from where its contact coordinates say to where it is, in C2; x2, y2 (axes of C2) and
+ * between (p2 - p1) in the axes of body 1, R1 the Gauss frame of body 1, s and c the sine and cosine of alpha */
+INLINE void drift(const double R1[9], const double x2[3], const double y2[3], const double between[3], double s, double c,
+                  double d, double turn_off[3], double off[3])
 {
-    double s, c;
+    const double x1[3] = {R1[0], R1[3], R1[6]}, z1[3] = {R1[2], R1[5], R1[8]}, height = dot(z1, between);
+    turn_off[0] = -dot(z1, y2), turn_off[1] = dot(z1, x2);
+    turn_off[2] = -(dot(x1, y2) * c + dot(x1, x2) * s);
+    off[0] = dot(x2, between) - turn_off[1] * height;
+    off[1] = dot(y2, between) + turn_off[0] * height;
+    off[2] = d - height;
+}
+
+/* The twist (omega, v) of body 2 relative to body 1 in C2 moves the coordinates, and what draws them to the closest points
+ * of the poses where they have drifted off: the displacement above at the rate |omega| + |v| |S| of the motion */
+INLINE void contact_rates(const double G[8], const double H[8], double alpha, double d, const double R1[9],
+                          const double x2[3], const double y2[3], const double between[3], const double omega_c[3],
+                          const double v_c[3], double out[6])
+{
+    double s, c, omega[3], v[3];
     sine_cosine(alpha, &s, &c);
     const double mean = 0.5 * (G[3] + G[5]), half = 0.5 * (G[3] - G[5]), c2 = 1.0 - 2.0 * s * s, s2 = 2.0 * s * c;
     const double swing = half * c2 - G[4] * s2, a11 = mean + swing, a22 = mean - swing;
@@ -149,11 +166,16 @@ INLINE void contact_rates(const double G[8], const double H[8], double alpha, do
     const double b11 = d * a11 + 1.0, b12 = d * a12, b22 = d * a22 + 1.0;
     const double s11 = H[3] * b11 + H[4] * b12 + a11, s12 = H[3] * b12 + H[4] * b22 + a12;
     const double s21 = H[4] * b11 + H[5] * b12 + a12, s22 = H[4] * b12 + H[5] * b22 + a22;
+    const double motion = fabs(omega_c[0]) + fabs(omega_c[1]) + fabs(omega_c[2]) +
+                          (fabs(v_c[0]) + fabs(v_c[1])) * (fabs(s11) + fabs(s22));
+    drift(R1, x2, y2, between, s, c, d, omega, v);
+    for (int i = 0; i < 3; i++)
+        omega[i] = omega_c[i] + motion * omega[i], v[i] = v_c[i] + motion * v[i];
     const double r1 = H[3] * v[0] + H[4] * v[1] - omega[1], r2 = H[4] * v[0] + H[5] * v[1] + omega[0];
     const double over = 1.0 / (s11 * s22 - s12 * s21);
-    const double y1 = (s22 * r1 - s12 * r2) * over, y2 = (s11 * r2 - s21 * r1) * over;
-    const double m1 = c * y1 - s * y2, n1 = -(s * y1 + c * y2);
-    const double m2 = b11 * y1 + b12 * y2 - v[0], n2 = b12 * y1 + b22 * y2 - v[1];
+    const double y_1 = (s22 * r1 - s12 * r2) * over, y_2 = (s11 * r2 - s21 * r1) * over;
+    const double m1 = c * y_1 - s * y_2, n1 = -(s * y_1 + c * y_2);
+    const double m2 = b11 * y_1 + b12 * y_2 - v[0], n2 = b12 * y_1 + b22 * y_2 - v[1];
     out[1] = n1 / G[2];
     out[0] = (m1 - G[1] * out[1]) / G[0];
     out[3] = n2 / H[2];
@@ -199,7 +221,16 @@ __attribute__((noinline)) void s2a(const double *restrict t, const double *restr
         at[i] += v[i];
     turn_back(R2, omega, omega_c);
     turn_back(R2, at, v_c);
-    contact_rates(G1, G2, alpha, d, omega_c, v_c, dx + 17);
+
+    /* axes of C2, and from c1 to c2, in the world, whose axes are those of body 1 */
+    const double x2[3] = {R2[0], R2[3], R2[6]}, y2[3] = {R2[1], R2[4], R2[7]};
+    double x2_w[3], y2_w[3], between[3];
+    turn(R, x2, x2_w);
+    turn(R, y2, y2_w);
+    turn(R, c2, between);
+    for (int i = 0; i < 3; i++)
+        between[i] += pose[4 + i] - c1[i];
+    contact_rates(G1, G2, alpha, d, R1, x2_w, y2_w, between, omega_c, v_c, dx + 17);
 
     /* springs and dampers; the normal force never pulls */
     double f[3] = {0.0, 0.0, 0.0}, moment_c = 0.0;
@@ -246,25 +277,36 @@ __attribute__((noinline)) void s1a(const double *restrict t, const double *restr
     egg(q1, m[1], egg1, R1, c1, G1);
     egg(q2, m[2], egg2, R2, c2, G2);
 
-    /* body 1's twist at p2: p2 in the axes of body 1, then through the world to the axes of body 2 */
-    double arm_w[3], arm[3], at[3], omega_w[3], at_w[3], omega_b[3], v_b[3], omega_c[3], v_c[3];
-    turn(A2, c2, arm_w);
+    /* axes of body 2 in those of body 1 */
+    double B[9];
     for (int i = 0; i < 3; i++)
-        arm_w[i] += pose2[4 + i] - pose1[4 + i];
-    turn_back(A1, arm_w, arm);
+        for (int j = 0; j < 3; j++)
+            B[3 * i + j] = A1[i] * A2[j] + A1[i + 3] * A2[j + 3] + A1[i + 6] * A2[j + 6];
+
+    /* body 1's twist at p2, from the axes of body 1 to those of body 2 */
+    const double apart[3] = {pose2[4] - pose1[4], pose2[5] - pose1[5], pose2[6] - pose1[6]};
+    double centre[3], arm[3], at[3], omega_b[3], v_b[3], omega_c[3], v_c[3];
+    turn_back(A1, apart, centre);
+    turn(B, c2, arm);
+    for (int i = 0; i < 3; i++)
+        arm[i] += centre[i];
     cross(omega1, arm, at);
     for (int i = 0; i < 3; i++)
         at[i] += v1[i];
-    turn(A1, omega1, omega_w);
-    turn(A1, at, at_w);
-    turn_back(A2, omega_w, omega_b);
-    turn_back(A2, at_w, v_b);
+    turn_back(B, omega1, omega_b);
+    turn_back(B, at, v_b);
     cross(omega2, c2, at);
     for (int i = 0; i < 3; i++)
         omega_b[i] = omega2[i] - omega_b[i], v_b[i] = at[i] + v2[i] - v_b[i];
     turn_back(R2, omega_b, omega_c);
     turn_back(R2, v_b, v_c);
-    contact_rates(G1, G2, alpha, d, omega_c, v_c, dx + 14);
+
+    const double x2[3] = {R2[0], R2[3], R2[6]}, y2[3] = {R2[1], R2[4], R2[7]};
+    const double between[3] = {arm[0] - c1[0], arm[1] - c1[1], arm[2] - c1[2]};
+    double x2_1[3], y2_1[3];
+    turn(B, x2, x2_1);
+    turn(B, y2, y2_1);
+    contact_rates(G1, G2, alpha, d, R1, x2_1, y2_1, between, omega_c, v_c, dx + 14);
 
     double push = 0.0;
     dx[13] = 0.0;
@@ -273,13 +315,12 @@ __attribute__((noinline)) void s1a(const double *restrict t, const double *restr
         push = normal + fmax(p[5] * v_c[2], -normal);
         dx[13] = v_c[2];
     }
-    double f2[3], f1[3], f_w[3], moment[3];
+    double f2[3], f1[3], moment[3];
     for (int i = 0; i < 3; i++)
         f2[i] = -push * R2[3 * i + 2];
     cross(c2, f2, moment);
     momentum_rate(P2, omega2, moment, f2, dx);
-    turn(A2, f2, f_w);
-    turn_back(A1, f_w, f1);
+    turn(B, f2, f1);
     for (int i = 0; i < 3; i++)
         f1[i] = -f1[i];
     cross(arm, f1, moment);

@@ -62,7 +62,7 @@ class Bound:
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:
         """Times since the start on the clock of the formulas, inside the window."""
-        return np.clip(self.origin + np.asarray(t, dtype=float), self.window[0], self.window[1])
+        return np.minimum(np.maximum(self.origin + np.asarray(t, dtype=float), self.window[0]), self.window[1])
 
     def breaks(self) -> list[tuple[str, float, float]]:
         """Times at which formulas jump or bend, on their own clock: (element, time, period), s."""
@@ -147,26 +147,17 @@ class Bound:
         if self.program.differentiate is None:
             raise ValueError("the program has no Jacobian")
         full = np.zeros((self.program.states, self.program.states))
-        indptr, indices = self._pattern
-        columns = np.repeat(np.arange(self.program.states), np.diff(indptr))
-        full[indices, columns] = self._call(self._nonzeros, t, x, m)
+        structures = self.program.structures
+        full[structures.rows, structures.columns] = self._call(self._nonzeros, t, x, m)
         return full
 
     def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> Couplings:
         """Which states drive which, and how fast; none where the program has no Jacobian."""
-        return Couplings.of(self._call(self._nonzeros, t, x, m), *self._pattern)
+        return self.program.structures.couplings(self._call(self._nonzeros, t, x, m))
 
     @cached_property
     def _nonzeros(self) -> tuple[Callable[[], object] | None, np.ndarray]:
         return self._bind(self.program.jacobian)
-
-    @cached_property
-    def _pattern(self) -> tuple[np.ndarray, np.ndarray]:
-        pattern = self.program.jacobian_pattern
-        if pattern is None:
-            return np.zeros(self.program.states + 1, dtype=np.intp), np.zeros(0, dtype=np.intp)
-        indptr, indices = (np.asarray(part, dtype=np.intp) for part in pattern)
-        return indptr, indices
 
     @property
     def quadratures(self) -> int:

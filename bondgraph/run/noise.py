@@ -44,13 +44,13 @@ def rounding(
 def _differences(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, later: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Third and fourth differences at states `apart` (n,) and times `later` (s) from each other, as sizes of independent errors."""
+    """Third and fourth differences at states `apart` (n,) and times `later` (s) from one another, as sizes of errors."""
     # Different directions for different states, the same in each run.
     apart = apart * (0.5 + (_GOLDEN * (1.0 + np.arange(len(x)))) % 1.0)
-    rows = []
+    k, program = np.arange(float(_POINTS)), bound.program
+    times, states = bound.clock(t + _IN_TIME * later * k), x + k[:, None] * apart
+    kernels = [kernel for kernel in (program.rates, program.powers) if kernel is not None]
     with np.errstate(all="ignore"):
-        for k in range(_POINTS):
-            time, state = t + _IN_TIME * later * k, x + k * apart
-            rows.append(np.concatenate([bound.rates(time, state, m), bound.powers(time, state, m)]))
-        third = np.diff(np.array(rows), 3, axis=0)
+        rows = np.concatenate([kernel.many(times, states, bound.p, m) for kernel in kernels], axis=1)
+        third = np.diff(rows, 3, axis=0)
         return third / _THIRD, np.diff(third, axis=0) / _FOURTH

@@ -203,7 +203,7 @@ class Procedure:
         return self.write(f"sitofp i64 {whole.text} to double", "double")
 
     def intrinsic(self, name: str, *operands: Operand) -> Value:
-        """sqrt, fabs, minnum, maxnum of doubles."""
+        """sqrt, fabs, minnum, maxnum, pow of doubles."""
         given = ", ".join(f"double {self.value(operand, 'double').text}" for operand in operands)
         return self.write(f"call double @llvm.{name}.f64({given})", "double")
 
@@ -279,5 +279,5 @@ class Procedure:
 def module(procedures: Sequence[Procedure]) -> str:
     """All procedures as one text."""
     intrinsics = [f"declare double @llvm.{name}.f64(double)" for name in ("sqrt", "fabs")]
-    intrinsics += [f"declare double @llvm.{name}.f64(double, double)" for name in ("minnum", "maxnum")]
+    intrinsics += [f"declare double @llvm.{name}.f64(double, double)" for name in ("minnum", "maxnum", "pow")]
     return "\n\n".join([*(procedure.text() for procedure in procedures), *intrinsics]) + "\n"

@@ -17,6 +17,7 @@ import numpy as np
 
 from bondgraph.equations.system import is_internal
 from bondgraph.errors import Problem, RunError
+from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -283,6 +284,12 @@ class Program:
     @cached_property
     def _derivatives(self) -> tuple[Kernel | None, tuple[np.ndarray, np.ndarray] | None]:
         return (None, None) if self.differentiate is None else self.differentiate()
+
+    @cached_property
+    def structures(self) -> Structures:
+        """What follows from which entries of the Jacobian are not zero, for those that have been met."""
+        pattern = self.jacobian_pattern
+        return Structures(*((np.zeros(self.states + 1, dtype=np.int64), np.zeros(0)) if pattern is None else pattern))
 
     @property
     def typical(self) -> np.ndarray:

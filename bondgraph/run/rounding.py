@@ -5,6 +5,8 @@ So a value is small or large beside its own rounding, whatever its unit; no numb
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 ULPS = 2.0**-50
@@ -17,11 +19,15 @@ MARGIN = 4.0
 """How much more than what was seen rounding may be."""
 
 
+@functools.lru_cache(maxsize=64)
 def nudges(count: int) -> np.ndarray:
-    """Relative changes (2 PAIRS, count) of `count` numbers, the same at every call; row k + PAIRS is opposite to row k."""
+    """Relative changes (2 PAIRS, count) of `count` numbers, the same at every call, to read only; row k + PAIRS is opposite to
+    row k."""
     rng = np.random.default_rng(0)
     half = rng.choice([-1.0, 1.0], (PAIRS, count)) * rng.uniform(0.5, 1.0, (PAIRS, count))
-    return ULPS * np.concatenate([half, -half])
+    made = ULPS * np.concatenate([half, -half])
+    made.flags.writeable = False
+    return made
 
 
 def spread(value: np.ndarray, near: np.ndarray) -> np.ndarray:

@@ -7,16 +7,27 @@ states themselves do. With states in other units the scales change as the states
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
+from bondgraph.run import couplings as reference
 from bondgraph.run.bound import Bound
-from bondgraph.run.couplings import components, fastest
+from bondgraph.run.couplings import Couplings
 
 AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 """How far ahead (in longest steps) what has no scale yet is looked for."""
 PART = 0.1
 """Of its scales: so far a state is displaced where its rate, or what it drives, is zero where it is."""
-_DECADE, _SAME = 10.0, 1.001
+_DECADE = 10.0
+
+
+class _Arithmetic(Protocol):
+    """`couplings`, or the same in machine code."""
+
+    def fastest(self, couplings: Couplings) -> np.ndarray: ...
+
+    def carried(self, couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray: ...
 
 
 def natural_scales(
@@ -28,49 +39,43 @@ def natural_scales(
     ----------
     t, x, m : where the run is; size : how large each state has been (n,); longest : step, s.
     """
-    scales = _spread(bound, t, x, m, size, longest)
-    for ahead in (0.0, *AHEAD):
-        missing = ~(scales > 0.0)
-        if not missing.any():
-            break
-        later = _spread(bound, t + ahead * longest, x + PART * scales, m, scales, longest)
-        scales = np.where(missing, later, scales)
+    with np.errstate(all="ignore"):
+        scales = _spread(bound, t, x, m, size, longest)
+        for ahead in (0.0, *AHEAD):
+            missing = ~(scales > 0.0)
+            if not missing.any():
+                break
+            later = _spread(bound, t + ahead * longest, x + PART * scales, m, scales, longest)
+            scales = np.where(missing, later, scales)
     return scales
 
 
 def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
     """Largest rate of each state now and soon: a part of its own time 1 / speed later, when what drives it from outside may have
     begun to. For longer the other states must not be taken for fixed."""
-    with np.errstate(all="ignore"):
-        found = np.abs(bound.rates(t, x, m))
-        ahead, wait = PART / speed, PART / speed.max(initial=0.0)
-        while wait <= ahead.max(initial=0.0):
-            later = np.abs(bound.rates(t + wait, x, m))
-            now = (ahead >= wait) & (ahead < _DECADE * wait) & np.isfinite(later)
-            found = np.where(now, np.maximum(found, later), found)
-            wait *= _DECADE
-    return np.where(np.isfinite(found), found, 0.0)
+    found = np.abs(bound.rates(t, x, m))
+    ahead = PART / speed
+    wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
+    while wait <= longest:
+        later = np.abs(bound.rates(t + wait, x, m))
+        now = (ahead >= wait) & (ahead < _DECADE * wait) & (later < np.inf)
+        np.maximum(found, later, out=found, where=now)
+        wait *= _DECADE
+    return np.where(found < np.inf, found, 0.0)
 
 
 def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Scales by the rates and couplings at one state."""
-    with np.errstate(all="ignore"):
-        couplings = bound.couplings(t, x, m)
-    drives: list[list[int]] = [[] for _ in range(len(x))]
-    for row, column in zip(couplings.rows.tolist(), couplings.columns.tolist(), strict=True):
-        drives[column].append(row)
-    speed, part = fastest(couplings, components(drives))
+    arithmetic, couplings = _arithmetic(bound), bound.couplings(t, x, m)
     # What is coupled slowly, or by an entry that happens to vanish here, counts as far as a longest step may carry it.
-    speed = np.maximum(speed, 1.0 / longest)
+    speed = np.maximum(arithmetic.fastest(couplings), 1.0 / longest)
     scales = np.maximum(size, _driven(bound, t, x, m, speed) / speed)
-    rows, columns = couplings.rows, couplings.columns
-    across = np.where(part[rows] == part[columns], speed[rows], np.maximum(speed[rows], speed[columns]))
-    gain = couplings.values / across
-    for _ in range(len(x)):
-        reached = scales.copy()
-        np.maximum.at(reached, rows, gain * scales[columns])
-        # A ring whose gains are one would creep on by rounding.
-        if not np.any(reached > _SAME * scales):
-            break
-        scales = np.where(reached > _SAME * scales, reached, scales)
-    return scales
+    return arithmetic.carried(couplings, speed, scales)
+
+
+def _arithmetic(bound: Bound) -> _Arithmetic:
+    if not bound.program.rates.is_machine_code:
+        return reference
+    from bondgraph.run import balancing
+
+    return balancing

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
+from bondgraph.run import balancing, couplings
 from bondgraph.run.bound import Bound
-from bondgraph.run.couplings import Couplings, components, fastest
+from bondgraph.run.couplings import Structures, components
 from bondgraph.run.noise import rounding
 from bondgraph.run.scales import natural_scales
 from bondgraph.run.simulate import simulate
@@ -28,10 +29,10 @@ def loud(**options):
 
 def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
     bound, m = Bound(loud(), np.array([LOUD])), np.zeros(0)
-    sigma = rounding(bound, 0.3, np.array([0.4, 0.9]), m, np.ones(2))
+    sigma = rounding(bound, 0.3, np.array([0.4, 0.9]), m, np.ones(2), 0.1)[0]
     assert 0.01 * np.spacing(LOUD) < sigma[1] < 2.0 * np.spacing(LOUD) and sigma[0] < 1e-15
     steep = Bound(program(lambda t, x, p, m: [s.exp(p[0] * x[0])], (1, 1, 0)), np.array([40.0]))
-    assert rounding(steep, 0.0, np.ones(1), m, np.ones(1))[0] < 1e3 * np.spacing(np.exp(40.0))
+    assert rounding(steep, 0.0, np.ones(1), m, np.ones(1), 0.1)[0][0] < 1e3 * np.spacing(np.exp(40.0))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -125,14 +126,42 @@ def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_we
     assert 0.0 < scales[2] <= 1e-12 / 1e6
 
 
-def test_strong_components_and_rates_of_a_ring_without_reciprocity():
+def coupled(matrix):
+    """Couplings by a Jacobian (n, n)."""
+    columns, rows = np.nonzero(matrix.T)
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
+    return Structures(indptr, rows).couplings(matrix[rows, columns])
+
+
+@pytest.mark.parametrize("arithmetic", [couplings, balancing])
+def test_strong_components_and_rates_of_a_ring_without_reciprocity(arithmetic):
     """Three states that drive one another in a ring, in units far apart: their rate is the geometric mean."""
-    rows, columns = np.array([1, 2, 0, 3]), np.array([0, 1, 2, 0])
-    couplings = Couplings(np.zeros(4), rows, columns, np.array([2e9, 4.0, 1e-9, 5.0]))
+    matrix = np.zeros((4, 4))
+    matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
     parts = components([[1, 3], [2], [0], []])
     assert sorted(map(sorted, parts)) == [[0, 1, 2], [3]] and parts[0] == [0, 1, 2]
-    speed, _ = fastest(couplings, parts)
-    assert speed == pytest.approx(np.full(4, 2.0), rel=1e-9)
+    assert arithmetic.fastest(coupled(matrix)) == pytest.approx(np.full(4, 2.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("density", [0.03, 0.1, 0.3, 0.9])
+def test_machine_code_balances_as_its_reference_does_to_the_last_bit(density):
+    random = np.random.default_rng(0)
+    for _ in range(25):
+        n = int(random.integers(1, 30))
+        made = coupled((random.random((n, n)) < density) * 10.0 ** random.uniform(-8.0, 8.0, (n, n)))
+        speed = couplings.fastest(made)
+        assert np.array_equal(balancing.fastest(made), speed)
+        floor, start = np.maximum(speed, 1e-3), np.where(random.random(n) < 0.3, random.random(n), 0.0)
+        assert np.array_equal(balancing.carried(made, floor, start), couplings.carried(made, floor, start))
+
+
+def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
+    """Two states that drive each other, until one of the two entries vanishes, or is no number."""
+    structures = Structures(np.array([0, 1, 2]), np.array([1, 0]))
+    ring, again, ways = (structures.couplings(np.array(values)) for values in ([2.0, -3.0], [5.0, 1.0], [2.0, np.nan]))
+    assert ring.structure is again.structure and len(ring.structure.inner) == 2
+    assert np.array_equal(ring.values, [2.0, 3.0])
+    assert not len(ways.structure.inner) and np.array_equal(ways.values, [2.0])
 
 
 def test_a_jacobian_without_entries():
