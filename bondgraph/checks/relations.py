@@ -22,7 +22,7 @@ from bondgraph.quantities import real
 
 SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
 """Sizes at which formulas are tried, in nominal sizes."""
-NEAR = 1.0 + np.array([-1.0, -0.71, -0.43, 0.37, 0.59, 1.0]) * 1e-3
+NEAR = 1.0 + np.array([-1.0, -0.71, -0.43, 0.37, 0.59, 1.0]) * 3e-2
 """Neighbours of a value, as parts of it: what formulas differ by must be as good as the same there, or it is rounding."""
 AGREES = 1e-6
 """Relative difference up to which two formulas agree."""

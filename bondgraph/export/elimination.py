@@ -208,7 +208,8 @@ class Elimination:
             if len(columns) > BLOCK:
                 raise too_large(self.system, f"{len(columns)} unknowns depend on each other, and {BLOCK} are the limit")
             right = [reduced(-residuals[i].xreplace(zero)) for i in rows]
-            found = _linear([[matrix.get((i, j), sympy.S.Zero) for j in columns] for i in rows], right)
+            entries = [[matrix.get((i, j), sympy.S.Zero) for j in columns] for i in rows]
+            found = _linear(entries, right) if len(rows) == len(columns) else None
             if found is None:
                 raise self._unsolved(unknowns, "their equations have no unique solution")
             for j, value in zip(columns, found, strict=True):
@@ -263,8 +264,6 @@ def _linear(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any] 
     """Solution of a small linear system, every entry reduced; None if there is no unique one."""
     import sympy
 
-    if len(matrix) != len(matrix[0] if matrix else ()):
-        return None
     A = sympy.Matrix(matrix)
     try:
         found = A.LUsolve(sympy.Matrix(right), iszerofunc=lambda entry: reduced(entry) == 0)

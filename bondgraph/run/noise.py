@@ -17,34 +17,24 @@ SPANS = (2.0**-45, 2.0**-39, 2.0**-33)
 _POINTS, _IN_TIME, _ALIKE = 9, 0.7, 0.25
 _GOLDEN = 0.6180339887498949
 _THIRD, _FOURTH = np.sqrt(20.0), np.sqrt(70.0)
-_HALF_WAY = 0.6745  # the median of absolute values of independent errors, in standard deviations
 
 
-def rounding(
-    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their units: by mean
-    squares, and by medians, which no single place beside a singular point moves.
-
-    `size` (n,) is how large the states are, `longest` how long a step can be, s.
-    """
+def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
+    """Standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their units; `size`
+    (n,) how large the states are, `longest` how long a step can be, s."""
     scales = np.maximum(np.abs(x), size)
-    found, most = np.zeros(len(x) + bound.quadratures), np.zeros(len(x) + bound.quadratures)
+    found = np.zeros(len(x) + bound.quadratures)
     for span in SPANS:
-        third, fourth = _differences(bound, t, x, m, span * scales, span * max(abs(t), longest))
-        with np.errstate(all="ignore"):
-            means = [np.sqrt(np.mean(rows * rows, axis=0)) for rows in (third, fourth)]
-            medians = [np.median(np.abs(rows), axis=0) / _HALF_WAY for rows in (third, fourth)]
-        noisy = np.isfinite(means[0]) & np.isfinite(means[1]) & ((means[1] > _ALIKE * means[0]) | (span == SPANS[0]))
-        found = np.where(noisy, np.maximum(found, np.minimum(*means)), found)
-        most = np.where(noisy, np.maximum(most, np.minimum(*medians)), most)
-    return found, most
+        third, fourth = _scatter(bound, t, x, m, span * scales, span * max(abs(t), longest))
+        noisy = np.isfinite(third) & np.isfinite(fourth) & ((fourth > _ALIKE * third) | (span == SPANS[0]))
+        found = np.where(noisy, np.maximum(found, np.minimum(third, fourth)), found)
+    return found
 
 
-def _differences(
+def _scatter(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, later: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Third and fourth differences at states `apart` (n,) and times `later` (s) from one another, as sizes of errors."""
+    """Size of the scatter by third and by fourth differences, at states `apart` (n,) and times `later` (s) from one another."""
     # Different directions for different states, the same in each run.
     apart = apart * (0.5 + (_GOLDEN * (1.0 + np.arange(len(x)))) % 1.0)
     k, program = np.arange(float(_POINTS)), bound.program
@@ -53,4 +43,5 @@ def _differences(
     with np.errstate(all="ignore"):
         rows = np.concatenate([kernel.many(times, states, bound.p, m) for kernel in kernels], axis=1)
         third = np.diff(rows, 3, axis=0)
-        return third / _THIRD, np.diff(third, axis=0) / _FOURTH
+        fourth = np.diff(third, axis=0)
+        return np.sqrt(np.mean(third * third, axis=0)) / _THIRD, np.sqrt(np.mean(fourth * fourth, axis=0)) / _FOURTH

@@ -152,13 +152,14 @@ class Weights:
     def _listen(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
         """Measure the noise; keep it only where it matters for a step of length h. Implicit methods hold what is fast."""
         n = self._n
-        sigma, most = rounding(self._bound, t, x, m, self.known, self._longest)
+        sigma = rounding(self._bound, t, x, m, self.known, self._longest)
         with np.errstate(all="ignore"):
             largest = np.abs(self._bound.powers(t, x, m)).max(initial=0.0)
-        # Beside a singular point, as at the logarithm of nothing, the scatter of a power at one place is no rounding.
-        sigma[n:] = np.where(sigma[n:] < _ROUNDED * largest, sigma[n:], most[n:])
         noise = _COLLECTED * math.sqrt(max(n, 1)) * self._boost * sigma
         noise[n:] += self._carried(t, x, m, max(h, _SHORT * self._longest) * noise[:n])
+        # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding; where no energy is in
+        # play but rounding it is.
+        noise[n:] = np.where((noise[n:] < _ROUNDED * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
         if implicit:
             with np.errstate(all="ignore"):
                 self.speed[:n] = self._bound.couplings(t, x, m).diagonal

@@ -29,10 +29,10 @@ def loud(**options):
 
 def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
     bound, m = Bound(loud(), np.array([LOUD])), np.zeros(0)
-    sigma = rounding(bound, 0.3, np.array([0.4, 0.9]), m, np.ones(2), 0.1)[0]
+    sigma = rounding(bound, 0.3, np.array([0.4, 0.9]), m, np.ones(2), 0.1)
     assert 0.01 * np.spacing(LOUD) < sigma[1] < 2.0 * np.spacing(LOUD) and sigma[0] < 1e-15
     steep = Bound(program(lambda t, x, p, m: [s.exp(p[0] * x[0])], (1, 1, 0)), np.array([40.0]))
-    assert rounding(steep, 0.0, np.ones(1), m, np.ones(1), 0.1)[0][0] < 1e3 * np.spacing(np.exp(40.0))
+    assert rounding(steep, 0.0, np.ones(1), m, np.ones(1), 0.1)[0] < 1e3 * np.spacing(np.exp(40.0))
 
 
 @pytest.mark.parametrize("method", METHODS)
