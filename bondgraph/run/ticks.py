@@ -13,7 +13,7 @@ from bondgraph.run.bound import Bound
 EPSILON = 2.220446049250313e-16
 TOGETHER = 16.0 * EPSILON
 """Ticks whose times differ by less, relative to these, are at one time."""
-AHEAD = 6.0 * EPSILON
+AHEAD = 64.0 * EPSILON
 """So near to a break (relative to its time on the clock of the user's formulas) these formulas may be on either side of it."""
 MOST = 1e9
 

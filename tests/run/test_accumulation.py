@@ -59,7 +59,7 @@ def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
     """Without one x stays, so that the ball creeps on with the speed of its last, tiny flight."""
     run = compile_model(ball(0.6)).simulate(10.0, method=method, rtol=1e-8)
     assert run.ok and run.events[-1].kind == "impact: accumulation"
-    assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-6
+    assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
 
 
 def test_what_rests_may_start_again():
