@@ -37,7 +37,7 @@ def first_integral(element: Element) -> tuple[bool, bool, bool]:
 def ambiguous_junctions(
     model: Model,
     strokes: Strokes,
-    derivative: Sequence[str],
+    denied: Sequence[str],
     free: str,
     others_with: Callable[[int, bool], int | None],
 ) -> list[Problem]:
@@ -46,16 +46,15 @@ def ambiguous_junctions(
     Parameters
     ----------
     strokes : all decided; they are changed here.
-    derivative : storages in derivative causality. free : who caused a stroke that nobody demanded.
-    others_with : (bond, into its head) -> how many storages would be in derivative causality with this stroke demanded, None
-        where it is impossible.
+    denied : elements that have not the causality which they prefer. free : who caused a stroke that nobody demanded.
+    others_with : (bond, into its head) -> how many would not have it with this stroke demanded, None where it is impossible.
     """
     switched = []
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Junction) and law.automaton is not None:
             node = strokes.nodes[path]
-            if derivative or free in strokes.roots((node.strong,)):
+            if denied or free in strokes.roots((node.strong,)):
                 switched.append((path, law.type == 0, node.strong, tuple(node.bonds)))
     found = []
     for path, zero, strong, bonds in switched:
@@ -63,7 +62,7 @@ def ambiguous_junctions(
             if i == strong or all(_is_dead(model, model.bonds[j], path) for j in (i, strong)):
                 continue
             count = others_with(i, zero == at_head)
-            if count is not None and count <= len(derivative):
+            if count is not None and count <= len(denied):
                 found.append(_problem(model, path, model.bonds[strong], model.bonds[i]))
                 break
     return found

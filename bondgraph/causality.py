@@ -1,8 +1,9 @@
 """Causality: Model -> which end of every bond sets its effort (sequential causality assignment, SCAP).
 
 All components of a vector bond share one stroke. Order: elements with only one causality, then storages in integral
-causality, then resistors, then what is left; each choice is propagated before the next, and taken back where it leads
-nowhere (which a ring of junctions can do).
+causality, then resistors of one relation as it is given, then other resistors, then what is left; each choice is propagated
+before the next, and taken back where it leads nowhere (which a ring of junctions can do). A resistor that must be used against
+its relation is solved for what the relation takes.
 
 Of storages that cannot all be integral, properties decide which follow (`first_integral`), not the order in which a graph was
 written; where a switched junction would make physics of such a choice, the graph is refused (`ambiguity`).
@@ -73,10 +74,10 @@ def assign_causality(model: Model) -> Causality:
             problems[path] = describe(model, strokes, clash)
     raise_if_any(model.name, list(problems.values()))
     fixed = len(strokes.trail)
-    forced_by, chosen, derivative = _complete(model, strokes)
+    forced_by, chosen, denied = _complete(model, strokes)
 
     def others_with(bond: int, into_head: bool) -> int | None:
-        """Storages in derivative causality if this stroke were demanded too; None where that is impossible."""
+        """Wishes that would be denied if this stroke were demanded too; None where that is impossible."""
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
@@ -85,7 +86,8 @@ def assign_causality(model: Model) -> Causality:
             return None
 
     into_head = {bond.name: bool(into) for bond, into in zip(model.bonds, strokes.into_head, strict=True)}
-    raise_if_any(model.name, ambiguous_junctions(model, strokes, derivative, FREE, others_with))
+    raise_if_any(model.name, ambiguous_junctions(model, strokes, denied, FREE, others_with))
+    derivative = tuple(path for path in denied if isinstance(model.elements[path].law, Storage))
     return Causality(
         into_head,
         derivative,
@@ -95,10 +97,11 @@ def assign_causality(model: Model) -> Causality:
 
 
 def _complete(model: Model, strokes: Strokes) -> tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]:
-    """Decide all strokes that are open: who denied which storage, the free choices, and storages in derivative causality."""
+    """Decide all strokes that are open: who denied which wish, the free choices, and the elements whose wish was denied:
+    storages in derivative causality, and resistors against their only relation."""
     wishes = [
         (strokes.index[bond.name], into == (bond.head.element == path), by)
-        for path, bond, into, by in (*_storages(model), *_resistors_then_rest(model))
+        for path, bond, into, by in (*_storages(model), *_one_way(model), *_resistors_then_rest(model))
     ]
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
@@ -118,7 +121,7 @@ class _Choice:
 def _search(
     model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]
 ) -> tuple[dict[str, tuple[str, ...]], list[int]]:
-    """Fulfil the wishes in their order as far as possible; returns who denied which storage, and the free choices."""
+    """Fulfil the wishes in their order as far as possible; returns who denied which element's, and the free choices."""
     forced_by: dict[str, tuple[str, ...]] = {}
     choices: list[_Choice] = []
     retractions, at = 0, 0
@@ -188,8 +191,6 @@ def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
         elif isinstance(law, (InertialField, Reaction)):
             for bond in bonds:
                 yield path, bond, True
-        elif isinstance(law, Resistor) and (law.effort is None or law.flow is None):
-            yield path, bonds[0], law.effort is None
         elif isinstance(law, Transformer) and not law.invertible:
             yield path, bonds[0], False
             yield path, bonds[1], True
@@ -204,6 +205,14 @@ def _storages(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
     for path in sorted(storages, key=lambda path: first_integral(model.elements[path])):
         for bond in ordered_bonds(model, path):
             yield path, bond, model.elements[path].kind == "I", path
+
+
+def _one_way(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
+    """(element, bond, effort into the element, element) of resistors of one relation, as it is given."""
+    for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, Resistor) and law.one_way:
+            yield path, model.bonds_at(path)[0], law.effort is None, path
 
 
 def _resistors_then_rest(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:

@@ -15,6 +15,7 @@ from bondgraph.graph.model import Model
 from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
 from bondgraph.tracing.breaks import breaks_of
 from bondgraph.tracing.collisions import colliding
+from bondgraph.tracing.pursuit import STEPS
 from bondgraph.tracing.routines import output_names
 from bondgraph.tracing.unsolvable import contradicting
 from bondgraph.tracing.values import flat
@@ -114,6 +115,7 @@ def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[Newton
             tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
             tuple(k for name in loop.guesses for k in range(*starts[name])),
             kernels[f"newton_{index}"],
+            STEPS,
         )
         for index, loop in enumerate(nonlinear)
     )

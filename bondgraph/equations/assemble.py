@@ -51,6 +51,7 @@ from bondgraph.graph.model import Model
 from bondgraph.ops import (
     NEGATE,
     Op,
+    combine,
     zeros,
 )
 
@@ -101,21 +102,29 @@ def _by_mode(draft: Draft, path: str, name: str, parameter: Parameter) -> None:
 
 
 def _resistor(draft: Draft, path: str, element: Element) -> None:
+    """e = effort(f) or f = flow(e); against the only relation, the value that it takes is sought: a loop of one unknown."""
     law = element.law
     assert isinstance(law, Resistor)
     bond = draft.model.bonds_at(path)[0]
-    sign, arguments = into(bond, path), law_arguments(path, element)
-    if not draft.causality.effort_into(bond, path):
-        assert law.effort is not None
-        draft.state(path, law.effort, effort(bond), signed(draft, path, flow(bond), sign), *arguments)
-    elif sign > 0:
-        assert law.flow is not None
-        draft.state(path, law.flow, flow(bond), effort(bond), *arguments)
-    else:
-        assert law.flow is not None
-        inward = draft.declare(f"{path}.inward flow", draft.values[flow(bond)].shape, bond.domain.flow_unit)
-        draft.state(path, law.flow, inward, effort(bond), *arguments)
+    sign, inward = into(bond, path), flow(bond)
+    gives_flow = draft.causality.effort_into(bond, path)
+    if sign < 0 and gives_flow:
+        inward = draft.declare(f"{path}.inward flow", draft.values[inward].shape, bond.domain.flow_unit)
         draft.state(path, NEGATE, flow(bond), inward)
+    elif sign < 0:
+        inward = signed(draft, path, inward, sign)
+    taken, given = (effort(bond), inward) if gives_flow else (inward, effort(bond))
+    relation, inverse = (law.flow, law.effort) if gives_flow else (law.effort, law.flow)
+    if relation is not None:
+        draft.state(path, relation, given, taken, *law_arguments(path, element))
+    else:
+        assert inverse is not None
+        known = draft.values[taken]
+        found = draft.declare(
+            f"{path}:by relation", known.shape, known.unit, r"\hat e" if taken == effort(bond) else r"\hat f"
+        )
+        draft.state(path, inverse, found, given, *law_arguments(path, element))
+        draft.state(path, combine((1, 1, -1)), given, given, taken, found)
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
 

@@ -99,6 +99,11 @@ class Resistor:
     passive: bool = False
     """Whether its author declares that it never gives power."""
 
+    @property
+    def one_way(self) -> bool:
+        """Whether only one of the relations is given; against it, a value is sought for which it gives the other."""
+        return self.effort is None or self.flow is None
+
 
 @dataclass(frozen=True)
 class Reaction:

@@ -17,8 +17,9 @@ def tear(
 ) -> tuple[list[int], list[int]]:
     """Nodes of a loop to cut, and an order of all its nodes once the cut nodes' results are known.
 
-    Greedy: of every remaining cycle's strongly connected part, the node is cut whose result most others need and which
-    needs most others, for its size. Where results of the rest would depend on more than a few cut nodes, more are cut.
+    Nodes that need their own result are cut. Then, greedily: of every remaining cycle's strongly connected part, the node is
+    cut whose result most others need and which needs most others, for its size. Where results of the rest would depend on
+    more than a few cut nodes, more are cut.
 
     Parameters
     ----------
@@ -28,6 +29,10 @@ def tear(
     """
     import networkx as nx
 
+    def parts_of(nodes: set[int]) -> list[set[int]]:
+        graph = nx.DiGraph((n, m) for n in nodes for m in after[n] & nodes)
+        return [set(c) for c in nx.strongly_connected_components(graph)]
+
     before: dict[int, set[int]] = {n: set() for n in sorted(loop)}
     after: dict[int, set[int]] = {n: set() for n in before}
     for node in before:
@@ -35,16 +40,14 @@ def tear(
             if other in before:
                 before[node].add(other)
                 after[other].add(node)
-    cut: set[int] = set()
-    parts = [set(before)]
+    cut = {node for node in before if node in before[node]}
+    parts = parts_of(set(before) - cut)
     while parts:
         part = parts.pop()
         if len(part) == 1 and not after[next(iter(part))] & part:
             continue
         cut |= (found := _cut(part, before, after, size))
-        rest = part - found
-        graph = nx.DiGraph((n, m) for n in rest for m in after[n] & rest)
-        parts += [set(c) for c in nx.strongly_connected_components(graph)]
+        parts += parts_of(part - found)
     kept = nx.DiGraph((n, m) for n in before if n not in cut for m in after[n])
     kept.add_nodes_from(before)
     order = list(nx.lexicographical_topological_sort(kept))

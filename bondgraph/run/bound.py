@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NEWTON_STEPS = 200
 """Most steps of a damped Newton iteration for an algebraic loop."""
 
+SHORTEST = 1e-16
+"""Part of a Newton step below which it is not halved again: a saturation current makes the first step as long as 1e12."""
+
 
 class Bound:
     """Kernels of a program at fixed parameters p (parameters,). For work between steps, not inside them.
@@ -128,7 +131,7 @@ class Bound:
                     if size == 0.0 or np.abs(step).max() <= 1e-15 * (1e-12 + np.abs(x[places]).max()):
                         break
                     start, part = x[places].copy(), 1.0
-                    while part > 1e-10:
+                    while part > SHORTEST:
                         x[places] = start + part * step
                         out = self._call(bound, t, x, m)
                         if np.isfinite(out).all() and float(np.abs(out[:count]).max()) < size:

@@ -1,4 +1,5 @@
-"""What a finished run cannot be trusted in: values that are not finite at its samples, an energy account that does not close.
+"""What a finished run cannot be trusted in: values that are not finite at its samples, or no solution of their loop; an energy
+account that does not close.
 
 A run without doubt keeps its account to `FAR` times its rtol. Measured on the project's models, every method keeps it to 200
 times rtol (BDF without damping; the explicit method to one).
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.run.ledger import Ledger
-from bondgraph.run.program import Program
+from bondgraph.run.program import NewtonLoop, Program
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -22,6 +23,9 @@ FAR, MOST = 1e3, 0.1
 """A doubt from a residual of so many times rtol, and in any case from this part of the energy in play."""
 
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
+
+_FLAT = 1e-6
+"""Part of an unknown to which rounding leaves Newton's method where a curve is flat."""
 
 
 @dataclass(frozen=True)
@@ -51,18 +55,19 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Lost:
-    """The first sample at which a value is not finite, and what that is."""
+    """The first sample at which a value is not finite, or solves its equations no more: kind of failure, in words, suspect."""
 
     sample: int
-    what: str
+    kind: str
+    reason: str
     suspect: str
 
 
 def first_lost(
-    program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray
+    program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, rtol: float
 ) -> Lost | None:
     """The first of the samples at t (k,) at which states x (k, n), integrated powers q (k, powers), energies, powers or rates
-    are not finite; None if all are."""
+    are not finite, or Newton's method has not reached the solution of an algebraic loop; None if there is none."""
     found: list[Lost] = []
     if not len(t):
         return None
@@ -72,7 +77,8 @@ def first_lost(
         if not finite.all():
             k, i = np.argwhere(~finite)[0]
             name = names[i] if i < len(names) else program.layout.label("x", int(i))
-            found.append(Lost(int(k), what, name))
+            of = f'{what} of "{name}"' if name else what
+            found.append(Lost(int(k), "not finite", f"{of} is not finite", name))
 
     def computed(kernel: Kernel | None) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -83,7 +89,26 @@ def first_lost(
     look(computed(program.powers), "the power", program.power_names)
     look(q, "the work", program.power_names)
     look(computed(program.rates), "the rate", ())
+    for loop in program.loops:
+        astray = np.flatnonzero(_astray(loop, t, p, x, m, max(FAR * rtol, _FLAT)))
+        if len(astray):
+            named = ", ".join(loop.elements)
+            reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
+            found.append(Lost(int(astray[0]), "algebraic loop", reason, named))
     return min(found, key=lambda lost: lost.sample, default=None)
+
+
+def _astray(
+    loop: NewtonLoop, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """At which samples the steps that are taken at every evaluation leave a further one, of this part of the largest unknown."""
+    x, places = x.copy(), list(loop.states)
+    for _ in range(loop.steps):
+        with np.errstate(all="ignore"):
+            x[:, places] += loop.kernel.many(t, x, p, m)[:, len(places) :]
+            further = loop.kernel.many(t, x, p, m)[:, len(places) :]
+    sizes = np.nanmax(np.abs(x[:, places]), axis=0, initial=0.0)
+    return np.asarray(np.any(np.abs(further) > tolerance * sizes, axis=1))
 
 
 def doubts_of(result: Result, ledger: Ledger, rtol: float) -> tuple[Doubt, ...]:

@@ -27,7 +27,11 @@ CURES: dict[str, tuple[str, ...]] = {
         "a looser rtol, or a larger max_steps",
     ),
     "solver": ("another method", "a looser rtol"),
-    "algebraic loop": ("another start value of the loop's unknowns", "a small storage (C or I) in the loop"),
+    "algebraic loop": (
+        "the inverse of a relation in the loop as well: an R may have both, effort= and flow=",
+        "another start value of the loop's unknowns",
+        "a small storage (C or I) in the loop",
+    ),
     "singular position": (
         "a start, a motor or lengths with which the mechanism stays away from this position",
         "fewer coordinates for parts that move as one, such as one angle for all cranks of a parallelogram",

@@ -141,11 +141,13 @@ class NewtonLoop:
     elements : the elements whose relations close the loop, for messages.
     states : indices into x of the unknowns.
     kernel : residuals (k,), then the Newton step (k,), at the unknowns in x.
+    steps : how many of them every evaluation takes.
     """
 
     elements: tuple[str, ...]
     states: tuple[int, ...]
     kernel: Kernel
+    steps: int
 
 
 @dataclass(frozen=True)

@@ -335,18 +335,19 @@ class _Run:
         self._fail(*cause(self.bound, reason, self.t, self.x, self.m, self.settings.span, self.weights.known))
 
     def examine(self) -> None:
-        """End the run before the first sample at which a value is not finite."""
+        """End the run before the first sample at which a value is lost (`first_lost`), unless it has ended there by itself."""
         n, count = self.bound.program.states, self.written
         x, q = np.ascontiguousarray(self.rows[:count, :n]), np.ascontiguousarray(self.rows[:count, n:])
         dates = self.settings.dates[:count]
-        lost = first_lost(self.bound.program, dates, self.bound.p, x, self._modes(), q)
+        lost = first_lost(self.bound.program, dates, self.bound.p, x, self._modes(), q, self.settings.rtol)
         if lost is None:
             return
         self.written = max(lost.sample, 1)
+        if self.failure is not None and self.settings.times[lost.sample] >= self.t:
+            return
         self.t, self.x = float(self.settings.times[lost.sample]), x[lost.sample]
         self.events = [event for event in self.events if event.time <= self.t]
-        reason = f'{lost.what} of "{lost.suspect}" is not finite' if lost.suspect else f"{lost.what} is not finite"
-        self._fail("not finite", reason, lost.suspect)
+        self._fail(lost.kind, lost.reason, lost.suspect)
 
     def _modes(self) -> np.ndarray:
         """Modes at the samples, (written, modes)."""

@@ -52,7 +52,7 @@ class Solver:
         """All values by name, from those that are given (states, parameters, modes, time)."""
         env = self._accelerations(given)
         for pursuit in self.pursuits[-len([loop for loop in self.system.loops if loop.guesses]) :]:
-            follow(self.system, self.tape, self.inputs, env, pursuit, self._sampled)
+            follow(self.system, self.tape, self.inputs, env, pursuit)
         return env
 
     def _accelerations(self, given: Values) -> Values:

@@ -30,7 +30,7 @@ PULL = 1.0
 @dataclass(frozen=True)
 class Pursuit:
     """A nonlinear loop on the tape: its unknowns as inputs w, residuals and their matrix in terms of w, the guesses, the
-    solution after Newton's steps, and at the guesses the residuals and the first step."""
+    solution after Newton's steps, and at the guesses the residuals, the first step and samples of the matrix."""
 
     loop: Loop
     w: tuple[Any, ...]
@@ -40,28 +40,33 @@ class Pursuit:
     solution: tuple[Any, ...]
     first_residuals: tuple[Any, ...]
     first_step: tuple[Any, ...]
+    samples: dict[tuple[int, int], np.ndarray]
 
 
 def pursue(
     tape: Tape, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], guess: Sequence[Any], sampled: Sampled
 ) -> Pursuit:
-    """Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` where they are not determined."""
+    """Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` where they are not determined.
+
+    Pivots are chosen at the guesses of the samples, for all steps: where steps from there lead says nothing about the loop.
+    """
     matrix = partials(residuals, w)
-    now, first = list(guess), None
+    now, values, steps = list(guess), [], []
+    samples: dict[tuple[int, int], np.ndarray] = {}
     for _ in range(STEPS):
         places = {a.index: b.index for a, b in zip(w, now, strict=True)}
         at = substitute(tape, [*residuals, *matrix.values()], places)
         entries = dict(zip(matrix, at[len(w) :], strict=True))
-        step = solve(entries, [-r for r in at[: len(w)]], sampled(entries))
-        now = [tape.scalar(a + b) for a, b in zip(now, step, strict=True)]
-        first = first or (at[: len(w)], step)
-    assert first is not None
-    return Pursuit(loop, tuple(w), tuple(residuals), matrix, tuple(guess), tuple(now), tuple(first[0]), tuple(first[1]))
+        samples = samples or sampled(entries)
+        values.append(at[: len(w)])
+        steps.append(solve(entries, [-r for r in values[-1]], samples))
+        now = [tape.scalar(a + b) for a, b in zip(now, steps[-1], strict=True)]
+    return Pursuit(
+        loop, tuple(w), tuple(residuals), matrix, tuple(guess), tuple(now), tuple(values[0]), tuple(steps[0]), samples
+    )
 
 
-def follow(
-    system: System, tape: Tape, inputs: Mapping[str, np.ndarray], env: Values, pursuit: Pursuit, sampled: Sampled
-) -> None:
+def follow(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], env: Values, pursuit: Pursuit) -> None:
     """Add the rates of a nonlinear loop's guesses: dw/dt from the residuals along the motion, and a pull to the solution."""
     guesses = {name for loop in system.loops for name in loop.guesses}
     along, rates = [inputs["t"][0]], [1.0]
@@ -77,7 +82,7 @@ def follow(
     for i, j, partial in zip(sparse.rows, sparse.columns, at, strict=False):
         right[i] = right[i] - partial * rates[j]
     entries = dict(zip(pursuit.matrix, at[len(sparse.values) :], strict=True))
-    slope = solve(entries, right, sampled(entries))
+    slope = solve(entries, right, pursuit.samples)
     start = 0
     for name in pursuit.loop.guesses:
         shape = np.shape(env[name])

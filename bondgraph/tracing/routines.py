@@ -69,6 +69,10 @@ def _with_algebraic(system: System, stuck: Unsolvable) -> System | None:
     return replace(system, unknowns=unknowns)
 
 
+NEAR_REST = 1e-3
+"""Where guesses begin: close to rest, yet where a curve that is flat at rest (a cube) has a slope."""
+
+
 def _with_guesses(system: System, loop: Loop) -> System:
     """The system with a state for every unknown of a nonlinear loop."""
     values, states, names = dict(system.values), list(system.states), []
@@ -78,7 +82,7 @@ def _with_guesses(system: System, loop: Loop) -> System:
         name = f"{unknown.value}~"
         values[name] = replace(known, name=name, symbol="")
         values[f"{name}'"] = replace(known, name=f"{name}'", symbol="", unit="")
-        states.append(State(name, np.zeros(shape), np.ones(shape), f"{name}'"))
+        states.append(State(name, np.full(shape, NEAR_REST), np.ones(shape), f"{name}'"))
         names.append(name)
     loops = tuple(replace(other, guesses=tuple(names)) if other is loop else other for other in system.loops)
     return replace(system, values=values, states=tuple(states), loops=loops)

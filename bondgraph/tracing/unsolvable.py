@@ -10,7 +10,6 @@ from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Junction, Resistor
 from bondgraph.graph.model import Model
-from bondgraph.ops import TIME_DERIVATIVE
 from bondgraph.passes.owners import owner_of, transition_in_words
 from bondgraph.passes.rings import elements_at, named
 from bondgraph.tracing.values import Untraceable
@@ -77,15 +76,12 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     if stuck.reason == "index":
         elements = elements_at(model, stuck.suspects)
         needed = ", ".join(f"the {'flow' if e.kind == 'I' else 'effort'} at {named([e])}" for e in elements)
-        if one_way := _known_one_way(stuck, system, model):
-            return _of_one_way(needed, elements, one_way)
         return Problem(
             "E207",
             "a derivative is needed of what is unknown itself",
             (f"{needed} must be differentiated, and depends on what these give: {named(owners)}",),
             tuple(e.place for e in dict.fromkeys([*elements, *owners])),
             (
-                "an R between them by its other relation (effort= in place of flow=, or both)",
                 "an Sf of zero in place of a constraint that holds no inertia",
                 "a small C or I between them",
             ),
@@ -109,41 +105,6 @@ def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
     paths = {id(element): path for path, element in model.elements.items()}
     bonds = [model.bonds_at(paths[id(e)]) for e in elements if id(e) in paths]
     return next((found[0].domain for found in bonds if found), GENERIC)
-
-
-def _known_one_way(stuck: Unsolvable, system: System, model: Model) -> list[Element]:
-    """Resistors of one relation only, by which storages in derivative causality depend on their own unknowns."""
-    if {u.reason for u in stuck.unknowns} != {"derivative causality"}:
-        return []
-    after = {u.value for u in stuck.unknowns}
-    for statement in system.statements:
-        if after & set(statement.args):
-            after |= set(statement.outs)
-    before = {s.args[0] for s in system.statements if s.op is TIME_DERIVATIVE and s.element in stuck.suspects}
-    paths: list[str] = []
-    for statement in reversed(system.statements):
-        if before & set(statement.outs):
-            before |= set(statement.args)
-            paths += [statement.element] if after & set(statement.args) else []
-    found = elements_at(model, paths)
-    return [e for e in found if isinstance(e.law, Resistor) and (e.law.effort is None or e.law.flow is None)]
-
-
-def _of_one_way(needed: str, storages: Sequence[Element], resistors: Sequence[Element]) -> Problem:
-    """A storage that cannot have integral causality, since a resistor is known by the wrong one of its relations."""
-    known, cures = [], []
-    for e in resistors:
-        assert isinstance(e.law, Resistor)
-        given, other = ("effort", "flow") if e.law.flow is None else ("flow", "effort")
-        known.append(f"{named([e])} is known only as {given}({other})")
-        cures.append(f'R("{e.name}", {other}=...), the inverse of its {given}, alone or as well')
-    return Problem(
-        "E207",
-        f"{named(resistors)} leaves no causality in which {named(storages)} can be solved",
-        (", ".join(known), f"so {needed} must be differentiated, which is unknown itself"),
-        tuple(e.place for e in (*resistors, *storages)),
-        (*cures, "a small C or I between them"),
-    )
 
 
 def _of_jump(stuck: Unsolvable, model: Model) -> Problem:
@@ -216,10 +177,27 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
     junctions = [e for e in elements if isinstance(e.law, Junction)]
     if junctions and closing is not elements:
         details.append(f"joined at {named(junctions)}")
+    cures = []
+    for e, given, other in _against(stuck.loop, system, closing):
+        details.append(f"{named([e])} is known only as {given}({other}), and its {other} is asked for")
+        cures.append(f'R("{e.name}", {other}=...), the inverse of its {given} if there is one, alone or as well')
     cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
     if all(e.kind == "block" for e in closing):
         cure = "a state in one of the blocks, or equations that do not need each other's result"
     code, title = ("E205", "algebraic loop that is not linear") if stuck.reason == "nonlinear" else (
         "E206", "algebraic loop without a unique solution"
     )  # fmt: skip
-    return Problem(code, title, tuple(details), tuple(e.place for e in closing[:12]), (cure,))
+    return Problem(code, title, tuple(details), tuple(e.place for e in closing[:12]), (*cures, cure))
+
+
+def _against(loop: Loop, system: System, elements: Sequence[Element]) -> list[tuple[Element, str, str]]:
+    """Resistors whose only relation takes an unknown of the loop: each with what it gives, and what is sought for it."""
+    unknown = {u.value for u in loop.unknowns}
+    taking = [s for s in system.statements[loop.start : loop.stop] if s.args and s.args[0] in unknown]
+    found = []
+    for e in elements:
+        if isinstance(e.law, Resistor) and e.law.one_way:
+            given, other = ("effort", "flow") if e.law.flow is None else ("flow", "effort")
+            relation = e.law.effort or e.law.flow
+            found += [(e, given, other) for s in taking if s.op is relation and s.element == e.name]
+    return found
