@@ -125,16 +125,25 @@ RATES = Op(
 """Rates of the contact coordinates; Visser 2002 (18)-(21) as corrected."""
 
 
-def _relative_curvature(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
-    """Smaller of det S and tr S |tr S|, S = K2 B + A, 1/m^2: positive as long as the nearest points are unique.
+AMBIGUOUS = 1e-8
+"""Part of the squared curvatures below which nearest points do not count as unique: some 1e-4 of the radii from a focal point."""
 
-    The determinant alone does not do: of two spheres, whose curvatures vanish together, it touches zero and rises again.
+
+def _relative_curvature(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
+    """Smaller of det S and tr S |tr S|, S = K2 B + A, less `AMBIGUOUS` of both curvatures' squares, 1/m^2: positive as long as
+    the nearest points are unique.
+
+    The determinant alone does not do: of two spheres, whose curvatures vanish together, it touches zero and rises again. And
+    what passes so near to the limit that rounding says on which side comes out anywhere.
     """
     s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
     trace = s11 + s22
-    return minimum(s11 * s22 - s12 * s21, trace * absolute(trace))
+    squares = sum(K[i, j] * K[i, j] for K in (K1, K2) for i in (0, 1) for j in (0, 1))
+    return minimum(s11 * s22 - s12 * s21, trace * absolute(trace)) - AMBIGUOUS * squares
 
 
 CURVATURE = Op(
-    "relative curvature", _relative_curvature, r"\min(\det S, \mathrm{tr} S\,|\mathrm{tr} S|),\; S = K_2 B + A"
+    "relative curvature",
+    _relative_curvature,
+    r"\min(\det S, \mathrm{tr} S\,|\mathrm{tr} S|) - 10^{-8}(|#1|^2 + |#2|^2),\; S = K_2 B + A",
 )
