@@ -79,9 +79,17 @@ def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None
     assert result.ledger.relative_residual < 1e-9
 
 
+def lasting(run: HandRun) -> list[float]:
+    """Times of events without those of a tip that sticks for no time as it begins to slip, which rounding decides."""
+    events = [e for e in run.events() if not e["internal"]]
+    sticks = [k for k, e in enumerate(events[:-1]) if e["kind"] == "stick" and events[k + 1]["kind"] == "slip"]
+    brief = {n for k in sticks for n in (k, k + 1) if events[k + 1]["time"] - events[k]["time"] < 1e-6}
+    return [e["time"] for k, e in enumerate(events) if k not in brief]
+
+
 def test_switching_times_converge_with_the_tolerance(slippery: HandRun) -> None:
     runs = {rtol: again(slippery, rtol=rtol, t_end=6.6) for rtol in (1e-5, 1e-7, 1e-9)}
-    times = {rtol: [e["time"] for e in run.events() if not e["internal"]] for rtol, run in runs.items()}
+    times = {rtol: lasting(run) for rtol, run in runs.items()}
     assert len(times[1e-9]) > 6
     errors = [np.max(np.abs(np.array(times[rtol]) - times[1e-9])) for rtol in (1e-5, 1e-7)]
     assert errors[1] < 1e-6 and errors[1] <= errors[0]
