@@ -157,7 +157,13 @@ def assembly(text: str, passes: int, level: int) -> str:
 
 @functools.cache
 def _linker() -> Any:
-    return binding().create_lljit_compiler()
+    """The linker of this process: LLVM's newer one, which puts what belongs together into one place; not on Windows, whose
+    format it does not know well.
+
+    The older one places code and its constants one by one; in a process whose memory has large blocks in it they come to lie
+    more than 2 GB apart, and it aborts.
+    """
+    return binding().create_lljit_compiler(use_jit_link=sys.platform != "win32")
 
 
 @functools.cache

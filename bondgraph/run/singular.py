@@ -4,13 +4,15 @@ Where a linkage is stretched or folded flat, constraints become dependent for an
 equations that are solved on both sides do not tell which: a step across may leave on either. The smallest eigenvalue of the
 matrix of the constraints, A = J M^-1 J^T with each row measured by its largest diagonal entry in the run, then passes through
 zero like the square of the time to that instant; its root has two straight sides that meet there. It is looked for between
-samples, in states interpolated by their rates, and nothing of it enters into the integration.
+samples, in states interpolated by their rates, and, since a run may leave on another branch than it came on, in those of either
+side continued. Nothing of it enters into the integration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,12 +94,19 @@ def lost_rank(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, j
     for k in _suspects(t.tolist(), roots.tolist()):
         if any(t[k] <= time <= t[k + 1] for time in jumps):
             continue
-        time, state = _closest(closures, measure, t[k : k + 2], x[k : k + 2], m[k])
-        A = closures.at(time, state, m[k])[0]
-        if measure.roots(A[None])[0] < TOUCHES * roots[max(k - 1, 0) : k + 3].max():
-            vectors = np.linalg.eigh(measure.scaled(A[None])[0])[1]
-            shares = np.abs(vectors[:, len(A) - measure.rank])
-            return Lost(time, closures.owners(range(len(A)), shares))
+        beside = [
+            i for i in (k - 1, k + 1) if 0 <= i < len(t) - 1 and not any(t[i] <= time <= t[i + 1] for time in jumps)
+        ]
+        own, *others = (
+            _closest(closures, measure, _Course(closures, t[i : i + 2], x[i : i + 2], m[k]), t[k], t[k + 1])
+            for i in (k, *beside)
+        )
+        zero = TOUCHES * roots[max(k - 1, 0) : k + 3].max()
+        if own.root < zero or (others and all(side.root < zero for side in others)):
+            place = min((own, *others), key=lambda place: place.root)
+            A = closures.at(place.time, place.state, m[k])[0]
+            shares = np.abs(np.linalg.eigh(measure.scaled(A[None])[0])[1][:, len(A) - measure.rank])
+            return Lost(place.time, closures.owners(range(len(A)), shares))
     return None
 
 
@@ -141,23 +150,34 @@ def _suspects(t: Sequence[float], s: Sequence[float]) -> list[int]:
     return found
 
 
-def _closest(
-    closures: Closures, measure: _Measure, t: np.ndarray, x: np.ndarray, m: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """Time and state between two samples where the root is smallest; states by cubic interpolation."""
-    h, (start, end) = t[1] - t[0], (closures.bound.rates(float(a), b, m) for a, b in zip(t, x, strict=True))
+class _Course:
+    """States between two samples (2, n), and beyond them, by the cubic that has their rates."""
 
-    def state(part: float) -> np.ndarray:
-        a, b = 1.0 - part, part
-        change = x[1] - x[0]
-        return a * x[0] + b * x[1] + a * b * ((b - a) * change + h * (a * start - b * end))
+    def __init__(self, closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray):
+        self.t, self.x, self.m, self.length = t, x, m, t[1] - t[0]
+        self.start, self.end = (closures.bound.rates(float(a), b, m) for a, b in zip(t, x, strict=True))
 
-    low, high = 0.0, 1.0
+    def at(self, t: float) -> np.ndarray:
+        b = (t - self.t[0]) / self.length
+        a, change = 1.0 - b, self.x[1] - self.x[0]
+        bend = (b - a) * change + self.length * (a * self.start - b * self.end)
+        return np.asarray(a * self.x[0] + b * self.x[1] + a * b * bend)
+
+
+class _Place(NamedTuple):
+    """Time (s) and state (n,) of a course where the root is smallest, and the root there."""
+
+    time: float
+    state: np.ndarray
+    root: float
+
+
+def _closest(closures: Closures, measure: _Measure, course: _Course, low: float, high: float) -> _Place:
+    """The place of a course between the times `low` and `high` that is nearest to a singular position."""
     for _ in range(8):
-        parts = np.linspace(low, high, 17)
-        states = np.array([state(c) for c in parts])
-        roots = measure.roots(closures.along(t[0] + parts * h, states, np.tile(m, (len(parts), 1)))[0])
+        times = np.linspace(low, high, 17)
+        states = np.array([course.at(float(t)) for t in times])
+        roots = measure.roots(closures.along(times, states, np.tile(course.m, (len(times), 1)))[0])
         best = int(roots.argmin())
-        low, high = parts[max(best - 1, 0)], parts[min(best + 1, 16)]
-    part = float(low + high) / 2.0
-    return float(t[0] + part * h), state(part)
+        low, high = float(times[max(best - 1, 0)]), float(times[min(best + 1, 16)])
+    return _Place(float(times[best]), states[best], float(roots[best]))

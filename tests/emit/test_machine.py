@@ -114,3 +114,39 @@ def test_import_is_light():
     script = "import sys, bondgraph.emit.llvm; print([m for m in ('llvmlite', 'sympy', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+FULL = """
+import ctypes, math
+from bondgraph.emit.llvm import compile_ir
+
+calls = [f"%v{k} = call double @step(double %v{k - 1}, double {1.0 + k / 1024})" for k in range(1, 6_000)]
+text = "\\n".join(["declare double @sin(double)",
+    "define double @f(double %v0) {", *calls, "ret double %v5999", "}",
+    "define internal double @step(double %x, double %c) noinline {",
+    "%y = fmul double %x, %c", "%z = call double @sin(double %y)", "ret double %z", "}"])
+system = ctypes.CDLL(None)
+system.mmap.restype = ctypes.c_void_p
+system.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+reserve = lambda size: system.mmap(None, size, 0, 0x4022, -1, 0)
+compile_ir(text.replace("@f", "@before"))
+block = reserve(8 << 30)
+for size in (1 << 24, 1 << 20, 1 << 18, 1 << 16):
+    while reserve(size) > block:
+        pass
+library = compile_ir(text)
+wanted = 0.5
+for k in range(1, 6_000):
+    wanted = math.sin(wanted * (1.0 + k / 1024))
+found = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(library.address("f"))(0.5)
+print(abs(found - wanted) < 1e-9)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is filled by calls of Linux")
+def test_code_links_where_memory_has_small_gaps_only(folder):
+    """Between blocks of 8 GB: where code and its constants do not lie together they are out of each other's reach."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-500:]

@@ -22,7 +22,7 @@ from bondgraph.run.bound import Bound
 from campaigns.graphs.descriptor import Descriptor
 from campaigns.graphs.drawn import rigid_graph, switched_graph
 
-BLOCKS, PER_BLOCK = 8, 75
+BLOCKS, PER_BLOCK = 2, 75
 POINTS = (0.7 + 1.1j, -1.3 + 0.4j)
 """Where the determinants are compared, 1/s."""
 

@@ -15,7 +15,7 @@ from bondgraph.run.bound import Bound
 from campaigns.graphs.dense import rates_and_power, residual_and_power
 from campaigns.graphs.drawn import curved_graph, random_graph
 
-BLOCKS, PER_BLOCK = 8, 125
+BLOCKS, PER_BLOCK = 2, 125
 DIAGNOSES = {"E154", "E203", "E204", "E206", "E207", "E208", "E212"}
 MODES = ("off", "half", "on")
 

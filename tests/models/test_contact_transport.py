@@ -82,13 +82,13 @@ def renamed(given: Scenario, first: np.ndarray, second: np.ndarray) -> Scenario:
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 @pytest.mark.parametrize("law", LAWS)
 def test_names_of_axes_do_not_matter(law, transport):
-    """All 24 ways to name the axes of either body, a few of them for each law; rtol 1e-10 of 0.06 m."""
+    """Ways to name the axes of either body, of the 24 eight for one law and three for the others; rtol 1e-10 of 0.06 m."""
     given = impact({**LAWS[law], "transport": transport})
     plain = run_scenario(given, progress=False)
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
     assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "nothing to carry along"
     # The chart of body 2 in use differs with the names, and with it the axes of C2.
-    chosen = range(24) if (law, transport) == ("rolling", "parallel") else (5, 14, 19)
+    chosen = range(0, 24, 3) if (law, transport) == ("rolling", "parallel") else (5, 14, 19)
     for k in chosen:
         other = run_scenario(renamed(given, ROTATIONS[(7 * k + 3) % 24], ROTATIONS[k]), progress=False)
         for key in ("p1", "p2"):

@@ -27,7 +27,7 @@ def explicit(seed: int) -> System | None:
     return None if system.loops or system.unknowns else system
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 def test_random_graphs_equal_straight_line_code(block: int) -> None:
     systems = [system for seed in range(25 * block, 25 * (block + 1)) if (system := explicit(seed))]
     assert len(systems) > 8
@@ -61,7 +61,7 @@ def test_many_switches_equal_straight_line_code(machine_code: bool) -> None:
 
 
 def test_every_output_of_a_long_chain_equals_the_statements() -> None:
-    compiled = compile_model(chain(400, cubic=True))
+    compiled = compile_model(chain(150, cubic=True))
     assert is_large(compiled.system)
     x, _ = compiled.initial()
     p, m = compiled.parameters(), np.zeros(0)
@@ -71,18 +71,18 @@ def test_every_output_of_a_long_chain_equals_the_statements() -> None:
     slots = [
         (name, slot) for name, slot in compiled.program.layout.slots.items() if slot.block == "out" and name in wanted
     ]
-    assert len(slots) > 4000
+    assert len(slots) > 1500
     for name, slot in slots:
         assert out[slot.start] == pytest.approx(wanted[name], rel=1e-12, abs=1e-12)
 
 
 def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
-    compiled = compile_model(chain(300, cubic=True))
+    compiled = compile_model(chain(150, cubic=True))
     program, p, m = compiled.program, compiled.parameters(), np.zeros(0)
     x = compiled.initial()[0]
     full = dense(program.jacobian_pattern, program.jacobian(0.0, x, p, m))
-    assert len(program.jacobian_pattern[1]) < 8 * 300
-    for column in (0, 1, 2, 299, 300, 598, 599):
+    assert len(program.jacobian_pattern[1]) < 8 * 150
+    for column in (0, 1, 2, 149, 150, 298, 299):
         step = np.zeros(len(x))
         step[column] = 1e-4
         slope = (program.rates(0.0, x + step, p, m) - program.rates(0.0, x - step, p, m)) / 2e-4
@@ -130,7 +130,7 @@ def test_runs_with_switches_equal_those_of_straight_line_code(monkeypatch: pytes
 @pytest.mark.parametrize("room", [machine.HEAP, 0])
 def test_threads_share_a_kernel_with_the_workspace_on_stack_or_heap(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "HEAP", room)
-    system = equations(chain(200, cubic=True).freeze())
+    system = equations(chain(100, cubic=True).freeze())
     kernels, _ = in_loops(system, machine_code=True)
     x0, p0 = blocks(system)
     p = np.concatenate([p0, kernels["prepare"](p0)])
