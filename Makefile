@@ -30,8 +30,8 @@ test: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n 2 $(EARLY)
-	$(BIN)/python -m pytest -q -n 2 $(LATE)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(EARLY)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(LATE)
 
 portable: $(VENV)/dev.stamp
 	OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \

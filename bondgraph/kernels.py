@@ -23,6 +23,9 @@ DEFERRED = frozenset({"outputs", "collisions"})
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or seldom: not worth a compiler."""
 
+SELDOM = frozenset({"jacobian"})
+"""Large routines that a run needs some dozen times: not worth an optimiser."""
+
 
 def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
@@ -41,7 +44,7 @@ def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: st
         from bondgraph.emit.llvm import compile_routines
 
         now = [routine for name, routine in wanted.items() if name not in DEFERRED | INTERPRETED]
-        library = compile_routines(now)
+        library = compile_routines(now, *((0,) if wanted.keys() <= SELDOM else ()))
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
         for name in DEFERRED & set(wanted):
             make = functools.partial(_compiled_alone, wanted[name])

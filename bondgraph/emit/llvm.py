@@ -89,10 +89,11 @@ def _module(routines: Sequence[Routine | Choice], whole: int, part: int) -> tupl
     return "\n".join(texts), steps
 
 
-def compile_routines(routines: Sequence[Routine | Choice]) -> Library:
+def compile_routines(routines: Sequence[Routine | Choice], quick: int = QUICK) -> Library:
     """Machine code for this processor, from the cache on disk if it was compiled before.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
+    Of more than `quick` steps the code is not optimised.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def compile_routines(routines: Sequence[Routine | Choice]) -> Library:
         raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("give each its own name",)))
     text, steps = _module(routines, WHOLE, PART)
     # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
-    code = object_code(text, passes=0, level=1 if steps <= QUICK else 0)
+    code = object_code(text, passes=0, level=1 if steps <= quick else 0)
     tracker, addresses = link(code, [f for name in names for f in (name, f"{name}.many")], {})
     shapes = {routine.name: (routine.sizes, len(routine.outputs)) for routine in routines}
     return Library(addresses, shapes, (tracker,))

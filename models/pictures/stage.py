@@ -273,16 +273,15 @@ def ghost_samples(poses: Array, t: Array, now: float, count: int, spacing: float
     """Samples of earlier (and, around, later) poses, nearest first, whose origins lie `spacing` (m) of travel apart."""
     travel = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1))])
     here = float(np.interp(now, t, travel))
-    marks = spacing * np.arange(0.0, travel[-1] / spacing + 1e-9)
     if around:
-        # Poses before and after stand at equal distances from the present one.
-        marks = here + spacing * np.arange(-count, count + 1.0)
-        marks = marks[(marks >= 0.0) & (marks <= travel[-1])]
+        # Poses before and after stand at equal distances from the present one, the earlier of two counts as nearer.
+        marks = [here + spacing * step for k in range(1, count + 1) for step in (-k, k)]
     else:
-        marks = marks[marks <= here]
-    apart = marks[np.abs(here - marks) > 0.45 * spacing]
-    nearest = sorted(apart, key=lambda mark: abs(here - mark))[:count]
-    return [int(np.searchsorted(travel, mark)) for mark in nearest]
+        last = int(here / spacing)
+        marks = [spacing * k for k in range(last, -1, -1) if here - spacing * k > 0.45 * spacing]
+    least = 1e-9 * spacing  # what rounding may take from a mark at an end
+    shown = [mark for mark in marks if -least <= mark <= travel[-1] + least]
+    return [int(np.searchsorted(travel, min(mark, travel[-1]) - least)) for mark in shown[:count]]
 
 
 def _dot() -> Any:

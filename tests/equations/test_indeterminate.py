@@ -31,7 +31,7 @@ from screws.scalars import sin
 from tests.equations.test_rigid_graphs import modes_of
 from tests.language.branches import branched, brute_force
 
-SAMPLES, MODES = 15, 2
+SAMPLES, MODES = 10, 2
 """Random graphs that the suite looks at, and modes of each; `campaign` takes any number."""
 
 
@@ -75,7 +75,7 @@ def judged(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, 
 
 def test_random_branches_move_as_all_relations_say() -> None:
     found = campaign(range(SAMPLES), MODES)
-    assert found["shared"] > 4 and found["regular"] > 8 and found["refused"] < 3, found
+    assert found["shared"] > 2 and found["regular"] > 5 and found["refused"] < 3, found
 
 
 def shafts(count: int, *drives: float) -> Graph:

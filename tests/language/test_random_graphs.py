@@ -15,7 +15,7 @@ from bondgraph.run.bound import Bound
 from campaigns.graphs.dense import rates_and_power, residual_and_power
 from campaigns.graphs.drawn import curved_graph, random_graph
 
-BLOCKS, PER_BLOCK = 2, 125
+BLOCKS, PER_BLOCK = 1, 125
 DIAGNOSES = {"E154", "E203", "E204", "E206", "E207", "E208", "E212"}
 MODES = ("off", "half", "on")
 
@@ -102,7 +102,7 @@ def test_equations_satisfy_all_relations_or_end_in_a_diagnosis(block: int) -> No
     assert results.keys() >= {"E154", "E203", "E207"} or block, results  # diagnoses are exercised too
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", range(1))
 def test_curved_relations_are_satisfied_too(block: int) -> None:
     results = Counter(check(seed, curved_graph)[0] for seed in range(35 * block, 35 * (block + 1)))
     assert results["implicit"] > 10, results

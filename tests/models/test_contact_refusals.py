@@ -144,14 +144,14 @@ def test_stiff_damped_bounces_come_to_rest():
 
 
 def test_a_contact_lost_in_rounding_ends_with_what_there_is():
-    """So stiff that the depth under its weight, 1e-24 m, and that of its bounce, 1e-13 m, are lost in the pose's rounding."""
-    k = 1e24
+    """So stiff that the depth under its weight, 1e-32 m, and that of its bounce, 4e-18 m, are lost in the pose's rounding."""
+    k = 1e32
     lost = run(ground("g", surface=plane()), ball((0, 0, 0.021), gravity=(0, 0, -9.81)), 1.0,
                normal_stiffness=k, normal_damping=0.4 * 2.0 * np.sqrt(k * 0.1))  # fmt: skip
     failure = lost.result.failure
     assert failure is not None and failure.cures
     assert failure.suspect in ("contact.switch", "contact.spring.q")  # what rounding makes of a depth decides which
-    assert failure.time == pytest.approx(np.sqrt(2e-3 / 9.81), rel=1e-6) and lost.trajectory["t"][-1] <= failure.time
+    assert failure.time > 0.999999 * np.sqrt(2e-3 / 9.81) and lost.trajectory["t"][-1] <= failure.time
     assert lost.summary()["completed"] is False and str(failure) in lost.summary()["failure"]
     fall = 0.5 * 9.81 * lost.trajectory["t"] ** 2
     first = lost.trajectory["t"] < 0.0142

