@@ -104,7 +104,9 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
     past = ghost_samples(motion.poses[1], motion.t, 0.7, 3, 0.02)
     assert motion.p2[past, 0] == pytest.approx([0.06, 0.04, 0.02], abs=2e-4)
     around = ghost_samples(motion.poses[1], motion.t, 0.5, 4, 0.03, around=True)
-    assert motion.p2[around, 0] == pytest.approx([0.03, 0.09, 0.0, 0.12], abs=2e-4), "equal distances: the earlier one first"
+    assert motion.p2[around, 0] == pytest.approx([0.03, 0.09, 0.0, 0.12], abs=2e-4), (
+        "equal distances: the earlier one first"
+    )
 
 
 @pytest.mark.parametrize("largest", [1e-6, 0.285, 22.0, 3e4])
