@@ -14,7 +14,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.run.couplings import BALANCED, FIELDS, SAME, SWEEPS, Couplings
+from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS, Couplings
 from bondgraph.run.procedure import Local, Procedure, Record, Value, module
 
 
@@ -77,7 +77,7 @@ def _along_ears() -> Procedure:
         with write.when(end - begin > 2):
             rate.set(write.intrinsic("pow", total.get(), write.value(1.0, "double") / write.real(end - begin)))
         at = write.local(start)
-        with write.loop(end - 1, begin) as step:
+        with write.when((rate.get() > 0.0) & (rate.get() < MOST)), write.loop(end - 1, begin) as step:
             at.set(at.get() * (values[couplings.load(step, "i64")] / rate.get()))
             scales[states.load(step, "i64")] = at.get()
     write.give()

@@ -25,6 +25,9 @@ SWEEPS, BALANCED = 10, 1.5
 """Most sweeps of the balancing, and how unequal the sums over a row and a column may stay."""
 SAME = 1.001
 """A ring whose gains are one would creep on by rounding: growth by less does not count."""
+LEAST, MOST = 1e-100, 1e100
+"""Couplings (1/s) below and above are none, in any units of the states: what rounding leaves of a zero is squared and cubed on
+its way into a Jacobian, and products of such numbers along a ring vanish."""
 _KEPT = 64
 _ARRAYS = (
     *("rows", "columns", "part", "order", "inner", "drivers_at", "drivers"),
@@ -127,9 +130,9 @@ class Structures:
         self._met: dict[bytes, tuple[Structure, np.ndarray, np.ndarray]] = {}
 
     def couplings(self, nonzeros: np.ndarray) -> Couplings:
-        """Couplings by the values of the Jacobian (nonzeros,); what is not finite counts as none."""
+        """Couplings by the values of the Jacobian (nonzeros,); what is out of all proportion, or not finite, counts as none."""
         values = np.abs(nonzeros)
-        found = (values > 0.0) & (values < np.inf)
+        found = (values > LEAST) & (values < MOST)
         structure, own, beside = self._structure(found)
         diagonal = np.zeros(self._n)
         diagonal[self.rows[own]] = values[own]
@@ -282,6 +285,8 @@ def _along_ears(structure: Structure, values: np.ndarray, scales: np.ndarray) ->
         for coupling in couplings:
             total *= coupling
         rate = np.sqrt(total) if len(states) == 2 else total ** (1.0 / len(states))
+        if not 0.0 < rate < MOST:
+            continue
         at = scales[start]
         for state, coupling in zip(states[:-1], couplings, strict=False):
             at *= coupling / rate

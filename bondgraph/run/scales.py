@@ -68,7 +68,8 @@ def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarr
     """Scales by the rates and couplings at one state."""
     arithmetic, couplings = _arithmetic(bound), bound.couplings(t, x, m)
     # What is coupled slowly, or by an entry that happens to vanish here, counts as far as a longest step may carry it.
-    speed = np.maximum(arithmetic.fastest(couplings), 1.0 / longest)
+    fastest = arithmetic.fastest(couplings)
+    speed = np.maximum(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)
     scales = np.maximum(size, _driven(bound, t, x, m, speed) / speed)
     return arithmetic.carried(couplings, speed, scales)
 

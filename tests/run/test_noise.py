@@ -155,6 +155,26 @@ def test_machine_code_balances_as_its_reference_does_to_the_last_bit(density):
         assert np.array_equal(balancing.carried(made, floor, start), couplings.carried(made, floor, start))
 
 
+@pytest.mark.parametrize("arithmetic", [couplings, balancing])
+def test_couplings_of_any_size_give_finite_rates(arithmetic):
+    """What rounding leaves of zeros, squared and cubed, and what lies beside a pole: no product of them may decide anything."""
+    random = np.random.default_rng(1)
+    for largest in (90.0, 190.0, 307.0):
+        for _ in range(20):
+            n = int(random.integers(2, 20))
+            matrix = (random.random((n, n)) < 0.4) * 10.0 ** random.uniform(-largest, largest, (n, n))
+            with np.errstate(all="ignore"):
+                assert not np.isnan(arithmetic.fastest(coupled(matrix))).any()
+    tiny = np.array([[0.0, 1e-191, 0.0], [1e-190, 0.0, 3.0], [0.0, 2.0, 0.0]])
+    assert arithmetic.fastest(coupled(tiny)) == pytest.approx([0.0, np.sqrt(6.0), np.sqrt(6.0)])
+
+
+def test_scales_are_found_where_couplings_are_out_of_all_proportion():
+    """x' = a y, y' = b x with a b = 1e-380: once the time to look ahead was 0, and was looked ahead for ever."""
+    bound = Bound(program(lambda t, x, p, m: [1e-190 * x[1], 1e-190 * x[0]], (2, 0, 0)), np.zeros(0))
+    assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
+
+
 def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
     """Two states that drive each other, until one of the two entries vanishes, or is no number."""
     structures = Structures(np.array([0, 1, 2]), np.array([1, 0]))
