@@ -105,9 +105,10 @@ def test_very_long_program(place, limit, monkeypatch):
     np.testing.assert_allclose(BACKENDS["llvm"](routine)(x, p), expected, rtol=1e-12, atol=1e-13)
 
 
-def test_products_and_sums_contract():
+def test_products_and_sums_contract(monkeypatch):
     import llvmlite.binding
 
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     if not llvmlite.binding.get_host_cpu_features().get("fma"):
         pytest.skip("this processor has no fused multiply-add")
     assert "vfmadd" in assembly(routines_text([traced([lambda a, b, c: a * b + c])]), 0, 1)

@@ -77,6 +77,7 @@ def test_a_kernel_keeps_its_code():
 def test_code_for_the_least_processor(folder, monkeypatch):
     """No instruction beyond SSE2, other files in the cache than those of this processor, the same numbers."""
     text = routines_text([squares()])
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     compile_routines([squares()])
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "baseline")
     assert machine.processor()[1] == ""
