@@ -94,16 +94,17 @@ def lost_rank(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, j
     for k in _suspects(t.tolist(), roots.tolist()):
         if any(t[k] <= time <= t[k + 1] for time in jumps):
             continue
-        beside = [
-            i for i in (k - 1, k + 1) if 0 <= i < len(t) - 1 and not any(t[i] <= time <= t[i + 1] for time in jumps)
-        ]
-        own, *others = (
-            _closest(closures, measure, _Course(closures, t[i : i + 2], x[i : i + 2], m[k]), t[k], t[k + 1])
-            for i in (k, *beside)
-        )
+        # A run that ended on the way may have ended shortly before.
+        beyond = 0.5 * (t[k + 1] - t[k]) if k + 2 == len(t) else 0.0
         zero = TOUCHES * roots[max(k - 1, 0) : k + 3].max()
-        if own.root < zero or (others and all(side.root < zero for side in others)):
-            place = min((own, *others), key=lambda place: place.root)
+        places: dict[int, _Place] = {}
+        for i in (k - 1, k, k + 1):
+            if 0 <= i < len(t) - 1 and not any(t[i] <= time <= t[i + 1] for time in jumps):
+                course = _Course(closures, t[i : i + 2], x[i : i + 2], m[k])
+                places[i] = _closest(closures, measure, course, t[k], t[k + 1] + beyond * (i != k))
+        touching = [i for i, place in places.items() if place.root < zero]
+        if k in touching or (len(places) > 1 and touching == [i for i in places if i != k]):
+            place = places[touching[0]]  # as it comes, rather than as it leaves
             A = closures.at(place.time, place.state, m[k])[0]
             shares = np.abs(np.linalg.eigh(measure.scaled(A[None])[0])[1][:, len(A) - measure.rank])
             return Lost(place.time, closures.owners(range(len(A)), shares))
