@@ -36,7 +36,7 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
         warnings.simplefilter("ignore", RunEndedWarning)
         result = compiled.simulate(END, rtol=1e-8, samples=[0.0, END], progress=False)
     if not result.ok:
-        return "" if "E" in str(result.failure) else f"ended: {result.failure}"
+        return f"ended: {result.failure or result.doubts}"
     return _events_differ(compiled, result) or (_states_differ(compiled, result) if drawn.linear else "")
 
 
