@@ -22,8 +22,12 @@ from bondgraph.quantities import real
 
 SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
 """Sizes at which formulas are tried, in nominal sizes."""
-NEAR = 1.0 + np.array([-1.0, -0.71, -0.43, 0.37, 0.59, 1.0]) * 3e-2
+NEAR_BY = 1e-2
+NEAR = 1.0 + np.array([-1.0, -0.71, -0.43, 0.37, 0.59, 1.0]) * NEAR_BY
 """Neighbours of a value, as parts of it: what formulas differ by must be as good as the same there, or it is rounding."""
+SCATTER = 0.2
+"""Part of a difference that parabolas through its neighbours, and through the values that differ, may leave; what rounding makes
+leaves all of it."""
 AGREES = 1e-6
 """Relative difference up to which two formulas agree."""
 
@@ -192,9 +196,10 @@ def _refused(element: Element, pair: Pair, tried: Sequence[Any], mode: str) -> P
 
 
 def _differ(pair: Pair, x: Any, still: Sequence[bool]) -> tuple[Any, Any] | None:
-    """Both values where they differ, there and nearby, by the same amount and by more than rounding; else None.
+    """Both values where they differ, there and nearby, by more than they scatter about a smooth course; else None.
 
-    `still` says which of the two is the same everywhere; one that is so nearby alone has no digits left there.
+    `still` says which of the two is the same everywhere; one that takes a value twice nearby has too few digits left
+    there.
     """
     here = _both(pair, x)
     if here is None or not _apart(*here):
@@ -209,11 +214,17 @@ def _differ(pair: Pair, x: Any, still: Sequence[bool]) -> tuple[Any, Any] | None
     component = int(np.argmax(np.abs(np.ravel(gaps[0]))))
     gap = np.array([np.ravel(each)[component] for each in gaps])
     sides = np.array([[np.ravel(side)[component] for side in values] for values in cases])
-    steady = float(np.ptp(gap)) <= 0.5 * abs(float(gap[0]))
-    lost = any(len(set(sides[:, k])) == 1 and not still[k] for k in (0, 1))
-    if not steady or lost:
+    scatter = max(_scatter(gap), _scatter(sides[:, 0]), _scatter(sides[:, 1]))
+    lost = any(len(set(sides[:, k])) < len(cases) and not still[k] for k in (0, 1))
+    if scatter > SCATTER * np.abs(gap).min() or lost:
         return None
     return here
+
+
+def _scatter(values: np.ndarray) -> float:
+    """How far values here and at the neighbours lie from a parabola."""
+    apart = np.array([0.0, *(NEAR - 1.0)]) / NEAR_BY
+    return float(np.abs(values - np.polyval(np.polyfit(apart, values, 2), apart)).max())
 
 
 def _both(pair: Pair, x: Any) -> tuple[np.ndarray, np.ndarray] | None:
