@@ -14,11 +14,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DELETE_ON_ERROR:
 # What is compared to the letter, or tightly, with what other programs computed.
-PORTABLE := tests/render tests/docs/test_gallery.py tests/acceptance tests/models/test_contact_references.py \
+PORTABLE := tests/render/test_diagram.py tests/docs/test_gallery.py tests/acceptance tests/models/test_contact_references.py \
   tests/models/test_delta_references.py tests/models/test_hand_references.py
-# Two runs, for a process keeps all the machine code that it has made.
-LATE := tests/models tests/render tests/run tests/schedule tests/screws tests/tape bondgraph screws models
-EARLY := $(filter-out $(LATE) tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)) $(wildcard tests/test_*.py))
 DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"`
 
 .PHONY: demo test portable pictures docs bench campaign clean
@@ -30,8 +27,7 @@ test: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(EARLY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(LATE)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 portable: $(VENV)/dev.stamp
 	OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \

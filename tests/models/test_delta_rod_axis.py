@@ -75,8 +75,10 @@ def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
 
 
 @pytest.mark.parametrize(("form", "damping"), [("lagrangian", FIT.DAMPING), ("hamiltonian", 0.0)])
-@pytest.mark.parametrize("place", [INWARDS, OUTWARDS], ids=["inwards", "outwards"])
-@pytest.mark.parametrize("speed", [(0.0, 0.0, 0.0), (0.4, -0.2, -1.0)], ids=["at rest", "moving"])
+@pytest.mark.parametrize(
+    ("place", "speed"), [(INWARDS, (0.0, 0.0, 0.0)), (OUTWARDS, (0.4, -0.2, -1.0)), (INWARDS, (0.4, -0.2, -1.0))],
+    ids=["inwards at rest", "outwards moving", "inwards moving"],
+)  # fmt: skip
 def test_a_start_on_the_axis(form, damping, place, speed):
     """At default tolerances, 1e-7: the tool is where the other coordinates have it after 40 ms to 1e-7 m [1e-9], tips together to
     1e-9 m, the energy account closed to 1e-8."""
