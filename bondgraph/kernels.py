@@ -41,10 +41,10 @@ def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: st
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if backend == "llvm" or (backend == "auto" and have_llvm()):
         from bondgraph.emit.kernel import DeferredKernel
-        from bondgraph.emit.llvm import compile_routines
+        from bondgraph.emit.llvm import QUICK, compile_routines
 
         now = [routine for name, routine in wanted.items() if name not in DEFERRED | INTERPRETED]
-        library = compile_routines(now, *((0,) if wanted.keys() <= SELDOM else ()))
+        library = compile_routines(now, quick=0 if wanted.keys() <= SELDOM else QUICK)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
         for name in DEFERRED & set(wanted):
             make = functools.partial(_compiled_alone, wanted[name])

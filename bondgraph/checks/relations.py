@@ -22,12 +22,11 @@ from bondgraph.quantities import real
 
 SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
 """Sizes at which formulas are tried, in nominal sizes."""
-NEAR_BY = 1e-2
-NEAR = 1.0 + np.array([-1.0, -0.71, -0.43, 0.37, 0.59, 1.0]) * NEAR_BY
-"""Neighbours of a value, as parts of it: what formulas differ by must be as good as the same there, or it is rounding."""
+APART, NEAR_BY = np.array([0.0, -1.0, -0.71, -0.43, 0.37, 0.59, 1.0]), 1e-2
+"""A value and its neighbours: how far these are apart from it, in such parts of it."""
 SCATTER = 0.2
-"""Part of a difference that parabolas through its neighbours, and through the values that differ, may leave; what rounding makes
-leaves all of it."""
+"""Part of a difference that parabolas through it and its neighbours, and through the values that differ, may leave; what rounding
+makes leaves all of it."""
 AGREES = 1e-6
 """Relative difference up to which two formulas agree."""
 
@@ -201,15 +200,12 @@ def _differ(pair: Pair, x: Any, still: Sequence[bool]) -> tuple[Any, Any] | None
     `still` says which of the two is the same everywhere; one that takes a value twice nearby has too few digits left
     there.
     """
-    here = _both(pair, x)
-    if here is None or not _apart(*here):
-        return None
-    cases = [here]
-    for factor in NEAR:
-        near = _both(pair, factor * x)
-        if near is None or not _apart(*near):
+    cases = []
+    for apart in APART:
+        case = _both(pair, (1.0 + NEAR_BY * apart) * x)
+        if case is None or not _differs(*case):
             return None
-        cases.append(near)
+        cases.append(case)
     gaps = [one - other for one, other in cases]
     component = int(np.argmax(np.abs(np.ravel(gaps[0]))))
     gap = np.array([np.ravel(each)[component] for each in gaps])
@@ -218,13 +214,12 @@ def _differ(pair: Pair, x: Any, still: Sequence[bool]) -> tuple[Any, Any] | None
     lost = any(len(set(sides[:, k])) < len(cases) and not still[k] for k in (0, 1))
     if scatter > SCATTER * np.abs(gap).min() or lost:
         return None
-    return here
+    return cases[0]
 
 
 def _scatter(values: np.ndarray) -> float:
     """How far values here and at the neighbours lie from a parabola."""
-    apart = np.array([0.0, *(NEAR - 1.0)]) / NEAR_BY
-    return float(np.abs(values - np.polyval(np.polyfit(apart, values, 2), apart)).max())
+    return float(np.abs(values - np.polyval(np.polyfit(APART, values, 2), APART)).max())
 
 
 def _both(pair: Pair, x: Any) -> tuple[np.ndarray, np.ndarray] | None:
@@ -236,7 +231,7 @@ def _both(pair: Pair, x: Any) -> tuple[np.ndarray, np.ndarray] | None:
     return (one, other) if one.shape == other.shape and np.all(np.isfinite([one, other])) else None
 
 
-def _apart(one: np.ndarray, other: np.ndarray) -> bool:
+def _differs(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.max(np.abs(one - other), initial=0.0) > AGREES * np.max(np.abs(one) + np.abs(other), initial=0.0))
 
 

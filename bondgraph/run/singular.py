@@ -80,16 +80,27 @@ class Closures:
 
 
 def lost_rank(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]) -> Lost | None:
-    """The first place of a run, given at times t (k,), states (k, n) and modes (k, modes), where constraints lose rank or
-    contradict each other; `jumps` are the times of events."""
-    if closures.closing.repeating:
-        parts, shares = closures.contradictions(t, x, m)
-        wrong = np.flatnonzero(~(parts < CONTRADICTS))
-        if len(wrong):
-            k = int(wrong[0])
-            return Lost(float(t[k]), closures.owners(closures.closing.repeating, shares[k]), contradiction=True)
-    matrices = closures.along(t, x, m)[0]
-    measure = _Measure(matrices)
+    """The first place of a run, given at times t (k,), states x (k, n) and modes m (k, modes), where constraints contradict each
+    other, or else lose rank; `jumps` (s) are the times of events."""
+    return _contradiction(closures, t, x, m) or _singular_position(closures, t, x, m, jumps)
+
+
+def _contradiction(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> Lost | None:
+    if not closures.closing.repeating:
+        return None
+    parts, shares = closures.contradictions(t, x, m)
+    wrong = np.flatnonzero(~(parts < CONTRADICTS))
+    if not len(wrong):
+        return None
+    k = int(wrong[0])
+    return Lost(float(t[k]), closures.owners(closures.closing.repeating, shares[k]), contradiction=True)
+
+
+def _singular_position(
+    closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]
+) -> Lost | None:
+    """Where the root touches zero: between two samples, or where the courses of both sides continued meet."""
+    measure = _Measure(closures.along(t, x, m)[0])
     roots = measure.along
     for k in _suspects(t.tolist(), roots.tolist()):
         if any(t[k] <= time <= t[k + 1] for time in jumps):
