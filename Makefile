@@ -15,7 +15,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DELETE_ON_ERROR:
 # What is compared to the letter, or tightly, with what other programs computed.
 PORTABLE := tests/render/test_diagram.py tests/docs/test_gallery.py tests/acceptance tests/models/test_contact_references.py \
-  tests/models/test_delta_references.py tests/models/test_hand_references.py
+  tests/models/test_contact_scenarios.py tests/models/test_delta_references.py tests/models/test_hand_references.py \
+  tests/export/test_text.py
 DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"`
 
 .PHONY: demo test portable pictures docs bench campaign clean

@@ -28,6 +28,7 @@ _BOOSTS = 64.0
 _PATIENCE = (2, 4, 4096)
 _FRUITFUL, _ROUNDED = 0.1, 1e-6
 _UNSEEN, _SHORT = 1e-24, 1e-3
+"""Part of the energy in play that is nothing; part of a longest step that is a usual one."""
 
 
 @dataclass(frozen=True)

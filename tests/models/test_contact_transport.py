@@ -88,7 +88,7 @@ def test_names_of_axes_do_not_matter(law, transport):
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
     assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "nothing to carry along"
     # The chart of body 2 in use differs with the names, and with it the axes of C2.
-    chosen = range(0, 24, 8) if (law, transport) == ("rolling", "parallel") else (5, 14)
+    chosen = range(0, 24, 3) if (law, transport) == ("rolling", "parallel") else (5, 14)
     for k in chosen:
         other = run_scenario(renamed(given, ROTATIONS[(7 * k + 3) % 24], ROTATIONS[k]), progress=False)
         for key in ("p1", "p2"):
