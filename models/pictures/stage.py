@@ -20,6 +20,9 @@ OBJECT_TRIAD = 0.65
 GHOST_SPACING = 0.95
 """Travel between two ghosts, over the size of the bodies."""
 
+COVERS = 0.6
+"""Two ghosts that lie less than this part of their spacing apart cover each other."""
+
 # Light that falls along the view passes, light that grazes is held: the rim shows the shape, the middle what is inside.
 _GLASS = """//VTK::Light::Impl
   float rim = 1.0 - abs(normalVCVSOutput.z);
@@ -270,7 +273,10 @@ def glass(
 
 
 def ghost_samples(poses: Array, t: Array, now: float, count: int, spacing: float, around: bool = False) -> list[int]:
-    """Samples of earlier (and, around, later) poses, nearest first, whose origins lie `spacing` (m) of travel apart."""
+    """Samples of earlier (and, around, later) poses, nearest first, whose origins lie `spacing` (m) of travel apart.
+
+    Where a path comes round again, a ghost that would cover one that is shown is left out.
+    """
     travel = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1))])
     here = float(np.interp(now, t, travel))
     if around:
@@ -281,7 +287,12 @@ def ghost_samples(poses: Array, t: Array, now: float, count: int, spacing: float
         marks = [spacing * k for k in range(last, -1, -1) if here - spacing * k > 0.45 * spacing]
     least = 1e-9 * spacing  # what rounding may take from a mark at an end
     shown = [mark for mark in marks if -least <= mark <= travel[-1] + least]
-    return [int(np.searchsorted(travel, min(mark, travel[-1]) - least)) for mark in shown[:count]]
+    samples = [int(np.searchsorted(travel, min(mark, travel[-1]) - least)) for mark in shown[:count]]
+    found: list[int] = []
+    for k in samples:
+        if all(np.linalg.norm(poses[k, :3, 3] - poses[j, :3, 3]) > COVERS * spacing for j in found):
+            found.append(k)
+    return found
 
 
 def _dot() -> Any:

@@ -109,6 +109,16 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
     )
 
 
+def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
+    """Twice round a circle of 1 m, spacings of a tenth of it: ten places, however many ghosts there may be."""
+    angle = np.linspace(0.0, 4.0 * np.pi, 4001)
+    poses = np.tile(np.eye(4), (len(angle), 1, 1))
+    poses[:, 0, 3], poses[:, 1, 3] = np.cos(angle), np.sin(angle)
+    found = ghost_samples(poses, angle, 4.0 * np.pi, 18, 0.2 * np.pi)
+    places = np.exp(1j * angle[found])
+    assert len(found) == 10 and min(abs(places[i] - places[j]) for i in range(10) for j in range(i)) > 0.6
+
+
 @pytest.mark.parametrize("largest", [1e-6, 0.285, 22.0, 3e4])
 @pytest.mark.parametrize("size", [0.004, 0.056, 3.0])
 def test_force_scale_text_says_what_is_drawn(largest, size):
