@@ -33,7 +33,7 @@ from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.laws import IdealSwitch
 from bondgraph.graph.model import Model
-from bondgraph.kernels import jacobian_of, kernels_of
+from bondgraph.kernels import couplings_of, jacobian_of, kernels_of
 from bondgraph.ops import TIME_DERIVATIVE
 from bondgraph.passes.pipeline import equations
 from bondgraph.programs import program_of
@@ -233,7 +233,8 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
         raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
     traced = time.perf_counter()
     kernels = kernels_of(routines, backend)
-    program = program_of(system, kernels, functools.partial(jacobian_of, differentiate, kernels, backend), model)
+    jacobian = functools.partial(jacobian_of, differentiate, kernels, backend)
+    program = program_of(system, kernels, jacobian, functools.partial(couplings_of, routines, jacobian, backend), model)
     done = time.perf_counter()
     timings = {"build": built - begin, "trace": traced - built, "compile": done - traced}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)

@@ -23,9 +23,6 @@ DEFERRED = frozenset({"outputs", "collisions"})
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or seldom: not worth a compiler."""
 
-SELDOM = frozenset({"jacobian"})
-"""Large routines that a run needs some dozen times: not worth an optimiser."""
-
 
 def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
@@ -41,10 +38,10 @@ def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: st
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if backend == "llvm" or (backend == "auto" and have_llvm()):
         from bondgraph.emit.kernel import DeferredKernel
-        from bondgraph.emit.llvm import QUICK, compile_routines
+        from bondgraph.emit.llvm import compile_routines
 
         now = [routine for name, routine in wanted.items() if name not in DEFERRED | INTERPRETED]
-        library = compile_routines(now, quick=0 if wanted.keys() <= SELDOM else QUICK)
+        library = compile_routines(now)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
         for name in DEFERRED & set(wanted):
             make = functools.partial(_compiled_alone, wanted[name])
@@ -68,3 +65,22 @@ def jacobian_of(
     if routine is None:
         return kernels.get("jacobian"), pattern
     return (kernels_of({"jacobian": routine}, backend)["jacobian"] if routine.outputs else None), pattern
+
+
+@paused_collection()
+def couplings_of(
+    routines: Mapping[str, Routine | Choice] | Scheduled,
+    jacobian: Callable[[], tuple[Kernel | None, Pattern]],
+    backend: str,
+) -> tuple[Kernel | None, Pattern]:
+    """The derivatives of the rates as error control asks for them, a few dozen times in a run: not worth a compiler. What
+    has no straight line of steps, or no machine code at all, takes those of `jacobian`."""
+    from bondgraph.emit.machine import have_llvm
+
+    if isinstance(routines, Scheduled) or not (backend == "llvm" or (backend == "auto" and have_llvm())):
+        return jacobian()
+    from bondgraph.emit.interpreter import derivatives
+
+    rates = routines["rates"]
+    kernel, pattern = derivatives(rates.reference if isinstance(rates, Choice) else rates, "x", "couplings")
+    return kernel if kernel.n_out else None, pattern

@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 
 
 def program_of(
-    system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any], model: Model
+    system: System,
+    kernels: Mapping[str, Kernel],
+    differentiate: Callable[[], Any],
+    couple: Callable[[], Any],
+    model: Model,
 ) -> Program:
     """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
     words of what ends a run.
 
-    `differentiate` makes the Jacobian with its pattern when it is first asked for.
+    `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control.
     """
     transitions = tuple(
         Transition(
@@ -63,6 +67,7 @@ def program_of(
         supplies=tuple(kernels.get(f"supply_{index}") for index in range(len(system.events))),
         transitions=transitions,
         differentiate=differentiate,
+        couple=couple,
         power_names=tuple(power.element for power in system.powers),
         power_roles=tuple(power.role for power in system.powers),
         energy_names=tuple(path for path, _ in system.energies),

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 
 from bondgraph.checks.numbers import is_linear
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.gradient import gradient
 from bondgraph.graph.laws import ByMode, InertialField, Resistor, Storage
 from bondgraph.graph.model import Model
 from bondgraph.quantities import real
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
 
 SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
 """Sizes at which formulas are tried, in nominal sizes."""
@@ -31,6 +34,8 @@ AGREES = 1e-6
 """Relative difference up to which two formulas agree."""
 
 Formula = Callable[[Any], Any]
+Both = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray] | None]"]
+"""Values of one variable -> both formulas' numbers at each, None where one is not defined."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
     if mechanics.inertia is not None:
 
         def mass(q: Any) -> np.ndarray:
-            return np.asarray(mechanics.mass(q, *others), dtype=float)
+            return np.asarray(mechanics.mass(q, *others))
 
         cure = "an inertia M with M^T = M"
         yield Pair(
@@ -153,8 +158,8 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
 
         yield Pair(
             "q", "the power of its `bias`", "that of M' v - dT/dq, which belongs to its kinetic energy",
-            listed(lambda q: motion(q) @ np.asarray(mechanics.given_bias(q, motion(q), *others), dtype=float)),
-            listed(lambda q: motion(q) @ np.asarray(mechanics.coriolis(q, motion(q), *others), dtype=float)),
+            listed(lambda q: motion(q) @ np.asarray(mechanics.given_bias(q, motion(q), *others))),
+            listed(lambda q: motion(q) @ np.asarray(mechanics.coriolis(q, motion(q), *others))),
             "leave `bias` out: it follows from the inertia; forces that take power belong into an R",
         )  # fmt: skip
 
@@ -178,9 +183,17 @@ def _tried(start: Any, nominal: np.ndarray) -> list[Any]:
 
 def _refused(element: Element, pair: Pair, tried: Sequence[Any], mode: str) -> Problem | None:
     """The problem of a pair that differs at two values or more."""
-    known = [values for x in tried if (values := _both(pair, x)) is not None]
-    still = [len({tuple(np.ravel(side[k]) + 0.0) for side in known}) == 1 for k in (0, 1)]
-    found = [(x, values) for x in tried if (values := _differ(pair, x, still)) is not None]
+    both = _traced(pair, tried[0])
+    if both is None:
+        return None
+    known = both(tried)
+    defined = [values for values in known if values is not None]
+    still = [len({tuple(np.ravel(values[k]) + 0.0) for values in defined}) == 1 for k in (0, 1)]
+    found = [
+        (x, values)
+        for x, values in zip(tried, known, strict=True)
+        if values is not None and _differs(*values) and _differ(both, x, still)
+    ]
     if len(found) < 2:
         return None
     x, (one, other) = min(found, key=lambda case: abs(np.log10(float(np.max(np.abs(case[0]))) or 1e-300)))
@@ -194,27 +207,23 @@ def _refused(element: Element, pair: Pair, tried: Sequence[Any], mode: str) -> P
     )
 
 
-def _differ(pair: Pair, x: Any, still: Sequence[bool]) -> tuple[Any, Any] | None:
-    """Both values where they differ, there and nearby, by more than they scatter about a smooth course; else None.
+def _differ(both: Both, x: Any, still: Sequence[bool]) -> bool:
+    """Whether the two differ, there and nearby, by more than they scatter about a smooth course.
 
     `still` says which of the two is the same everywhere; one that takes a value twice nearby has too few digits left
     there.
     """
-    cases = []
-    for apart in APART:
-        case = _both(pair, (1.0 + NEAR_BY * apart) * x)
-        if case is None or not _differs(*case):
-            return None
-        cases.append(case)
-    gaps = [one - other for one, other in cases]
-    component = int(np.argmax(np.abs(np.ravel(gaps[0]))))
-    gap = np.array([np.ravel(each)[component] for each in gaps])
+    cases = [
+        case for case in both([(1.0 + NEAR_BY * apart) * x for apart in APART]) if case is not None and _differs(*case)
+    ]
+    if len(cases) < len(APART):
+        return False
+    component = int(np.argmax(np.abs(np.ravel(cases[0][0] - cases[0][1]))))
     sides = np.array([[np.ravel(side)[component] for side in values] for values in cases])
+    gap = sides[:, 0] - sides[:, 1]
     scatter = max(_scatter(gap), _scatter(sides[:, 0]), _scatter(sides[:, 1]))
     lost = any(len(set(sides[:, k])) < len(cases) and not still[k] for k in (0, 1))
-    if scatter > SCATTER * np.abs(gap).min() or lost:
-        return None
-    return cases[0]
+    return not lost and scatter <= SCATTER * np.abs(gap).min()
 
 
 def _scatter(values: np.ndarray) -> float:
@@ -222,13 +231,27 @@ def _scatter(values: np.ndarray) -> float:
     return float(np.abs(values - np.polyval(np.polyfit(APART, values, 2), APART)).max())
 
 
-def _both(pair: Pair, x: Any) -> tuple[np.ndarray, np.ndarray] | None:
+def _traced(pair: Pair, like: Any) -> Both | None:
+    """Both formulas of a variable of the shape of `like`, traced once; None where they do not give as many numbers."""
+    tape = Tape()
+    inputs = tape.inputs("x", max(int(np.size(like)), 1))
+    x = inputs.reshape(np.shape(like)) if np.shape(like) else inputs[0]
     try:
-        with np.errstate(all="ignore"):
-            one, other = (np.asarray(formula(x), dtype=float) for formula in (pair.first, pair.second))
-    except Exception:  # not defined there; a formula that fails everywhere is reported by the pass `shapes`
+        one, other = (np.asarray(formula(x), dtype=object) for formula in (pair.first, pair.second))
+        kernel = numpy_kernel(Routine("both", tape, (("x", len(inputs)),), (*one.flat, *other.flat)))
+    except Exception:  # a formula that fails is reported by the pass `shapes`
         return None
-    return (one, other) if one.shape == other.shape and np.all(np.isfinite([one, other])) else None
+    if one.shape != other.shape:
+        return None
+
+    def both(values: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray] | None]:
+        rows = kernel.many(np.reshape([np.asarray(value, dtype=float) for value in values], (len(values), len(inputs))))
+        return [
+            (row[: one.size].reshape(one.shape), row[one.size :].reshape(one.shape)) if np.isfinite(row).all() else None
+            for row in rows
+        ]
+
+    return both
 
 
 def _differs(one: np.ndarray, other: np.ndarray) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.emit.procedure import Local, Procedure, Record, Value, module
 from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS, Couplings
-from bondgraph.run.procedure import Local, Procedure, Record, Value, module
 
 
 def fastest(couplings: Couplings) -> np.ndarray:

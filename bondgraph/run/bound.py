@@ -147,20 +147,27 @@ class Bound:
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """d rates / d x as a full matrix, (n, n)."""
-        if self.program.differentiate is None:
+        pattern = self.program.jacobian_pattern
+        if pattern is None:
             raise ValueError("the program has no Jacobian")
+        indptr, indices = pattern
         full = np.zeros((self.program.states, self.program.states))
-        structures = self.program.structures
-        full[structures.rows, structures.columns] = self._call(self._nonzeros, t, x, m)
+        full[np.asarray(indices, dtype=int), np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))] = self._call(
+            self._nonzeros, t, x, m
+        )
         return full
 
     def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> Couplings:
-        """Which states drive which, and how fast; none where the program has no Jacobian."""
-        return self.program.structures.couplings(self._call(self._nonzeros, t, x, m))
+        """Which states drive which, and how fast; none where the program has no derivatives."""
+        return self.program.couplings[1].couplings(self._call(self._couplings, t, x, m))
 
     @cached_property
     def _nonzeros(self) -> tuple[Callable[[], object] | None, np.ndarray]:
         return self._bind(self.program.jacobian)
+
+    @cached_property
+    def _couplings(self) -> tuple[Callable[[], object] | None, np.ndarray]:
+        return self._bind(self.program.couplings[0])
 
     @property
     def quadratures(self) -> int:

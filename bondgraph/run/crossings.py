@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bondgraph.run.procedure import Procedure, Record, Value
+from bondgraph.emit.procedure import Procedure, Record, Value
 
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30

@@ -209,6 +209,8 @@ class Program:
     nominal : (n,) usual size of each state, a hint of the user's; 0 where there is none.
     differentiate : makes the Jacobian when it is first asked for: the kernel of the nonzeros of d rates / d x in compressed
         column order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
+    couple : makes the same for error control, which asks for it a few dozen times in a run: what is soon made may be slow.
+        None where that is `differentiate`.
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
@@ -236,6 +238,7 @@ class Program:
     supplies: tuple[Kernel | None, ...] = ()
     transitions: tuple[Transition, ...] = ()
     differentiate: Callable[[], tuple[Kernel | None, tuple[np.ndarray, np.ndarray]]] | None = None
+    couple: Callable[[], tuple[Kernel | None, tuple[np.ndarray, np.ndarray]]] | None = None
     power_names: tuple[str, ...] = ()
     power_roles: tuple[str, ...] = ()
     energy_names: tuple[str, ...] = ()
@@ -270,7 +273,7 @@ class Program:
         return replace(
             self, rates=absent(self.rates), guards=absent(self.guards), powers=absent(self.powers),
             energies=absent(self.energies), outputs=absent(self.outputs), resets=(), pushes=(), supplies=(),
-            differentiate=None, rates_and_powers=None, collisions=None, loops=(), clocks=(),
+            differentiate=None, couple=None, rates_and_powers=None, collisions=None, loops=(), clocks=(),
         )  # fmt: skip
 
     @property
@@ -288,10 +291,12 @@ class Program:
         return (None, None) if self.differentiate is None else self.differentiate()
 
     @cached_property
-    def structures(self) -> Structures:
-        """What follows from which entries of the Jacobian are not zero, for those that have been met."""
-        pattern = self.jacobian_pattern
-        return Structures(*((np.zeros(self.states + 1, dtype=np.int64), np.zeros(0)) if pattern is None else pattern))
+    def couplings(self) -> tuple[Kernel | None, Structures]:
+        """Derivatives of the rates for error control, and what follows from which of them are not zero, for those that have been
+        met."""
+        kernel, pattern = self._derivatives if self.couple is None else self.couple()
+        nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return kernel, Structures(*(nothing if pattern is None else pattern))
 
     @property
     def typical(self) -> np.ndarray:

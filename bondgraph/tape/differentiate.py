@@ -17,8 +17,6 @@ from bondgraph.tape.nodes import Node, Nodes
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import TapeScalar, TraceError
 
-_FLAT = frozenset((op.CONSTANT, op.INPUT, op.SIGN, op.FLOOR)) | op.CONDITIONS
-
 
 @dataclass(frozen=True)
 class SparseJacobian:
@@ -73,7 +71,7 @@ def active_nodes(tape: Nodes, roots: Sequence[int], seeds: dict[int, int]) -> li
     order = []
     for position in reachable(tape, roots):
         node = tape.nodes[position]
-        if position in seeds or (node[0] not in _FLAT and any(a in active for a in node[1:])):
+        if position in seeds or (node[0] not in op.FLAT and any(a in active for a in node[1:])):
             active.add(position)
             order.append(position)
     return order
@@ -103,6 +101,18 @@ def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
         scale = tape.reciprocal(tape.add(tape.multiply(a, a), tape.multiply(b, b)))
         return (a, tape.multiply(b, scale)), (b, tape.negative(tape.multiply(a, scale)))
     return ((a, _of_one_argument(tape, code, a, position, one)),)
+
+
+def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
+    """`partials`; of a select 1 for the argument that it passes on and 0 for the other."""
+    node = tape.nodes[position]
+    if node[0] not in op.SELECTS:
+        return partials(tape, position)
+    condition, a, b, sign = _branches(tape, node)
+    one, zero = tape.constant(1.0), tape.constant(0.0)
+    if sign < 0:
+        return ((a, tape.where(condition, tape.constant(-1.0), one)),)
+    return (a, tape.where(condition, one, zero)), (b, tape.where(condition, zero, one))
 
 
 def _of_one_argument(tape: Nodes, code: int, a: int, y: int, one: int) -> int:

@@ -23,6 +23,9 @@ CONDITIONS = frozenset((LESS, LESS_EQUAL, EQUAL, BOTH, EITHER, OPPOSITE))
 SELECTS = frozenset((ABSOLUTE, MINIMUM, MAXIMUM, WHERE))
 """Instructions that pass on one of several values: their derivatives select too."""
 
+FLAT = frozenset((CONSTANT, INPUT, SIGN, FLOOR)) | CONDITIONS
+"""Instructions whose derivatives are zero."""
+
 COMMUTATIVE = frozenset((ADD, MULTIPLY, MINIMUM, MAXIMUM, EQUAL, BOTH, EITHER))
 ODD = frozenset((SIN, TAN, ASIN, ATAN, TANH, SIGN))
 EVEN = frozenset((COS, ABSOLUTE))

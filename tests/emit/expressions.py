@@ -36,6 +36,7 @@ EXPRESSIONS = {
     "less_equal": (lambda a, b, c: s.where(s.less_equal(a, 0.0), s.cos(a), c), ANY),
     "equal": (lambda a, b, c: s.where(s.equal(s.sign(a), s.sign(b)), c, -c), ANY),
     "logic": (lambda a, b, c: s.where((s.less(a, b) & s.less(b, c)) | s.less(c, -1.0), a, b * c), ANY),
+    "opposite": (lambda a, b, c: s.where(~s.less(a, b) & ~s.less(c, 0.0), a * b, c), ANY),
     "guard": (lambda a, b, c: s.where(s.less(a, 0.0), 1.0, s.sqrt(a) + s.log(s.absolute(b) + a)), ANY),
     "shared": (lambda a, b, c: s.sin(a * b) + s.sin(a * b) * s.cos(b * a), ANY),
 }

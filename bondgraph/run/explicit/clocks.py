@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bondgraph.emit.procedure import Procedure, Record, Value
 from bondgraph.run.crossings import POINTS, settle_levels
 from bondgraph.run.explicit.steps import clock_time, record_of
-from bondgraph.run.procedure import Procedure, Record, Value
 from bondgraph.run.ticks import AHEAD, TOGETHER
 
 

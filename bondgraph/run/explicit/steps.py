@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bondgraph.emit.procedure import Procedure, Record, Value
 from bondgraph.run.explicit import coefficients as table
 from bondgraph.run.explicit.fields import DENSE, EXTENDED, FIELDS, STAGES
-from bondgraph.run.procedure import Procedure, Record, Value
 
 _COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "double"}
 

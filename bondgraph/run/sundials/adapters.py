@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.emit.procedure import Procedure, Record, Value, module
 from bondgraph.run.crossings import POINTS, Within, crest, locate, root, settle_levels
-from bondgraph.run.procedure import Procedure, Record, Value, module
 
 _POINTERS = (
     "rates guards powers jacobian p m levels nonzeros indptr indices position rows times"

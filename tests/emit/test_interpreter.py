@@ -1,0 +1,125 @@
+"""Derivatives by the interpreter against those that `tape.differentiate` writes down."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import screws.scalars as s
+from bondgraph import J1, C, Graph, I, R, compile_model
+from bondgraph.emit.interpreter import STRIP, derivatives
+from bondgraph.emit.numpy import evaluate
+from bondgraph.run.bound import Bound
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.routine import Routine, reachable
+from bondgraph.tape.scalar import Tape
+from tests.emit.expressions import EXPRESSIONS
+
+
+def both(formulas, n, **constants):
+    """Dense derivatives of formulas of n arguments, and of blocks of constants: interpreted and written down, as functions."""
+    tape = Tape()
+    before = tape.inputs("before", len(constants)) if constants else []
+    x = tape.inputs("x", n)
+    blocks = ((("before", len(constants)),) if constants else ()) + (("x", n),)
+    outputs = tuple(formula(*x, *before) for formula in formulas)
+    routine = Routine("formulas", tape, blocks, outputs)
+    kernel, (indptr, indices) = derivatives(routine, "x", "slopes")
+    written = jacobian(outputs, x)
+    nonzeros = Routine("J", tape, blocks, written.values)
+
+    def interpreted(*point):
+        dense = np.zeros(written.shape)
+        dense[indices, np.repeat(np.arange(n), np.diff(indptr))] = kernel(*point)
+        return dense
+
+    def expected(*point):
+        dense = np.zeros(written.shape)
+        dense[list(written.rows), list(written.columns)] = evaluate(nonzeros, *point)
+        return dense
+
+    return interpreted, expected, {tape.nodes[k][0] for k in reachable(tape, [tape.scalar(o).index for o in outputs])}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_formulas_have_the_derivatives_that_are_written_down(name):
+    formula, (low, high) = EXPRESSIONS[name]
+    interpreted, expected, _ = both([formula], 3)
+    for point in np.random.default_rng(5).uniform(low, high, (20, 3)):
+        np.testing.assert_allclose(interpreted(point), expected(point), rtol=1e-13, atol=1e-14)
+
+
+def test_the_formulas_have_every_instruction():
+    met = set().union(*(both([formula], 3)[2] for formula, _ in EXPRESSIONS.values()))
+    assert met >= set(range(len(op.NAMES))) - {op.DIVIDE}  # a tape writes a / b as a (1 / b)
+
+
+def test_what_is_not_taken_may_be_anything():
+    safe = [lambda a, b, c: s.where(s.less(0.0, a), s.sqrt(a) * b, 2.0 * a), lambda a, b, c: s.sqrt(a) + c]
+    interpreted, _, _ = both(safe, 3)
+    np.testing.assert_array_equal(interpreted([0.0, 1.0, 1.0]), [[2.0, 0.0, 0.0], [np.inf, 0.0, 1.0]])
+
+
+def test_kinks_take_the_branch_that_is_written_down():
+    kinks = [
+        lambda a, b, c: s.absolute(a) * b,
+        lambda a, b, c: s.minimum(a, b) + s.maximum(b, c),
+        lambda a, b, c: s.maximum(a, 0.0) ** c,
+    ]
+    interpreted, expected, _ = both(kinks, 3)
+    for point in ([0.0, 0.0, 1.0], [-1.0, -1.0, 2.0], [2.0, 2.0, 2.0], [-0.0, 3.0, 1.0]):
+        np.testing.assert_array_equal(interpreted(point), expected(point))
+
+
+@pytest.mark.parametrize("n", [1, STRIP - 1, STRIP, STRIP + 1, 3 * STRIP + 5])
+def test_strips_of_columns_and_blocks_before_the_variables(n):
+    rng = np.random.default_rng(n)
+    chosen = rng.integers(0, n, (n + 3, 3))
+
+    def formula(i, j, k):
+        return lambda *x: x[i] * s.sin(x[j]) + x[-1] * x[k] ** 2 - x[-2]
+
+    interpreted, expected, _ = both([formula(*places) for places in chosen], n, first=1, second=2)
+    constants, x = rng.normal(size=2), rng.normal(size=n)
+    np.testing.assert_allclose(interpreted(constants, x), expected(constants, x), rtol=1e-13, atol=1e-15)
+
+
+def test_outputs_that_do_not_vary_have_none():
+    interpreted, expected, _ = both([lambda a, b: 2.0, lambda a, b: b, lambda a, b: s.sign(a)], 2)
+    np.testing.assert_array_equal(interpreted([1.0, 2.0]), [[0, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(expected([1.0, 2.0]), [[0, 0], [0, 1], [0, 0]])
+
+
+def test_threads_do_not_meet():
+    interpreted, expected, _ = both([lambda a, b: s.sin(a) * b, lambda a, b: a**3 / b], 2)
+    wrong = []
+
+    def call(k):
+        for _ in range(200):
+            if not np.allclose(interpreted([k, 1.0 + k]), expected([k, 1.0 + k]), rtol=1e-13):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=call, args=(float(k + 1),)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_error_control_sees_the_jacobian_of_a_model():
+    """A mass on a hardening spring; what couples its states is what a stiff method would be given."""
+    graph = Graph("oscillator")
+    velocity = J1("velocity")
+    graph.connect(velocity, I("mass", inertia=2.0))
+    graph.connect(velocity, C("spring", energy=lambda q: 1.5 * q**2 + q**4 / 4))
+    graph.connect(velocity, R("damper", effort=lambda f: 0.1 * f * s.absolute(f)))
+    compiled = compile_model(graph)
+    bound = Bound(compiled.program, compiled.parameters())
+    x, m = np.array([0.3, -0.7]), np.zeros(0)
+    couplings, jacobian_of = bound.couplings(0.0, x, m), np.abs(bound.jacobian(0.0, x, m))
+    np.testing.assert_allclose(couplings.diagonal, np.diag(jacobian_of), rtol=1e-14)
+    beside = jacobian_of[couplings.structure.rows, couplings.structure.columns]
+    np.testing.assert_allclose(couplings.values, beside, rtol=1e-14)
+    assert len(couplings.values) == 2
