@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 DEFERRED = frozenset({"outputs", "collisions"})
-"""Large routines that not every run needs: compiled at their first use."""
+"""Large routines that not every run needs, and few times: compiled at their first use, without an optimiser."""
 
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or seldom: not worth a compiler."""
@@ -53,7 +53,7 @@ def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: st
 def _compiled_alone(routine: Routine | Choice) -> Kernel:
     from bondgraph.emit.llvm import compile_routines
 
-    return compile_routines([routine]).kernel(routine.name)
+    return compile_routines([routine], quick=0).kernel(routine.name)
 
 
 @paused_collection()

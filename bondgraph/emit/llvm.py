@@ -10,9 +10,9 @@ from typing import Any
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
-from bondgraph.emit.text import DECLARATIONS, choice_text, function_text, loop_text
+from bondgraph.emit.text import DECLARATIONS, HEAP, choice_text, function_text, loop_text, split_text
 from bondgraph.errors import Problem
-from bondgraph.tape.routine import Choice, Routine, program
+from bondgraph.tape.routine import Choice, Routine, program, reachable
 
 __all__ = ["CompileError", "Library", "compile_ir", "compile_routines", "have_llvm", "routines_text"]
 
@@ -21,6 +21,9 @@ WHOLE = 2000
 
 PART = 500
 """Steps of each function of a longer routine."""
+
+SHARED, FEW = 300, 0.01
+"""Steps from which on a routine shares the code of one that goes on beyond it, and the part that this one may have more."""
 
 QUICK = 60_000
 """Steps beyond which code is made without optimisation: in about a sixth of the time, at two thirds of the speed."""
@@ -73,20 +76,48 @@ def _module(routines: Sequence[Routine | Choice], whole: int, part: int) -> tupl
     """The text and the count of steps in it."""
     texts = [DECLARATIONS]
     steps = 0
+    beginnings = _beginnings(routines)
+    served = {beginning.name for beginning in beginnings.values()}
     for routine in routines:
+        texts.append(loop_text(routine.name, routine.sizes, len(routine.outputs)))
+        if routine.name in served:
+            continue
+        name, suffix, outs = routine.name, "", {"out": len(routine.outputs)}
+        beginning = beginnings.get(name)
+        if beginning is not None:
+            count = len(beginning.outputs)
+            name, suffix, outs = f"{name}.both", ".both", {"out": count, "rest": len(routine.outputs) - count}
+            counts = tuple(outs.values())
+            texts.append(split_text(len(routine.blocks), name, routine.name, beginning.name, counts))
         cases = routine.cases if isinstance(routine, Choice) else (routine,)
         for case in cases:
             straight = program(case)
             steps += len(straight.steps)
-            texts.append(function_text(case.name, straight, len(case.blocks), whole, part))
+            texts.append(function_text(case.name + suffix, straight, len(case.blocks), whole, part, outs))
         if isinstance(routine, Choice):
-            block = [name for name, _ in routine.blocks].index(routine.block)
-            names = [case.name for case in cases]
-            texts.append(choice_text(routine.name, len(routine.blocks), block, routine.slots, routine.counts, names))
-        texts.append(loop_text(routine.name, routine.sizes, len(routine.outputs)))
+            block = [listed for listed, _ in routine.blocks].index(routine.block)
+            names = [case.name + suffix for case in cases]
+            texts.append(choice_text(name, len(routine.blocks), block, routine.slots, routine.counts, names, outs))
     if any(f"@{trigonometry.NAME}(" in text for text in texts):
         texts += [trigonometry.DECLARATIONS, trigonometry.definition()]
     return "\n".join(texts), steps
+
+
+def _beginnings(routines: Sequence[Routine | Choice]) -> dict[str, Routine | Choice]:
+    """Of routines, by name, another one that is their beginning and has hardly fewer steps: the code of one serves for both."""
+    plain = {r.name: r.reference if isinstance(r, Choice) else r for r in routines}
+    roots = {name: [r.tape.scalar(output).index for output in r.outputs] for name, r in plain.items()}
+    found: dict[str, Routine | Choice] = {}
+    for routine in routines:
+        for other in routines:
+            every, first = roots[routine.name], roots[other.name]
+            tape = plain[other.name].tape
+            same = plain[routine.name].tape is tape and other.blocks == routine.blocks
+            if same and first and len(first) < len(every) <= HEAP and every[: len(first)] == first:
+                steps, more = (len(reachable(tape, each)) for each in (first, every))
+                if steps >= SHARED and more <= (1.0 + FEW) * steps:
+                    found[routine.name] = other
+    return found
 
 
 def compile_routines(routines: Sequence[Routine | Choice], quick: int = QUICK) -> Library:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import struct
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.emit import trigonometry
@@ -59,7 +60,7 @@ class Part:
 
     program: Program
     slots: dict[int, int]
-    stores: dict[int, list[int]]
+    stores: dict[int, list[tuple[str, int]]]
     first: int
     last: int
     lines: list[str] = field(default_factory=list)
@@ -79,9 +80,9 @@ class Part:
                 slot = self.slots[position]
                 self.lines.append(f"%w{position} = getelementptr inbounds double, ptr %work, i64 {slot}")
                 self.lines.append(f"store double {self.number(position)}, ptr %w{position}")
-            for k in self.stores.get(position, ()):
-                self.lines.append(f"%o{k} = getelementptr inbounds double, ptr %out, i64 {k}")
-                self.lines.append(f"store double {self.number(position)}, ptr %o{k}")
+            for out, k in self.stores.get(position, ()):
+                self.lines.append(f"%{out}{k} = getelementptr inbounds double, ptr %{out}, i64 {k}")
+                self.lines.append(f"store double {self.number(position)}, ptr %{out}{k}")
 
     def _sines_and_cosines(self, position: int, angles: list[int]) -> None:
         name = f"t{position}"
@@ -175,33 +176,45 @@ def joint_angles(program: Program, first: int, last: int) -> dict[int, list[int]
     return {min(group.values()): list(group) for group in groups if group}
 
 
-def function_text(name: str, program: Program, blocks: int, whole: int, part: int) -> str:
-    """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`."""
+def function_text(
+    name: str, program: Program, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None
+) -> str:
+    """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`.
+
+    `outs` says where outputs go instead: names of arrays with the count of each.
+    """
     count = len(program.steps)
     cuts = [0, count] if count <= whole else [*range(0, count, part), count]
-    stores: dict[int, list[int]] = {}
-    for k, position in enumerate(program.outputs):
-        stores.setdefault(position, []).append(k)
+    outs = {"out": len(program.outputs)} if outs is None else outs
+    places = [(out, k) for out, length in outs.items() for k in range(length)]
+    stores: dict[int, list[tuple[str, int]]] = {}
+    for place, position in zip(places, program.outputs, strict=True):
+        stores.setdefault(position, []).append(place)
     slots, size = workspace_slots(program, cuts)
-    inputs = [f"ptr noalias readonly %b{i}" for i in range(blocks)]
+    given = [*(f"ptr noalias readonly %b{i}" for i in range(blocks)), *(f"ptr noalias %{out}" for out in outs)]
     if len(cuts) <= 2:
         whole_part = Part(program, {}, stores, 0, count, together=joint_angles(program, 0, count))
         whole_part.emit()
-        return define(f"void @{name}", [*inputs, "ptr noalias %out"], whole_part.lines, " noinline")
+        return define(f"void @{name}", given, whole_part.lines, " noinline")
     texts = []
     calls = []
-    passed = ", ".join([*(f"ptr %b{i}" for i in range(blocks)), "ptr %out", "ptr %work"])
+    passed = _passed(blocks, *outs, "work")
     for k, (first, last) in enumerate(itertools.pairwise(cuts)):
         piece = Part(program, slots, stores, first, last, together=joint_angles(program, first, last))
         piece.emit()
         header = f"internal void @{name}.part{k}"
-        texts.append(define(header, [*inputs, "ptr noalias %out", "ptr noalias %work"], piece.lines, " noinline"))
+        texts.append(define(header, [*given, "ptr noalias %work"], piece.lines, " noinline"))
         calls.append(f"call void @{name}.part{k}({passed})")
     if size > HEAP:
         body = [f"%work = call ptr @malloc(i64 {8 * size})", *calls, "call void @free(ptr %work)"]
     else:
         body = [f"%work = alloca double, i64 {max(size, 1)}, align 64", *calls]
-    return "\n".join([*texts, define(f"void @{name}", [*inputs, "ptr noalias %out"], body, " noinline")])
+    return "\n".join([*texts, define(f"void @{name}", given, body, " noinline")])
+
+
+def _passed(blocks: int, *others: str) -> str:
+    """Arguments of a call: all blocks, and other pointers."""
+    return ", ".join([*(f"ptr %b{i}" for i in range(blocks)), *(f"ptr %{other}" for other in others)])
 
 
 def define(header: str, parameters: list[str], body: list[str], attributes: str = "") -> str:
@@ -240,10 +253,16 @@ def workspace_slots(program: Program, cuts: list[int]) -> tuple[dict[int, int], 
 
 
 def choice_text(
-    name: str, blocks: int, block: int, slots: tuple[int, ...], counts: tuple[int, ...], cases: list[str]
+    name: str,
+    blocks: int,
+    block: int,
+    slots: tuple[int, ...],
+    counts: tuple[int, ...],
+    cases: list[str],
+    outs: Iterable[str] = ("out",),
 ) -> str:
     """The function `name` that calls one of `cases`, by the whole numbers block[slot]; the last slot runs fastest."""
-    parameters = [*(f"ptr %b{i}" for i in range(blocks)), "ptr %out"]
+    passed = _passed(blocks, *outs)
     lines = []
     index = "0"
     for k, (slot, count) in enumerate(zip(slots, counts, strict=True)):
@@ -255,12 +274,22 @@ def choice_text(
             f"%n{k} = add i64 %s{k}, %i{k}",
         ]
         index = f"%n{k}"
-    passed = ", ".join([*(f"ptr %b{i}" for i in range(blocks)), "ptr %out"])
     targets = " ".join(f"i64 {k}, label %case{k}" for k in range(1, len(cases)))
     lines.append(f"switch i64 {index}, label %case0 [ {targets} ]")
     for k, case in enumerate(cases):
         lines += [f"case{k}:", f"tail call void @{case}({passed})", "br label %done"]
-    return define(f"void @{name}", parameters, [*lines, "done:"])
+    return define(f"void @{name}", [passed], [*lines, "done:"])
+
+
+def split_text(blocks: int, both: str, name: str, beginning: str, counts: Sequence[int]) -> str:
+    """The function `name` of as many outputs as `counts` together, and the function `beginning` of the first of them, by the
+    function `both` that writes these to `out` and the others to `rest`."""
+    call = f"call void @{both}({_passed(blocks, 'out', 'rest')})"
+    behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0]}"
+    given = [_passed(blocks, "out")]
+    return define(f"void @{name}", given, [behind, f"tail {call}"]) + define(
+        f"void @{beginning}", given, [f"%rest = alloca double, i64 {counts[1]}", call]
+    )
 
 
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int) -> str:

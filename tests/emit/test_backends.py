@@ -12,7 +12,7 @@ from bondgraph.emit.llvm import compile_routines, routines_text
 from bondgraph.emit.machine import assembly, link, object_code
 from bondgraph.emit.numpy import evaluate, numpy_kernel
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.routine import Routine, program
+from bondgraph.tape.routine import Choice, Routine, program
 from bondgraph.tape.scalar import Tape
 from tests.emit.expressions import EXPRESSIONS
 
@@ -103,6 +103,46 @@ def test_very_long_program(place, limit, monkeypatch):
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
     expected = evaluate(routine, x, p)
     np.testing.assert_allclose(BACKENDS["llvm"](routine)(x, p), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("links, whole", [(5, llvm.WHOLE), (9, llvm.WHOLE), (5, 100)])
+@pytest.mark.parametrize("chosen", [False, True])
+def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, chosen, monkeypatch):
+    """Straight, in parts and by cases; the beginning writes nothing beyond its own outputs."""
+    monkeypatch.setattr(llvm, "WHOLE", whole)
+    long = chain(links)
+    count = len(long.outputs) - 2
+
+    def routine(name, outputs):
+        plain = Routine(name, long.tape, long.blocks, outputs)
+        if not chosen:
+            return plain
+        cases = [Routine(f"{name}_{k}", long.tape, long.blocks, outputs) for k in range(2)]
+        return Choice(name, "p", (1,), (2,), tuple(cases), plain)
+
+    short, both = routine("short", long.outputs[:count]), routine("both", long.outputs)
+    code = routines_text([short, both])
+    assert code.count("@both.both(") and "define void @short_0" not in code
+    library = compile_routines([short, both])
+    x, p = np.linspace(-1.0, 1.0, links), np.array([0.5, 1.0])
+    expected = evaluate(long, x, p)
+    np.testing.assert_allclose(library.kernel("both")(x, p), expected, rtol=1e-12, atol=1e-13)
+    out = np.full(count + 2, np.nan)
+    np.testing.assert_array_equal(library.kernel("short")(x, p, out=out[:count]), library.kernel("both")(x, p)[:count])
+    assert np.isnan(out[count:]).all()
+    np.testing.assert_allclose(
+        library.kernel("short").many(np.array([x, x]), p)[1], expected[:count], rtol=1e-12, atol=1e-13
+    )
+
+
+def test_routines_of_their_own_share_no_code():
+    """Few steps, other outputs, or many steps more."""
+    short, long = chain(2), chain(6)
+    twice = Routine("twice", short.tape, short.blocks, (*short.outputs, short.outputs[0] * short.outputs[1]))
+    other = Routine("other", long.tape, long.blocks, (*long.outputs[1:], long.outputs[0]))
+    part = Routine("part", long.tape, long.blocks, long.outputs[: len(long.outputs) // 2])
+    for pair in ([short, twice], [long, other], [part, long]):
+        assert ".both(" not in routines_text(pair)
 
 
 def test_products_and_sums_contract(monkeypatch):
