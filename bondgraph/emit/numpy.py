@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,45 +13,70 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Choice, Program, Routine, program
 from screws.scalars import FUNCTIONS
 
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, a, b)
+    return a if condition else b  # a tenth of the time
+
+
 OPERATIONS: dict[int, Callable[..., Any]] = {op.CODES[name]: function for name, (function, _) in FUNCTIONS.items()} | {
-    op.ADD: np.add,
-    op.SUBTRACT: np.subtract,
-    op.MULTIPLY: np.multiply,
-    op.DIVIDE: np.divide,
-    op.NEGATIVE: np.negative,
-    op.RECIPROCAL: lambda a: np.divide(1.0, a),
+    op.ADD: operator.add,  # of NumPy's scalars: the same bits as `np.add`, in a third of the time
+    op.SUBTRACT: operator.sub,
+    op.MULTIPLY: operator.mul,
+    op.DIVIDE: operator.truediv,
+    op.NEGATIVE: operator.neg,
+    op.RECIPROCAL: lambda a: np.float64(1.0) / a,
     op.POWER: np.power,
     op.BOTH: np.logical_and,
     op.EITHER: np.logical_or,
     op.OPPOSITE: np.logical_not,
-    op.WHERE: np.where,
+    op.WHERE: _where,
 }
+
+Plan = tuple[list[Any], list[tuple[int, int, int]], list[tuple[int, Callable[..., Any], tuple[int, ...], bool]]]
+"""Values with the constants in place; (place, block, position) of inputs; (place, operation, arguments, is it a condition)."""
+
+
+def _plan(steps: Program) -> Plan:
+    values: list[Any] = [None] * len(steps.steps)
+    inputs, operations = [], []
+    for place, (code, *arguments) in enumerate(steps.steps):
+        if code == op.CONSTANT:
+            values[place] = np.float64(arguments[0])
+        elif code == op.INPUT:
+            inputs.append((place, *arguments))
+        else:
+            operations.append((place, OPERATIONS[code], tuple(arguments), code in op.CONDITIONS))
+    return values, inputs, operations
 
 
 def run(steps: Program, blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
     """Write the values of a program to `out` (..., n_out); blocks are (..., length)."""
-    values: list[Any] = []
+    _run(_plan(steps), steps.outputs, blocks, out)
+
+
+def _run(plan: Plan, outputs: tuple[int, ...], blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+    constants, inputs, operations = plan
+    values = constants.copy()
+    for place, block, position in inputs:
+        values[place] = blocks[block][..., position][()]
     with np.errstate(all="ignore"):
-        for step in steps.steps:
-            code = step[0]
-            if code == op.CONSTANT:
-                values.append(np.float64(step[1]))
-            elif code == op.INPUT:
-                values.append(blocks[step[1]][..., step[2]])
-            else:
-                result = OPERATIONS[code](*[values[a] for a in step[1:]])
-                # conditions are the numbers 1 and 0 here: NumPy has no arithmetic of truth values
-                values.append(np.multiply(result, 1.0) if code in op.CONDITIONS else result)
-    for position, output in enumerate(steps.outputs):
+        for place, operation, arguments, is_condition in operations:
+            result = operation(*[values[a] for a in arguments])
+            # conditions are the numbers 1 and 0 here: NumPy has no arithmetic of truth values
+            values[place] = result * 1.0 if is_condition else result
+    for position, output in enumerate(outputs):
         out[..., position] = values[output]
 
 
 def numpy_kernel(routine: Routine | Choice) -> Kernel:
     """The routine as a kernel that needs no compiler."""
     steps = program(routine.reference if isinstance(routine, Choice) else routine)
+    plan = _plan(steps)
 
     def function(*blocks_and_out: np.ndarray) -> None:
-        run(steps, blocks_and_out[:-1], blocks_and_out[-1])
+        _run(plan, steps.outputs, blocks_and_out[:-1], blocks_and_out[-1])
 
     return Kernel(routine.name, routine.sizes, len(routine.outputs), None, function)
 
