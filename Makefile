@@ -19,6 +19,9 @@ PORTABLE := tests/render/test_diagram.py tests/docs/test_gallery.py tests/accept
   tests/export/test_text.py
 DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"`
 
+# Tests run side by side, and their matrices are small: threads of linear algebra would only wait for one another.
+ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
 .PHONY: demo test portable pictures docs bench campaign clean
 
 demo: $(VENV)/demo.stamp
@@ -28,10 +31,10 @@ test: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 portable: $(VENV)/dev.stamp
-	OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \
+	$(ONE_THREAD) OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \
 	  $(BIN)/python -m pytest -q -n 2 $(PORTABLE)
 
 pictures: $(VENV)/dev.stamp

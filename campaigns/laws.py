@@ -6,7 +6,6 @@ A graph that is written in another way, or in other units, has the same physics,
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import sys
 from collections import Counter
@@ -17,6 +16,7 @@ import numpy as np
 
 from bondgraph import ModelError, compile_model
 from campaigns.graphs.descriptions import TRANSFORMATIONS, Description, built, drawn
+from campaigns.processes import each
 
 AGREES = 1e-8
 """Relative difference of energies and powers: what rounding makes of graphs whose matrices are well conditioned."""
@@ -73,20 +73,12 @@ def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
 def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool = False) -> list[Found]:
     """As many graphs, from a seed on, under all laws; with `processes` in as many besides this one."""
     found: list[Found] = []
-    for one in _each(range(first, first + count), processes):
+    for one in each(under_laws, range(first, first + count), processes):
         found.append(one)
         if progress and len(found) % 20 == 0:
             sys.stderr.write(f"\r{len(found)}/{count} graphs, {sum(bool(f.differs) for f in found)} differ ")
             sys.stderr.flush()
     return sorted(found, key=lambda one: one.seed)
-
-
-def _each(seeds: range, processes: int) -> Iterator[Found]:
-    if not processes:
-        yield from map(under_laws, seeds)
-        return
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap_unordered(under_laws, seeds, chunksize=8)
 
 
 def lines(found: list[Found]) -> Iterator[str]:

@@ -8,7 +8,6 @@ wrong, none ends without a code, none takes more than 20 s; graphs that are refu
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import sys
 from collections import Counter
@@ -21,6 +20,7 @@ from bondgraph import Graph
 from campaigns.graphs.smallest import smallest, written
 from campaigns.graphs.verdicts import Verdict, judged
 from campaigns.graphs.widened import FEATURES, Drawn, widened
+from campaigns.processes import each
 
 KINDS = ("right", "undecided", "rightly refused", "regular refused", "wrong", "uncoded", "slow")
 
@@ -66,7 +66,7 @@ def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progr
     jobs = [(seed, number) for number in range(first, first + count)]
     trials: list[Trial] = []
     failed = 0
-    for found in _each(jobs, processes):
+    for found in each(trial, jobs, processes):
         trials.append(found)
         failed += found.verdict.failed
         if progress and found.verdict.failed:
@@ -75,14 +75,6 @@ def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progr
             sys.stderr.write(f"\r{len(trials)}/{count} graphs, {failed} failed ")
             sys.stderr.flush()
     return sorted(trials, key=lambda t: t.number)
-
-
-def _each(jobs: list[tuple[int, int]], processes: int) -> Iterator[Trial]:
-    if not processes:
-        yield from map(trial, jobs)
-        return
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap_unordered(trial, jobs, chunksize=8)
 
 
 def _failure(seed: int, found: Trial) -> Iterator[str]:

@@ -1,0 +1,27 @@
+"""A task for many jobs, in several processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Found = TypeVar("Found")
+
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int) -> Iterator[Found]:
+    """Results of a task as they come; here where `processes` is 0, else in as many besides this one.
+
+    Each of those has one thread: the matrices are small, and threads of linear algebra in several processes wait for one
+    another (twice the time on two cores).
+    """
+    if not processes:
+        yield from map(task, jobs)
+        return
+    os.environ.update({name: os.environ.get(name, "1") for name in _THREADS})  # read where NumPy is first imported
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap_unordered(task, jobs, chunksize=8)
