@@ -11,12 +11,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PINS := setup.cfg pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# What is imported is compiled to bytecode then; most of what is installed never is.
+INSTALL := $(PIP) install --no-compile -c constraints.txt
 
 .DELETE_ON_ERROR:
 # What is compared to the letter, or tightly, with what other programs computed.
-PORTABLE := tests/render/test_diagram.py tests/docs/test_gallery.py tests/acceptance tests/models/test_contact_references.py \
-  tests/models/test_contact_scenarios.py tests/models/test_delta_references.py tests/models/test_hand_references.py \
-  tests/export/test_text.py
+PORTABLE := tests/docs/test_gallery.py::test_a_diagram_is_what_the_code_draws tests/acceptance \
+  tests/models/test_contact_references.py tests/models/test_contact_scenarios.py tests/models/test_delta_references.py \
+  tests/models/test_hand_references.py tests/export/test_text.py
 DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"`
 
 # Tests run side by side, and their matrices are small: threads of linear algebra would only wait for one another.
@@ -35,7 +37,7 @@ test: $(VENV)/dev.stamp
 
 portable: $(VENV)/dev.stamp
 	$(ONE_THREAD) OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \
-	  $(BIN)/python -m pytest -q -n 2 $(PORTABLE)
+	  $(BIN)/python -m pytest -q -n 2 --dist loadfile $(PORTABLE)
 
 pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.gallery
@@ -68,16 +70,16 @@ $(VENV)/made.stamp:
 
 $(VENV)/demo.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its pictures need (about a minute the first time)"
-	@$(PIP) install -c constraints.txt -e ".[viz]"
+	@$(INSTALL) -e ".[viz]"
 	@touch $@
 
 # The development environment contains the demo's, so both are up to date after it.
 $(VENV)/dev.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its tests need (about a minute the first time)"
-	@$(PIP) install -c constraints.txt -e ".[dev]"
+	@$(INSTALL) -e ".[dev]"
 	@touch $(VENV)/demo.stamp $@
 
 $(VENV)/docs.stamp: $(VENV)/dev.stamp
 	@echo "installing what makes the site of the documentation"
-	@$(PIP) install -c constraints.txt -e ".[docs]"
+	@$(INSTALL) -e ".[docs]"
 	@touch $@
