@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Nodes
 from bondgraph.tape.routine import Choice, Program, Routine, program
 from screws.scalars import FUNCTIONS
 
@@ -68,6 +69,30 @@ def _run(plan: Plan, outputs: tuple[int, ...], blocks: tuple[np.ndarray, ...], o
             values[place] = result * 1.0 if is_condition else result
     for position, output in enumerate(outputs):
         out[..., position] = values[output]
+
+
+def complete(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], known: dict[int, Any]) -> None:
+    """Add the values of `roots`, and of all nodes that they need, to what is `known` of a tape, by position; blocks (..., length)
+    are all those of the tape."""
+    missing: set[int] = set()
+    open_ = [root for root in roots if root not in known]
+    while open_:
+        position = open_.pop()
+        if position not in missing:
+            missing.add(position)
+            code, *arguments = tape.nodes[position]
+            if code > op.INPUT:
+                open_ += [a for a in arguments if a not in known and a not in missing]
+    with np.errstate(all="ignore"):
+        for position in sorted(missing):
+            code, *arguments = tape.nodes[position]
+            if code == op.CONSTANT:
+                known[position] = np.float64(arguments[0])
+            elif code == op.INPUT:
+                known[position] = blocks[arguments[0]][..., arguments[1]][()]
+            else:
+                result = OPERATIONS[code](*[known[a] for a in arguments])
+                known[position] = result * 1.0 if code in op.CONDITIONS else result
 
 
 def numpy_kernel(routine: Routine | Choice) -> Kernel:

@@ -29,7 +29,7 @@ def substitute(
         if position in replaced:
             new[position] = replaced[position]
         elif node[0] > op.INPUT:
-            arguments: list[int] = [new[a] if a in new else a for a in node[1:]]  # noqa: SIM401
-            same = all(a == b for a, b in zip(arguments, node[1:], strict=True))
-            new[position] = position if same else tape.apply(node[0], *arguments)
+            arguments = tuple([new[a] if a in new else a for a in node[1:]])  # noqa: SIM401
+            if arguments != node[1:]:
+                new[position] = tape.apply(node[0], *arguments)
     return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)

@@ -24,7 +24,7 @@ from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
 from bondgraph.tracing.modewise import SharedMode, SingularMode, solve_in_modes
 from bondgraph.tracing.pursuit import Pursuit, follow, pursue
 from bondgraph.tracing.reactions import along_the_motion
-from bondgraph.tracing.sampling import matrix_in_rows, stacked
+from bondgraph.tracing.sampling import Samples
 from bondgraph.tracing.time_derivatives import TimeDerivatives
 from bondgraph.tracing.unsolvable import Unsolvable
 from bondgraph.tracing.values import Entries, Values, carry_out, partials, placed, residuals_of, scalars_of, shapes_of
@@ -37,7 +37,7 @@ class Solver:
 
     def __init__(self, system: System, tape: Tape, inputs: Mapping[str, np.ndarray], samples: Sequence[Sequence[Any]]):
         self.system, self.tape, self.inputs, self.samples = system, tape, inputs, samples
-        self._rows = stacked(samples)
+        self._sampled = Samples(tape, samples)
         self.loop_at = {loop.start: loop for loop in system.loops}
         self.pursuits: list[Pursuit] = []
         self.derivatives = TimeDerivatives(system, tape, inputs, self._sampled)
@@ -189,6 +189,3 @@ class Solver:
         own = {scalar.index for scalar in w}
         if own & set(reachable(self.tape, roots)):
             raise Unsolvable("nonlinear", unknowns, loop)
-
-    def _sampled(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        return matrix_in_rows(self.tape, self._rows, entries)

@@ -22,7 +22,7 @@ from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable
 from bondgraph.tracing.routines import Traced
-from bondgraph.tracing.sampling import matrix_at
+from bondgraph.tracing.sampling import Samples
 from bondgraph.tracing.values import partials, scalars_of
 
 AGREES = 1e-6
@@ -74,7 +74,7 @@ def _compared(traced: Traced, model: Model, unknown: Unknown, law: IdealConstrai
 
 def _sampled(traced: Traced, scalars: Sequence[Any]) -> np.ndarray:
     """Values (k, n) of scalars at those sample states where all are finite."""
-    found = matrix_at(traced.tape, traced.solver.samples, {(0, k): scalar for k, scalar in enumerate(scalars)})
+    found = Samples(traced.tape, traced.solver.samples)({(0, k): scalar for k, scalar in enumerate(scalars)})
     table = np.stack(list(found.values()), axis=1)
     return table[np.all(np.isfinite(table), axis=1)]
 
@@ -177,7 +177,7 @@ def _at(traced: Traced, scalars: Sequence[Any], place: tuple[np.ndarray, np.ndar
     """Scalars at that sample state which `place` (x, m) was found in."""
     for sample in traced.solver.samples:
         if np.array_equal(sample[1], place[0]) and np.array_equal(sample[3], place[1]):
-            found = matrix_at(traced.tape, [sample], {(0, k): scalar for k, scalar in enumerate(scalars)})
+            found = Samples(traced.tape, [sample])({(0, k): scalar for k, scalar in enumerate(scalars)})
             row = np.array([value[0] for value in found.values()])
             return row if np.all(np.isfinite(row)) else None
     return None

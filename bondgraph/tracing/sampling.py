@@ -1,4 +1,4 @@
-"""States at which pivots of implicit equations are chosen, and the values of a matrix there."""
+"""States at which pivots of implicit equations are chosen, and the values of matrices there."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.numpy import run
+from bondgraph.emit.numpy import complete
 from bondgraph.equations.system import System
-from bondgraph.tape.routine import Routine, program
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.values import Entries, flat
 
@@ -49,23 +48,33 @@ def _combinations(system: System) -> list[tuple[int, ...]]:
     return list(dict.fromkeys([start, *changed, *some]))[: max(COMBINATIONS, 1 + len(changed))]
 
 
-def matrix_at(tape: Tape, samples: Sequence[Sequence[Any]], entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-    """Values of a matrix at sample states (t, x, p, m); unknowns of outer systems count as zero."""
-    return matrix_in_rows(tape, stacked(samples), entries)
+KEPT = 2**27
+"""Most bytes of values that are kept from one matrix to the next."""
 
 
-def stacked(samples: Sequence[Sequence[Any]]) -> tuple[np.ndarray, ...]:
-    """The blocks t, x, p, m of sample states, one row for each."""
-    return tuple(np.array(block) for block in zip(*samples, strict=True))
+class Samples:
+    """Values of a tape's scalars at sample states (t, x, p, m); unknowns of outer systems count as zero.
 
+    What is asked for has most of its terms in common with what was asked before: values are kept, up to `KEPT` bytes of them.
+    """
 
-def matrix_in_rows(tape: Tape, given: Sequence[np.ndarray], entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-    """As `matrix_at`, from the blocks of `stacked`."""
-    blocks = tuple(tape.blocks.items())
-    routine = Routine("matrix", tape, blocks, tuple(entries.values()))
-    known, count = dict(zip(("t", "x", "p", "m"), given, strict=True)), len(given[0])
-    table = np.zeros((count, len(entries)))
-    run(program(routine), tuple(known.get(name, np.zeros((count, size))) for name, size in blocks), table)
-    finite = np.all(np.isfinite(table), axis=1)
-    table = table[finite] if np.any(finite) else table
-    return {key: table[:, k] for k, key in enumerate(entries)}
+    def __init__(self, tape: Tape, samples: Sequence[Sequence[Any]]):
+        self._tape, self._count = tape, len(samples)
+        blocks = zip(*samples, strict=True)  # none at all where there are no samples
+        self._blocks = {name: np.array(block) for name, block in zip(("t", "x", "p", "m"), blocks, strict=False)}
+        self._known: dict[int, Any] = {}
+
+    def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
+        """Values (samples,) of each entry of a matrix, at the samples where all are finite; at all where there are none."""
+        if 8 * self._count * len(self._known) > KEPT:
+            self._known.clear()
+        roots = [self._tape.scalar(value).index for value in entries.values()]
+        sizes = self._tape.blocks.items()
+        blocks = [self._blocks.get(name, np.zeros((self._count, size))) for name, size in sizes]
+        complete(self._tape, roots, blocks, self._known)
+        table = np.zeros((self._count, len(roots)))
+        for k, root in enumerate(roots):
+            table[:, k] = self._known[root]
+        finite = np.all(np.isfinite(table), axis=1)
+        table = table[finite] if np.any(finite) else table
+        return {key: table[:, k] for k, key in enumerate(entries)}
