@@ -11,8 +11,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PINS := setup.cfg pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# What is imported is compiled to bytecode then; most of what is installed never is.
-INSTALL := $(PIP) install --no-compile -c constraints.txt
+INSTALL := $(PIP) install -c constraints.txt
+# Dozens of processes import the same modules: what one has compiled to bytecode serves the others.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
 # What is compared to the letter, or tightly, with what other programs computed.

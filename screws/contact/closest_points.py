@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,6 +110,7 @@ def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> l
     return [_coordinates(surface1, surface2, H, pair) for pair in _places(surface1, surface2, H)[2]]
 
 
+@functools.lru_cache(maxsize=256)
 def is_convex(surface: Surface) -> bool:
     """Whether no sample of a surface is curved inward: two such bodies touch in one place only."""
     if isinstance(surface.shape, (Plane, Cylinder)):
