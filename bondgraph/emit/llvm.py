@@ -143,7 +143,9 @@ def compile_routines(routines: Sequence[Routine | Choice], quick: int = QUICK) -
     return Library(addresses, shapes, (tracker,))
 
 
-def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = ()) -> Library:
+def compile_ir(
+    text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = (), quick: bool = False
+) -> Library:
     """Compile LLVM text that was written by hand.
 
     Parameters
@@ -156,6 +158,8 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
         `malloc` and `free` need not be given. Addresses are no part of the cache's key.
     keep
         What must stay alive as long as the library: the owners of those addresses.
+    quick
+        Whether to leave optimisation out.
 
     Raises
     ------
@@ -163,7 +167,7 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
         E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
     """
     given = symbols or {}
-    code = object_code(text, passes=2, level=2)
+    code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)
     declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.)([\w.$]+)", text, flags=re.MULTILINE)
     missing = sorted(set(declared) - set(given) - known_symbols())
     if missing:

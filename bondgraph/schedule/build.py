@@ -140,6 +140,9 @@ PREPARED = ("rates", "powers", "guards")
 NOW = ("prepare", "rates", "powers", "energies")
 """Routines that are compiled at once: every model is tried with them at its start; the others at their first use."""
 
+SELDOM = frozenset({"jacobian", "outputs"})
+"""Large routines that a run needs few times: half as fast without an optimiser, and compiled in a fortieth of the time."""
+
 
 def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
     """Kernels of all routines by name, as machine code or interpreted."""
@@ -151,7 +154,7 @@ def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
 
     def alone(name: str) -> Kernel:
         with paused_collection():
-            return machine_kernels([made.schedules[name]()])[name]
+            return machine_kernels([made.schedules[name]()], quick=name in SELDOM)[name]
 
     with paused_collection():
         found = dict(machine_kernels([made.schedules[name]() for name in NOW if name in made.schedules]))

@@ -25,15 +25,16 @@ STRAIGHT = 400
 """Steps up to which single calls in a row are put into one function."""
 
 
-def machine_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
-    """Compiled routines by name. Index tables stay NumPy arrays that the code refers to; they are no part of its text."""
+def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
+    """Compiled routines by name, `quick` without optimisation. Index tables stay NumPy arrays that the code refers to; they are
+    no part of its text."""
     texts = [DECLARATIONS, _ALONE]
     for schedule in schedules:
         texts.append(_text(schedule))
         texts.append(loop_text(schedule.name, tuple(n for _, n in schedule.blocks), schedule.n_out))
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
-    library = compile_ir("\n".join(texts), addresses, tuple(tables.values()))
+    library = compile_ir("\n".join(texts), addresses, tuple(tables.values()), quick)
     found = {}
     for s in schedules:
         sizes = tuple(n for _, n in s.blocks)

@@ -25,8 +25,7 @@ def natural_sizes(
 
     Source: Curtis and Reid 1972, On the automatic scaling of matrices for Gaussian elimination.
     """
-    logs = {key: _mean_log(values) for key, values in samples.items()}
-    logs = {key: value for key, value in logs.items() if np.isfinite(value)}
+    logs = {key: value for key, value in zip(samples, _mean_logs(samples), strict=True) if np.isfinite(value)}
     factors: np.ndarray = np.zeros(rows + columns)
     for _ in range(_ROUNDS):
         if not logs:
@@ -51,7 +50,12 @@ def equilibrated(
     return {(i, j): np.asarray(values) * (r[i] * c[j]) for (i, j), values in samples.items()}
 
 
-def _mean_log(values: np.ndarray) -> float:
-    sizes = np.abs(np.asarray(values, dtype=float))
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0.0)]
-    return float(np.mean(np.log(sizes))) if len(sizes) else -np.inf
+def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
+    """Of each entry, over the samples at which it is a number and not zero; -inf where there are none."""
+    if not samples:
+        return []
+    sizes = np.abs(np.array([np.asarray(values, dtype=float) for values in samples.values()]))
+    counts = np.isfinite(sizes) & (sizes > 0.0)
+    totals = np.log(np.where(counts, sizes, 1.0)).sum(axis=1)
+    number = counts.sum(axis=1)
+    return np.where(number > 0, totals / np.maximum(number, 1), -np.inf).tolist()  # type: ignore[no-any-return]

@@ -89,6 +89,6 @@ def simulate(
     def rates(_: float, x: np.ndarray) -> np.ndarray:
         return np.concatenate([x[3:], acceleration(p, x[:3], x[3:], branch, cone)])
 
-    run = solve_ivp(rates, (t[0], t[-1]), np.concatenate([w, v]), "DOP853", t, max_step=2e-3, rtol=1e-10, atol=1e-12)
+    run = solve_ivp(rates, (t[0], t[-1]), np.concatenate([w, v]), "DOP853", t, max_step=5e-3, rtol=1e-10, atol=1e-12)
     assert run.success
     return run.y.T
