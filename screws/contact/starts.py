@@ -95,17 +95,15 @@ def starting_pairs(
     pairs.append(pair(widest, int(np.argmin(points2 @ first.normals[widest]))))
     pairs += _from_projections(surface1, surface2, H_1_2, first, second, points2, normals2)
 
-    taken: list[tuple[np.ndarray, np.ndarray]] = []
+    taken, near = 0, np.zeros(len(first.points), dtype=bool)
     for flat in np.argsort(score, axis=None)[: 40 * count]:
-        i, j = (int(k) for k in np.unravel_index(flat, score.shape))
-        far = all(
-            np.linalg.norm(first.normals[i] - n) > 0.3 or np.linalg.norm(first.points[i] - c) > 0.3 * length
-            for n, c in taken
-        )
-        if far:
-            taken.append((first.normals[i], first.points[i]))
+        i, j = divmod(int(flat), score.shape[1])
+        if not near[i]:
+            alike = np.linalg.norm(first.normals - first.normals[i], axis=1) <= 0.3
+            near |= alike & (np.linalg.norm(first.points - first.points[i], axis=1) <= 0.3 * length)
             pairs.append(pair(i, j))
-        if len(taken) == count:
+            taken += 1
+        if taken == count:
             break
     return pairs
 
