@@ -8,6 +8,7 @@ wrong, none ends without a code, none takes more than 20 s; graphs that are refu
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections import Counter
@@ -62,18 +63,19 @@ def trial(job: tuple[int, int]) -> Trial:
 
 
 def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False) -> list[Trial]:
-    """Judge `count` graphs, from number `first` on; with `processes` in as many besides this one."""
+    """Judge `count` graphs, from number `first` on; with `processes` in as many besides this one. Interrupted, those so far."""
     jobs = [(seed, number) for number in range(first, first + count)]
     trials: list[Trial] = []
     failed = 0
-    for found in each(trial, jobs, processes):
-        trials.append(found)
-        failed += found.verdict.failed
-        if progress and found.verdict.failed:
-            sys.stderr.write("\r" + "\n".join(_failure(seed, found)) + "\n")
-        if progress and len(trials) % 20 == 0:
-            sys.stderr.write(f"\r{len(trials)}/{count} graphs, {failed} failed ")
-            sys.stderr.flush()
+    with contextlib.suppress(KeyboardInterrupt):
+        for found in each(trial, jobs, processes):
+            trials.append(found)
+            failed += found.verdict.failed
+            if progress and found.verdict.failed:
+                sys.stderr.write("\r" + "\n".join(_failure(seed, found)) + "\n")
+            if progress and len(trials) % 20 == 0:
+                sys.stderr.write(f"\r{len(trials)}/{count} graphs, {failed} failed ")
+                sys.stderr.flush()
     return sorted(trials, key=lambda t: t.number)
 
 

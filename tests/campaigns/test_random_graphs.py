@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, X0, Automaton, C, Graph, I, ModelError, R, Se, Sf, compile_model
+from campaigns import random_graphs
 from campaigns.graphs import verdicts
 from campaigns.graphs.hidden import allowed, is_singular
 from campaigns.graphs.point import Point
@@ -17,7 +18,7 @@ from campaigns.graphs.situations import at_random, indices_of, values_of
 from campaigns.graphs.smallest import smallest
 from campaigns.graphs.verdicts import judged
 from campaigns.graphs.widened import FEATURES, Drawn
-from campaigns.random_graphs import campaign, drawn, lines, trial
+from campaigns.random_graphs import Trial, campaign, drawn, lines, trial
 
 PARTS, SAMPLE = 1, 22
 
@@ -43,6 +44,18 @@ def test_states_that_depend_by_a_ratio_jump_with_it(number: int) -> None:
 def test_a_graph_is_a_function_of_its_number() -> None:
     one, two = (drawn(1, 5) for _ in range(2))
     assert list(one.graph.parts) == list(two.graph.parts) and one.features == two.features
+
+
+def test_an_interrupt_leaves_what_has_been_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = trial((7, 0))
+
+    def stopped(job: tuple[int, int]) -> Trial:
+        if job[1] == 2:
+            raise KeyboardInterrupt
+        return replace(one, number=job[1])
+
+    monkeypatch.setattr(random_graphs, "trial", stopped)
+    assert [found.number for found in campaign(5, 7)] == [0, 1]
 
 
 def loop() -> Graph:
