@@ -26,17 +26,15 @@ INTERPRETED = frozenset({"closures"})
 
 def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
-    from bondgraph.emit.machine import have_llvm
-
     if backend not in BACKENDS:
         problem = Problem("E123", f'backend "{backend}" is unknown', (f"known: {', '.join(BACKENDS)}",))
         raise ModelError("compile", [problem])
     if isinstance(routines, Scheduled):
-        return kernels_in_loops(routines, backend == "llvm" or (backend == "auto" and have_llvm()))
+        return kernels_in_loops(routines, _is_compiled(backend))
     from bondgraph.emit.numpy import numpy_kernel
 
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
-    if backend == "llvm" or (backend == "auto" and have_llvm()):
+    if _is_compiled(backend):
         from bondgraph.emit.kernel import DeferredKernel
         from bondgraph.emit.llvm import compile_routines
 
@@ -48,6 +46,13 @@ def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: st
             kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
         return kernels | {name: numpy_kernel(wanted[name]) for name in INTERPRETED & set(wanted)}
     return {name: numpy_kernel(routine) for name, routine in wanted.items()}
+
+
+def _is_compiled(backend: str) -> bool:
+    """Whether machine code is made; an explicit "llvm" says itself what is missing."""
+    from bondgraph.emit.machine import have_llvm
+
+    return backend == "llvm" or (backend == "auto" and have_llvm())
 
 
 def _compiled_alone(routine: Routine | Choice) -> Kernel:
@@ -75,9 +80,7 @@ def couplings_of(
 ) -> tuple[Kernel | None, Pattern]:
     """The derivatives of the rates as error control asks for them, a few dozen times in a run: not worth a compiler. What
     has no straight line of steps, or no machine code at all, takes those of `jacobian`."""
-    from bondgraph.emit.machine import have_llvm
-
-    if isinstance(routines, Scheduled) or not (backend == "llvm" or (backend == "auto" and have_llvm())):
+    if isinstance(routines, Scheduled) or not _is_compiled(backend):
         return jacobian()
     from bondgraph.emit.interpreter import derivatives
 

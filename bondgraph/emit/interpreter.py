@@ -90,10 +90,9 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
         for first in range(0, len(variables), STRIP):
             seeds = steps.seeds[first : first + STRIP]
             rows = np.empty((steps.rows, len(seeds)))
-            rows[0] = 0.0
             rows[steps.seeds] = 0.0
             rows[seeds, np.arange(len(seeds))] = 1.0
-            rows[0] = 0.0
+            rows[0] = 0.0  # also of variables on which nothing depends
             interpret(
                 *map(address_of, (steps.table, values, rows, work)),
                 len(steps.table), len(values) - len(steps.table), len(seeds),
@@ -141,9 +140,7 @@ def _steps(routine: Routine, variables: list[TapeScalar]) -> tuple[_Steps, np.nd
 @functools.cache
 def _machine_code() -> Library:
     texts = [_rule(code) for code in _ARGUMENTS]
-    if any(f"@{trigonometry.NAME}(" in text for text in texts):
-        texts += [trigonometry.DECLARATIONS, trigonometry.definition()]
-    return compile_ir("\n".join([DECLARATIONS, *texts, _interpret().text()]))
+    return compile_ir("\n".join([DECLARATIONS, *texts, *trigonometry.called(texts), _interpret().text()]))
 
 
 @functools.cache

@@ -98,9 +98,7 @@ def _module(routines: Sequence[Routine | Choice], whole: int, part: int) -> tupl
             block = [listed for listed, _ in routine.blocks].index(routine.block)
             names = [case.name + suffix for case in cases]
             texts.append(choice_text(name, len(routine.blocks), block, routine.slots, routine.counts, names, outs))
-    if any(f"@{trigonometry.NAME}(" in text for text in texts):
-        texts += [trigonometry.DECLARATIONS, trigonometry.definition()]
-    return "\n".join(texts), steps
+    return "\n".join([*texts, *trigonometry.called(texts)]), steps
 
 
 def _beginnings(routines: Sequence[Routine | Choice]) -> dict[str, Routine | Choice]:

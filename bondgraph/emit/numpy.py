@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Nodes
-from bondgraph.tape.routine import Choice, Program, Routine, program
+from bondgraph.tape.routine import Choice, Program, Routine, program, reachable
 from screws.scalars import FUNCTIONS
 
 
@@ -74,17 +74,8 @@ def _run(plan: Plan, outputs: tuple[int, ...], blocks: tuple[np.ndarray, ...], o
 def complete(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], known: dict[int, Any]) -> None:
     """Add the values of `roots`, and of all nodes that they need, to what is `known` of a tape, by position; blocks (..., length)
     are all those of the tape."""
-    missing: set[int] = set()
-    open_ = [root for root in roots if root not in known]
-    while open_:
-        position = open_.pop()
-        if position not in missing:
-            missing.add(position)
-            code, *arguments = tape.nodes[position]
-            if code > op.INPUT:
-                open_ += [a for a in arguments if a not in known and a not in missing]
     with np.errstate(all="ignore"):
-        for position in sorted(missing):
+        for position in reachable(tape, roots, known=known):
             code, *arguments = tape.nodes[position]
             if code == op.CONSTANT:
                 known[position] = np.float64(arguments[0])

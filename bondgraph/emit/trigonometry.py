@@ -10,6 +10,7 @@ neighbours.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 LANES = 4
 """Angles of one call."""
@@ -189,3 +190,8 @@ def _by_the_library() -> list[str]:
             vector = name
         lines.append(f"%chosen.{function} = select {_TRUTHS} %near, {VECTOR} %{function}, {VECTOR} {vector}")
     return lines
+
+
+def called(texts: Iterable[str]) -> list[str]:
+    """What texts that call these functions need besides; nothing where none does."""
+    return [DECLARATIONS, definition()] if any(f"@{NAME}(" in text for text in texts) else []

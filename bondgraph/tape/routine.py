@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from bondgraph.tape import opcodes as op
@@ -84,14 +84,15 @@ class Program:
     outputs: tuple[int, ...]
 
 
-def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0) -> list[int]:
-    """Positions of `roots` and of all that they need from position `first` on, ascending: a valid order of evaluation."""
+def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, known: Container[int] = ()) -> list[int]:
+    """Positions of `roots` and of all that they need from position `first` on, but for what is `known` already with all that it
+    needs; ascending: a valid order of evaluation."""
     seen: set[int] = set()
     stack = list(roots)
     table = nodes.nodes
     while stack:
         position = stack.pop()
-        if position in seen or position < first:
+        if position in seen or position < first or position in known:
             continue
         seen.add(position)
         node = table[position]
