@@ -8,40 +8,43 @@ several things, and the graph is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Junction, Resistor, Storage
+from bondgraph.graph.laws import InertialField, Junction, Resistor, Storage
 from bondgraph.graph.model import Bond, Model
 from bondgraph.quantities import real
 from bondgraph.strokes import Strokes
 
 
-def first_integral(element: Element) -> tuple[bool, bool, bool]:
+def first_integral(element: Element) -> tuple[int, bool, bool, bool]:
     """Sort key of storages, those first that keep a state of their own.
 
-    A storage without an inverse cannot follow; one with a start value of its own has something to say; one that is not linear
-    follows less well than a linear one. What is still alike has the same motion either way.
+    A storage whose state is no plain integral cannot follow, and a configuration (IC) follows less well than a plain storage; one
+    with a start value of its own has something to say; one without an inverse must be solved for its state; one that is not
+    linear follows less well than a linear one. What is still alike has the same motion either way.
     """
     law = element.law
-    assert isinstance(law, Storage)
-    start = real(law.spec.initial)
+    assert isinstance(law, (Storage, InertialField))
+    start = real((law.spec if isinstance(law, Storage) else law.start).initial)
     given = start is not None and bool(np.any(start))
-    return law.inverse is not None and law.rate is None, not given, is_linear(element)
+    if isinstance(law, InertialField):
+        return 1, not given, False, False
+    return 2 if law.rate is None else 0, not given, law.inverse is not None, is_linear(element)
 
 
-def ambiguous_junctions(
+def setters(
     model: Model,
     strokes: Strokes,
     denied: Sequence[str],
     free: str,
     others_with: Callable[[int, bool], int | None],
-) -> list[Problem]:
-    """Switched junctions whose common variable another bond could set as well (E154).
+) -> dict[str, list[int]]:
+    """Switched junction -> bonds that set its common variable in causalities that are equally good, the chosen one first.
 
     Parameters
     ----------
@@ -54,15 +57,21 @@ def ambiguous_junctions(
         law = element.law
         if isinstance(law, Junction) and law.automaton is not None:
             node = strokes.nodes[path]
-            if denied or free in strokes.roots((node.strong,)):
-                switched.append((path, law.type == 0, node.strong, tuple(node.bonds)))
-    found = []
+            open_ = denied or free in strokes.roots((node.strong,))
+            switched.append((path, law.type == 0, node.strong, tuple(node.bonds) if open_ else ()))
+    found = {}
     for path, zero, strong, bonds in switched:
-        for i, at_head in bonds:
-            if i == strong or all(_is_dead(model, model.bonds[j], path) for j in (i, strong)):
-                continue
-            count = others_with(i, zero == at_head)
-            if count is not None and count <= len(denied):
+        counts = {i: others_with(i, zero == at_head) for i, at_head in bonds if i != strong}
+        found[path] = [strong, *(i for i, count in counts.items() if count is not None and count <= len(denied))]
+    return found
+
+
+def ambiguous_junctions(model: Model, setters: Mapping[str, Sequence[int]]) -> list[Problem]:
+    """Switched junctions whose common variable another bond could set as well (E154)."""
+    found = []
+    for path, (strong, *others) in setters.items():
+        for i in others:
+            if not all(_is_dead(model, model.bonds[j], path) for j in (i, strong)):
                 found.append(_problem(model, path, model.bonds[strong], model.bonds[i]))
                 break
     return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bondgraph.ambiguity import ambiguous_junctions, first_integral
+from bondgraph.ambiguity import ambiguous_junctions, first_integral, setters
 from bondgraph.conflict import describe, describe_dead_end
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.laws import (
@@ -63,6 +63,19 @@ def assign_causality(model: Model) -> Causality:
     """
     if not isinstance(model, Model):
         raise no_model(model, "assign_causality", "graph.freeze()")
+    causality, setters_of = _assigned(model)
+    raise_if_any(model.name, ambiguous_junctions(model, setters_of))
+    return causality
+
+
+def openings(model: Model) -> dict[str, tuple[str, ...]]:
+    """Switched junction -> the bonds of which one is left to itself as it opens; the chosen one first, then those that causality
+    could have chosen as well. Raises `ModelError` E203."""
+    return {path: tuple(model.bonds[i].name for i in bonds) for path, bonds in _assigned(model)[1].items()}
+
+
+def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
+    """The causality of a model, and which bonds could set the common variable of each switched junction."""
     strokes = Strokes(model, lambda path: ordered_bonds(model, path))
     problems: dict[str, Problem] = {}
     for path, bond, into_element in _fixed(model):
@@ -86,14 +99,10 @@ def assign_causality(model: Model) -> Causality:
             return None
 
     into_head = {bond.name: bool(into) for bond, into in zip(model.bonds, strokes.into_head, strict=True)}
-    raise_if_any(model.name, ambiguous_junctions(model, strokes, denied, FREE, others_with))
-    derivative = tuple(path for path in denied if isinstance(model.elements[path].law, Storage))
-    return Causality(
-        into_head,
-        derivative,
-        tuple(model.bonds[i].name for i in chosen),
-        {path: forced_by.get(path, ()) for path in derivative},
-    )
+    derivative = tuple(path for path in denied if isinstance(model.elements[path].law, (Storage, InertialField)))
+    names = tuple(model.bonds[i].name for i in chosen)
+    causality = Causality(into_head, derivative, names, {path: forced_by.get(path, ()) for path in derivative})
+    return causality, setters(model, strokes, denied, FREE, others_with)
 
 
 def _complete(model: Model, strokes: Strokes) -> tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]:
@@ -188,7 +197,7 @@ def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
         elif isinstance(law, (SkewGyrator, IdealConstraint)):
             for bond in bonds:
                 yield path, bond, False
-        elif isinstance(law, (InertialField, Reaction)):
+        elif isinstance(law, Reaction):
             for bond in bonds:
                 yield path, bond, True
         elif isinstance(law, Transformer) and not law.invertible:
@@ -201,10 +210,10 @@ def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
 
 def _storages(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
     """(element, bond, effort into the element, element) of storages in integral causality."""
-    storages = [path for path, element in model.elements.items() if isinstance(element.law, Storage)]
+    storages = [path for path, element in model.elements.items() if isinstance(element.law, (Storage, InertialField))]
     for path in sorted(storages, key=lambda path: first_integral(model.elements[path])):
         for bond in ordered_bonds(model, path):
-            yield path, bond, model.elements[path].kind == "I", path
+            yield path, bond, model.elements[path].kind in ("I", "IC"), path
 
 
 def _one_way(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:

@@ -18,7 +18,7 @@ from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Parameter
 from bondgraph.graph.model import Model
-from bondgraph.graph.states import states_of
+from bondgraph.graph.states import following_state
 from bondgraph.quantities import real
 from bondgraph.tracing.values import flat
 
@@ -148,7 +148,7 @@ def dependent_among(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Changed start values of storages in derivative causality by the name of the state, and all other changes; E124 where the
     former do not fit."""
-    names = {f"{path}.{state}" for path in causality.derivative for state in states_of(model.elements[path])}
+    names = {f"{path}.{following_state(model.elements[path])[0]}" for path in causality.derivative}
     own = {system.resolve(name): name for name in names}
     found, others = {}, {}
     for name, value in changes.items():

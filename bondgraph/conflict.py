@@ -59,8 +59,6 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
     cure = f"{between} between them{_in_words(model, node, between)}"
     if sources:
         cure += f", or drive the junction with {drive} in place of {_name(model, sources[-1])}"
-    if any(model.elements[path].kind == "IC" for path in culprits if path in model.elements):
-        cure += ", or a Constraint at a 0-junction between them"
     return f"two bonds set its {variable}: {names}", cure
 
 

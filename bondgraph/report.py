@@ -48,7 +48,7 @@ def _dependent(model: Model, causality: Causality) -> Iterator[str]:
     for path in causality.derivative:
         element = model.elements[path]
         others = ", ".join(f'{e.kind} "{e.name}"' for e in elements_at(model, causality.forced_by.get(path, ())))
-        variable = "effort" if element.kind == "C" else "flow"
+        variable = "flow" if element.kind in ("I", "IC") else "effort"
         yield f'{element.kind} "{path}": its {variable} is set by {others or "the rest of the graph"}'
 
 

@@ -34,8 +34,8 @@ AGREES = 1e-6
 """Relative difference up to which two formulas agree."""
 
 Formula = Callable[[Any], Any]
-Both = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray] | None]"]
-"""Values of one variable -> both formulas' numbers at each, None where one is not defined."""
+Both = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray, float] | None]"]
+"""Values of one variable -> both formulas' numbers at each and the size of their terms, None where one is not defined."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Pair:
     first: Formula
     second: Formula
     cure: str
+    terms: Formula = lambda _: 0.0
+    """What the numbers are sums of, where terms may cancel: a difference far below these is rounding."""
 
 
 def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
@@ -156,11 +158,15 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         def motion(q: Any) -> np.ndarray:
             return np.linspace(0.7, 1.3, len(q))
 
+        def force(q: Any) -> np.ndarray:
+            return np.asarray(mechanics.given_bias(q, motion(q), *others))
+
         yield Pair(
             "q", "the power of its `bias`", "that of M' v - dT/dq, which belongs to its kinetic energy",
-            listed(lambda q: motion(q) @ np.asarray(mechanics.given_bias(q, motion(q), *others))),
+            listed(lambda q: motion(q) @ force(q)),
             listed(lambda q: motion(q) @ np.asarray(mechanics.coriolis(q, motion(q), *others))),
             "leave `bias` out: it follows from the inertia; forces that take power belong into an R",
+            listed(lambda q: motion(q) * force(q)),
         )  # fmt: skip
 
 
@@ -196,7 +202,7 @@ def _refused(element: Element, pair: Pair, tried: Sequence[Any], mode: str) -> P
     ]
     if len(found) < 2:
         return None
-    x, (one, other) = min(found, key=lambda case: abs(np.log10(float(np.max(np.abs(case[0]))) or 1e-300)))
+    x, (one, other, _) = min(found, key=lambda case: abs(np.log10(float(np.max(np.abs(case[0]))) or 1e-300)))
     where = f"at {pair.variable} = {_shown(x)}" + (f" in {mode}" if mode else "")
     return Problem(
         "E155",
@@ -219,7 +225,7 @@ def _differ(both: Both, x: Any, still: Sequence[bool]) -> bool:
     if len(cases) < len(APART):
         return False
     component = int(np.argmax(np.abs(np.ravel(cases[0][0] - cases[0][1]))))
-    sides = np.array([[np.ravel(side)[component] for side in values] for values in cases])
+    sides = np.array([[np.ravel(side)[component] for side in values[:2]] for values in cases])
     gap = sides[:, 0] - sides[:, 1]
     scatter = max(_scatter(gap), _scatter(sides[:, 0]), _scatter(sides[:, 1]))
     lost = any(len(set(sides[:, k])) < len(cases) and not still[k] for k in (0, 1))
@@ -237,25 +243,29 @@ def _traced(pair: Pair, like: Any) -> Both | None:
     inputs = tape.inputs("x", max(int(np.size(like)), 1))
     x = inputs.reshape(np.shape(like)) if np.shape(like) else inputs[0]
     try:
-        one, other = (np.asarray(formula(x), dtype=object) for formula in (pair.first, pair.second))
-        kernel = numpy_kernel(Routine("both", tape, (("x", len(inputs)),), (*one.flat, *other.flat)))
+        one, other, terms = (np.asarray(formula(x), dtype=object) for formula in (pair.first, pair.second, pair.terms))
+        kernel = numpy_kernel(Routine("both", tape, (("x", len(inputs)),), (*one.flat, *other.flat, *terms.flat)))
     except Exception:  # a formula that fails is reported by the pass `shapes`
         return None
     if one.shape != other.shape:
         return None
 
-    def both(values: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray] | None]:
+    def of(row: np.ndarray) -> tuple[np.ndarray, np.ndarray, float] | None:
+        if not np.isfinite(row).all():
+            return None
+        first, second, rest = np.split(row, [one.size, 2 * one.size])
+        return first.reshape(one.shape), second.reshape(one.shape), float(np.abs(rest).max())
+
+    def both(values: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray, float] | None]:
         rows = kernel.many(np.reshape([np.asarray(value, dtype=float) for value in values], (len(values), len(inputs))))
-        return [
-            (row[: one.size].reshape(one.shape), row[one.size :].reshape(one.shape)) if np.isfinite(row).all() else None
-            for row in rows
-        ]
+        return [of(row) for row in rows]
 
     return both
 
 
-def _differs(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(np.max(np.abs(one - other), initial=0.0) > AGREES * np.max(np.abs(one) + np.abs(other), initial=0.0))
+def _differs(one: np.ndarray, other: np.ndarray, terms: float) -> bool:
+    size = max(float(np.max(np.abs(one) + np.abs(other), initial=0.0)), terms)
+    return bool(np.max(np.abs(one - other), initial=0.0) > AGREES * size)
 
 
 def _shown(value: Any) -> str:

@@ -24,7 +24,7 @@ from bondgraph.equations.ideal import constraint, switch
 from bondgraph.equations.inertial import inertial_field
 from bondgraph.equations.junctions import junction
 from bondgraph.equations.reaction import reaction
-from bondgraph.equations.storages import storage, storages_without_inverse
+from bondgraph.equations.storages import storage, storages_that_cannot_follow
 from bondgraph.equations.system import Clock, System
 from bondgraph.equations.transitions import dependent_resets, events_of
 from bondgraph.equations.two_ports import gyrator, skew_gyrator, transformer
@@ -59,10 +59,10 @@ from bondgraph.ops import (
 def assemble(model: Model, causality: Causality) -> System:
     """All statements of a model.
 
-    Raises `ModelError` E204 where a storage has derivative causality and no formula for its state from its output, E120
+    Raises `ModelError` E204 where a storage has derivative causality and its state is no integral of what it takes, E120
     where a transition resets what is no state of its own for that causality.
     """
-    raise_if_any(model.name, storages_without_inverse(model, causality))
+    raise_if_any(model.name, storages_that_cannot_follow(model, causality))
     raise_if_any(model.name, dependent_resets(model, causality))
     draft = Draft(model, causality)
     for path, element in model.elements.items():

@@ -1,4 +1,4 @@
-"""Statements of an IC element: two states, the flow out, the rate of the motion from the effort, and the energy."""
+"""Statements of an IC element: its configuration, the flow out and the rate of its motion; or, moved by others, its effort."""
 
 from __future__ import annotations
 
@@ -13,34 +13,70 @@ from bondgraph.equations.draft import (
     name_port,
     signed,
 )
+from bondgraph.equations.system import Unknown
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import InertialField, StateSpec
+from bondgraph.graph.model import Bond
+from bondgraph.ops import TIME_DERIVATIVE, combine
 
 
 def inertial_field(draft: Draft, path: str, element: Element) -> None:
-    """q' = flow = v, and v' or p' from q, v and the effort."""
+    """q' = flow = v, and v' or p' from q, v and the effort; in derivative causality the effort from q, v and p'."""
     law = element.law
     assert isinstance(law, InertialField)
     bond = draft.model.bonds_at(path)[0]
-    sign, arguments = into(bond, path), law_arguments(path, element)
-    shape = draft.values[flow(bond)].shape
-    assert shape is not None
-    q, motion = f"{path}.q", f"{path}.{law.motion}"
-    moving = bond.domain.flow_unit if law.motion == "v" else bond.domain.momentum_unit
-    for name, spec, unit in (("q", law.position, bond.domain.displacement_unit), (law.motion, law.start, moving)):
-        declared = StateSpec(spec.initial, spec.nominal, unit, element.symbols.get(name, spec.symbol))
-        declare_state(draft, path, name, declared, shape, f"{path}.{name}'")
-        draft.declare(f"{path}.{name}'", shape)
-    if law.motion == "v":
-        draft.same(path, flow(bond), motion)
-        v = motion
+    q, arguments = f"{path}.q", law_arguments(path, element)
+    _state(draft, path, element, "q", law.position, bond.domain.displacement_unit)
+    if path in draft.causality.derivative:
+        _moved(draft, path, element, bond)
     else:
-        draft.state(path, law.flow, flow(bond), q, motion, *arguments)
-        draft.same(path, v := f"{path}.v", flow(bond), element.symbols.get("v", ""))
+        _moving(draft, path, element, bond)
     draft.same(path, f"{path}.q'", flow(bond))
-    draft.state(path, law.rate, f"{path}.{law.motion}'", q, v, signed(draft, path, effort(bond), sign), *arguments)
     draft.declare(f"{path}.energy", (), "J")
-    draft.state(path, law.energy, f"{path}.energy", q, v, *arguments)
+    draft.state(path, law.energy, f"{path}.energy", q, f"{path}.v", *arguments)
     draft.energies.append((path, f"{path}.energy"))
     name_port(draft, path, element, bond, path)
-    account_power(draft, path, bond, sign, None)
+    account_power(draft, path, bond, into(bond, path), None)
+
+
+def _moving(draft: Draft, path: str, element: Element, bond: Bond) -> None:
+    """Integral causality: v or p is a state, and sets the flow."""
+    law = element.law
+    assert isinstance(law, InertialField)
+    q, motion, arguments = f"{path}.q", f"{path}.{law.motion}", law_arguments(path, element)
+    unit = bond.domain.flow_unit if law.motion == "v" else bond.domain.momentum_unit
+    _state(draft, path, element, law.motion, law.start, unit)
+    if law.motion == "v":
+        draft.same(path, flow(bond), motion)
+    else:
+        draft.state(path, law.flow, flow(bond), q, motion, *arguments)
+        draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))
+    pushed = signed(draft, path, effort(bond), into(bond, path))
+    draft.state(path, law.rate, f"{path}.{law.motion}'", q, f"{path}.v", pushed, *arguments)
+
+
+def _moved(draft: Draft, path: str, element: Element, bond: Bond) -> None:
+    """Derivative causality: others set the flow, and the effort is what its momentum then takes, p' - dT/dq + dV/dq."""
+    law = element.law
+    assert isinstance(law, InertialField)
+    q, v, arguments = f"{path}.q", f"{path}.v", law_arguments(path, element)
+    draft.same(path, v, flow(bond), element.symbols.get("v", ""))
+    shape = draft.values[v].shape
+    name = f"{path}.p" if law.motion == "p" else f"{path}:momentum"
+    p = draft.declare(name, shape, bond.domain.momentum_unit, element.symbols.get("p", ""))
+    rate, own = draft.declare(f"{p}'", shape), draft.declare(f"{path}:own rate", shape)
+    needed, residual = draft.declare(f"{path}:needed", shape), draft.declare(f"{path}:residual", shape)
+    draft.state(path, law.momentum, p, q, v, *arguments)
+    draft.state(path, TIME_DERIVATIVE, rate, p)
+    draft.state(path, law.own_rate, own, q, v, *arguments)
+    draft.state(path, combine((1, -1)), needed, rate, own)
+    draft.state(path, combine((into(bond, path), -1)), residual, effort(bond), needed)
+    draft.unknowns.append(Unknown(effort(bond), residual, path, "derivative causality"))
+
+
+def _state(draft: Draft, path: str, element: Element, name: str, spec: StateSpec, unit: str) -> None:
+    shape = draft.values[flow(draft.model.bonds_at(path)[0])].shape
+    assert shape is not None
+    declared = StateSpec(spec.initial, spec.nominal, unit, element.symbols.get(name, spec.symbol))
+    declare_state(draft, path, name, declared, shape, f"{path}.{name}'")
+    draft.declare(f"{path}.{name}'", shape)

@@ -13,8 +13,9 @@ from bondgraph.equations.draft import effort, flow
 from bondgraph.equations.execute import computed
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Storage
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch
 from bondgraph.graph.model import Model
+from bondgraph.graph.states import following_state
 from bondgraph.graph.switches import BACKWARD, FORWARD
 from bondgraph.passes.rings import elements_at, named
 from bondgraph.run.rounding import nudges, spread
@@ -27,11 +28,10 @@ def own_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
     """Starts (other than zero) that a model gives to storages in derivative causality, by the name of the state."""
     given = {}
     for path in causality.derivative:
-        element, law = model.elements[path], model.elements[path].law
-        if element.kind not in ("C", "I"):
-            continue  # a species always has some amount to start with
-        if isinstance(law, Storage) and np.any(np.asarray(law.spec.initial, dtype=float)):
-            given[f"{path}.{law.state}"] = np.asarray(law.spec.initial, dtype=float)
+        element = model.elements[path]
+        name, spec = following_state(element)
+        if element.kind != "Ce" and np.any(np.asarray(spec.initial, dtype=float)):  # a species always has some amount
+            given[f"{path}.{name}"] = np.asarray(spec.initial, dtype=float)
     return given
 
 
@@ -57,7 +57,7 @@ def contradicting_starts(
             continue
         others = elements_at(model, causality.forced_by.get(path, ()))
         element = model.elements[path]
-        what = "its effort" if element.kind == "C" else "its flow"
+        what = "its flow" if element.kind in ("I", "IC") else "its effort"
         problems.append(
             Problem(
                 "E213",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from bondgraph.causality import Causality
 from bondgraph.equations.draft import (
@@ -21,7 +24,7 @@ from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import StateSpec, Storage
 from bondgraph.graph.model import Bond, Model
-from bondgraph.ops import TIME_DERIVATIVE, Op, combine
+from bondgraph.ops import TIME_DERIVATIVE, combine
 
 
 def storage(draft: Draft, path: str, element: Element) -> None:
@@ -63,31 +66,43 @@ def _account(draft: Draft, path: str, element: Element, bond: Bond) -> None:
     account_power(draft, path, bond, into(bond, path), None)
 
 
-def _inverse(model: Model, path: str) -> Op | None:
-    law = model.elements[path].law
-    return law.inverse if isinstance(law, Storage) and law.rate is None else None
-
-
 def _dependent_storage(draft: Draft, path: str, element: Element, bond: Bond) -> None:
     """Derivative causality: the state follows from the output that others set; its rate is what the storage takes."""
     law = element.law
-    assert isinstance(law, Storage) and law.inverse is not None
+    assert isinstance(law, Storage)
     output, unknown = (effort(bond), flow(bond)) if element.kind != "I" else (flow(bond), effort(bond))
     shape = draft.values[unknown].shape
     unit = bond.domain.displacement_unit if element.kind != "I" else bond.domain.momentum_unit
     state = draft.declare(f"{path}.{law.state}", shape, unit, element.symbols.get(law.state, law.spec.symbol))
     rate = draft.declare(f"{path}.{law.state}'", shape)
     residual = draft.declare(f"{path}:residual", shape)
-    draft.state(path, law.inverse, state, output, *law_arguments(path, element))
+    if law.inverse is None:
+        _sought(draft, path, element, state, output)
+    else:
+        draft.state(path, law.inverse, state, output, *law_arguments(path, element))
     draft.state(path, TIME_DERIVATIVE, rate, state)
     draft.state(path, combine((into(bond, path), -1)), residual, unknown, rate)
     draft.unknowns.append(Unknown(unknown, residual, path, "derivative causality"))
     _account(draft, path, element, bond)
 
 
-def storages_without_inverse(model: Model, causality: Causality) -> list[Problem]:
-    """Storages in derivative causality without a formula for the state from the output (E204)."""
-    stuck = [path for path in causality.derivative if _inverse(model, path) is None]
+def _sought(draft: Draft, path: str, element: Element, state: str, output: str) -> None:
+    """The state for which the law gives this output: a loop of one statement, solved as all loops are."""
+    law, known = element.law, draft.values[output]
+    assert isinstance(law, Storage)
+    if np.any(np.asarray(law.spec.initial, dtype=float)):
+        draft.values[state] = replace(draft.values[state], near=law.spec.initial)
+    found = draft.declare(
+        f"{path}:by relation", known.shape, known.unit, r"\hat e" if element.kind != "I" else r"\hat f"
+    )
+    draft.state(path, law.output, found, state, *law_arguments(path, element))
+    draft.state(path, combine((1, 1, -1)), state, state, output, found)
+
+
+def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Problem]:
+    """Storages in derivative causality whose state is no integral of what they take, such as a pose (E204)."""
+    laws = {path: model.elements[path].law for path in causality.derivative}
+    stuck = [path for path, law in laws.items() if isinstance(law, Storage) and law.rate is not None]
     return [_derivative(model, path, causality.forced_by.get(path, ())) for path in stuck]
 
 
@@ -102,7 +117,7 @@ def _derivative(model: Model, path: str, forced_by: Sequence[str]) -> Problem:
     return Problem(
         "E204",
         f'{element.kind} "{path}" has derivative causality',
-        (f"its {variable} is set by {names}, so its state is not independent",),
+        (f"its {variable} is set by {names}, and does not say what its state is",),
         (element.place, *(e.place for e in others)),
         tuple(cures),
     )

@@ -22,6 +22,8 @@ class Value:
     unit: str = ""
     symbol: str = ""
     frame: str | None = None
+    near: float | np.ndarray | None = None
+    """Where a search for it begins, if its element says so: of several solutions the one near there is meant."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from bondgraph.equations.system import Event
 from bondgraph.errors import Problem
 from bondgraph.graph.laws import Automaton, IdealConstraint, IdealSwitch, Transition
 from bondgraph.graph.model import Model
+from bondgraph.graph.states import following_state
 from bondgraph.ops import as_op, constant
 
 
@@ -70,7 +71,7 @@ def _begins(model: Model, automaton: Automaton, transition: Transition) -> bool:
 
 def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
     """Resets of states that follow from others."""
-    dependent = {f"{path}.{model.elements[path].law.state}": path for path in causality.derivative}  # type: ignore[union-attr]
+    dependent = {f"{path}.{following_state(model.elements[path])[0]}": path for path in causality.derivative}
     return [
         Problem(
             "E120",

@@ -99,6 +99,12 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
         IDENTITY if lagrangian else Op("velocity", on_bond(mechanics, Mechanics.velocity, 2), r"M(#1)^{-1}\,#2"),
         Op("acceleration" if lagrangian else "momentum rate", on_bond(mechanics, rate, 3), _RATES[motion]),
         Op("energy", energy, r"\mathcal{H}(#1, #2)"),
+        Op("momentum", on_bond(mechanics, Mechanics.momentum, 2), r"M(#1)\,#2"),
+        Op(
+            "own momentum rate",
+            on_bond(mechanics, Mechanics.own_momentum_rate, 2),
+            r"\nabla_{#1} T(#1, #2) - \nabla V(#1)",
+        ),
         mechanics,
     )
 

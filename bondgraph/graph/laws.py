@@ -63,14 +63,15 @@ class Storage:
     rate: Op | None = None
     """None: the state is the plain integral of the input. Else (x, input, parameters, signals) -> x'."""
     inverse: Op | None = None
-    """The state from the output, (output, parameters, signals) -> x; needed in derivative causality."""
+    """The state from the output, (output, parameters, signals) -> x; without it the state is sought in derivative causality."""
     by_gradient: bool = False
     """Whether the output was made of the energy, as its gradient."""
 
 
 @dataclass(frozen=True)
 class InertialField:
-    """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V.
+    """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, where its
+    flow is set by others, flow in and effort out.
 
     Source: Breedveld 1984 (the IC element).
     """
@@ -86,6 +87,10 @@ class InertialField:
     """(q, v, effort, parameters, signals) -> motion'."""
     energy: Op
     """(q, v, parameters, signals) -> T + V."""
+    momentum: Op
+    """(q, v, parameters, signals) -> p = M(q) v; for derivative causality, as is:"""
+    own_rate: Op
+    """(q, v, parameters, signals) -> p' without an effort from outside."""
     mechanics: Mechanics | None = None
     """The formulas that these were made of."""
 

@@ -84,8 +84,13 @@ class Mechanics:
 
     def momentum_rate(self, q: Any, v: Any, effort: Any, *others: Any) -> Any:
         """p' of Hamilton's equations, p' = e + dT/dq - dV/dq; dH/dq at constant p is -dT/dq at constant v."""
+        return effort + self.own_momentum_rate(q, v, *others)
+
+    def own_momentum_rate(self, q: Any, v: Any, *others: Any) -> Any:
+        """p' without an effort from outside, dT/dq - dV/dq; and less what a bias of the owner's has beyond h."""
         slopes = partials(lambda at: [self.kinetic_energy(at, v, *others)], q, (v, *others))[0]
-        return effort + slopes - self.conservative_force(q, *others)
+        own = slopes - self.conservative_force(q, *others)
+        return own if self.bias is None else own + self.coriolis(q, v, *others) - self.given_bias(q, v, *others)
 
     def _given(self, x: Any) -> Any:
         return x[0] if self.scalar else x

@@ -16,3 +16,10 @@ def states_of(element: Element) -> dict[str, StateSpec]:
         law = element.law
         return {"h": law.start} if law.position is None and law.stores_position else {}
     return element.law.states if isinstance(element.law, SignalBlock) else {}
+
+
+def following_state(element: Element) -> tuple[str, StateSpec]:
+    """Local name of the state that a storage does not keep in derivative causality, since it follows from others."""
+    law = element.law
+    assert isinstance(law, (Storage, InertialField))
+    return (law.state, law.spec) if isinstance(law, Storage) else (law.motion, law.start)

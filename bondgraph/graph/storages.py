@@ -34,8 +34,9 @@ def C(
     """C storage: its state q is the integral of the flow, its effort a function of q.
 
     Give `capacitance` (e = q / C), `stiffness` (e = K q, scalar or symmetric (n, n)), or `energy`(q, *parameters, *signals)
-    in J, whose gradient is the effort; `output` gives that gradient as a formula of your own. Where something else sets
-    its effort (derivative causality), such a C needs q = inverse(e, *parameters, *signals) as well.
+    in J, whose gradient is the effort; `output` gives that gradient as a formula of your own. Where something else sets its
+    effort (derivative causality), q = inverse(e, *parameters, *signals) saves a search for the q that has this effort, which
+    begins at `initial`.
     """
     dimension = dimension or size_of(initial) or (None if stiffness is None else size_of(stiffness))
     dimension = dimension or (None if capacitance is None else size_of(capacitance))
@@ -79,7 +80,7 @@ def I(  # noqa: E743 - the name of the element in the literature
 
     Give `inertia` (f = p / I; a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix), or
     `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output` gives that gradient as your own formula. Where
-    something else sets its flow (derivative causality), such an I needs p = inverse(f, *parameters, *signals) as well.
+    something else sets its flow (derivative causality), p = inverse(f, *parameters, *signals) saves a search as for a C.
     """
     dimension = dimension or size_of(initial) or (None if inertia is None else size_of(inertia))
     by_gradient = output is None and inertia is None

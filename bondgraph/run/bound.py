@@ -169,6 +169,12 @@ class Bound:
     def _couplings(self) -> tuple[Callable[[], object] | None, np.ndarray]:
         return self._bind(self.program.couplings[0])
 
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """Places of the states that are no guesses for unknowns of loops."""
+        guesses = {place for loop in self.program.loops for place in loop.states}
+        return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
+
     @property
     def quadratures(self) -> int:
         """Count of powers that are integrated along the run."""

@@ -94,8 +94,9 @@ def recorded(
     after: tuple[np.ndarray, np.ndarray],
     supplied: np.ndarray,
 ) -> Event:
-    """The record of a transition between two (x, m)."""
+    """The record of a transition between two (x, m); unknowns of loops are found anew for what holds after it."""
     edge = bound.program.transitions[index]
+    after = (bound.consistent(t, *after)[0], after[1])
     return Event(
         time=t,
         kind=edge.kind,
@@ -122,12 +123,15 @@ def answered(bound: Bound, event: Event, sizes: np.ndarray) -> tuple[Event, int 
     found = bound.pushed(event.transition, event.time, event.x_before, event.m_before)
     if found is None:
         return event, None
-    pushes, plain = found
+    pushes, plain = found[0], bound.consistent(event.time, found[1], event.m_after)[0]
     size = np.fmax(sizes, np.fmax(np.abs(plain), np.abs(event.x_after)))
     active = np.array([event.m_after[edge.slot] == edge.source for edge in transitions])
     answers = np.where(active, pushes, 0.0)
     most = int(np.argmax(answers))
-    if not np.any(np.abs(event.x_after - plain) > _JUMP * size) or answers[most] <= _JUMP * np.abs(pushes).max():
+    if (
+        not np.any((np.abs(event.x_after - plain) > _JUMP * size)[bound.kept])
+        or answers[most] <= _JUMP * np.abs(pushes).max()
+    ):
         return event, None
     after = bound.energies(event.time, plain, event.m_after)
     return replace(event, x_after=plain, energies_after=after, supplied=np.zeros(bound.quadratures)), most

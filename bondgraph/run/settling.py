@@ -125,7 +125,7 @@ def consistent_modes(
             if modes[transitions[i].slot] != transitions[i].source or tuple(after) in seen or len(seen) > _TRIALS:
                 continue
             event = carried_out(bound, i, t, y, modes)
-            if np.all(np.abs(event.x_after - x) <= _STILL * size):
+            if np.all((np.abs(event.x_after - x) <= _STILL * size)[bound.kept]):
                 seen.add(tuple(after))
                 paths.append([*path, event])
     return None

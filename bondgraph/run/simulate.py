@@ -151,7 +151,7 @@ def simulate(
         text = (
             f"the tolerance lies below the rounding of the rates of {named}: {noise.steps} of {result.statistics.steps}"
         )
-        text += f" steps were controlled to an rtol of {noise.rtol:.1g}, not {settings.rtol:.1g}"
+        text += f" steps were controlled to an rtol of {noise.rtol:.2g}, not {settings.rtol:g}"
         warnings.warn(f'"{program.name}": {text}', RoundingWarning, stacklevel=_depth())
     return result
 
@@ -198,9 +198,10 @@ class _Run:
         self.weights = Weights(bound, settings.rtol, settings.atol, settings.max_step)
         self.watch, self.probe = Watch(settings.span, settings.rtol), _PROBE * settings.span
         self.courses = Courses(bound, settings.span)
+        self.x, _ = bound.consistent(self.t, self.x, self.m)
         self.start_energies = bound.energies(self.t, self.x, self.m).copy()
         if self.ticks.due(self.t):
-            _, self.x = self.ticks.tick(self.t, bound.consistent(self.t, self.x, self.m)[0], self.m)
+            _, self.x = self.ticks.tick(self.t, self.x, self.m)
         choice: Choice | None = self.choice
         settled = self._settle((), self.probe)
         self.rows = np.empty((len(settings.times), bound.program.states + bound.quadratures))

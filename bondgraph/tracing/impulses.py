@@ -99,11 +99,17 @@ def after_impulse(
         return list(substitute(tape, scalars, places))
 
     push = at(before, event.target, list(action.values()))
+    guessed = _guessed(system, acting)
 
-    def moved(impulses: Sequence[Any]) -> list[Any]:
+    def moved(impulses: Sequence[Any], like: Sequence[Any]) -> list[Any]:
+        """States after impulses; Newton's method for unknowns of loops goes on from where it is in `like`."""
         after = list(before)
         for (i, j), value in zip(action, push, strict=True):
             after[i] = after[i] + value * impulses[j]
+        for i in guessed:
+            after[i] = like[i]
+        for i, found in zip(guessed, at(after, event.target, list(guessed.values())), strict=True):
+            after[i] = found
         return after
 
     def slopes(state: Sequence[Any]) -> dict[tuple[int, int], Any]:
@@ -140,9 +146,9 @@ def after_impulse(
     impulses = solved(entries, off)
     jumping = {inputs["x"][i].index for i, _ in action}
     roots = [tape.scalar(value).index for value in matrix.values()]
-    after = moved(impulses)
+    after = moved(impulses, before)
     if jumping & set(reachable(tape, roots)):
-        after, impulses = _iterated(impulses, moved, slopes, missing, solved, _largest(off))
+        after, impulses = _iterated(impulses, before, moved, slopes, missing, solved, _largest(off))
     pushes = _pushes(system, acting, event, impulses, at, before)
     return Impulse(after, pushes, _supplied(system, acting, event, impulses, at, after))
 
@@ -197,7 +203,8 @@ def _integral(
 
 def _iterated(
     change: list[Any],
-    moved: Callable[[Sequence[Any]], list[Any]],
+    before: Sequence[Any],
+    moved: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
     slopes: Callable[[Sequence[Any]], dict[tuple[int, int], Any]],
     missing: _Missing,
     solved: Callable[[Mapping[tuple[int, int], Any], Sequence[Any]], list[Any]],
@@ -205,20 +212,21 @@ def _iterated(
 ) -> tuple[list[Any], list[Any]]:
     """States and impulses after Newton steps; of one that leaves more than there was, a quarter is tried in its place."""
     at: list[Any] = [0.0] * len(change)
-    size = whole
+    size, reached = whole, list(before)
     for _ in range(STEPS):
         trial = [a + d for a, d in zip(at, change, strict=True)]
-        state = moved(trial)
+        state = moved(trial, reached)
         entries = slopes(state)
         off = missing(state, trial, entries)
         left = _largest(off)
         better = less(left, size)
         step = solved(entries, off)
         at = [where(better, b, a) for a, b in zip(at, trial, strict=True)]
+        reached = [where(better, b, a) for a, b in zip(reached, state, strict=True)]
         change = [where(better, new, 0.25 * old) for new, old in zip(step, change, strict=True)]
         size = where(better, left, size)
     done = less_equal(size, CLOSE * whole)
-    return [where(done, state, float("nan")) for state in moved(at)], at
+    return [where(done, state, float("nan")) for state in moved(at, reached)], at
 
 
 class _Missing:
@@ -284,6 +292,20 @@ class _Missing:
             return left
         conditions = self.at(state, self.event.target, self.acting.decided[path])
         return [where(c, a, b) for c, a, b in zip(conditions, left, totals, strict=True)]
+
+
+def _guessed(system: System, acting: Acting) -> dict[int, Any]:
+    """Place among the states of each guess for an unknown of a loop -> what Newton's method makes of it."""
+    places: dict[str, range] = {}
+    start = 0
+    for state in system.states:
+        places[state.name] = range(start, start + int(np.size(state.initial)))
+        start += int(np.size(state.initial))
+    found: dict[int, Any] = {}
+    for loop in system.loops:
+        for name, unknown in zip(loop.guesses, loop.unknowns, strict=False):
+            found |= dict(zip(places[name], scalars_of(acting.values[unknown.value]), strict=True))
+    return found
 
 
 def _followed(system: System, acting: Acting) -> dict[str, str]:

@@ -82,7 +82,8 @@ def _with_guesses(system: System, loop: Loop) -> System:
         name = f"{unknown.value}~"
         values[name] = replace(known, name=name, symbol="")
         values[f"{name}'"] = replace(known, name=f"{name}'", symbol="", unit="")
-        states.append(State(name, np.full(shape, NEAR_REST), np.ones(shape), f"{name}'"))
+        near = np.broadcast_to(NEAR_REST if known.near is None else known.near, shape).astype(float)
+        states.append(State(name, near, np.ones(shape), f"{name}'"))
         names.append(name)
     loops = tuple(replace(other, guesses=tuple(names)) if other is loop else other for other in system.loops)
     return replace(system, values=values, states=tuple(states), loops=loops)

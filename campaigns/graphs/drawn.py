@@ -30,6 +30,8 @@ from bondgraph import (
     Switch,
     assign_causality,
 )
+from bondgraph.graph.laws import InertialField
+from bondgraph.graph.states import following_state
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
@@ -64,8 +66,9 @@ def consistent(graph: Graph) -> Graph:
         return graph
     for path in causality.derivative:
         part = graph.parts[path]
-        spec = replace(part.law.spec, initial=np.zeros(np.shape(part.law.spec.initial)))
-        graph.replace(path, replace(part, law=replace(part.law, spec=spec)))
+        own = following_state(part)[1]
+        rest = {"start" if isinstance(part.law, InertialField) else "spec": replace(own, initial=0.0 * own.initial)}
+        graph.replace(path, replace(part, law=replace(part.law, **rest)))
     return graph
 
 
@@ -305,7 +308,9 @@ class _Curved(_Rigid):
     def storage(self, kind) -> Element:
         name = self.name(kind.__name__.lower())
         self.states.append(f"{name}.{'q' if kind is C else 'p'}")
-        start, law = self.numbers() / 2, {"output": _sinh, "energy": _cosh, "inverse": _asinh}
+        start, law = self.numbers() / 2, {"output": _sinh, "energy": _cosh}
+        if self.rng.random() < 0.6:
+            law["inverse"] = _asinh
         return kind(name, initial=start, dimension=self.n, **law)
 
     def resistor(self, sets_effort: bool) -> Element:

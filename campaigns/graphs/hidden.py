@@ -145,6 +145,13 @@ def is_singular(point: Point) -> bool:
     return True
 
 
+def jumps_with_blocks(point: Point, levels: int = 2) -> bool:
+    """Whether other states would have to jump together with what a block holds: no states fit a change of that alone."""
+    own = [point.rows.places[name] for name in point.states if name.rpartition(".")[0] in point.blocks]
+    held = [k for place in own for k in range(place.start, place.stop)]
+    return least_squares(*stacked(point, levels, -point.G[:, held]))[2] > 1e-8
+
+
 def null_space(matrix: np.ndarray) -> np.ndarray:
     """An orthonormal basis, (n, k)."""
     _, s, vt = np.linalg.svd(matrix, full_matrices=True)

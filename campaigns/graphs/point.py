@@ -43,6 +43,7 @@ class Point:
     def __init__(self, model: Model, situation: Situation):
         self.model, self.at = model, situation
         self.states: list[str] = []
+        self.blocks = [path for path, element in model.elements.items() if isinstance(element.law, SignalBlock)]
         places: dict[str, slice] = {}
         size = 0
         for name, length in (*self._bond_variables(), *self._own_variables()):

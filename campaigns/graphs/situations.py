@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from bondgraph import Compiled
+from bondgraph.equations.draft import law_arguments
 from bondgraph.graph.laws import InertialField, Junction
 from bondgraph.graph.model import Model
 from campaigns.graphs.point import Point, state_names
@@ -48,8 +50,20 @@ def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.
     names = [f"{bond.name}:{kind}" for bond in model.bonds for kind in ("effort", "flow")]
     names += [name for path, element in model.elements.items() for name in state_names(path, element)]
     found = {name: np.asarray(env[system.resolve(name)]) for name in names}
-    rates = {path: f"{path}.{e.law.motion}'" for path, e in model.elements.items() if isinstance(e.law, InertialField)}
-    return found | {f"{path}:rate": np.asarray(env[system.resolve(rate)]) for path, rate in rates.items()}
+    configurations = [path for path, e in model.elements.items() if isinstance(e.law, InertialField)]
+    return found | {f"{path}:rate": _rate_of_motion(compiled, path, env) for path in configurations}
+
+
+def _rate_of_motion(compiled: Compiled, path: str, env: Mapping[str, Any]) -> np.ndarray:
+    """v' or p' of an IC; by its law from the effort, where others move it."""
+    system, element, (bond,) = compiled.system, compiled.model.elements[path], compiled.model.bonds_at(path)
+    law = element.law
+    assert isinstance(law, InertialField)
+    if path not in compiled.causality.derivative:
+        return np.asarray(env[system.resolve(f"{path}.{law.motion}'")])
+    sign = 1 if bond.head.element == path else -1
+    read = [env[system.resolve(name)] for name in (f"{path}.q", f"{path}.v", *law_arguments(path, element))]
+    return np.asarray(law.rate(read[0], read[1], sign * env[system.resolve(f"{path}.effort")], *read[2:]))
 
 
 def switched_junctions(model: Model) -> dict[str, Junction]:
@@ -68,11 +82,14 @@ def parted_by(compiled: Compiled) -> dict[str, str]:
     }
 
 
-def openings(model: Model, modes: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """With each bond in turn as the one that an open junction leaves to itself."""
+def openings(
+    model: Model, modes: Mapping[str, str], choices: Mapping[str, Sequence[str]] | None
+) -> Iterator[dict[str, str]]:
+    """With each bond in turn as the one that an open junction leaves to itself: those of its `choices`, if they are known."""
     shut = [path for path, law in switched_junctions(model).items() if modes[str(law.automaton)] not in law.active]
-    for bonds in itertools.product(*(model.bonds_at(path) for path in shut)):
-        yield dict(zip(shut, (bond.name for bond in bonds), strict=True))
+    every = choices or {path: [bond.name for bond in model.bonds_at(path)] for path in shut}
+    for bonds in itertools.product(*(every[path] for path in shut)):
+        yield dict(zip(shut, bonds, strict=True))
 
 
 def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph import Compiled, Graph, ModelError, compile_model
+from bondgraph import Compiled, Graph, ModelError, causality, compile_model
+from bondgraph.graph.model import Model
 from bondgraph.run.bound import Bound
-from campaigns.graphs.hidden import allowed, is_singular
+from campaigns.graphs.hidden import allowed, is_singular, jumps_with_blocks
 from campaigns.graphs.instants import run_differs
 from campaigns.graphs.point import Point
 from campaigns.graphs.rows import Situation
@@ -143,17 +144,21 @@ def _worst(point: Point, wanted: np.ndarray) -> str:
 
 
 def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Verdict:
-    """Rightly, where the relations have no unique solution in some mode, or an open junction has several meanings."""
+    """Rightly, where the relations have no unique solution in some mode, an open junction has several meanings, or states would
+    have to jump with what a block holds; judged with the meanings that causality can give to open junctions."""
     try:
         model = graph.freeze()
     except ModelError:
         return Verdict("regular refused", codes, said)
-    every = modes_of(model)
     several, most = False, 4 * MOST_MODES if "E154" in codes else MOST_MODES
+    every, choices = modes_of(model), _choices(model, "E154" in codes)
     for index in rng.permutation(len(every))[:most]:
         modes, regular = every[index], 0
-        for parted in itertools.islice(openings(model, modes), MOST_OPENINGS):
-            regular += not is_singular(at_random(model, modes, parted, rng))
+        for parted in itertools.islice(openings(model, modes, choices), MOST_OPENINGS):
+            point = at_random(model, modes, parted, rng)
+            regular += not is_singular(point)
+            if "E209" in codes and jumps_with_blocks(point):
+                return Verdict("rightly refused", f"{codes}: states follow what a block holds")
             if regular and "E154" not in codes:
                 break
         if not regular:
@@ -162,3 +167,12 @@ def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Ve
     if several and "E154" in codes:
         return Verdict("rightly refused", f"{codes}: an open junction has several meanings")
     return Verdict("regular refused", codes, said)
+
+
+def _choices(model: Model, all_of_them: bool) -> dict[str, tuple[str, ...]] | None:
+    """Of each switched junction the bonds that may be left to themselves; None where causality knows none."""
+    try:
+        found = causality.openings(model)
+    except ModelError:
+        return None
+    return found if all_of_them else {path: bonds[:1] for path, bonds in found.items()}

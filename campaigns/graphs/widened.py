@@ -117,9 +117,8 @@ class _Wide(_Draw):
         return bool({"instant", "ratio"} & set(self.features)) and self.rng.random() < 0.4
 
     def storage(self, kind: Callable[..., Element]) -> Element:
-        """An IC in place of some inertias; seldom a second one, for two that are coupled rigidly are refused."""
-        often = 0.1 if "ic" in self.used else 0.6
-        if "ic" in self.features and kind.__name__ == "I" and self.rng.random() < often:
+        """An IC in place of some inertias."""
+        if "ic" in self.features and kind.__name__ == "I" and self.rng.random() < 0.6:
             return self._configuration()
         return super().storage(kind)
 

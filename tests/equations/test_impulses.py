@@ -27,6 +27,7 @@ from bondgraph import (
     StateSpec,
     Switch,
     Transition,
+    by_mode,
     compile_model,
     simulate,
 )
@@ -272,6 +273,27 @@ def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
     assert result["bent.q"][-1] == pytest.approx(q, abs=1e-9)
     assert result["bent.q"][-1] + result["straight.q"][-1] == pytest.approx(2.5, abs=1e-12)
     assert result.events[0].lost == pytest.approx(np.cosh(3.0) - np.cosh(q) + (0.25 - (2.5 - q) ** 2) / 4.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("ratio", [1.5, 4.0, 20.0, -3.0])
+def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float) -> None:
+    """A ratio that jumps shares charge anew; without the formula of the inverse the same is found."""
+
+    def run(**more) -> Result:
+        edge = Transition("low", "high", lambda t: t - 0.5, "time")
+        graph, a, b = Graph("gear").add_automaton(Automaton("gear", ("low", "high"), "low", edge)), J0("a"), J0("b")
+        lever = TF("lever", by_mode("gear", {"low": 1.0, "high": ratio}))
+        bent = C("bent", output=lambda q: (exp(q) - exp(-q)) / 2, energy=lambda q: (exp(q) + exp(-q)) / 2 - 1.0, **more)
+        graph.connect(a, C("straight", 1.0, initial=2.0)).connect(a, R("leak", 1.0)).connect(a, lever.port("1"))
+        compiled = compile_model(graph.connect(lever.port("2"), b).connect(b, bent))
+        assert compiled.causality.derivative == ("bent",)
+        return compiled.simulate(1.0, rtol=1e-9, samples=[0.0, 0.4, 0.6, 1.0], progress=False)
+
+    wanted, found = run(inverse=lambda e: log(e + sqrt(e * e + 1.0))), run()
+    for name in ("straight.q", "bent.q"):
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-10)
+    assert found.events[0].lost == pytest.approx(wanted.events[0].lost, rel=1e-9)
+    assert found.ledger.relative_residual < 1e-9
 
 
 def docking(holds: str = "velocity") -> Graph:

@@ -15,10 +15,12 @@ from bondgraph import (
     J1,
     TF,
     C,
+    Element,
     Graph,
     I,
     Model,
     ModelError,
+    Op,
     Problem,
     R,
     Se,
@@ -27,6 +29,8 @@ from bondgraph import (
     compile_model,
     equations,
 )
+from bondgraph.graph.element import Port
+from bondgraph.graph.laws import StateSpec, Storage
 from screws.scalars import exp, log
 
 
@@ -200,16 +204,28 @@ def test_a_vector_storage_may_depend_in_full() -> None:
     np.testing.assert_allclose(model.program.rates(0.0, x, model.parameters(), m), wanted, rtol=1e-12)
 
 
-def test_a_dependent_storage_without_an_inverse_is_named_with_its_source() -> None:
-    graph = Graph("stiff")
-    graph.connect(Sf("drive", 1.0), v := J1("v"))
+def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> None:
+    """.3 p^3 + p = t: the effort is p' = 1 / (1 + .9 p^2), and the energy that of p."""
+    graph = Graph("driven").connect(Sf("drive", lambda t: t, signals=["time"]), v := J1("v"))
     graph.connect(v, I("load", output=flux, energy=flux_energy, parameters={"k": 0.3}))
-    line = here() - 1
-    (problem,) = problems(graph)
-    assert problem.code == "E204"
-    assert 'I "load"' in problem.title and 'Sf "drive"' in problem.details[0]
-    assert [place.line for place in problem.places] == [line, line - 1]
-    assert 'a C or R between it and Sf "drive"' in problem.cures
+    result = compile_model(graph).simulate(3.0, samples=[1.0, 2.0, 3.0])
+    for t, p, effort, energy in zip(
+        result.t, result["load.p"], result["load.effort"], result["load.energy"], strict=True
+    ):
+        (root,) = (r.real for r in np.roots([0.3, 0.0, 1.0, -t]) if abs(r.imag) < 1e-9)
+        assert p == pytest.approx(root, rel=1e-12)
+        assert effort == pytest.approx(1.0 / (1.0 + 0.9 * root**2), rel=1e-12)
+        assert energy == pytest.approx(flux_energy(root, 0.3), rel=1e-12)
+    assert result.ledger.relative_residual < 1e-7
+
+
+def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> None:
+    """q^2 = e has two roots; a start on either side is one of them."""
+    for side in (1.0, -1.0):
+        graph = Graph("two roots").connect(Se("drive", lambda t: 4.0 + t, signals=["time"]), node := J0("node"))
+        graph.connect(node, C("valley", output=lambda q: q * q, energy=lambda q: q**3 / 3, initial=2.0 * side))
+        result = compile_model(graph).simulate(5.0)
+        np.testing.assert_allclose(result["valley.q"], side * np.sqrt(4.0 + result.t), rtol=1e-9)
 
 
 def test_an_inverse_serves_derivative_causality() -> None:
@@ -226,13 +242,30 @@ def cube_root(p):
     return exp(log(p) / 3.0)
 
 
-def test_rigidly_coupled_masses_without_an_inverse_are_named_together() -> None:
+@pytest.mark.parametrize("start", ["motor", "load"])
+def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
+    """Both flows follow curves, f_load = 3 f_motor, and the one with a start keeps its state."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
-    motor, load = (I(name, output=flux, energy=flux_energy, parameters={"k": 0.3}) for name in ("motor", "load"))
-    (problem,) = problems(join("gears", (v, motor), (v, gear), (gear, w), (w, load), (w, R("b", 7.0))))
+    motor, load = (
+        I(name, output=flux, energy=flux_energy, parameters={"k": 0.3}, initial=0.8 if name == start else 0.0)
+        for name in ("motor", "load")
+    )
+    compiled = compile_model(join("gears", (v, motor), (v, gear), (gear, w), (w, load), (w, R("b", 7.0))))
+    assert compiled.causality.derivative == ("load" if start == "motor" else "motor",)
+    result = compiled.simulate(1.0)
+    np.testing.assert_allclose(flux(result["load.p"], 0.3), 3.0 * flux(result["motor.p"], 0.3), rtol=1e-10)
+    assert result.ledger.relative_residual < 1e-7
+
+
+def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
+    """What it takes is not the rate of its state, which a law of its own makes of it (a pose, a spring that is carried along)."""
+    law = Storage("q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q))
+    graph = Graph("pushed").connect(Se("push", 1.0), node := J0("node"))
+    graph.connect(node, Element("C", "carried", law, (Port("1", 1),))).connect(node, R("leak", 1.0))
+    (problem,) = problems(graph)
     assert problem.code == "E204"
-    assert 'I "load"' in problem.title and 'I "motor"' in problem.details[0]
-    assert any("rigidly coupled" in cure for cure in problem.cures)
+    assert 'C "carried"' in problem.title and 'Se "push"' in problem.details[0]
+    assert any('an I or R between it and Se "push"' in cure for cure in problem.cures)
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------

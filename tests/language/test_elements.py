@@ -247,14 +247,13 @@ def test_a_column_spreads_one_flow() -> None:
 
 
 def test_a_matrix_transformer_has_one_causality_only() -> None:
-    """A spring on its port 1 and a mass on its port 2 both become dependent: the flow q' = M^-1 p has to come from port 1."""
+    """A spring on its port 1 and a mass on its port 2 both become dependent, and each needs the rate of what the other gives."""
     graph, t = Graph("wrong way"), TF("t", np.eye(2))
     spring = C("k", output=lambda q: q, energy=lambda q: q @ q / 2, initial=[1.0, 2.0])
     mass = I("m", output=lambda p: p, energy=lambda p: p @ p / 2, dimension=2)
     graph.connect(spring, t.port("1")).connect(t.port("2"), mass)
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="E207"):
         compiled(graph)
-    assert [p.code for p in caught.value.problems] == ["E204", "E204"]
 
 
 def test_gyrator_with_a_rectangular_matrix() -> None:

@@ -96,8 +96,8 @@ def test_what_a_storage_decides_is_not_ambiguous() -> None:
 
 
 STORAGES = {
-    "curved": lambda: C("curved", energy=lambda q: q * q / 2 + q**4 / 4),
     "charged": lambda: C("charged", 2.0, initial=1.0),
+    "curved": lambda: C("curved", energy=lambda q: q * q / 2 + q**4 / 4),
     "invertible": lambda: C("invertible", output=lambda q: q * q * q, energy=lambda q: q**4 / 4,
                             inverse=lambda e: e ** (1 / 3)),
     "linear": lambda: C("linear", 1.0),
