@@ -5,7 +5,6 @@ What does not depend on each other is solved apart, so that the modes of one par
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import operator
@@ -17,13 +16,13 @@ import numpy as np
 
 from bondgraph.equations.system import System
 from bondgraph.tape import opcodes
-from bondgraph.tape.equilibrate import equilibrated
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import SINGULAR, SingularSystem, eliminate, solve, solve_pivoted
+from bondgraph.tape.solve import SingularSystem, solve, solve_pivoted
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.closures import Repeating, solve_repeating
-from bondgraph.tracing.indeterminate import Ideal, Sampled, Shared, solve_shared
+from bondgraph.tracing.indeterminate import Ideal, Sampled, Shared
+from bondgraph.tracing.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
 from bondgraph.tracing.values import Entries
 from screws.scalars import equal, where
 
@@ -109,12 +108,12 @@ def solve_in_modes(
         meant = None if ideal is None else ideal.part(rows, columns, solution)
         try:
             solved = _solve_part(system, tape, part, own, sampled, meant)
-        except SingularSystem as singular:
+        except SingularSystem as stuck:
             shared = (
                 solve_repeating(part, own, sampled(part)) if rows == columns and set(rows) <= set(positions) else None
             )
             if shared is None:
-                raise _placed(singular, rows, columns) from None
+                raise _placed(stuck, rows, columns) from None
             _place(solution, columns, shared[0])
             repeating.append(Repeating(tuple(rows), own, shared[1]))
             continue
@@ -136,28 +135,6 @@ def _cut(entries: Entries, rows: Sequence[int], columns: Sequence[int]) -> dict[
 def _place(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) -> None:
     for j, value in zip(columns, values, strict=True):
         solution[j] = value
-
-
-def _regular(entries: Entries, right: Sequence[Any], sampled: Sampled, one_mode: bool = False) -> list[Any] | None:
-    """The solution by one elimination, with pivots judged as they are, or by the natural sizes of equations and unknowns; None
-    where it finds none. Of a matrix that knows no modes, samples that are singular beside a regular start do not count: a curve
-    is so steep there, in the units of its state, that nothing is left of what stands beside it."""
-    numbers, n = sampled(entries), len(right)
-    trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
-    if one_mode and numbers:
-        trials.append(lambda: equilibrated(_sound(numbers, n), n, n))
-    for trial in trials:
-        with contextlib.suppress(SingularSystem):
-            return solve(entries, right, trial())
-    return None
-
-
-def _sound(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
-    """The samples at which a matrix is regular; all of them where it is singular at the first one, the start."""
-    count = len(next(iter(numbers.values())))
-    alone = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
-    sound = np.array([not _singular_somewhere(one, n) for one in alone])
-    return {key: values[sound] if sound[0] else values for key, values in numbers.items()}
 
 
 def _parts(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
@@ -192,32 +169,32 @@ def _solve_part(
     slots = _modes_in(tape, entries)
     combinations = list(itertools.product(*(range(count) for count in _counts(system, slots))))
     if not slots and (ideal is None or ideal.motion):
-        found = _regular(entries, right, sampled, one_mode=True)
+        found = regular(entries, right, sampled, one_mode=True)
         if found is None:
-            raise _singular(entries, right, sampled)
+            raise singular_part(entries, right, sampled)
         return Solved(found)
     many = len(combinations) > CASES
     numbers = sampled(entries)
-    if many and (len(combinations) > SINGULAR_CASES or not _singular_somewhere(numbers, len(right))):
+    if many and (len(combinations) > SINGULAR_CASES or not singular_somewhere(numbers, len(right))):
         return Solved(_pivoted(system, tape, entries, right, numbers, slots, sampled))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
     modes: list[SharedMode] = []
+    alike = Alike(tape, sampled, ideal)
     for values in combinations:
         fixed = {("m", slot): float(value) for slot, value in zip(slots, values, strict=True)}
         flat = specialise(tape, [*entries.values(), *right], fixed)
         matrix = {key: value for key, value in zip(entries, flat, strict=False) if value.value != 0.0}
         own = flat[len(entries) :]
-        found = _regular(matrix, own, sampled)
+        found = alike.regular(matrix, own)
         if found is not None:
             if not many:
                 solutions.append((values, found))
             continue
         try:
-            meant = _given(ideal, matrix, own, sampled).folded(functools.partial(specialise, tape, fixed=fixed))
-            shared = solve_shared(tape, matrix, own, sampled, meant)
-        except SingularSystem as singular:
-            failures.append((values, singular))
+            shared = alike.shared(matrix, own, fixed)
+        except SingularSystem as stuck:
+            failures.append((values, stuck))
             continue
         solutions.append((values, shared.values))
         if shared.singular is not None:
@@ -235,17 +212,6 @@ def _solve_part(
 def chosen(m: Sequence[Any] | np.ndarray, places: Mapping[int, int]) -> Any:
     """Whether the modes are these (slot -> state), at least one of them."""
     return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in places.items()))
-
-
-def _given(ideal: Ideal | None, entries: Entries, right: Sequence[Any], sampled: Sampled) -> Ideal:
-    if ideal is None:
-        raise _singular(entries, right, sampled)
-    return ideal
-
-
-def _singular(entries: Entries, right: Sequence[Any], sampled: Sampled) -> SingularSystem:
-    found = eliminate(entries, right, equilibrated(sampled(entries), len(right), len(right)))
-    return SingularSystem(found.equations, found.unknowns)
 
 
 def _refuse(
@@ -277,24 +243,6 @@ def _refuse(
         raise SingularMode([(_named(system, slots, values), singular) for values, singular in cases.items()])
 
 
-def _matrices(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
-    """Sample values as full matrices (k, n, n)."""
-    matrices = np.zeros((len(next(iter(numbers.values()))), n, n))
-    for (i, j), values in numbers.items():
-        matrices[:, i, j] = values
-    return matrices
-
-
-def _singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
-    """At which samples a matrix is singular."""
-    values = np.linalg.svd(_matrices(equilibrated(numbers, n, n), n), compute_uv=False)
-    return np.asarray(values[:, -1] <= SINGULAR * values[:, 0])
-
-
-def _singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
-    return bool(np.any(_singular_at(numbers, n)))
-
-
 def _pivoted(
     system: System,
     tape: Tape,
@@ -305,7 +253,7 @@ def _pivoted(
     sampled: Sampled,
 ) -> list[Any]:
     """Solution with pivots chosen at run time; modes in which the samples are singular are refused."""
-    bad = np.flatnonzero(_singular_at(numbers, len(right)))
+    bad = np.flatnonzero(singular_at(numbers, len(right)))
     if len(bad):
         m = tape.inputs("m", len(system.modes))
         modes = {(0, k): m[slot] for k, slot in enumerate(slots)}
@@ -316,8 +264,8 @@ def _pivoted(
             fixed = {("m", slot): float(value) for slot, value in zip(slots, state, strict=True)}
             flat = specialise(tape, list(entries.values()), fixed)
             matrix = {key: value for key, value in zip(entries, flat, strict=True) if value.value != 0.0}
-            if _regular(matrix, right, sampled) is None:
-                failures.append((_named(system, slots, state), _singular(matrix, right, sampled)))
+            if regular(matrix, right, sampled) is None:
+                failures.append((_named(system, slots, state), singular_part(matrix, right, sampled)))
         if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]
         if failures:

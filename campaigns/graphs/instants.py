@@ -6,11 +6,13 @@ import warnings
 
 import numpy as np
 from scipy.linalg import expm
+from scipy.optimize import root
 
 from bondgraph import Compiled
 from bondgraph.errors import RunEndedWarning
 from bondgraph.graph.laws import IdealConstraint, IdealSwitch, SignalBlock
 from bondgraph.graph.model import Model
+from bondgraph.run.program import NewtonLoop
 from bondgraph.run.result import Result
 from campaigns.graphs.hidden import motion, restarted, split
 from campaigns.graphs.point import Point
@@ -21,13 +23,16 @@ END = 0.07
 """Of a run, s: past the instant, and no tick."""
 AGREES = 1e-5
 """Of states after a run at rtol 1e-8, relative to the largest on the way."""
+STARTS = 100
+"""At random, from which a solution of a loop is sought that a run did not find."""
 
 
 def run_differs(compiled: Compiled, drawn: Drawn) -> str:
     """How a run differs from what must happen; "" if it does not.
 
     All that has a guard that rises at the instant acts there, and then only; states go on as they were but for those that a
-    transition sets; and of a linear graph the states at the end are those of the exponentials.
+    transition sets; and of a linear graph the states at the end are those of the exponentials. A run may end where a loop has no
+    solution.
     """
     laws = [element.law for element in compiled.model.elements.values()]
     if any(isinstance(law, (IdealConstraint, IdealSwitch)) for law in laws):
@@ -35,9 +40,32 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         result = compiled.simulate(END, rtol=1e-8, samples=[0.0, END], progress=False)
+    if (
+        result.failure is not None
+        and result.failure.kind == "algebraic loop"
+        and not _loops_have_solutions(compiled, result)
+    ):
+        return ""
     if not result.ok:
         return f"ended: {result.failure or result.doubts}"
     return _events_differ(compiled, result) or (_states_differ(compiled, result) if drawn.linear else "")
+
+
+def _loops_have_solutions(compiled: Compiled, result: Result) -> bool:
+    """Whether SciPy finds a solution of every loop from one of many starts, at the end of a run."""
+    rng, t, m, p = np.random.default_rng(0), float(result.t[-1]), result.m[-1], result.p
+    for loop in compiled.program.loops:
+        places, count = list(loop.states), len(loop.states)
+
+        def residuals(w: np.ndarray, loop: NewtonLoop = loop, places: list[int] = places) -> np.ndarray:
+            x = result.x[-1].copy()
+            x[places] = w
+            return loop.kernel(t, x, p, m)[: len(places)]
+
+        starts = rng.normal(size=(STARTS, count)) * 10.0 ** rng.uniform(-3.0, 3.0, size=(STARTS, 1))
+        if not any(root(residuals, start).success for start in starts):
+            return False
+    return True
 
 
 def _events_differ(compiled: Compiled, result: Result) -> str:

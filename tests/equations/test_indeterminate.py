@@ -27,10 +27,13 @@ from bondgraph import (
     Transition,
     compile_model,
 )
+from bondgraph.run.bound import Bound
+from bondgraph.tracing.one_mode import Alike
 from screws.scalars import sin
 from tests.equations.test_rigid_graphs import modes_of
 from tests.language.branches import branched, brute_force
 
+RNG = np.random.default_rng(5)
 SAMPLES, MODES = 10, 2
 """Random graphs that the suite looks at, and modes of each; `campaign` takes any number."""
 
@@ -292,3 +295,32 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
     for word in ("E220", '"on" of "one" and "on" of "two"', 'Sw "S one"', 'Sw "S two"'):
         assert word in run.failure.reason
     np.testing.assert_allclose(run["load.flow"][run.t < 1.0], 2.5)
+
+
+def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four states of a gate only one brakes: the same states after an impulse, from about half of the solutions."""
+    counts: list[int] = []
+    solve = Alike._solved
+
+    def counted(self, *given):
+        counts[-1] += 1
+        return solve(self, *given)
+
+    def compiled() -> Compiled:
+        counts.append(0)
+        edge = Transition("off", "on", lambda t: t - 0.1, "time")
+        graph = clutches(0.3, 0.4).add_automaton(Automaton("gate", ("off", "low", "high", "on"), "off", edge))
+        brake = Constraint("brake", automaton="gate", active=["on"], holds="velocity", domain="rotation")
+        return compile_model(graph.connect(graph.parts["shaft0"], brake), backend="numpy")
+
+    monkeypatch.setattr(Alike, "_solved", counted)
+    one = compiled()
+    monkeypatch.setattr(Alike, "_meaning", lambda self, ideal: [object()])
+    other = compiled()
+    assert counts[0] < 0.6 * counts[1]
+    bound, reference = (Bound(model.program, model.parameters()) for model in (one, other))
+    (braked,) = (k for k, edge in enumerate(one.program.transitions) if edge.name == "gate")
+    for modes in modes_of(one.model):
+        m = np.array([float(a.states.index(modes[a.name])) for a in one.model.automata.values()])
+        x = RNG.normal(size=one.program.states)
+        assert np.array_equal(bound.reset(braked, 0.1, x, m), reference.reset(braked, 0.1, x, m))
