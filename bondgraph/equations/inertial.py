@@ -62,10 +62,11 @@ def _moved(draft: Draft, path: str, element: Element, bond: Bond) -> None:
     q, v, arguments = f"{path}.q", f"{path}.v", law_arguments(path, element)
     draft.same(path, v, flow(bond), element.symbols.get("v", ""))
     shape = draft.values[v].shape
-    name = f"{path}.p" if law.motion == "p" else f"{path}:momentum"
-    p = draft.declare(name, shape, bond.domain.momentum_unit, element.symbols.get("p", ""))
-    rate, own = draft.declare(f"{p}'", shape), draft.declare(f"{path}:own rate", shape)
-    needed, residual = draft.declare(f"{path}:needed", shape), draft.declare(f"{path}:residual", shape)
+    name, symbol = (f"{path}.p", element.symbols.get("p", "")) if law.motion == "p" else (f"{path}:momentum", "p")
+    p = draft.declare(name, shape, bond.domain.momentum_unit, symbol)
+    rate = draft.declare(f"{p}'", shape, "", rf"\dot {symbol}" if symbol else "")
+    own = draft.declare(f"{path}:own rate", shape, "", r"\dot p^\ast")
+    needed, residual = draft.declare(f"{path}:needed", shape, "", r"\hat e"), draft.declare(f"{path}:residual", shape)
     draft.state(path, law.momentum, p, q, v, *arguments)
     draft.state(path, TIME_DERIVATIVE, rate, p)
     draft.state(path, law.own_rate, own, q, v, *arguments)

@@ -39,8 +39,10 @@ def _aligned(system: System, powers: bool) -> str:
         if shown:
             lines += [rf"\intertext{{\textbf{{{escaped(element)}}}}}", *shown]
     lines += _switches(system)
-    lines.append(r"\intertext{\textbf{states}}")
-    for state in system.states:
+    guesses = {name for loop in system.loops for name in loop.guesses}
+    states = [state for state in system.states if state.name not in guesses]
+    lines += [r"\intertext{\textbf{states}}"] if states else []
+    for state in states:
         letter = value_latex(system, state.name)
         lines.append(rf"\tfrac{{d}}{{dt}} {letter} &= {value_latex(system, state.rate)} \\")
     body = "\n".join(lines).removesuffix(r" \\")

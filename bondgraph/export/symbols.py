@@ -55,7 +55,7 @@ def dotted(letter: str, order: int = 1) -> str:
 
 
 def _with_owner(symbol: str, value: Value) -> str:
-    owner = value.name.rpartition(".")[0]
+    owner = value.name.partition(":")[0] if ":" in value.name else value.name.rpartition(".")[0]
     return rf"\left({symbol}\right)_{{{text(owner)}}}"
 
 

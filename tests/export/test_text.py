@@ -10,6 +10,7 @@ import pytest
 
 from bondgraph import (
     GY,
+    IC,
     J0,
     J1,
     MTF,
@@ -28,6 +29,7 @@ from bondgraph import (
     Op,
     R,
     Se,
+    Sf,
     StateSpec,
     Transition,
     compile_model,
@@ -180,6 +182,37 @@ def test_an_algebraic_loop_is_written_in_its_own_values() -> None:
     lines = latex(graph.connect(node, R("w", 3.0)).connect(a, C("c", 1.0))).splitlines()
     assert r"f_{\text{w}} &= f_{\text{a}}-f_{\text{s}} \\" in lines
     assert not any("residual" in line or "computed" in line for line in lines)
+
+
+def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
+    """e_a = e_b decides q_b; where Newton's method begins is no state of the physics."""
+
+    def bent(name: str, **more) -> Graph:
+        return C(name, output=lambda q: q + q**3, energy=lambda q: q**2 / 2 + q**4 / 4, **more)
+
+    graph, node = Graph("bent"), J0("node")
+    graph.connect(node, C("a", 2.0, initial=1.0)).connect(node, bent("b")).connect(node, bent("d")).connect(
+        node, R("r", 1.0)
+    )
+    lines = latex(graph).splitlines()
+    assert r"\left(\hat e\right)_{\text{b}} &= \text{effort}(q_{\text{b}}) \\" in lines
+    assert r"e_{\text{a}}-\left(\hat e\right)_{\text{b}} &= 0 \\" in lines
+    assert lines[lines.index(r"\intertext{\textbf{states}}") + 1 :] == [
+        r"\tfrac{d}{dt} q_{\text{a}} &= f_{\text{a}}",
+        r"\end{align*}",
+    ]
+
+
+def test_a_mechanism_that_follows_is_written_by_its_momentum() -> None:
+    """p = M v, and its effort is what p' takes beside its own forces."""
+    graph = Graph("moved").connect(Sf("hand", 1.0), IC("arm", inertia=lambda q: 2.0 + q * q))
+    text = latex(graph)
+    for line in (
+        r"p &= M(q_{\text{arm}})\,v_{\text{arm}}",
+        r"\hat e &= \dot p-\dot p^\ast",
+        r"e_{\text{arm}}-\hat e &= 0",
+    ):
+        assert line in text, text
 
 
 def test_names_of_results_and_c_are_those_of_users() -> None:

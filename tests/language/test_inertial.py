@@ -287,6 +287,25 @@ def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
     assert result["arm.v"][-1] > 0.0
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> None:
+    """Two mechanisms of one lever are hooked to a mass: M v_a + 2 m v_m stays, and v_m = 2 v_a after it."""
+    hook = Transition("off", "on", lambda t: t - 0.3, "time")
+    graph = Graph("hit").add_automaton(Automaton("gate", ("off", "on"), "off", hook))
+    a, b, mass, gap, lever = J1("a side"), J1("b side"), J1("mass"), J0("gap"), TF("lever", 2.0)
+    one = IC("a", inertia=lambda q: 1.0 + q * q / 2, potential=cos, position=0.3, velocity=0.7, form=form)
+    other = IC("b", inertia=lambda q: 0.7 + 0.3 * q * q, potential=cos, position=0.1, form=form)
+    graph.connect(a, one).connect(a, lever.port("1")).connect(lever.port("2"), b).connect(b, other)
+    graph.connect(mass, I("m", 2.0, initial=-1.0)).connect(b, gap).connect(gap, mass)
+    graph.connect(gap, Constraint("hook", automaton="gate", active=["on"], holds="velocity"))
+    result = compile_model(graph).simulate(1.0, rtol=1e-10)
+    va, qa, qb, p = (result.at_events(name) for name in ("a.v", "a.q", "b.q", "m.p"))
+    inertia = 1.0 + qa[0] ** 2 / 2 + 4.0 * (0.7 + 0.3 * qb[0] ** 2)
+    np.testing.assert_allclose(inertia * (va[1] - va[0]) + 2.0 * (p[1] - p[0]), 0.0, atol=1e-12)
+    np.testing.assert_allclose(p[1] / 2.0, 2.0 * va[1], rtol=1e-12)
+    assert result.ledger.relative_residual < 1e-9
+
+
 def test_many_alike_share_one_kernel() -> None:
     """Elements of the same formulas, made in a loop, are traced once."""
     arms = [pendulum("hamiltonian", "kinetic") for _ in range(2)]
