@@ -41,6 +41,8 @@ class Solver:
         self.loop_at = {loop.start: loop for loop in system.loops}
         self.pursuits: list[Pursuit] = []
         self.derivatives = TimeDerivatives(system, tape, inputs, self._sampled)
+        self.nonlinear: dict[int, Loop] = {}
+        """Loops that need guesses for their unknowns; without these, the values are none of the system's."""
         self.fresh = 0
         self.acting: Acting | None = None
         self.closures: Closures | None = None
@@ -106,7 +108,11 @@ class Solver:
         if loop is None:
             self.acting = Acting(tuple(w), tuple(unknowns), env, self.derivatives.conditions)
         entries = partials(residuals_of(env, unknowns), w)
-        self._refuse_nonlinear(entries, w, unknowns, loop)
+        if self._is_nonlinear(entries, w):
+            if loop is None:
+                raise Unsolvable("nonlinear", unknowns, loop)
+            self.nonlinear[loop.start] = loop
+            return env
         zero = [0.0] * len(w)
         right = [-r for r in residuals_of(run({**given, **placed(unknowns, shapes, zero)}), unknowns)]
         ideal = None if loop is not None else along_the_motion(
@@ -182,10 +188,6 @@ class Solver:
         except (SingularSystem, SingularMode):
             return []
 
-    def _refuse_nonlinear(
-        self, entries: Entries, w: Sequence[Any], unknowns: Sequence[Unknown], loop: Loop | None
-    ) -> None:
+    def _is_nonlinear(self, entries: Entries, w: Sequence[Any]) -> bool:
         roots = [self.tape.scalar(value).index for value in entries.values()]
-        own = {scalar.index for scalar in w}
-        if own & set(reachable(self.tape, roots)):
-            raise Unsolvable("nonlinear", unknowns, loop)
+        return bool({scalar.index for scalar in w} & set(reachable(self.tape, roots)))

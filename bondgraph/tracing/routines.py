@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,14 +48,22 @@ def values_on_tape(system: System) -> Traced:
     while True:
         try:
             return _on_tape(system)
+        except _Nonlinear as found:
+            for loop in found.loops:
+                system = _with_guesses(system, loop)
         except Unsolvable as stuck:
             eased = _with_algebraic(system, stuck)
-            if eased is not None:
-                system = eased
-                continue
-            if stuck.reason != "nonlinear" or stuck.loop is None or stuck.loop.guesses:
+            if eased is None:
                 raise
-            system = _with_guesses(system, stuck.loop)
+            system = eased
+
+
+class _Nonlinear(Exception):
+    """Loops turned out nonlinear."""
+
+    def __init__(self, loops: Iterable[Loop]):
+        self.loops = tuple(loops)
+        super().__init__(f"{len(self.loops)} loops")
 
 
 def _with_algebraic(system: System, stuck: Unsolvable) -> System | None:
@@ -100,7 +108,13 @@ def _on_tape(system: System) -> Traced:
     inputs = {name: tape.inputs(name, size) for name, size in sizes.items()}
     given = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
     solver = Solver(system, tape, inputs, samples_of(system) if system.loops or system.unknowns else ())
-    env = solver.values(given)
+    try:
+        env = solver.values(given)
+    except Unsolvable:
+        if not solver.nonlinear:  # else what is wrong may be so for want of guesses alone
+            raise
+    if solver.nonlinear:
+        raise _Nonlinear(solver.nonlinear.values())
     values = {name: replace(value, shape=np.shape(env[name])) for name, value in system.values.items()}
     newton = (
         [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []

@@ -27,6 +27,7 @@ from bondgraph import (
     simulate,
 )
 from bondgraph.export import state_equations
+from bondgraph.tracing import routines
 from screws.scalars import absolute, cos, exp, sin, where
 
 
@@ -190,3 +191,17 @@ def test_a_run_ends_where_the_relation_never_gives_what_is_asked_for(flow) -> No
 def test_a_linear_relation_has_readable_equations() -> None:
     model = compile_model(series(I("m", 1.0), R("r", flow=lambda e: 2.0 * e)))
     assert str(state_equations(model).equations["m.p"]) == "-m.p/(2*m.inertia)"
+
+
+def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten resistors against their curves, each in a loop of its own: the statements run twice, not eleven times."""
+    graph, runs = Graph("many"), []
+    for k in range(10):
+        node = J1(f"node {k}")
+        graph.connect(I(f"x{k}", 1.0, initial=1.0 + k), node).connect(node, R(f"r{k}", flow=lambda e: e**3 + e))
+    plain = routines._on_tape
+    monkeypatch.setattr(routines, "_on_tape", lambda system: runs.append(1) or plain(system))
+    env = compile_model(graph, backend="numpy").evaluate()
+    assert len(runs) == 2
+    for k in range(10):
+        assert env[f"r{k}.effort"] ** 3 + env[f"r{k}.effort"] == pytest.approx(1.0 + k, rel=1e-12)
