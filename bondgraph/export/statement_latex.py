@@ -12,7 +12,6 @@ from bondgraph.export.canonical import decimal, exact
 from bondgraph.export.growth import written_out
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import text, value_latex
-from bondgraph.ops import Op
 
 SHORT = 40
 """Most operations of a formula that is written out although it has no LaTeX of its own."""
@@ -38,7 +37,7 @@ def statement_lines(system: System, statement: Statement) -> list[str]:
 def _vanishing(statement: Statement) -> Statement | None:
     """What is added to a value that a statement seeks, x = x + a - b; None for other statements."""
     sought = [k for k, arg in enumerate(statement.args, 1) if f"{arg}:computed" in statement.outs]
-    if not sought or not isinstance(statement.op, Op) or statement.op.name != "sum":
+    if not sought or statement.op.name != "sum":
         return None
     rest = re.sub(rf"\+?#{sought[0]}(?!\d)", "", statement.op.latex).removeprefix("+")
     return replace(statement, op=replace(statement.op, latex=rest))
