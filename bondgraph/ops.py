@@ -98,6 +98,9 @@ APPLY_TRANSPOSED = Op("apply transposed", _through_transposed, "#1^T\\,#2")
 APPLY_INVERSE = Op("apply inverse", lambda ratio, x: x / ratio, "#1^{-1}\\,#2")
 """x / n for a scalar ratio n."""
 
+SOUGHT = Op("sum", lambda x, a, b: x + a - b, "#1+#2-#3")
+"""x such that a = b, which depends on x: x as that which it becomes with the difference added."""
+
 NEGATE = Op("negate", lambda x: -x, "-#1")
 
 

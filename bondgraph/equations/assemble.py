@@ -48,12 +48,7 @@ from bondgraph.graph.laws import (
 )
 from bondgraph.graph.modal import choose_by, numbers_of
 from bondgraph.graph.model import Model
-from bondgraph.ops import (
-    NEGATE,
-    Op,
-    combine,
-    zeros,
-)
+from bondgraph.ops import NEGATE, SOUGHT, Op, zeros
 
 
 def assemble(model: Model, causality: Causality) -> System:
@@ -124,7 +119,7 @@ def _resistor(draft: Draft, path: str, element: Element) -> None:
             f"{path}:by relation", known.shape, known.unit, r"\hat e" if taken == effort(bond) else r"\hat f"
         )
         draft.state(path, inverse, found, given, *law_arguments(path, element))
-        draft.state(path, combine((1, 1, -1)), given, given, taken, found)
+        draft.state(path, SOUGHT, given, given, taken, found)
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
 

@@ -24,7 +24,7 @@ from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import StateSpec, Storage
 from bondgraph.graph.model import Bond, Model
-from bondgraph.ops import TIME_DERIVATIVE, combine
+from bondgraph.ops import SOUGHT, TIME_DERIVATIVE, combine
 
 
 def storage(draft: Draft, path: str, element: Element) -> None:
@@ -96,7 +96,7 @@ def _sought(draft: Draft, path: str, element: Element, state: str, output: str) 
         f"{path}:by relation", known.shape, known.unit, r"\hat e" if element.kind != "I" else r"\hat f"
     )
     draft.state(path, law.output, found, state, *law_arguments(path, element))
-    draft.state(path, combine((1, 1, -1)), state, state, output, found)
+    draft.state(path, SOUGHT, state, state, output, found)
 
 
 def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Problem]:

@@ -44,10 +44,14 @@ class State:
     initial: Any
     nominal: Any
     rate: str
+    spread: Any = None
+    """How far from its start it is tried, where its usual size is not known."""
 
     @property
     def typical(self) -> np.ndarray:
         """The usual size, 1 where there is no hint: for random states of analyses and checks."""
+        if self.spread is not None:
+            return np.asarray(self.spread)
         hints = np.abs(np.asarray(self.nominal, dtype=float))
         return np.where(hints > 0.0, hints, 1.0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from bondgraph.export.canonical import decimal, exact
 from bondgraph.export.growth import written_out
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import text, value_latex
+from bondgraph.ops import SOUGHT
 
 SHORT = 40
 """Most operations of a formula that is written out although it has no LaTeX of its own."""
@@ -21,26 +21,17 @@ def statement_lines(system: System, statement: Statement) -> list[str]:
     """Lines `left &= right` of one statement.
 
     The LaTeX of an operation with several results has one line for each, and any further line is a remark. A value that is sought
-    such that a sum vanishes (it is itself and that sum) is written as that sum.
+    is written as the equation that it fulfils.
     """
-    vanishing = _vanishing(statement)
-    if vanishing is not None:
-        return [rf"{right_side(system, vanishing)} &= 0 \\"]
+    if statement.op is SOUGHT:
+        one, other = (value_latex(system, arg) for arg in statement.args[1:])
+        return [rf"{one} &= {other} \\"]
     left = [value_latex(system, out) for out in statement.outs]
     right = right_side(system, statement).split("\n")
     if len(right) >= len(left):
         lines = [rf"{a} &= {b} \\" for a, b in zip(left, right, strict=False)]
         return lines + [rf"&\quad {remark} \\" for remark in right[len(left) :]]
     return [rf"\left({', '.join(left)}\right) &= {right[0]} \\"]
-
-
-def _vanishing(statement: Statement) -> Statement | None:
-    """What is added to a value that a statement seeks, x = x + a - b; None for other statements."""
-    sought = [k for k, arg in enumerate(statement.args, 1) if f"{arg}:computed" in statement.outs]
-    if not sought or statement.op.name != "sum":
-        return None
-    rest = re.sub(rf"\+?#{sought[0]}(?!\d)", "", statement.op.latex).removeprefix("+")
-    return replace(statement, op=replace(statement.op, latex=rest))
 
 
 def right_side(system: System, statement: Statement) -> str:

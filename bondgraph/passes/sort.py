@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from bondgraph.equations.system import Loop, Statement, System, Unknown, Value
-from bondgraph.ops import APPLY_INVERSE, combine
+from bondgraph.ops import APPLY_INVERSE, SOUGHT, combine
 from bondgraph.passes.tear import tear
 
 
@@ -53,7 +53,9 @@ def _with_loops(system: System, needs: list[list[int]]) -> System:
                     values[given] = replace(values[out], name=given, symbol="")
                     values[rest] = replace(values[out], name=rest, symbol="")
                     unknowns.append(Unknown(out, rest, statement.element, "algebraic loop"))
-                    residuals.append(Statement((rest,), combine((1, -1)), (given, out), statement.element))
+                    # The difference itself where it is known: beside a large unknown its digits would be lost.
+                    apart = statement.args[1:] if statement.op is SOUGHT else (given, out)
+                    residuals.append(Statement((rest,), combine((1, -1)), apart, statement.element))
                 outs = tuple(f"{out}:computed" if out in used else out for out in statement.outs)
                 statement = replace(statement, outs=outs)
             ordered.append(statement)

@@ -22,7 +22,7 @@ from bondgraph.tracing.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.collisions import Colliding, collision_table
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
 from bondgraph.tracing.modewise import SharedMode, SingularMode, solve_in_modes
-from bondgraph.tracing.pursuit import Pursuit, follow, pursue
+from bondgraph.tracing.pursuit import Guess, Pursuit, follow, pursue
 from bondgraph.tracing.reactions import along_the_motion
 from bondgraph.tracing.sampling import Samples
 from bondgraph.tracing.time_derivatives import TimeDerivatives
@@ -37,10 +37,10 @@ class Solver:
 
     def __init__(self, system: System, tape: Tape, inputs: Mapping[str, np.ndarray], samples: Sequence[Sequence[Any]]):
         self.system, self.tape, self.inputs, self.samples = system, tape, inputs, samples
-        self._sampled = Samples(tape, samples)
+        self.sampled = Samples(tape, samples)
         self.loop_at = {loop.start: loop for loop in system.loops}
         self.pursuits: list[Pursuit] = []
-        self.derivatives = TimeDerivatives(system, tape, inputs, self._sampled)
+        self.derivatives = TimeDerivatives(system, tape, inputs, self.sampled)
         self.nonlinear: dict[int, Loop] = {}
         """Loops that need guesses for their unknowns; without these, the values are none of the system's."""
         self.fresh = 0
@@ -120,7 +120,7 @@ class Solver:
         )  # fmt: skip
         held = positions_held(self.system, unknowns) if loop is None else frozenset()
         solved = self._regular(unknowns, loop, lambda: solve_in_modes(
-            self.system, self.tape, entries, right, self._sampled, ideal, held))  # fmt: skip
+            self.system, self.tape, entries, right, self.sampled, ideal, held))  # fmt: skip
         self.shared_modes += solved.modes
         values = run({**given, **placed(unknowns, shapes, solved.values)})
         if loop is None:
@@ -135,9 +135,12 @@ class Solver:
         shapes = shapes_of(self.system, unknowns)
         w = self._inputs(shapes)
         residuals = residuals_of(run({**given, **placed(unknowns, shapes, w)}), unknowns)
-        guess = [self.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(given[name])]
+        scalars = tuple(self.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(given[name]))
+        places = {scalar.index: k for k, scalar in enumerate(self.inputs["x"])}
+        free = all(self.system.values[unknown.value].near is None for unknown in unknowns)
+        guess = Guess(scalars, tuple(places[scalar.index] for scalar in scalars), free)
         try:
-            pursuit = pursue(self.tape, loop, w, residuals, guess, self._sampled)
+            pursuit = pursue(self.tape, loop, w, residuals, guess, self.sampled)
         except SingularSystem:
             raise Unsolvable("singular", unknowns, loop) from None
         self.pursuits.append(pursuit)
@@ -171,7 +174,7 @@ class Solver:
         if acting is None or not self.is_impulse(event):
             return Impulse(list(before), [], [])
         return self._regular(acting.unknowns, None, lambda: after_impulse(
-            self.system, self.tape, self.inputs, acting, event, before, self._sampled))  # fmt: skip
+            self.system, self.tape, self.inputs, acting, event, before, self.sampled))  # fmt: skip
 
     def elements_of(self, singular: SingularSystem) -> tuple[str, ...]:
         """Elements of the equations and unknowns of a singular part of the outer system."""
@@ -184,7 +187,7 @@ class Solver:
         if self.acting is None:
             return []
         try:
-            return collision_table(self.system, self.tape, self.inputs, self.acting, chosen, self._sampled)
+            return collision_table(self.system, self.tape, self.inputs, self.acting, chosen, self.sampled)
         except (SingularSystem, SingularMode):
             return []
 

@@ -15,16 +15,30 @@ import numpy as np
 from bondgraph.equations.system import Loop, System
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import solve
+from bondgraph.tape.solve import SingularSystem, solve
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.indeterminate import Sampled
-from bondgraph.tracing.values import Values, partials, scalars_of, shaped
+from bondgraph.tracing.sampling import Samples
+from bondgraph.tracing.values import Entries, Values, partials, scalars_of, shaped
 
 STEPS = 3
 """Newton steps at every evaluation; each squares the relative error that the integrator left in the guesses."""
 
+SIZES = 8
+"""Sizes of guesses that are tried, each a thousandth of the one before: of charges in coulombs, down to those of picofarads."""
+
+SMALLER = 1e-3
+
 PULL = 1.0
 """Rate at which guesses are drawn to the solution, 1/s; it only keeps them from drifting."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Where Newton's method begins: scalars of the tape, their places among the states, and whether their size may be chosen."""
+
+    scalars: tuple[Any, ...]
+    states: tuple[int, ...]
+    free: bool
 
 
 @dataclass(frozen=True)
@@ -44,26 +58,46 @@ class Pursuit:
 
 
 def pursue(
-    tape: Tape, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], guess: Sequence[Any], sampled: Sampled
+    tape: Tape, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], guess: Guess, sampled: Samples
 ) -> Pursuit:
     """Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` where they are not determined.
 
-    Pivots are chosen at the guesses of the samples, for all steps: where steps from there lead says nothing about the loop.
+    Pivots are chosen at the guesses of the samples, for all steps: where steps from there lead says nothing about the loop. Where
+    the matrix is singular there, or no number, smaller guesses are tried: nobody knows what the unit of an unknown makes of one.
     """
     matrix = partials(residuals, w)
-    now, values, steps = list(guess), [], []
+    now, values, steps = list(guess.scalars), [], []
     samples: dict[tuple[int, int], np.ndarray] = {}
     for _ in range(STEPS):
         places = {a.index: b.index for a, b in zip(w, now, strict=True)}
         at = substitute(tape, [*residuals, *matrix.values()], places)
         entries = dict(zip(matrix, at[len(w) :], strict=True))
-        samples = samples or sampled(entries)
         values.append(at[: len(w)])
+        samples = samples or _regular(entries, values[-1], guess, sampled)
         steps.append(solve(entries, [-r for r in values[-1]], samples))
         now = [tape.scalar(a + b) for a, b in zip(now, steps[-1], strict=True)]
     return Pursuit(
-        loop, tuple(w), tuple(residuals), matrix, tuple(guess), tuple(now), tuple(values[0]), tuple(steps[0]), samples
+        loop, tuple(w), tuple(residuals), matrix, guess.scalars, tuple(now), tuple(values[0]), tuple(steps[0]), samples
     )
+
+
+def _regular(
+    entries: Entries, right: Sequence[Any], guess: Guess, sampled: Samples
+) -> dict[tuple[int, int], np.ndarray]:
+    """Values of a matrix at the samples, with the largest guesses for which it is regular."""
+    everything = range(len(right))
+    stuck: list[SingularSystem] = []
+    for _ in range(SIZES if guess.free else 1):
+        samples = sampled(entries)
+        try:
+            if not all(np.isfinite(values).all() for values in samples.values()):
+                raise SingularSystem(everything, everything)
+            solve(entries, right, samples)
+            return samples
+        except SingularSystem as singular:
+            stuck.append(singular)
+        sampled.shrink(guess.states, SMALLER)
+    raise stuck[0]
 
 
 def follow(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], env: Values, pursuit: Pursuit) -> None:

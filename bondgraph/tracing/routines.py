@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,7 +91,8 @@ def _with_guesses(system: System, loop: Loop) -> System:
         values[name] = replace(known, name=name, symbol="")
         values[f"{name}'"] = replace(known, name=f"{name}'", symbol="", unit="")
         near = np.broadcast_to(NEAR_REST if known.near is None else known.near, shape).astype(float)
-        states.append(State(name, near, np.ones(shape), f"{name}'"))
+        spread = np.ones(shape) if known.near is None else np.maximum(np.abs(near), np.abs(near).max() * NEAR_REST)
+        states.append(State(name, near, np.zeros(shape), f"{name}'", spread))
         names.append(name)
     loops = tuple(replace(other, guesses=tuple(names)) if other is loop else other for other in system.loops)
     return replace(system, values=values, states=tuple(states), loops=loops)
@@ -119,8 +120,9 @@ def _on_tape(system: System) -> Traced:
     newton = (
         [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
     )
+    states = tuple(_at_size(system.states, solver.sampled.shrunk))
     closing = None if solver.closures is None else solver.closures.closing
-    system = replace(system, values=values, closing=closing)
+    system = replace(system, values=values, states=states, closing=closing)
     contradictions = _contradictions(solver)
     env |= {event.guard: guard for event, guard in contradictions}
     ends = tuple(event for event, _ in contradictions)
@@ -139,6 +141,14 @@ def _on_tape(system: System) -> Traced:
         system, values=values | known, events=(*system.events, *ends), indeterminate=shares
     )
     return Traced(system, tape, inputs, env, newton, solver)
+
+
+def _at_size(states: Sequence[State], shrunk: Mapping[int, float]) -> Iterator[State]:
+    """States that begin at a part of what they would, by their places."""
+    at = 0
+    for state in states:
+        yield replace(state, initial=shrunk[at] * state.initial) if at in shrunk else state
+        at += int(np.size(state.initial))
 
 
 def _contradictions(solver: Solver) -> list[tuple[Event, Any]]:

@@ -63,6 +63,15 @@ class Samples:
         blocks = zip(*samples, strict=True)  # none at all where there are no samples
         self._blocks = {name: np.array(block) for name, block in zip(("t", "x", "p", "m"), blocks, strict=False)}
         self._known: dict[int, Any] = {}
+        self.shrunk: dict[int, float] = {}
+        """Place of a state -> the part of its size at which it is."""
+
+    def shrink(self, states: Sequence[int], factor: float) -> None:
+        """Have some states at this part of what they are, in all samples."""
+        self._blocks["x"][:, list(states)] *= factor
+        self._known.clear()
+        for k in states:
+            self.shrunk[k] = self.shrunk.get(k, 1.0) * factor
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
         """Values (samples,) of each entry of a matrix, at the samples where all are finite; at all where there are none."""

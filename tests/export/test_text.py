@@ -196,7 +196,7 @@ def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
     )
     lines = latex(graph).splitlines()
     assert r"\left(\hat e\right)_{\text{b}} &= \text{effort}(q_{\text{b}}) \\" in lines
-    assert r"e_{\text{a}}-\left(\hat e\right)_{\text{b}} &= 0 \\" in lines
+    assert r"e_{\text{a}} &= \left(\hat e\right)_{\text{b}} \\" in lines
     assert lines[lines.index(r"\intertext{\textbf{states}}") + 1 :] == [
         r"\tfrac{d}{dt} q_{\text{a}} &= f_{\text{a}}",
         r"\end{align*}",

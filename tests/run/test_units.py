@@ -126,3 +126,30 @@ def test_a_circuit_in_pF_uH_and_ns_runs_like_the_same_in_F_H_and_s():
     assert abs(own.statistics.steps - si.statistics.steps) <= max(3, 0.02 * si.statistics.steps)
     assert np.max(np.abs(own["node.effort"] - si["node.effort"])) < 1e-6
     assert own.ledger.relative_residual < 1e-7 and si.ledger.relative_residual < 1e-7
+
+
+CURVES = {
+    "cube": (lambda x, u: x / u + (x / u) ** 3, lambda q, u: u * ((q / u) ** 2 / 2 + (q / u) ** 4 / 4)),
+    "sinh": (lambda x, u: (s.exp(x / u) - s.exp(-x / u)) / 2, lambda q, u: u * (s.exp(q / u) + s.exp(-q / u)) / 2 - u),
+    "exp": (lambda x, u: s.exp(x / u) - 1.0, lambda q, u: u * (s.exp(q / u) - q / u - 1.0)),
+}
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_loops_do_not_know_units(curve):
+    """A capacitor and a resistor of curves u f(x / u) without their inverses, u from femto to tera: the same in units of u."""
+    output, energy = CURVES[curve]
+
+    def run(u):
+        graph, node = Graph("curved"), J0("node")
+        graph.connect(node, C("line", u, initial=2.0 * u)).connect(node, R("leak", effort=output, parameters={"u": u}))
+        result = compile_model(
+            graph.connect(node, C("bent", output=output, energy=energy, parameters={"u": u})), backend="numpy"
+        ).simulate(2.0, samples=[0.0, 1.0, 2.0])
+        assert result.ok
+        return np.array([result[name] / u for name in ("line.q", "bent.q", "leak.flow")])
+
+    wanted = run(1.0)
+    np.testing.assert_allclose(output(wanted[1], 1.0), wanted[0], rtol=1e-13)
+    for u in (1e-15, 1e-12, 1e-6, 1e3, 1e12):
+        np.testing.assert_allclose(run(u), wanted, rtol=1e-7)
