@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The commands say themselves how a run ended and what in it is not finite.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RunEndedWarning)
+            warnings.showwarning = _say
             status = int(options.command(options))
             sys.stdout.flush()
             return status
@@ -47,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         said = f"internal error, please report: {type(error).__name__}: {words} ({place.filename}:{place.lineno})"
     print(f"screwbond: {said}", file=sys.stderr)
     return 2
+
+
+def _say(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning in one line: where Python met it says nothing to who types a command."""
+    print(f"screwbond: warning: {message}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bondgraph.errors import RoundingWarning
 from models.cli import main
 
 DATA = Path(__file__).parent / "data"
@@ -130,6 +132,16 @@ def test_whatever_happens_ends_with_one_line(capsys, monkeypatch, error: BaseExc
     assert main(["info"]) == status
     said = capsys.readouterr().err
     assert said.startswith("screwbond: ") and says in said and said.count("\n") == 1
+
+
+def test_a_warning_is_one_line_without_a_place_in_python(capsys, monkeypatch) -> None:
+    def doubts(_: object) -> int:
+        warnings.warn('"main": the tolerance lies below the rounding', RoundingWarning, stacklevel=2)
+        return 0
+
+    monkeypatch.setattr("models.cli._info", doubts)
+    assert main(["info"]) == 0
+    assert capsys.readouterr().err == 'screwbond: warning: "main": the tolerance lies below the rounding\n'
 
 
 def test_info_names_versions_and_rendering(capsys) -> None:
