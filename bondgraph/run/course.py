@@ -27,6 +27,8 @@ class Courses:
         self._by_x, self._p = nudges(bound.program.states), bound.p * (1.0 + nudges(len(bound.p)))
         self._later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
         self._bounces: dict[int, bool] = {}
+        self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
+        """Transitions by which a mode that contradicts itself ends the run."""
 
     def see(self, rows: np.ndarray) -> None:
         """Note states (k, n) that the run has been through."""
@@ -34,7 +36,8 @@ class Courses:
             np.fmax(self.sizes, np.abs(rows).max(axis=0), out=self.sizes)
 
     def rising(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
-        """Which guards (k,) are positive and stay so for `probe` s, or are zero to rounding and grow along the motion.
+        """Which guards (k,) are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in a mode
+        that contradicts itself by then, also those that answer this.
 
         The positive guard of a bounce rises unless it is on its way below zero: what leaves is not thrown back, and what only
         turns back does not leave.
@@ -45,10 +48,14 @@ class Courses:
         now = self._bound.guards(start, x, m)
         zero = self.zero(start, x, m)
         near, firm = active & (np.abs(now) <= zero), active & (now > zero)
-        if not (near | firm).any():
+        ending = active & self._last & (now <= zero)
+        if not (near | firm | ending).any():
             return near
-        if firm.any():
-            firm &= self.ahead(start, x, m, np.array([probe]))[0] > 0.0
+        if firm.any() or ending.any():
+            soon = self.ahead(start, x, m, np.array([probe]))[0]
+            firm &= soon > 0.0
+            if np.any(soon[ending] > 0.0):
+                firm |= active & ~self._last & (soon > zero)
         bounce = np.array([(near[i] or firm[i]) and self.is_bounce(i, t, x, m) for i in range(len(active))])
         return (firm & ~bounce) | self._growing(start, x, m, now, near | (firm & bounce), bounce)
 

@@ -90,6 +90,8 @@ def settle(
             return settled(stuck=stuck)
         once.update(again)
     found = consistent_modes(bound, courses, *start, [event.transition for event in events], how.probe)
+    if found is None:  # who has to answer may not have had its turn
+        found = consistent_modes(bound, courses, *start, range(len(transitions)), how.probe)
     if found is None:
         return settled(looping=True)
     events[:] = found

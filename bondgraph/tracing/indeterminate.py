@@ -12,7 +12,7 @@ not zero. The ideal elements then push as stiff ones would, so that a diode amon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,8 @@ ROUNDING = 1e-9
 """Part of the terms of a sum below which it counts as zero, at sample states."""
 
 CONTRADICTS = 1e-6
-"""Part of its terms from which the right side of an equation that has no unknowns left is a contradiction in a run."""
+"""Part of its terms from which the right side of an equation that has no unknowns left is a contradiction in a run; of what time
+alone decides, which no integration has touched, `ROUNDING`."""
 
 REDUCTIONS = 3
 """Most times that equations without unknowns are differentiated."""
@@ -178,7 +179,8 @@ def solve_shared(tape: Tape, entries: Entries, right: Sequence[Any], sampled: Sa
         raise singular
     own = found.solution({})
     least = _least_norm(reactions, slopes, sizes, own, list(free))
-    contradiction = _contradiction(misfits)
+    by_time = {i for i, (value, _) in misfits.items() if not _on_states(tape, value)}
+    contradiction = _contradiction(misfits, by_time)
     if contradiction is not None:
         pushed = _pushes(tape, found, entries, free, ideal, sampled, n)
         size = sum((absolute(_at(r, own)) / s for r, s in zip(reactions, sizes, strict=True)), 0.0)
@@ -187,8 +189,7 @@ def solve_shared(tape: Tape, entries: Entries, right: Sequence[Any], sampled: Sa
     values = found.solution(dict(zip(free, least, strict=True)))
     decided = not _moves(tape, ideal, free, sampled)
     elements = tuple(dict.fromkeys(r.element for r in reactions))
-    always = any(not _on_states(tape, value) for value, _ in misfits.values())
-    return Shared(values, elements, contradiction, always, decided, singular)
+    return Shared(values, elements, contradiction, bool(by_time), decided, singular)
 
 
 def _eliminated(entries: Entries, right: Sequence[Any], sampled: Sampled, n: int) -> Eliminated:
@@ -338,10 +339,11 @@ def _positive_definite(normal: dict[tuple[int, int], Any], right: Sequence[Any],
     return [out[a] for a in names]
 
 
-def _contradiction(misfits: Mapping[int, Misfit]) -> Any:
+def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> Any:
     worst: Any = None
-    for value, terms in misfits.values():
-        part = where(less(0.0, terms), absolute(value) / where(less(0.0, terms), terms, 1.0), 0.0) - CONTRADICTS
+    for i, (value, terms) in misfits.items():
+        allowed = ROUNDING if i in by_time else CONTRADICTS
+        part = where(less(0.0, terms), absolute(value) / where(less(0.0, terms), terms, 1.0), 0.0) - allowed
         worst = part if worst is None else maximum(worst, part)
     return worst
 

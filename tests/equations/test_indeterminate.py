@@ -232,6 +232,29 @@ def test_a_bridge_on_an_ideal_source_rectifies() -> None:
     np.testing.assert_allclose(run["choke.flow"], wanted.y[0], atol=1e-5)
 
 
+def phases(count: int, *load) -> Graph:
+    """A bridge of ideal diodes on as many ideal sources of unit voltage: at each change of phases two of these are parallel."""
+    graph, plus, minus, out = Graph("phases"), J0("plus"), J0("minus"), J1("out")
+    for k in range(count):
+        node, up, down = J0(f"node {k}"), J1(f"up {k}"), J1(f"down {k}")
+        graph.connect(Se(f"u{k}", lambda t, a=2 * np.pi * k / count: sin(t - a), signals="time"), node)
+        graph.connect(node, up).connect(up, Diode(f"plus {k}")).connect(up, plus)
+        graph.connect(minus, down).connect(down, Diode(f"minus {k}")).connect(down, node)
+    graph.connect(plus, out).connect(out, minus)
+    for part in load:
+        graph.connect(out, part)
+    return graph
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-10])
+def test_a_bridge_of_several_phases_has_the_largest_difference_of_voltages(count: int, rtol: float) -> None:
+    run = compile_model(phases(count, R("load", 2.0))).simulate(14.0, progress=False, rtol=rtol)
+    assert run.ok and len(run.events) >= 2 * count * 2
+    voltages = np.array([np.sin(run.t - 2 * np.pi * k / count) for k in range(count)])
+    np.testing.assert_allclose(run["load.effort"], np.ptp(voltages, axis=0), atol=1e-9)
+
+
 def buck() -> Graph:
     graph, node = Graph("buck"), J0("node")
     source, branch, coil = J1("source"), J1("branch"), J1("coil")
