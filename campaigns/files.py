@@ -226,6 +226,7 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
 
 
 def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
     with contextlib.suppress(ImportError):
         import resource
 

@@ -24,6 +24,7 @@ def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int) -> I
         yield from map(task, jobs)
         return
     os.environ.update({name: os.environ.get(name, "1") for name in _THREADS})  # read where NumPy is first imported
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
     ignored = signal.SIGINT, signal.SIG_IGN
     with multiprocessing.get_context("spawn").Pool(processes, signal.signal, ignored) as pool:
         yield from pool.imap_unordered(task, jobs, chunksize=8)
