@@ -115,12 +115,14 @@ def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[Newton
         starts[state.name] = (at, at + int(np.size(state.initial)))
         at = starts[state.name][1]
     nonlinear = [loop for loop in system.loops if loop.guesses]
+    guesses = {state.name: state.initial for state in system.states}
     return tuple(
         NewtonLoop(
             tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
             tuple(k for name in loop.guesses for k in range(*starts[name])),
             kernels[f"newton_{index}"],
             STEPS,
+            tuple(float(size) for name in loop.guesses for size in np.abs(np.ravel(guesses[name]))),
         )
         for index, loop in enumerate(nonlinear)
     )

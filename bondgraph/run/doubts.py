@@ -27,6 +27,9 @@ _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
 _FLAT = 1e-6
 """Part of an unknown to which rounding leaves Newton's method where a curve is flat."""
 
+_ZERO = 1e-6
+"""Part of the guess for an unknown below which it is zero, and what is left of it is rounding of the formulas."""
+
 
 @dataclass(frozen=True)
 class Doubt:
@@ -101,13 +104,14 @@ def first_lost(
 def _astray(
     loop: NewtonLoop, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, tolerance: float
 ) -> np.ndarray:
-    """At which samples the steps that are taken at every evaluation leave a further one, of this part of the largest unknown."""
+    """At which samples the steps that are taken at every evaluation leave a further one, of this part of the largest unknown; one
+    that is zero has no part."""
     x, places = x.copy(), list(loop.states)
     for _ in range(loop.steps):
         with np.errstate(all="ignore"):
             x[:, places] += loop.kernel.many(t, x, p, m)[:, len(places) :]
             further = loop.kernel.many(t, x, p, m)[:, len(places) :]
-    sizes = np.nanmax(np.abs(x[:, places]), axis=0, initial=0.0)
+    sizes = np.fmax(np.nanmax(np.abs(x[:, places]), axis=0, initial=0.0), _ZERO * np.array(loop.near))
     return np.asarray(np.any(np.abs(further) > tolerance * sizes, axis=1))
 
 

@@ -142,12 +142,14 @@ class NewtonLoop:
     states : indices into x of the unknowns.
     kernel : residuals (k,), then the Newton step (k,), at the unknowns in x.
     steps : how many of them every evaluation takes.
+    near : size of the guess of each unknown where the loop was found regular; far below that is zero.
     """
 
     elements: tuple[str, ...]
     states: tuple[int, ...]
     kernel: Kernel
     steps: int
+    near: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

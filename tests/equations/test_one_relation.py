@@ -205,3 +205,12 @@ def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPat
     assert len(runs) == 2
     for k in range(10):
         assert env[f"r{k}.effort"] ** 3 + env[f"r{k}.effort"] == pytest.approx(1.0 + k, rel=1e-12)
+
+
+def test_a_solution_at_zero_is_found_although_it_has_no_size() -> None:
+    """sinh p = .7 p holds at p = 0 alone: what rounding leaves of p is no solution that was lost."""
+    law = {"output": lambda p: (exp(p) - exp(-p)) / 2, "energy": lambda p: (exp(p) + exp(-p)) / 2 - 1.0}
+    drive = Sf("drive", lambda gain, p: gain * p, parameters={"gain": 0.7}, signals=["x.p"])
+    result = simulate(series(I("x", **law), drive), 0.1, rtol=1e-8)
+    assert result.ok, result.failure
+    assert np.abs(result["x.p"]).max() < 1e-12
