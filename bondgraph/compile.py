@@ -104,9 +104,8 @@ class Compiled(Frozen):
     ) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
         numbers = changed_parameters(self.model, self.system, parameters)
         dependent, others = dependent_among(self.model, self.system, self.causality, changes)
-        guesses = {guess for loop in self.system.loops for guess in loop.guesses}
         near = {f"{self.system.resolve(name)}~": value for name, value in dependent.items()}
-        others |= {guess: value for guess, value in near.items() if guess in guesses}
+        others |= {guess: value for guess, value in near.items() if guess in self.system.guesses}
         x, m, started = changed_start(self.model, self.system, others, numbers, earlier)
         evaluate = functools.partial(self.evaluate, 0.0, x, self.parameters(parameters), m)
         found = contradicting_starts(self.model, self.causality, self.system, dependent, evaluate)

@@ -147,15 +147,13 @@ def _moved(model: Model, system: System) -> np.ndarray:
         for statement in system.statements:
             if statement.op is not TIME_DERIVATIVE and reached & set(statement.args):
                 reached |= set(statement.outs)
-    places: list[int] = []
-    at = 0
+    found: list[int] = []
+    places = system.places
     for state in system.states:
-        count = int(np.size(state.initial))
         element = model.elements.get(state.name.rpartition(".")[0])
         if state.rate in reached and element is not None and isinstance(element.law, (Storage, InertialField)):
-            places += range(at, at + count)
-        at += count
-    return np.array(places, dtype=int)
+            found += places[state.name]
+    return np.array(found, dtype=int)
 
 
 def fitting_start(
@@ -165,13 +163,7 @@ def fitting_start(
 
     `values`(name) gives a value that is no state as a function of x. E122 unknown names, E432 none fit.
     """
-    places: dict[str, range] = {}
-    at = 0
-    for state in system.states:
-        count = int(np.size(state.initial))
-        if np.isin(motion.moving, range(at, at + count)).any():
-            places[state.name] = range(at, at + count)
-        at += count
+    places = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
     x, kept, rows = x.copy(), [], [motion.flows]
     targets = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep, "keep"))
     for name, target in targets.items():

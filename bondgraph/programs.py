@@ -110,16 +110,13 @@ def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:
 
 
 def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:
-    starts, at = {}, 0
-    for state in system.states:
-        starts[state.name] = (at, at + int(np.size(state.initial)))
-        at = starts[state.name][1]
+    places = system.places
     nonlinear = [loop for loop in system.loops if loop.guesses]
     guesses = {state.name: state.initial for state in system.states}
     return tuple(
         NewtonLoop(
             tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
-            tuple(k for name in loop.guesses for k in range(*starts[name])),
+            tuple(k for name in loop.guesses for k in places[name]),
             kernels[f"newton_{index}"],
             STEPS,
             tuple(float(size) for name in loop.guesses for size in np.abs(np.ravel(guesses[name]))),

@@ -29,18 +29,10 @@ def own_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tupl
 
     What holds the unknowns of a nonlinear algebraic loop lies in x too, but follows from the others.
     """
-    followers = {name for loop in system.loops for name in loop.guesses}
-    states: list[State] = []
-    places: list[int] = []
-    labels: list[str] = []
-    start = 0
-    for state in system.states:
-        size = int(np.size(state.initial))
-        if state.name not in followers:
-            states.append(state)
-            places += range(start, start + size)
-            labels += labels_of(state.name, np.shape(state.initial))
-        start += size
+    followers, every = system.guesses, system.places
+    states = [state for state in system.states if state.name not in followers]
+    places = [place for state in states for place in every[state.name]]
+    labels = [label for state in states for label in labels_of(state.name, np.shape(state.initial))]
     return tuple(states), tuple(places), tuple(labels)
 
 

@@ -18,6 +18,7 @@ from bondgraph.equations.draft import (
     into,
     law_arguments,
     name_port,
+    seek,
     signed,
 )
 from bondgraph.equations.ideal import constraint, switch
@@ -48,7 +49,7 @@ from bondgraph.graph.laws import (
 )
 from bondgraph.graph.modal import choose_by, numbers_of
 from bondgraph.graph.model import Model
-from bondgraph.ops import NEGATE, SOUGHT, Op, zeros
+from bondgraph.ops import NEGATE, Op, zeros
 
 
 def assemble(model: Model, causality: Causality) -> System:
@@ -114,12 +115,7 @@ def _resistor(draft: Draft, path: str, element: Element) -> None:
         draft.state(path, relation, given, taken, *law_arguments(path, element))
     else:
         assert inverse is not None
-        known = draft.values[taken]
-        found = draft.declare(
-            f"{path}:by relation", known.shape, known.unit, r"\hat e" if taken == effort(bond) else r"\hat f"
-        )
-        draft.state(path, inverse, found, given, *law_arguments(path, element))
-        draft.state(path, SOUGHT, given, given, taken, found)
+        seek(draft, path, element, inverse, given, taken, "e" if gives_flow else "f")
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
 

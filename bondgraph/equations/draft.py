@@ -12,7 +12,7 @@ from bondgraph.equations.system import Clock, Power, State, Statement, Unknown, 
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import StateSpec
 from bondgraph.graph.model import Bond, Model
-from bondgraph.ops import IDENTITY, NEGATE, POWER, Op
+from bondgraph.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op
 
 
 @dataclass
@@ -83,6 +83,17 @@ def signed(draft: Draft, path: str, value: str, sign: int) -> str:
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)
     draft.state(path, NEGATE, negative, value)
     return negative
+
+
+def seek(draft: Draft, path: str, element: Element, op: Op, value: str, output: str, letter: str) -> None:
+    """The value for which a formula of the element gives this output: a loop of one statement, solved as all loops are.
+
+    `letter` ("e" or "f") is that of the output.
+    """
+    known = draft.values[output]
+    found = draft.declare(f"{path}:by relation", known.shape, known.unit, rf"\hat {letter}")
+    draft.state(path, op, found, value, *law_arguments(path, element))
+    draft.state(path, SOUGHT, value, value, output, found)
 
 
 def name_port(draft: Draft, path: str, element: Element, bond: Bond, prefix: str) -> None:

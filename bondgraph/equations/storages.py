@@ -17,6 +17,7 @@ from bondgraph.equations.draft import (
     into,
     law_arguments,
     name_port,
+    seek,
     signed,
 )
 from bondgraph.equations.system import Unknown
@@ -24,7 +25,7 @@ from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import StateSpec, Storage
 from bondgraph.graph.model import Bond, Model
-from bondgraph.ops import SOUGHT, TIME_DERIVATIVE, combine
+from bondgraph.ops import TIME_DERIVATIVE, combine
 
 
 def storage(draft: Draft, path: str, element: Element) -> None:
@@ -77,26 +78,15 @@ def _dependent_storage(draft: Draft, path: str, element: Element, bond: Bond) ->
     rate = draft.declare(f"{path}.{law.state}'", shape)
     residual = draft.declare(f"{path}:residual", shape)
     if law.inverse is None:
-        _sought(draft, path, element, state, output)
+        if np.any(np.asarray(law.spec.initial, dtype=float)):
+            draft.values[state] = replace(draft.values[state], near=law.spec.initial)
+        seek(draft, path, element, law.output, state, output, "f" if element.kind == "I" else "e")
     else:
         draft.state(path, law.inverse, state, output, *law_arguments(path, element))
     draft.state(path, TIME_DERIVATIVE, rate, state)
     draft.state(path, combine((into(bond, path), -1)), residual, unknown, rate)
     draft.unknowns.append(Unknown(unknown, residual, path, "derivative causality"))
     _account(draft, path, element, bond)
-
-
-def _sought(draft: Draft, path: str, element: Element, state: str, output: str) -> None:
-    """The state for which the law gives this output: a loop of one statement, solved as all loops are."""
-    law, known = element.law, draft.values[output]
-    assert isinstance(law, Storage)
-    if np.any(np.asarray(law.spec.initial, dtype=float)):
-        draft.values[state] = replace(draft.values[state], near=law.spec.initial)
-    found = draft.declare(
-        f"{path}:by relation", known.shape, known.unit, r"\hat e" if element.kind != "I" else r"\hat f"
-    )
-    draft.state(path, law.output, found, state, *law_arguments(path, element))
-    draft.state(path, SOUGHT, state, state, output, found)
 
 
 def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Problem]:

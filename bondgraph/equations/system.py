@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -196,6 +197,18 @@ class System:
     closing: Closing | None = None
     indeterminate: tuple[Indeterminate, ...] = ()
     """Modes in which ideal elements share an effort or flow, once the statements are traced."""
+
+    @property
+    def places(self) -> dict[str, range]:
+        """Places in x of the numbers of each state."""
+        sizes = [int(np.size(state.initial)) for state in self.states]
+        ends = itertools.accumulate(sizes)
+        return {s.name: range(end - size, end) for s, size, end in zip(self.states, sizes, ends, strict=True)}
+
+    @property
+    def guesses(self) -> frozenset[str]:
+        """States that hold the unknowns of nonlinear loops, and follow from the others."""
+        return frozenset(name for loop in self.loops for name in loop.guesses)
 
     def resolve(self, name: str) -> str:
         """The name under which a value is computed."""

@@ -39,7 +39,7 @@ def _aligned(system: System, powers: bool) -> str:
         if shown:
             lines += [rf"\intertext{{\textbf{{{escaped(element)}}}}}", *shown]
     lines += _switches(system)
-    guesses = {name for loop in system.loops for name in loop.guesses}
+    guesses = system.guesses
     states = [state for state in system.states if state.name not in guesses]
     lines += [r"\intertext{\textbf{states}}"] if states else []
     for state in states:

@@ -296,11 +296,7 @@ class _Missing:
 
 def _guessed(system: System, acting: Acting) -> dict[int, Any]:
     """Place among the states of each guess for an unknown of a loop -> what Newton's method makes of it."""
-    places: dict[str, range] = {}
-    start = 0
-    for state in system.states:
-        places[state.name] = range(start, start + int(np.size(state.initial)))
-        start += int(np.size(state.initial))
+    places = system.places
     found: dict[int, Any] = {}
     for loop in system.loops:
         for name, unknown in zip(loop.guesses, loop.unknowns, strict=False):

@@ -102,7 +102,7 @@ def _regular(
 
 def follow(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], env: Values, pursuit: Pursuit) -> None:
     """Add the rates of a nonlinear loop's guesses: dw/dt from the residuals along the motion, and a pull to the solution."""
-    guesses = {name for loop in system.loops for name in loop.guesses}
+    guesses = system.guesses
     along, rates = [inputs["t"][0]], [1.0]
     for state in system.states:
         if state.name not in guesses:

@@ -31,7 +31,7 @@ def along_the_motion(
 ) -> Ideal:
     """What unknowns w mean, from all values in terms of them. `held` are places of states that clocks change."""
     zero = _without(tape, w)
-    moving = {name for loop in system.loops for name in loop.guesses}
+    moving = system.guesses
     rates: list[Any] = []
     for state in system.states:
         still = state.name in moving

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,7 +120,10 @@ def _on_tape(system: System) -> Traced:
     newton = (
         [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
     )
-    states = tuple(_at_size(system.states, solver.sampled.shrunk))
+    places, shrunk = system.places, solver.sampled.shrunk
+    states = tuple(
+        replace(s, initial=s.initial * shrunk.get(next(iter(places[s.name]), -1), 1.0)) for s in system.states
+    )
     closing = None if solver.closures is None else solver.closures.closing
     system = replace(system, values=values, states=states, closing=closing)
     contradictions = _contradictions(solver)
@@ -141,14 +144,6 @@ def _on_tape(system: System) -> Traced:
         system, values=values | known, events=(*system.events, *ends), indeterminate=shares
     )
     return Traced(system, tape, inputs, env, newton, solver)
-
-
-def _at_size(states: Sequence[State], shrunk: Mapping[int, float]) -> Iterator[State]:
-    """States that begin at a part of what they would, by their places."""
-    at = 0
-    for state in states:
-        yield replace(state, initial=shrunk[at] * state.initial) if at in shrunk else state
-        at += int(np.size(state.initial))
 
 
 def _contradictions(solver: Solver) -> list[tuple[Event, Any]]:

@@ -51,7 +51,7 @@ class TimeDerivatives:
 
     def carry_out(self, env: Values) -> Values:
         """Time derivatives along the motion, and what follows from them, added to the values."""
-        guesses = {name for loop in self.system.loops for name in loop.guesses}
+        guesses = self.system.guesses
         rates: list[Any] = []
         for state in self.system.states:  # guesses stand still here: what follows from them does not depend on them
             held = state.name in guesses
