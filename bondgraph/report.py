@@ -72,11 +72,11 @@ def _held(model: Model, system: System) -> Iterator[str]:
 def _when(element: Element) -> str:
     law = element.law
     if isinstance(law, IdealSwitch):
-        return f'closed in {", ".join(law.closed)} of "{element.signals[-1].removesuffix(".mode")}"'
+        return f'closed in {", ".join(law.closed)} of "{law.automaton}"'
     assert isinstance(law, IdealConstraint)
     if law.automaton is None:
         return "holds always"
-    return f'holds in {", ".join(law.active)} of "{element.signals[-1].removesuffix(".mode")}"'
+    return f'holds in {", ".join(law.active)} of "{law.automaton}"'
 
 
 def _repeating(system: System) -> Iterator[str]:

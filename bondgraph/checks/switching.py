@@ -20,7 +20,7 @@ def check_switches(model: Model) -> Iterator[Problem]:
         if not isinstance(law, (Junction, IdealConstraint, IdealSwitch)) or law.automaton is None:
             continue
         word, active = ("closed", law.closed) if isinstance(law, IdealSwitch) else ("active", law.active)
-        automaton = model.automata.get(element.signals[-1].removesuffix(".mode"))
+        automaton = model.automata.get(law.automaton)
         states = automaton.states if automaton else ()
         missing = [state for state in active if state not in states]
         if missing or not active:

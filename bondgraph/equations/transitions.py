@@ -58,7 +58,7 @@ def _begins(model: Model, automaton: Automaton, transition: Transition) -> bool:
     """Whether something that an impulse must bring to rest begins to hold at a transition."""
     for element in model.elements.values():
         law = element.law
-        if not isinstance(law, (IdealSwitch, IdealConstraint)) or element.signals[-1:] != (f"{automaton.name}.mode",):
+        if not isinstance(law, (IdealSwitch, IdealConstraint)) or law.automaton != automaton.name:
             continue
         if isinstance(law, IdealSwitch):
             begins = (transition.source in law.closed) != (transition.target in law.closed)

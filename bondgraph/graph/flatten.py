@@ -76,7 +76,11 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     }
     if path == element.name and signals == element.signals and not values:
         return element
-    return replace(element, name=path, signals=signals, parameters={**element.parameters, **values})
+    law = element.law
+    if isinstance(law, (Junction, IdealConstraint, IdealSwitch)) and law.automaton is not None:
+        mode = signals[element.signals.index(f"{law.automaton}.mode")]
+        law = replace(law, automaton=mode.removesuffix(".mode"))
+    return replace(element, name=path, law=law, signals=signals, parameters={**element.parameters, **values})
 
 
 def _automaton_of(path: str, value: ByMode, element: Element, resolver: _Resolver) -> str:
@@ -233,28 +237,41 @@ class _Resolver:
     problems: list[Problem]
 
     def resolve(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
-        """Full path of a signal that is written `reference` in the graph with this prefix."""
-        if reference in self.scopes[prefix].graph.inputs:
-            around, inside = _prefix(prefix.removesuffix(".")), self.scopes[prefix].graph
-            source = self.scopes[around].graph.wires.get((inside.name, reference)) if prefix else None
-            if source is not None:
-                return self.resolve(around, source, user, place)
-            self.problems.append(
-                Problem(
-                    "E108",
-                    f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" is not fed',
-                    (f'"{user}" reads it',),
-                    (place,),
-                    (f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it',),
-                )
-            )
-            return reference
-        for candidate in (prefix + reference, reference):
-            candidate = self.aliases.get(candidate, candidate)
+        """Full path of a signal that is written `reference` in the graph with this prefix: that of this graph, or of the nearest
+        graph around it that has one."""
+        around: str | None = prefix
+        while around is not None:
+            inside, outside = self.scopes[around].graph, _around(around)
+            if reference in inside.inputs:
+                return self._fed(around, reference, user, place)
+            candidate = self.aliases.get(around + reference, around + reference)
             if candidate in self.known:
                 return candidate
+            around = outside
         self.problems.append(_unknown(prefix + reference, user, place, self.known | set(self.aliases)))
         return reference
+
+    def _fed(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
+        """Full path of what feeds a signal input of the graph with this prefix."""
+        inside, around = self.scopes[prefix].graph, _around(prefix)
+        source = None if around is None else self.scopes[around].graph.wires.get((inside.name, reference))
+        if around is not None and source is not None:
+            return self.resolve(around, source, user, place)
+        self.problems.append(
+            Problem(
+                "E108",
+                f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" is not fed',
+                (f'"{user}" reads it',),
+                (place,),
+                (f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it',),
+            )
+        )
+        return reference
+
+
+def _around(prefix: str) -> str | None:
+    """Prefix of the graph around the one with this prefix; None around the whole."""
+    return _prefix(prefix.removesuffix(".")) if prefix else None
 
 
 def _flat_automaton(prefix: str, automaton: Automaton, resolver: _Resolver) -> Automaton:

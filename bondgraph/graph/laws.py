@@ -131,6 +131,7 @@ class IdealConstraint:
     start: StateSpec
     """Of h, where it is the integral of the flow."""
     automaton: str | None = None
+    """As its graph calls it; in a flat model its path (of an `IdealSwitch` and a `Junction` as well)."""
     active: tuple[str, ...] = ()
     released: Op | None = None
     """Effort while it does not hold, (mode, flow, parameters, signals); None: zero."""

@@ -95,7 +95,7 @@ def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
     switches: dict[str, int] = {}
     for index, (path, element) in enumerate(model.elements.items()):
         if isinstance(element.law, Junction) and element.law.automaton:
-            switches.setdefault(element.signals[0].removesuffix(".mode"), index)
+            switches.setdefault(element.law.automaton, index)
         elif path in model.automata:
             # Friction, diodes: their automaton has their name.
             switches.setdefault(path, index)
@@ -210,7 +210,7 @@ def _node(path: str, element: Element) -> Node:
     if isinstance(law, Junction):
         below = text_width(label, LABEL_SIZE)
         if law.automaton:
-            note = element.signals[0].removesuffix(".mode").rpartition(".")[2]
+            note = law.automaton.rpartition(".")[2]
             half = max(25.0, text_width(note, LABEL_SIZE) / 2 + 6)
             return Node(path, "switch", element.kind, label, group, half, 24.0, below, note)
         return Node(path, "junction", element.kind, label, group, 11.0, 13.0, below)

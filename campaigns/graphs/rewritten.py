@@ -108,6 +108,14 @@ def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
     return Rewritten(rebuilt(graph, names), {path: path_of(path, names) for path in old})
 
 
+def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
+    """The whole graph, with its automata, inside of another."""
+    around, inside = Graph(graph.name), rebuilt(graph)
+    inside.name = "inside"
+    around.add(inside)
+    return Rewritten(around, {path: f"inside.{path}" for path in names_of(graph)})
+
+
 def turned(graph: Graph, rng: np.random.Generator) -> Rewritten:
     """Half arrows the other way where no sign of a state or source hangs on them: of storages and sources of what is common
     to a junction, and of linear resistors, if nothing reads their effort or flow."""

@@ -28,7 +28,7 @@ from bondgraph import (
 )
 from bondgraph.graph.laws import Parameter
 from campaigns.graphs.drawn import _Curved, _Draw, _Rigid, _Switched, consistent
-from campaigns.graphs.rewritten import nested
+from campaigns.graphs.rewritten import boxed, nested
 from screws.scalars import cos
 
 FEATURES = ("ic", "field", "reaction", "nested", "sampled", "instant", "ratio")
@@ -61,6 +61,7 @@ def widened(rng: np.random.Generator) -> Drawn:
         _event(graph, rng)
     if "nested" in features:
         graph = nested(graph, rng)
+        graph = graph if rng.random() < 0.5 else boxed(graph, rng).graph
     linear = base in ("rigid", "switched") and not {"ic", "field", "reaction"} & draw.used
     return Drawn(graph, base, tuple(sorted({*features, *draw.used})), linear)
 

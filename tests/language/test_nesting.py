@@ -12,7 +12,9 @@ from bondgraph import (
     Automaton,
     Block,
     C,
+    Constraint,
     Diode,
+    Element,
     Graph,
     I,
     ModelError,
@@ -249,3 +251,61 @@ def test_replacing_is_refused_with_what_differs() -> None:
     assert "3 problems" in text
     for words in ("ports of the new one: port, second", "inputs of the old part: gain", "missing: current"):
         assert words in text
+
+
+def stopped(**held: object) -> Graph:
+    """A mass that falls on a stop, which an automaton of the same graph lets hold."""
+    graph, v = Graph("ball"), J1("v")
+    graph.connect(Se("weight", -9.81), v).connect(v, I("mass", 1.0)).connect(
+        v, C("height", stiffness=1e-9, initial=1.0)
+    )
+    graph.connect(v, Constraint("stop", automaton="floor", active=["held"], **held))
+    hit = Transition("free", "held", lambda h: -h, "height.q")
+    return graph.add_automaton(Automaton("floor", ("free", "held"), "free", hit))
+
+
+@pytest.mark.parametrize("held", [{}, {"position": lambda h: h, "signals": "height.q"}, {"holds": "velocity"}])
+def test_what_an_automaton_switches_may_be_nested_with_it(held: dict) -> None:
+    around = Graph("around")
+    around.add(stopped(**held))
+    one, other = (compile_model(graph).simulate(1.0) for graph in (stopped(**held), around))
+    assert [event.time for event in one.events] == pytest.approx([np.sqrt(2.0 / 9.81)], rel=1e-6)
+    assert [event.time for event in other.events] == [event.time for event in one.events]
+    assert np.array_equal(other["ball.mass.p"], one["mass.p"])
+    assert 'of "ball.floor"' in compile_model(around, backend="numpy").report()
+
+
+def reader(name: str, signal: str) -> Graph:
+    """A part that reads a signal which it does not have itself."""
+    part, v = Graph(name), J1("v")
+    part.connect(Se("push", lambda a: 2.0 * a, signals=signal), v).connect(v, I("mass", 1.0))
+    return part
+
+
+def level(value: float) -> Element:
+    """A signal `level.y` that stays the same."""
+    return Block("level", [("y", lambda a: a, ["a"])], parameters={"a": value})
+
+
+def test_a_signal_is_that_of_the_nearest_graph_around() -> None:
+    """A graph that reads what is around its parts means the same alone and inside of others."""
+    inner = Graph("inner")
+    inner.add(level(3.0), reader("part", "level.y"))
+    outer = Graph("outer")
+    outer.add(level(5.0), inner, reader("other", "level.y"))
+    alone, inside = (
+        compile_model(inner, backend="numpy").simulate(1.0),
+        compile_model(outer, backend="numpy").simulate(1.0),
+    )
+    ends = [alone["part.mass.p"], inside["inner.part.mass.p"], inside["other.mass.p"]]
+    assert [p[-1] for p in ends] == pytest.approx([6.0, 6.0, 10.0])
+
+
+def test_an_input_of_a_graph_around_feeds_what_is_deeper_inside() -> None:
+    inner = Graph("inner")
+    inner.declare_input("u")
+    inner.add(reader("part", "u"))
+    outer = Graph("outer")
+    outer.add(level(5.0))
+    outer.wire("level.y", inner, "u")
+    assert compile_model(outer, backend="numpy").simulate(1.0)["inner.part.mass.p"][-1] == pytest.approx(10.0)

@@ -1,4 +1,4 @@
-"""Laws of invariance on every acceptance model: other orders, names, arrows and units are the same physics, and run alike."""
+"""Laws of invariance on every acceptance model: other orders, names, nesting, arrows and units are the same physics, run alike."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 from bondgraph import Compiled, Graph, ModelError, compile_model
 from bondgraph.run.result import Result
-from campaigns.graphs.rewritten import measured, renamed, reordered, turned
+from campaigns.graphs.rewritten import boxed, measured, renamed, reordered, turned
 from tests.acceptance import test_acceptance as acceptance
 
-LAWS = {law.__name__: law for law in (reordered, renamed, turned, measured)}
+LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measured)}
 
 
 class Seen(Exception):
