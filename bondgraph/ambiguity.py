@@ -15,7 +15,7 @@ import numpy as np
 from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import InertialField, Junction, Resistor, Storage
+from bondgraph.graph.laws import Gyrator, InertialField, Junction, Resistor, Storage, Transformer
 from bondgraph.graph.model import Bond, Model
 from bondgraph.quantities import real
 from bondgraph.strokes import Strokes
@@ -78,8 +78,12 @@ def ambiguous_junctions(model: Model, setters: Mapping[str, Sequence[int]]) -> l
 
 
 def _is_dead(model: Model, bond: Bond, junction: str) -> bool:
-    """Whether what hangs on a bond has no effort without flow and no flow without effort: a linear resistor."""
+    """Whether what hangs on a bond has no effort without flow and no flow without effort: a linear resistor, and one behind a
+    ratio."""
     element = model.elements[_beyond(bond, junction)]
+    while isinstance(element.law, (Transformer, Gyrator)) and element.law.invertible:
+        bond = next(b for b in model.bonds_at(element.name) if b is not bond)
+        element = model.elements[_beyond(bond, element.name)]
     return isinstance(element.law, Resistor) and is_linear(element)
 
 

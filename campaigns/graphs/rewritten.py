@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -77,6 +77,8 @@ class Rewritten:
 
     graph: Graph
     paths: Mapping[str, str]
+    shares: Mapping[str, str] = field(default_factory=dict)
+    """Path of a new part -> the path there of the one with which it shares what one part of the original does."""
 
 
 def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
@@ -120,7 +122,7 @@ def turned(graph: Graph, rng: np.random.Generator) -> Rewritten:
     """Half arrows the other way where no sign of a state or source hangs on them: of storages and sources of what is common
     to a junction, and of linear resistors, if nothing reads their effort or flow."""
     new = rebuilt(graph)
-    read = set(_signals(new))
+    read = set(signals_read(new))
 
     def turn(scope: Graph) -> None:
         for k, link in enumerate(scope.links):
@@ -151,9 +153,10 @@ def _is_block(part: object) -> bool:
     return isinstance(part, Element) and isinstance(part.law, SignalBlock)
 
 
-def _signals(graph: Graph) -> Iterator[str]:
+def signals_read(graph: Graph) -> Iterator[str]:
+    """All signals that something in a graph reads, as it names them."""
     for part in graph.parts.values():
-        yield from (part.signals if isinstance(part, Element) else _signals(part))
+        yield from (part.signals if isinstance(part, Element) else signals_read(part))
     for automaton in graph.automata.values():
         for transition in automaton.transitions:
             yield from transition.signals
@@ -191,14 +194,7 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
                 measure(part, f"{prefix}{name}.")
             elif f"{prefix}{name}" in units:
                 scale = units[f"{prefix}{name}"]
-                scope.parts[name] = changed = replace(part, law=_scaled(part.law, scale))
-                scope.links = [
-                    Link(
-                        *(PortRef(changed if end.owner is part else end.owner, end.name) for end in (x.tail, x.head)),
-                        x.place,
-                    )
-                    for x in scope.links
-                ]
+                put(scope, part, replace(part, law=_scaled(part.law, scale)))
                 scope.add(
                     Block(_unit(name), [("value", lambda x, s: x / s, ["x", "s"])], inputs={"x": f"{name}.{part.law.state}"},
                           parameters={"s": scale})
@@ -206,6 +202,17 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
     measure(new, "")
     return Rewritten(new, same)
+
+
+def put(scope: Graph, part: Element, changed: Element) -> None:
+    """Another part of the same name in the place of one."""
+
+    def end(old: PortRef) -> PortRef:
+        return PortRef(changed if old.owner is part else old.owner, old.name)
+
+    scope.parts[part.name] = changed
+    scope.links = [Link(end(x.tail), end(x.head), x.place) for x in scope.links]
+    scope.ports = {name: end(port) for name, port in scope.ports.items()}
 
 
 def _unit(path: str) -> str:

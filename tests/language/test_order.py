@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from bondgraph import (
+    GY,
     J0,
     J1,
+    TF,
     X0,
     X1,
     Automaton,
@@ -93,6 +95,21 @@ def test_what_a_storage_decides_is_not_ambiguous() -> None:
     graph.connect(x, a).connect(a, I("l", 1.0)).connect(x, R("r", 1.0)).connect(x, R("r2", 1.0))
     graph.connect(x, b).connect(b, I("m", 1.0, initial=1.0))
     assert assign_causality(graph.freeze()).derivative == ()
+
+
+@pytest.mark.parametrize("between", [None, TF, GY])
+def test_a_resistor_behind_a_ratio_is_a_resistor(between: type | None) -> None:
+    """Which of two resistors sets the effort decides nothing: either has none as the junction opens."""
+    graph, x, v = Graph("dead").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("v")
+    graph.connect(v, I("i", 1.0, initial=1.0)).connect(v, x).connect(x, R("a", 2.0))
+    if between is None:
+        graph.connect(x, R("b", 3.0))
+    else:
+        graph.connect(x, (ratio := between("n", 3.0 if between is GY else 1.0)).port("1"))
+        graph.connect(ratio.port("2"), R("b", 3.0))  # 3^2 / 3, the same resistance
+    result = simulate(graph, 0.9, progress=False)
+    assert result["i.p"][-1] == pytest.approx(np.exp(-0.5 / (1 / 2 + 1 / 3)), rel=1e-6)
+    assert result["a.power"][-1] == result["b.power"][-1] == 0.0
 
 
 STORAGES = {
