@@ -112,9 +112,8 @@ def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
     """The whole graph, with its automata, inside of another."""
-    around, inside = Graph(graph.name), rebuilt(graph)
-    inside.name = "inside"
-    around.add(inside)
+    around = Graph(graph.name)
+    around.parts["inside"] = graph
     return Rewritten(around, {path: f"inside.{path}" for path in names_of(graph)})
 
 

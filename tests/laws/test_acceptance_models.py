@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from bondgraph import Compiled, Graph, ModelError, compile_model
 from bondgraph.run.result import Result
 from campaigns.graphs.equivalents import dual, split, with_units
 from campaigns.graphs.rewritten import Rewritten, boxed, measured, renamed, reordered, turned
+from models import read_scenario, two_body_graph
+from models.delta import DeltaParameters, DeltaRobot
+from models.hand import Hand
 from tests.acceptance import test_acceptance as acceptance
 
 LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measured, split, with_units, dual)}
@@ -112,6 +116,21 @@ def test_half_of_the_entries_have_a_dual(monkeypatch: pytest.MonkeyPatch) -> Non
         with contextlib.suppress(ModelError):  # entries that show a refusal
             found.append(dual(shown_by(name, monkeypatch)[0].graph, np.random.default_rng(0)))
     assert sum(one is not None for one in found) > len(found) / 2
+
+
+PARTS = {
+    "eggs": lambda: two_body_graph(read_scenario(Path(__file__).parents[1] / "models" / "data" / "S1a.json")),
+    "hand": lambda: Hand().graph(),
+    "delta robot": lambda: DeltaRobot(DeltaParameters.fit()).graph(),
+}
+"""Graphs of the papers, whose own parts are nested and read one another."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_model_of_a_paper_may_be_a_part_of_another(name: str) -> None:
+    graph = PARTS[name]()
+    inside = boxed(graph, np.random.default_rng(0))
+    same(physics(graph), physics(inside.graph), inside, 0.0)
 
 
 RUN = ("clutch", "bullet and wood", "stick-slip", "C = 10, R = 100, L = 10 with Sf", "A + B <=> C", "Duffing oscillator",
