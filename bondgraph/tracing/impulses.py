@@ -24,7 +24,7 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.closures import positions_held
 from bondgraph.tracing.indeterminate import Sampled
-from bondgraph.tracing.modewise import chosen, solve_in_modes
+from bondgraph.tracing.modewise import SINGULAR_CASES, chosen, solve_in_modes
 from bondgraph.tracing.reactions import in_an_impulse
 from bondgraph.tracing.values import partials, scalars_of, shaped
 from screws.scalars import absolute, less, less_equal, maximum, where
@@ -129,9 +129,13 @@ def after_impulse(
         dict(zip(action, push, strict=True)),
     )
 
+    jumping = {inputs["x"][i].index for i, _ in action}
+    iterates = bool(jumping & set(reachable(tape, [tape.scalar(value).index for value in matrix.values()])))
+    cases = SINGULAR_CASES // (1 + STEPS) if iterates else SINGULAR_CASES  # each step looks at all of them anew
+
     def solved(entries: Mapping[tuple[int, int], Any], off: Sequence[Any]) -> list[Any]:
         """The impulses; none where the mode after the event contradicts itself, so that no impulse leads there."""
-        found = solve_in_modes(system, tape, entries, [-f for f in off], sampled, ideal, held)
+        found = solve_in_modes(system, tape, entries, [-f for f in off], sampled, ideal, held, cases)
         values = found.values
         for mode in found.modes:
             conditions = [chosen(inputs["m"], mode.places)] if mode.places else []
@@ -144,10 +148,8 @@ def after_impulse(
         return values
 
     impulses = solved(entries, off)
-    jumping = {inputs["x"][i].index for i, _ in action}
-    roots = [tape.scalar(value).index for value in matrix.values()]
     after = moved(impulses, before)
-    if jumping & set(reachable(tape, roots)):
+    if iterates:
         after, impulses = _iterated(impulses, before, moved, slopes, missing, solved, _largest(off))
     pushes = _pushes(system, acting, event, impulses, at, before)
     return Impulse(after, pushes, _supplied(system, acting, event, impulses, at, after))

@@ -80,10 +80,11 @@ def solve_in_modes(
     sampled: Sampled,
     ideal: Ideal | None = None,
     positions: Collection[int] = (),
+    cases: int = SINGULAR_CASES,
 ) -> Solved:
     """Solution of A w = b as scalars of the tape, with a pivot order of its own for every combination of modes if no order
     serves all of them. In modes in which A is singular, `ideal` says which solution is taken; constraints on positions, at the
-    places `positions`, may repeat each other.
+    places `positions`, may repeat each other. Singular modes are looked for among so many `cases` of a part at most.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def solve_in_modes(
     for rows, columns, part, own in later:
         meant = None if ideal is None else ideal.part(rows, columns, solution)
         try:
-            solved = _solve_part(system, tape, part, own, sampled, meant)
+            solved = _solve_part(system, tape, part, own, sampled, meant, cases)
         except SingularSystem as stuck:
             shared = (
                 solve_repeating(part, own, sampled(part)) if rows == columns and set(rows) <= set(positions) else None
@@ -165,6 +166,7 @@ def _solve_part(
     right: Sequence[Any],
     sampled: Sampled,
     ideal: Ideal | None,
+    cases: int,
 ) -> Solved:
     slots = _modes_in(tape, entries)
     combinations = list(itertools.product(*(range(count) for count in _counts(system, slots))))
@@ -175,7 +177,7 @@ def _solve_part(
         return Solved(found)
     many = len(combinations) > CASES
     numbers = sampled(entries)
-    if many and (len(combinations) > SINGULAR_CASES or not singular_somewhere(numbers, len(right))):
+    if many and (len(combinations) > cases or not singular_somewhere(numbers, len(right))):
         return Solved(_pivoted(system, tape, entries, right, numbers, slots, sampled))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []

@@ -120,6 +120,23 @@ def test_clutches_side_by_side_are_one_with_the_sum_of_their_limits(limits: tupl
     np.testing.assert_allclose(shares[:, all_stick], wanted[:, all_stick], atol=1e-3)
 
 
+@pytest.mark.parametrize("curved", [False, True])
+def test_too_many_modes_of_a_curved_impulse_are_refused(curved: bool) -> None:
+    """Four brakes on one shaft have 27 modes in each impulse. Where its inertia is curved, each of Newton's steps would share the
+    impulses of all of them anew (more than a minute): refused, with the brakes that repeat each other."""
+    inertia = I("m", energy=lambda p: p * p / 2 + p**4) if curved else I("m", 1.0)
+    graph, v = Graph("brakes"), J1("v")
+    graph.connect(Se("u", 1.0), v).connect(v, inertia)
+    for k in range(4):
+        graph.connect(v, Friction(f"f{k}", 1.0 + k))
+    if not curved:
+        assert len(compile_model(graph, backend="numpy").system.indeterminate) > 16
+        return
+    with pytest.raises(ModelError, match="E212") as refused:
+        compile_model(graph, backend="numpy")
+    assert '"stick" of "f1" and "stick" of "f2"' in str(refused.value)
+
+
 def test_the_report_names_what_is_shared() -> None:
     report = compile_model(clutches(1.0, 1.0), backend="numpy").report()
     assert 'in "stick" of "clutch0" and "stick" of "clutch1": clutch0.effort, clutch1.effort' in report
