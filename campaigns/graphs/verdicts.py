@@ -107,6 +107,8 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
     reference = allowed(point, 3 if linear else 1)
     if reference.condition > TOO_ILL or not np.isfinite(reference.y).all():
         return Verdict("undecided", "ill-conditioned")
+    if _misses(point, reference.y) > AGREES and _misses(point, point.y) < AGREES**2:
+        return Verdict("undecided", "the reference misses its own relations")
     states = np.concatenate([np.arange(point.y.size)[point.rows.places[name]] for name in point.states] or [[]])
     if not reference.rates_decided[states.astype(int)].all():
         if is_singular(point):
@@ -127,6 +129,14 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
     if gap > close:
         return Verdict("wrong", "rates", f"off by {gap:.3g} in {modes}")
     return Verdict("right")
+
+
+def _misses(point: Point, y: np.ndarray) -> float:
+    """By how much bond variables miss the rows without rates, relative to the terms of each (and to one)."""
+    still = ~point.N.any(axis=1)
+    off = np.abs(point.g + point.G @ (y - point.y))[still]
+    sizes = (np.abs(point.G) @ np.maximum(np.abs(y), np.abs(point.y)))[still]
+    return float((off / (1.0 + sizes)).max(initial=0.0))
 
 
 def _gap(found: np.ndarray, wanted: np.ndarray, where: np.ndarray | slice = slice(None)) -> float:
