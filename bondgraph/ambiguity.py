@@ -15,26 +15,23 @@ import numpy as np
 from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Gyrator, InertialField, Junction, Resistor, Storage, Transformer
+from bondgraph.graph.laws import Gyrator, Junction, Resistor, Transformer, storing
 from bondgraph.graph.model import Bond, Model
 from bondgraph.quantities import real
 from bondgraph.strokes import Strokes
 
 
-def first_integral(element: Element) -> tuple[int, bool, bool, bool]:
+def first_integral(element: Element) -> tuple[int | bool, ...]:
     """Sort key of storages, those first that keep a state of their own.
 
     A storage whose state is no plain integral cannot follow, and a configuration (IC) follows less well than a plain storage; one
     with a start value of its own has something to say; one without an inverse must be solved for its state; one that is not
     linear follows less well than a linear one. What is still alike has the same motion either way.
     """
-    law = element.law
-    assert isinstance(law, (Storage, InertialField))
-    start = real((law.spec if isinstance(law, Storage) else law.start).initial)
-    given = start is not None and bool(np.any(start))
-    if isinstance(law, InertialField):
-        return 1, not given, False, False
-    return 2 if law.rate is None else 0, not given, law.inverse is not None, is_linear(element)
+    law = storing(element.law)
+    start = real(law.follows[1].initial)
+    rank, *rest = law.ease
+    return (rank, not (start is not None and bool(np.any(start))), *rest)
 
 
 def setters(

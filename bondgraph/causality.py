@@ -18,17 +18,9 @@ from bondgraph.ambiguity import ambiguous_junctions, first_integral, setters
 from bondgraph.conflict import describe, describe_dead_end
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.laws import (
-    Gyrator,
-    IdealConstraint,
-    IdealSwitch,
-    InertialField,
     Junction,
-    Reaction,
-    Resistor,
-    SkewGyrator,
-    Source,
-    Storage,
-    Transformer,
+    Storing,
+    Wish,
 )
 from bondgraph.graph.model import Bond, Model
 from bondgraph.strokes import Clash, Strokes
@@ -78,7 +70,7 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     """The causality of a model, and which bonds could set the common variable of each switched junction."""
     strokes = Strokes(model, lambda path: ordered_bonds(model, path))
     problems: dict[str, Problem] = {}
-    for path, bond, into_element in _fixed(model):
+    for path, bond, into_element in _asking(model, Wish.MUST):
         if path in problems:
             continue
         try:
@@ -99,7 +91,7 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
             return None
 
     into_head = {bond.name: bool(into) for bond, into in zip(model.bonds, strokes.into_head, strict=True)}
-    derivative = tuple(path for path in denied if isinstance(model.elements[path].law, (Storage, InertialField)))
+    derivative = tuple(path for path in denied if isinstance(model.elements[path].law, Storing))
     names = tuple(model.bonds[i].name for i in chosen)
     causality = Causality(into_head, derivative, names, {path: forced_by.get(path, ()) for path in derivative})
     return causality, setters(model, strokes, denied, FREE, others_with)
@@ -109,8 +101,7 @@ def _complete(model: Model, strokes: Strokes) -> tuple[dict[str, tuple[str, ...]
     """Decide all strokes that are open: who denied which wish, the free choices, and the elements whose wish was denied:
     storages in derivative causality, and resistors against their only relation."""
     wishes = [
-        (strokes.index[bond.name], into == (bond.head.element == path), by)
-        for path, bond, into, by in (*_storages(model), *_one_way(model), *_resistors_then_rest(model))
+        (strokes.index[bond.name], into == (bond.head.element == path), by) for path, bond, into, by in _wishes(model)
     ]
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
@@ -188,48 +179,26 @@ def ordered_bonds(model: Model, path: str) -> tuple[Bond, ...]:
     return tuple(sorted(bonds, key=place))
 
 
-def _fixed(model: Model) -> Iterator[tuple[str, Bond, bool]]:
-    """(element, bond, effort into the element) for elements with only one causality."""
+def _asking(model: Model, wish: Wish) -> Iterator[tuple[str, Bond, bool]]:
+    """(element, bond, effort into the element) of those that ask for a causality so strongly."""
     for path, element in model.elements.items():
-        law, bonds = element.law, ordered_bonds(model, path)
-        if isinstance(law, Source):
-            yield path, bonds[0], element.kind == "Sf"
-        elif isinstance(law, (SkewGyrator, IdealConstraint)):
-            for bond in bonds:
-                yield path, bond, False
-        elif isinstance(law, Reaction):
-            for bond in bonds:
-                yield path, bond, True
-        elif isinstance(law, Transformer) and not law.invertible:
-            yield path, bonds[0], False
-            yield path, bonds[1], True
-        elif isinstance(law, Gyrator) and not law.invertible:
-            yield path, bonds[0], False
-            yield path, bonds[1], False
+        for place, bond in enumerate(ordered_bonds(model, path)):
+            demand = element.law.demand(place)
+            if demand is not None and demand.wish is wish:
+                yield path, bond, demand.effort_in
 
 
-def _storages(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
-    """(element, bond, effort into the element, element) of storages in integral causality."""
-    storages = [path for path, element in model.elements.items() if isinstance(element.law, (Storage, InertialField))]
-    for path in sorted(storages, key=lambda path: first_integral(model.elements[path])):
-        for bond in ordered_bonds(model, path):
-            yield path, bond, model.elements[path].kind in ("I", "IC"), path
-
-
-def _one_way(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
-    """(element, bond, effort into the element, element) of resistors of one relation, as it is given."""
-    for path, element in model.elements.items():
-        law = element.law
-        if isinstance(law, Resistor) and law.one_way:
-            yield path, model.bonds_at(path)[0], law.effort is None, path
-
-
-def _resistors_then_rest(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
-    """Effort into resistors and switches, then into 1-junctions: whichever way an arrow points."""
-    for path, element in model.elements.items():
-        if isinstance(element.law, (Resistor, IdealSwitch)):
-            for bond in model.bonds_at(path):
-                yield path, bond, True, FREE
+def _wishes(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
+    """(element, bond, effort into the element, who is denied it) in the order in which they are heard; at last effort into
+    1-junctions, whichever way an arrow points."""
+    for path, bond, into in sorted(
+        _asking(model, Wish.INTEGRAL), key=lambda own: first_integral(model.elements[own[0]])
+    ):
+        yield path, bond, into, path
+    for path, bond, into in _asking(model, Wish.AS_GIVEN):
+        yield path, bond, into, path
+    for path, bond, into in _asking(model, Wish.RATHER):
+        yield path, bond, into, FREE
     for bond in model.bonds:
         ones = [end.element for end in bond.ends if _is_one_junction(model.elements[end.element].law)]
         yield ones[0] if len(ones) == 1 else bond.head.element, bond, True, FREE

@@ -16,9 +16,8 @@ from bondgraph.equations.starts import AGREES, contradicting_friction, sliding_a
 from bondgraph.equations.system import System
 from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Parameter
+from bondgraph.graph.laws import storing
 from bondgraph.graph.model import Model
-from bondgraph.graph.states import following_state
 from bondgraph.quantities import real
 from bondgraph.tracing.values import flat
 
@@ -41,7 +40,8 @@ def changed_parameters(model: Model, system: System, changes: Mapping[str, Any])
         values[known] = _fitting(model.name, name, value, values[known])
         path, _, local = known.rpartition(".")
         element = changed.get(path, model.elements[path])
-        changed[path] = replace(element, parameters={**element.parameters, local: Parameter(values[known])})
+        parameter = replace(element.parameters[local.partition(" in ")[0]], value=values[known])
+        changed[path] = replace(element, parameters={**element.parameters, local: parameter})
     if changed:
         part = replace(model, elements=changed)
         raise_if_any(model.name, [*check_energies(part), *check_ranges(part)])
@@ -148,7 +148,7 @@ def dependent_among(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Changed start values of storages in derivative causality by the name of the state, and all other changes; E124 where the
     former do not fit."""
-    names = {f"{path}.{following_state(model.elements[path])[0]}" for path in causality.derivative}
+    names = {f"{path}.{storing(model.elements[path].law).follows[0]}" for path in causality.derivative}
     own = {system.resolve(name): name for name in names}
     found, others = {}, {}
     for name, value in changes.items():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bondgraph.domains import GENERIC
 from bondgraph.errors import Place, Problem
-from bondgraph.graph.laws import Gyrator
+from bondgraph.graph.laws import Gyrator, Law, Source, Variable
 from bondgraph.graph.model import Model
 from bondgraph.strokes import Clash, Node, Strokes
 
@@ -19,13 +19,13 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     culprits = list(dict.fromkeys(path for side in sides for path in side))
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     if clash.node is None:
-        first = model.elements[culprits[0]]
-        variable = "effort" if first.kind in ("Se", "MGY") else "flow"
+        bond = model.bonds[clash.bond]
+        variable = "flow" if strokes.into_head[clash.bond] == (bond.head.element == culprits[0]) else "effort"
         says = f"{_all(model, culprits)} {'both set' if len(culprits) > 1 else 'sets'} its {variable}"
         cure = "a junction with a C, I or R between them"
     elif clash.node.special is None:
         says, cure = _at_two_port(model, clash.node, culprits)
-    elif clash.kind == "two":
+    elif clash.what == "two":
         says, cure = _too_many(model, clash.node, sides, culprits)
     else:
         says, cure = _nobody(model, clash.node, culprits)
@@ -47,6 +47,10 @@ def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     )
 
 
+def _is_source(law: Law, gives: Variable) -> bool:
+    return isinstance(law, Source) and law.gives == gives
+
+
 def _side(strokes: Strokes, group: tuple[int, ...] | str) -> tuple[str, ...]:
     return (group,) if isinstance(group, str) else strokes.roots(group)
 
@@ -55,7 +59,7 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
     zero = node.special is True
     variable, between, drive = ("effort", "an I or R", "Sf") if zero else ("flow", "a C or R", "Se")
     names = " and ".join(_all(model, side) for side in dict.fromkeys(map(tuple, sides)))
-    sources = [path for path in culprits if model.elements[path].kind == ("Se" if zero else "Sf")]
+    sources = [path for path in culprits if _is_source(model.elements[path].law, "effort" if zero else "flow")]
     cure = f"{between} between them{_in_words(model, node, between)}"
     if sources:
         cure += f", or drive the junction with {drive} in place of {_name(model, sources[-1])}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.equations.system import System, Unknown
 from bondgraph.errors import ModelError, Problem
-from bondgraph.graph.laws import IdealConstraint, InertialField, Storage
+from bondgraph.graph.laws import IdealConstraint, Storing
 from bondgraph.graph.model import Model
 from bondgraph.graph.names import names_of
 from bondgraph.ops import TIME_DERIVATIVE
@@ -132,7 +132,7 @@ def _holding(model: Model, system: System, modes: np.ndarray) -> list[Unknown]:
         if unknown.algebraic:  # its flow is what the efforts make it
             continue
         if law.automaton is not None:
-            name = f"{law.automaton}.mode"
+            name = law.mode
             if system.modes[name][0][int(modes[names.index(name)])] not in law.active:
                 continue
         found.append(unknown)
@@ -151,7 +151,7 @@ def _moved(model: Model, system: System) -> np.ndarray:
     places = system.places
     for state in system.states:
         element = model.elements.get(state.name.rpartition(".")[0])
-        if state.rate in reached and element is not None and isinstance(element.law, (Storage, InertialField)):
+        if state.rate in reached and element is not None and isinstance(element.law, Storing):
             found += places[state.name]
     return np.array(found, dtype=int)
 

@@ -31,6 +31,14 @@ class Op(Frozen):
         return self.function(*arguments)
 
 
+class Constant(Op):
+    """A structural constant: part of the equations, not a parameter that can be changed later."""
+
+
+class Choice(Op):
+    """(mode, held, released) -> held in some modes, released in all others."""
+
+
 def as_op(formula: Op | Callable[..., Any], name: str) -> Op:
     """Any callable as an operation; its LaTeX form is then `name(arguments)`."""
     return formula if isinstance(formula, Op) else Op(name, formula)
@@ -60,10 +68,10 @@ def zeros(shape: tuple[int, ...]) -> Op:
     return Op("zero", lambda: np.zeros(shape) if shape else 0.0, "0")
 
 
-def constant(value: Any) -> Op:
-    """A structural constant: part of the equations, not a parameter that can be changed later."""
+def constant(value: Any) -> Constant:
+    """The structural constant of a value."""
     fixed = np.asarray(value, dtype=float)
-    return Op("constant", lambda: fixed if fixed.ndim else float(fixed), _number(fixed))
+    return Constant("constant", lambda: fixed if fixed.ndim else float(fixed), _number(fixed))
 
 
 def _number(fixed: np.ndarray) -> str:
@@ -135,7 +143,7 @@ def gate(active: tuple[int, ...]) -> Op:
 
 
 @cache
-def choose(active: tuple[int, ...]) -> Op:
+def choose(active: tuple[int, ...]) -> Choice:
     """(mode, held, released) -> held where the mode is one of the active ones, else released."""
 
     def chosen(mode: Any, held: Any, released: Any) -> Any:
@@ -144,7 +152,7 @@ def choose(active: tuple[int, ...]) -> Op:
             return where(condition, held, released)
         return array([where(condition, a, b) for a, b in zip(held, released, strict=True)])
 
-    return Op("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}")
+    return Choice("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}")
 
 
 def _same_shape(value: Any) -> Any:

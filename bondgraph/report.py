@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.causality import Causality
 from bondgraph.equations.system import Loop, System
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction, storing
 from bondgraph.graph.model import Model
 from bondgraph.passes.rings import elements_at
 
@@ -48,8 +48,7 @@ def _dependent(model: Model, causality: Causality) -> Iterator[str]:
     for path in causality.derivative:
         element = model.elements[path]
         others = ", ".join(f'{e.kind} "{e.name}"' for e in elements_at(model, causality.forced_by.get(path, ())))
-        variable = "flow" if element.kind in ("I", "IC") else "effort"
-        yield f'{element.kind} "{path}": its {variable} is set by {others or "the rest of the graph"}'
+        yield f'{element.kind} "{path}": its {storing(element.law).gives} is set by {others or "the rest of the graph"}'
 
 
 def _loop(loop: Loop, system: System, model: Model) -> str:

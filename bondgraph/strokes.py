@@ -46,10 +46,10 @@ class Clash(Exception):
     `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element that demands.
     """
 
-    def __init__(self, node: Node | None, bond: int, kind: str, groups: Sequence[tuple[int, ...] | str]):
+    def __init__(self, node: Node | None, bond: int, what: str, groups: Sequence[tuple[int, ...] | str]):
         self.node = node
         self.bond = bond
-        self.kind = kind
+        self.what = what
         self.groups = tuple(groups)
 
 

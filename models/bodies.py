@@ -229,7 +229,7 @@ def rigid_body(
 
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
     """C whose state is the pose itself: it integrates the body twist on SE(3) and holds the energy of the weight."""
-    law = Storage("H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
+    law = Storage("effort", "H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
     parameters = {
         "mass": Parameter(mass, "kg"),
         "centre of mass": Parameter(centre, "m"),

@@ -142,3 +142,30 @@ def test_import_is_light():
     assert done.stdout.startswith("[] "), done.stdout
     assert int(done.stdout.split()[-1]) < 1000
     assert done.stderr == ""
+
+
+def test_names_are_no_identity() -> None:
+    """What something is, is a type, a record or the thing itself; its name and the word for its kind are for people."""
+    found = []
+    for path in [*(ROOT / "bondgraph").rglob("*.py"), *(ROOT / "screws").rglob("*.py")]:
+        if path.parent.name in ("render", "export"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare) and any(map(_holds_text, (node.left, *node.comparators))):
+                sides = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Attribute)]
+                found += [
+                    f"{path}:{node.lineno}" for side in sides if side.attr in ("name", "kind") and _is_anothers(side)
+                ]
+    assert found == []
+
+
+def _holds_text(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(node))
+
+
+def _is_anothers(side: ast.Attribute) -> bool:
+    """Not a field of the class itself, and not NumPy's letter for a type of numbers."""
+    owner = side.value
+    return not (isinstance(owner, ast.Name) and owner.id == "self") and not (
+        isinstance(owner, ast.Attribute) and owner.attr == "dtype"
+    )

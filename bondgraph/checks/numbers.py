@@ -13,7 +13,7 @@ from bondgraph.graph.element import Element
 from bondgraph.graph.laws import InertialField, Resistor, Storage, Transformer
 from bondgraph.graph.modal import modal_parameters, numbers_of
 from bondgraph.graph.model import Model
-from bondgraph.graph.states import states_of
+from bondgraph.ops import Constant
 from bondgraph.quantities import real
 
 
@@ -41,12 +41,12 @@ def check_numbers(model: Model) -> Iterator[Problem]:
 def _given_numbers(element: Element) -> Iterator[tuple[str, Any]]:
     for name, parameter in element.parameters.items():
         yield from numbers_of(name, parameter).items()
-    for name, spec in states_of(element).items():
+    for name, spec in element.law.states().items():
         yield f"start value of {name}", spec.initial
         if spec.nominal is not None:
             yield f"nominal size of {name}", spec.nominal
     law = element.law
-    if isinstance(law, Transformer) and law.matrix.name == "constant":
+    if isinstance(law, Transformer) and isinstance(law.matrix, Constant):
         yield "ratio", law.matrix()
 
 
@@ -77,7 +77,7 @@ def check_energies(model: Model) -> Iterator[Problem]:
                 sign = "positive" if strict else "positive or zero"
                 definite = "definite" if strict else "semidefinite"
                 wanted = sign if value.ndim < 2 else f"symmetric and positive {definite}"
-                active = f"; for an element that gives power, {element.kind}(effort=...)" if element.kind == "R" else ""
+                active = "; for an element that gives power, R(effort=...)" if isinstance(element.law, Resistor) else ""
                 yield Problem(
                     "E119",
                     f'{element.kind} "{path}": {name} must be {wanted}',
@@ -115,9 +115,7 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
 
 def is_linear(element: Element) -> bool:
     """Whether an element is a storage or resistor with one number, diagonal or matrix as its parameter."""
-    law = element.law
-    op = law.output if isinstance(law, Storage) else (law.effort or law.flow) if isinstance(law, Resistor) else None
-    return op is not None and op.name in ("divide", "multiply")
+    return isinstance(element.law, (Storage, Resistor)) and element.law.linear
 
 
 def is_positive(value: np.ndarray, strict: bool) -> bool:
@@ -145,7 +143,7 @@ def check_sizes(model: Model) -> Iterator[Problem]:
             allowed += [(name, value, [(), *vector]) for name, value in
                         ((f"start value of {law.state}", law.spec.initial), ("nominal size", law.spec.nominal))]  # fmt: skip
         if isinstance(law, InertialField):
-            for name, spec in states_of(element).items():
+            for name, spec in element.law.states().items():
                 allowed.append((f"start value of {name}", spec.initial, vector or [()]))
                 allowed.append((f"nominal size of {name}", spec.nominal, [(), *vector]))
         square = [(n, n)] if n > 1 else []

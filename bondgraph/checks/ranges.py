@@ -13,24 +13,12 @@ from bondgraph.graph.modal import numbers_of
 from bondgraph.graph.model import Model
 from bondgraph.quantities import real
 
-_ALPHA = {"alpha1": math.inf}
-_HIGHEST = {
-    "friction": {"limit": math.inf, "stick_limit": math.inf, "viscous": math.inf, **_ALPHA},
-    "constraint": {"restitution": 1.0, "alpha0": math.inf, "alpha2": math.inf, **_ALPHA},
-    "Sw": _ALPHA,
-    "Diode": _ALPHA,
-}
-"""Kind of element -> parameter -> the highest that it may be; none may be negative."""
-
 
 def check_ranges(model: Model) -> Iterator[Problem]:
-    """Friction takes power, what it holds is no less than what it slips with, and an impact returns no more than it takes."""
+    """Parameters are what their element declares: from zero to their `most`, and no less than the one they name."""
     for path, element in model.elements.items():
-        highest = _HIGHEST.get(element.kind)
-        if highest is None:
-            continue
         for key, parameter in element.parameters.items():
-            most = highest.get(key.partition(" in ")[0])
+            most = parameter.most
             for name, given in numbers_of(key, parameter).items() if most is not None else ():
                 value = real(given)
                 if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):
@@ -43,15 +31,16 @@ def check_ranges(model: Model) -> Iterator[Problem]:
                     (element.place,),
                     (f"for {name}, a number that is {wanted}",),
                 )
-        if element.kind == "friction":
-            limit, held = (_number(element, key) for key in ("limit", "stick_limit"))
-            if limit is not None and held is not None and 0.0 <= held < limit:
+            if not parameter.least:
+                continue
+            own, least = _number(element, key), _number(element, parameter.least)
+            if own is not None and least is not None and 0.0 <= own < least:
                 yield Problem(
                     "E151",
-                    f'friction "{path}": stick_limit must be no less than limit',
-                    (f"stick_limit {held:g}, limit {limit:g}: it would let go of what it cannot move",),
+                    f'{element.kind} "{path}": {key} must be no less than {parameter.least}',
+                    (f"{key} {own:g}, {parameter.least} {least:g}",),
                     (element.place,),
-                    ("a stick_limit of the limit or more; for a run, change both",),
+                    (f"a {key} of the {parameter.least} or more; for a run, change both",),
                 )
 
 

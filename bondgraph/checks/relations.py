@@ -104,7 +104,7 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
     law = element.law
     assert isinstance(law, Storage)
     output = _with(law.output, others)
-    result = "flow" if element.kind == "I" else "effort"
+    result = law.gives
     if not law.by_gradient:
         yield Pair(
             law.state, f"its {result} by `output`", "the slope of its `energy`", output, _with(gradient(law.energy), others),

@@ -36,7 +36,7 @@ def check_blocks(model: Model) -> Iterator[Problem]:
         law = element.law
         if not isinstance(law, SignalBlock):
             continue
-        given = [*element.parameters, *law.inputs, *law.states]
+        given = [*element.parameters, *law.inputs, *law.kept]
         outs = [out for equation in law.equations for out in equation.outs]
         twice = sorted({name for name in given + outs if (given + outs).count(name) > 1})
         used = {arg for equation in law.equations for arg in equation.args}
@@ -46,12 +46,12 @@ def check_blocks(model: Model) -> Iterator[Problem]:
             (twice, "defines twice", "one equation, parameter, input or state for each name"),
             (unknown, "uses but does not define", "an equation, parameter, input or state of this name"),
             (
-                sorted(set(law.states) - set(law.rates) - set(law.updates)),
+                sorted(set(law.kept) - set(law.rates) - set(law.updates)),
                 "has no rate for its state",
                 "rates={<state>: <local name>}",
             ),
             (
-                sorted({*law.rates, *law.updates} - set(law.states)),
+                sorted({*law.rates, *law.updates} - set(law.kept)),
                 "has a rate or update but no state",
                 "states={<state>: StateSpec(<start>)}",
             ),

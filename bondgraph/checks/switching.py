@@ -7,19 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction
+from bondgraph.graph.laws import IdealConstraint, Junction, Switched
 from bondgraph.graph.modal import modal_parameters
 from bondgraph.graph.model import Model
-from bondgraph.graph.states import states_of
 
 
 def check_switches(model: Model) -> Iterator[Problem]:
     """A switched junction, constraint or switch names states that its automaton has."""
     for path, element in model.elements.items():
         law = element.law
-        if not isinstance(law, (Junction, IdealConstraint, IdealSwitch)) or law.automaton is None:
+        if not isinstance(law, Switched) or law.automaton is None:
             continue
-        word, active = ("closed", law.closed) if isinstance(law, IdealSwitch) else ("active", law.active)
+        word, active = law.acts
         automaton = model.automata.get(law.automaton)
         states = automaton.states if automaton else ()
         missing = [state for state in active if state not in states]
@@ -75,7 +74,7 @@ def check_automata(model: Model) -> Iterator[Problem]:
 
 def check_resets(model: Model) -> Iterator[Problem]:
     """Resets set states."""
-    states = {f"{path}.{name}" for path, element in model.elements.items() for name in states_of(element)}
+    states = {f"{path}.{name}" for path, element in model.elements.items() for name in element.law.states()}
     for automaton in model.automata.values():
         for transition in automaton.transitions:
             for target, _, _ in transition.resets:

@@ -9,7 +9,6 @@ from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import SignalBlock
 from bondgraph.graph.model import Model
-from bondgraph.graph.states import states_of
 from bondgraph.quantities import UNITS, symbols_of, unknown_unit
 
 
@@ -40,7 +39,7 @@ def check_units(model: Model) -> Iterator[Problem]:
 def _units(element: Element) -> Iterator[tuple[str, str]]:
     for name, parameter in element.parameters.items():
         yield name, parameter.unit
-    for name, spec in states_of(element).items():
+    for name, spec in element.law.states().items():
         yield name, spec.unit
     if isinstance(element.law, SignalBlock):
         yield from element.law.units.items()

@@ -6,6 +6,8 @@ Names: a bond's variables are `<bond>:effort` and `<bond>:flow`; a one-port's ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bondgraph.causality import Causality
@@ -20,6 +22,7 @@ from bondgraph.equations.draft import (
     name_port,
     seek,
     signed,
+    variable,
 )
 from bondgraph.equations.ideal import constraint, switch
 from bondgraph.equations.inertial import inertial_field
@@ -29,7 +32,7 @@ from bondgraph.equations.storages import storage, storages_that_cannot_follow
 from bondgraph.equations.system import Clock, System
 from bondgraph.equations.transitions import dependent_resets, events_of
 from bondgraph.equations.two_ports import gyrator, skew_gyrator, transformer
-from bondgraph.errors import raise_if_any
+from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import (
     ByMode,
@@ -38,6 +41,7 @@ from bondgraph.graph.laws import (
     IdealSwitch,
     InertialField,
     Junction,
+    Law,
     Parameter,
     Reaction,
     Resistor,
@@ -49,7 +53,9 @@ from bondgraph.graph.laws import (
 )
 from bondgraph.graph.modal import choose_by, numbers_of
 from bondgraph.graph.model import Model
-from bondgraph.ops import NEGATE, Op, zeros
+from bondgraph.ops import NEGATE, zeros
+
+Writer = Callable[[Draft, str, Element], None]
 
 
 def assemble(model: Model, causality: Causality) -> System:
@@ -68,7 +74,7 @@ def assemble(model: Model, causality: Causality) -> System:
                 draft.parameters[f"{path}.{own}"] = np.asarray(value, dtype=float)
             if isinstance(parameter.value, ByMode):
                 _by_mode(draft, path, name, parameter)
-        ASSEMBLE[type(element.law)](draft, path, element)
+        writer_of(element)(draft, path, element)
     events = events_of(draft)
     return System(
         model.name,
@@ -85,6 +91,18 @@ def assemble(model: Model, causality: Causality) -> System:
         tuple(draft.unknowns),
         clocks=tuple(draft.clocks),
     )
+
+
+def writer_of(element: Element) -> Writer:
+    """What writes the statements of an element; `ModelError` E172 where nothing does."""
+    law = type(element.law)
+    if law not in ASSEMBLE:
+        title = f'{element.kind} "{element.name}" has a law without statements'
+        cure = f"bondgraph.equations.assemble.ASSEMBLE[{law.__name__}] = a function (draft, path, element) that writes them"
+        raise ModelError(
+            element.name, [Problem("E172", title, (f"its law is a {law.__name__}",), (element.place,), (cure,))]
+        )
+    return ASSEMBLE[law]
 
 
 def _by_mode(draft: Draft, path: str, name: str, parameter: Parameter) -> None:
@@ -115,7 +133,7 @@ def _resistor(draft: Draft, path: str, element: Element) -> None:
         draft.state(path, relation, given, taken, *law_arguments(path, element))
     else:
         assert inverse is not None
-        seek(draft, path, element, inverse, given, taken, "e" if gives_flow else "f")
+        seek(draft, path, element, inverse, given, taken, "effort" if gives_flow else "flow")
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
 
@@ -124,27 +142,24 @@ def _source(draft: Draft, path: str, element: Element) -> None:
     law = element.law
     assert isinstance(law, Source)
     bond = draft.model.bonds_at(path)[0]
-    name = effort(bond) if element.kind == "Se" else flow(bond)
-    op = law.value
-    if op.name == "zero":
-        shape = draft.values[name].shape
-        op = Op("zero", lambda: np.zeros(shape) if shape else 0.0, "0")
-    draft.state(path, op, name, *law_arguments(path, element))
+    name = variable(bond, law.gives)
+    value = zeros(draft.values[name].shape or ()) if law.value is None else law.value
+    draft.state(path, value, name, *law_arguments(path, element))
     name_port(draft, path, element, bond, path)
-    account_power(draft, path, bond, -into(bond, path), None if op.name == "zero" else "supplied")
+    account_power(draft, path, bond, -into(bond, path), None if law.value is None else "supplied")
 
 
 def _block(draft: Draft, path: str, element: Element) -> None:
     law = element.law
     assert isinstance(law, SignalBlock)
-    names = {local: f"{path}.{local}" for local in (*element.parameters, *law.states)}
+    names = {local: f"{path}.{local}" for local in (*element.parameters, *law.kept)}
     names |= dict(zip(law.inputs, element.signals, strict=True))
     for equation in law.equations:
         for out in equation.outs:
             names[out] = draft.declare(f"{path}.{out}", None, law.units.get(out, ""), law.symbols.get(out, ""))
     for equation in law.equations:
         draft.state(path, equation.op, tuple(names[o] for o in equation.outs), *(names[a] for a in equation.args))
-    for name, spec in law.states.items():
+    for name, spec in law.kept.items():
         rate = names[law.rates[name]] if name in law.rates else draft.declare(f"{path}.{name}'", spec.shape)
         if name not in law.rates:
             draft.state(path, zeros(spec.shape), rate)
@@ -156,7 +171,7 @@ def _block(draft: Draft, path: str, element: Element) -> None:
         draft.clocks.append(Clock(path, names[law.offset], period, updates))
 
 
-ASSEMBLE = {
+ASSEMBLE: dict[type[Law], Writer] = {
     Storage: storage,
     InertialField: inertial_field,
     IdealConstraint: constraint,
@@ -170,4 +185,4 @@ ASSEMBLE = {
     Junction: junction,
     SignalBlock: _block,
 }
-"""Kind of law -> how its statements are written."""
+"""Kind of law -> what writes its statements; a law of your own is one more entry."""

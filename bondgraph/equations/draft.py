@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.causality import Causality
 from bondgraph.equations.system import Clock, Power, State, Statement, Unknown, Value
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import StateSpec
+from bondgraph.graph.laws import StateSpec, Variable
 from bondgraph.graph.model import Bond, Model
 from bondgraph.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op
 
@@ -66,6 +66,11 @@ def flow(bond: Bond) -> str:
     return f"{bond.name}:flow"
 
 
+def variable(bond: Bond, which: Variable) -> str:
+    """Name of one of a bond's variables."""
+    return f"{bond.name}:{which}"
+
+
 def into(bond: Bond, path: str) -> int:
     """+1 where the half arrow points into the element, else -1."""
     return 1 if bond.head.element == path else -1
@@ -85,13 +90,13 @@ def signed(draft: Draft, path: str, value: str, sign: int) -> str:
     return negative
 
 
-def seek(draft: Draft, path: str, element: Element, op: Op, value: str, output: str, letter: str) -> None:
+def seek(draft: Draft, path: str, element: Element, op: Op, value: str, output: str, gives: Variable) -> None:
     """The value for which a formula of the element gives this output: a loop of one statement, solved as all loops are.
 
-    `letter` ("e" or "f") is that of the output.
+    `gives`: which variable the output is.
     """
     known = draft.values[output]
-    found = draft.declare(f"{path}:by relation", known.shape, known.unit, rf"\hat {letter}")
+    found = draft.declare(f"{path}:by relation", known.shape, known.unit, rf"\hat {gives[0]}")
     draft.state(path, op, found, value, *law_arguments(path, element))
     draft.state(path, SOUGHT, value, value, output, found)
 

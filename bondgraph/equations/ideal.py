@@ -39,7 +39,7 @@ def constraint(draft: Draft, path: str, element: Element) -> None:
     """The effort is unknown; what vanishes is the stabilised second derivative of the position."""
     law = element.law
     assert isinstance(law, IdealConstraint)
-    mode = f"{law.automaton}.mode" if law.automaton else None
+    mode = law.mode if law.automaton else None
     signals = element.signals[:-1] if law.automaton else element.signals
     own = [f"{path}.{name}" for name in element.parameters if name not in OWN]
     port = _by_coordinates(draft, path, element, own, signals) if law.coordinates else _by_flow(draft, path, element)
@@ -161,7 +161,7 @@ def switch(draft: Draft, path: str, element: Element) -> None:
     inward = signed(draft, path, flow(bond), sign)
     draft.declare(f"{path}.inflow", shape, bond.domain.flow_unit)
     draft.same(path, f"{path}.inflow", inward)
-    mode, states = f"{law.automaton}.mode", draft.model.automata[law.automaton].states
+    mode, states = law.mode, draft.model.automata[law.automaton].states
     if draft.causality.effort_into(bond, path):
         unknown, vanishing, active, sense = flow(bond), effort(bond), law.closed, sign
     else:

@@ -27,7 +27,7 @@ def junction(draft: Draft, path: str, element: Element) -> None:
         shape = draft.values[balance].shape or ()
         draft.state(path, _balance(signs) if weak else zeros(shape), balance, *(other(b) for b in weak))
         return
-    mode, states = f"{law.automaton}.mode", draft.model.automata[law.automaton].states
+    mode, states = law.mode, draft.model.automata[law.automaton].states
     gated = gate(tuple(states.index(state) for state in law.active))
     draft.declare(label, draft.values[shared].shape, draft.values[shared].unit, symbol)
     draft.state(path, gated, label, mode, shared)

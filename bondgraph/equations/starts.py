@@ -13,9 +13,8 @@ from bondgraph.equations.draft import effort, flow
 from bondgraph.equations.execute import computed
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, storing
 from bondgraph.graph.model import Model
-from bondgraph.graph.states import following_state
 from bondgraph.graph.switches import BACKWARD, FORWARD
 from bondgraph.passes.rings import elements_at, named
 from bondgraph.run.rounding import nudges, spread
@@ -29,8 +28,8 @@ def own_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
     given = {}
     for path in causality.derivative:
         element = model.elements[path]
-        name, spec = following_state(element)
-        if element.kind != "Ce" and np.any(np.asarray(spec.initial, dtype=float)):  # a species always has some amount
+        name, spec = storing(element.law).follows
+        if spec.claimed and np.any(np.asarray(spec.initial, dtype=float)):
             given[f"{path}.{name}"] = np.asarray(spec.initial, dtype=float)
     return given
 
@@ -57,14 +56,12 @@ def contradicting_starts(
             continue
         others = elements_at(model, causality.forced_by.get(path, ()))
         element = model.elements[path]
-        what = "its flow" if element.kind in ("I", "IC") else "its effort"
+        by = named(others) or "the rest of the graph"
         problems.append(
             Problem(
                 "E213",
                 f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: it follows from others',
-                (
-                    f"{what} is set by {named(others) or 'the rest of the graph'}; from there follows {_number(follows)}",
-                ),
+                (f"its {storing(element.law).gives} is set by {by}; from there follows {_number(follows)}",),
                 (element.place, *(e.place for e in others)),
                 (
                     f"leave its start out, or give {_number(follows)}",

@@ -12,18 +12,17 @@ from bondgraph.equations.draft import (
     Draft,
     account_power,
     declare_state,
-    effort,
-    flow,
     into,
     law_arguments,
     name_port,
     seek,
     signed,
+    variable,
 )
 from bondgraph.equations.system import Unknown
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import StateSpec, Storage
+from bondgraph.graph.laws import OTHER, StateSpec, Storage, storing
 from bondgraph.graph.model import Bond, Model
 from bondgraph.ops import TIME_DERIVATIVE, combine
 
@@ -34,14 +33,14 @@ def storage(draft: Draft, path: str, element: Element) -> None:
     assert isinstance(law, Storage)
     bond = draft.model.bonds_at(path)[0]
     sign, arguments = into(bond, path), law_arguments(path, element)
-    given, result = (flow(bond), effort(bond)) if element.kind != "I" else (effort(bond), flow(bond))
+    given, result = variable(bond, OTHER[law.gives]), variable(bond, law.gives)
     if path in draft.causality.derivative:
         _dependent_storage(draft, path, element, bond)
         return
     shape = draft.values[given].shape if law.rate is None else law.spec.shape
     assert shape is not None
     state, rate = f"{path}.{law.state}", f"{path}.{law.state}'"
-    unit = bond.domain.displacement_unit if element.kind != "I" else bond.domain.momentum_unit
+    unit = _state_unit(bond, law)
     spec = law.spec if law.spec.unit else StateSpec(
         law.spec.initial, law.spec.nominal, unit, element.symbols.get(law.state, law.spec.symbol)
     )  # fmt: skip
@@ -54,6 +53,11 @@ def storage(draft: Draft, path: str, element: Element) -> None:
     else:
         draft.state(path, law.rate, rate, state, moving, *arguments)
     _account(draft, path, element, bond)
+
+
+def _state_unit(bond: Bond, law: Storage) -> str:
+    """That of the integral of what it takes."""
+    return bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
 
 
 def _account(draft: Draft, path: str, element: Element, bond: Bond) -> None:
@@ -71,16 +75,16 @@ def _dependent_storage(draft: Draft, path: str, element: Element, bond: Bond) ->
     """Derivative causality: the state follows from the output that others set; its rate is what the storage takes."""
     law = element.law
     assert isinstance(law, Storage)
-    output, unknown = (effort(bond), flow(bond)) if element.kind != "I" else (flow(bond), effort(bond))
+    output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
     shape = draft.values[unknown].shape
-    unit = bond.domain.displacement_unit if element.kind != "I" else bond.domain.momentum_unit
+    unit = _state_unit(bond, law)
     state = draft.declare(f"{path}.{law.state}", shape, unit, element.symbols.get(law.state, law.spec.symbol))
     rate = draft.declare(f"{path}.{law.state}'", shape)
     residual = draft.declare(f"{path}:residual", shape)
     if law.inverse is None:
         if np.any(np.asarray(law.spec.initial, dtype=float)):
             draft.values[state] = replace(draft.values[state], near=law.spec.initial)
-        seek(draft, path, element, law.output, state, output, "f" if element.kind == "I" else "e")
+        seek(draft, path, element, law.output, state, output, law.gives)
     else:
         draft.state(path, law.inverse, state, output, *law_arguments(path, element))
     draft.state(path, TIME_DERIVATIVE, rate, state)
@@ -98,7 +102,8 @@ def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Prob
 
 def _derivative(model: Model, path: str, forced_by: Sequence[str]) -> Problem:
     element = model.elements[path]
-    variable, between = ("flow", "a C or R") if element.kind == "I" else ("effort", "an I or R")
+    gives = storing(element.law).gives
+    between = "a C or R" if gives == "flow" else "an I or R"
     others = [model.elements[other] for other in forced_by if other in model.elements]
     names = " and ".join(f'{e.kind} "{e.name}"' for e in others) or "the rest of the graph"
     cures = [f"{between} between it and {names}"]
@@ -107,7 +112,7 @@ def _derivative(model: Model, path: str, forced_by: Sequence[str]) -> Problem:
     return Problem(
         "E204",
         f'{element.kind} "{path}" has derivative causality',
-        (f"its {variable} is set by {names}, and does not say what its state is",),
+        (f"its {gives} is set by {names}, and does not say what its state is",),
         (element.place, *(e.place for e in others)),
         tuple(cures),
     )

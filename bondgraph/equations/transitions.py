@@ -6,9 +6,8 @@ from bondgraph.causality import Causality
 from bondgraph.equations.draft import Draft
 from bondgraph.equations.system import Event
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import Automaton, IdealConstraint, IdealSwitch, Transition
+from bondgraph.graph.laws import Automaton, Switched, Transition, storing
 from bondgraph.graph.model import Model
-from bondgraph.graph.states import following_state
 from bondgraph.ops import as_op, constant
 
 
@@ -58,20 +57,18 @@ def _begins(model: Model, automaton: Automaton, transition: Transition) -> bool:
     """Whether something that an impulse must bring to rest begins to hold at a transition."""
     for element in model.elements.values():
         law = element.law
-        if not isinstance(law, (IdealSwitch, IdealConstraint)) or law.automaton != automaton.name:
-            continue
-        if isinstance(law, IdealSwitch):
-            begins = (transition.source in law.closed) != (transition.target in law.closed)
-        else:
-            begins = law.impulsive and transition.target in law.active and transition.source not in law.active
-        if begins:
+        if (
+            isinstance(law, Switched)
+            and law.automaton == automaton.name
+            and law.stops(transition.source, transition.target)
+        ):
             return True
     return False
 
 
 def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
     """Resets of states that follow from others."""
-    dependent = {f"{path}.{following_state(model.elements[path])[0]}": path for path in causality.derivative}
+    dependent = {f"{path}.{storing(model.elements[path].law).follows[0]}": path for path in causality.derivative}
     return [
         Problem(
             "E120",

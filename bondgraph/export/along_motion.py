@@ -7,6 +7,7 @@ from typing import Any
 
 from bondgraph.equations.system import System, Unknown
 from bondgraph.export.canonical import reduced
+from bondgraph.ops import Choice
 from bondgraph.tracing.values import scalars_of
 
 Slopes = Mapping[Any, Any]
@@ -32,7 +33,7 @@ class WhatVanishes:
     def __init__(self, system: System):
         self.system = system
         self.elements = frozenset(u.element for u in system.unknowns if u.algebraic)
-        self.gates = {s.outs[0]: s for s in system.statements if s.op.name == "choose"}
+        self.gates = {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
         self.decided: dict[str, list[Any]] = {}
 
     def decide(self, element: str, value: Any, env: Mapping[str, Any], sought: Mapping[Any, Unknown]) -> None:

@@ -240,9 +240,8 @@ def _letters(
     for name in dict.fromkeys((*system.values, *outputs)):
         path, _, local = name.rpartition(".")
         letter = value_latex(system, name)
-        if name in inputs and local == "value":
-            variable = "effort" if elements[path].kind == "Se" else "flow"
-            letter = elements[path].symbols.get(variable) or value_latex(system, f"{path}.{variable}")
+        if name in inputs and local == "value" and isinstance(law := elements[path].law, Source):
+            letter = elements[path].symbols.get(law.gives) or value_latex(system, f"{path}.{law.gives}")
         shape = _shape(system, name)
         for label, index in zip(labels_of(name, shape), np.ndindex(*shape), strict=True):
             letters[label] = _component(letter, index)

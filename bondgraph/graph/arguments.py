@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,12 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
         name: value if isinstance(value, Parameter) else Parameter(value, units.get(name, ""))
         for name, value in values.items()
     }
+
+
+def bounded(value: Any, most: float = math.inf, least: str = "") -> Parameter:
+    """A parameter between zero and `most`, and no less than another parameter of its element."""
+    given = value if isinstance(value, Parameter) else Parameter(value)
+    return replace(given, most=most, least=least)
 
 
 def size_of(value: Any) -> int | None:

@@ -50,8 +50,9 @@ def Ce(
     """
     values = _positive("Ce", name, constant=constant, RT=RT)
     law = Storage(
+        "effort",
         "q",
-        StateSpec(np.asarray(initial, dtype=float)[()] if _is_number(initial) else initial, nominal),
+        StateSpec(np.asarray(initial, dtype=float)[()] if _is_number(initial) else initial, nominal, claimed=False),
         Op("potential", _taking(values, ("constant", "RT"), _potential), _latex(values, r"\ln", "#1")),
         Op("energy", _taking(values, ("constant", "RT"), _energy), r"G(#1)"),
         inverse=Op("amount", _taking(values, ("constant", "RT"), _amount), r"q(#1)"),

@@ -16,17 +16,9 @@ from bondgraph.graph.joining import Scope, join
 from bondgraph.graph.laws import (
     Automaton,
     ByMode,
-    Gyrator,
-    IdealConstraint,
-    IdealSwitch,
-    InertialField,
-    Junction,
-    Reaction,
     SignalBlock,
-    SkewGyrator,
     Start,
-    Storage,
-    Transformer,
+    Switched,
 )
 from bondgraph.graph.modal import numbers_of
 from bondgraph.graph.model import Model
@@ -77,9 +69,9 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     if path == element.name and signals == element.signals and not values:
         return element
     law = element.law
-    if isinstance(law, (Junction, IdealConstraint, IdealSwitch)) and law.automaton is not None:
-        mode = signals[element.signals.index(f"{law.automaton}.mode")]
-        law = replace(law, automaton=mode.removesuffix(".mode"))
+    if isinstance(law, Switched) and law.automaton is not None:
+        mode = signals[element.signals.index(law.mode)]
+        law = replace(law, automaton=mode.removesuffix(".mode"))  # type: ignore[type-var]  # each is a dataclass
     return replace(element, name=path, law=law, signals=signals, parameters={**element.parameters, **values})
 
 
@@ -137,31 +129,8 @@ def _prefix(path: str) -> str:
 
 def signals_of(path: str, element: Element) -> list[str]:
     """Every signal that an element offers by name: `<path>.<local>`; one that is listed twice is ambiguous."""
-    law = element.law
     names = [name for key, parameter in element.parameters.items() for name in {key: None} | numbers_of(key, parameter)]
-    if isinstance(law, SignalBlock):
-        names += law.states
-        names += [out for equation in law.equations for out in equation.outs]
-    elif isinstance(law, Junction):
-        names += ["effort" if law.type == 0 else "flow"]
-    elif isinstance(law, (Transformer, Gyrator)):
-        names += ["N" if isinstance(law, Transformer) else "r", "1.effort", "1.flow", "2.effort", "2.flow"]
-    elif isinstance(law, Reaction):
-        names += ["1.effort", "1.flow", "2.effort", "2.flow", "flow", "power"]
-    else:
-        names += ["effort", "flow"]
-        if isinstance(law, SkewGyrator):
-            names += ["J"]
-        elif isinstance(law, InertialField):
-            names += ["power", "q", "v", *law.motion.replace("v", ""), "energy"]
-        else:
-            names += ["power", law.state, "energy"] if isinstance(law, Storage) else ["power"]
-            if isinstance(law, IdealConstraint):
-                names += ["h'", "multiplier"] + (["h"] if law.position or law.stores_position else [])
-                ports = element.ports if law.coordinates else ()
-                names += [f"{port.name}.{part}" for port in ports for part in ("J", "effort", "flow")]
-            elif isinstance(law, IdealSwitch):
-                names += ["inflow"]
+    names += element.law.signals([port.name for port in element.ports])
     return [f"{path}.{name}" for name in names]
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import IntEnum
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +18,12 @@ from bondgraph.graph.mechanics import Mechanics
 from bondgraph.graph.names import names_of, need_name, refused
 from bondgraph.ops import Op
 
+Variable = Literal["effort", "flow"]
+"""The two variables of a bond."""
+
+OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
+"""Of the two variables the other one."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -24,6 +31,10 @@ class Parameter:
 
     value: Any
     unit: str = ""
+    most: float | None = None
+    """The highest that it may be, and zero the lowest; None: any number."""
+    least: str = ""
+    """Another parameter of the element, which it may not be below."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,8 @@ class StateSpec:
     nominal: Any = None
     unit: str = ""
     symbol: str = ""
+    claimed: bool = True
+    """Whether a start other than zero must hold where the state follows from others; a species has always some amount."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -49,13 +62,100 @@ class StateSpec:
         return np.shape(self.initial)
 
 
+class Wish(IntEnum):
+    """How strongly an element asks for a causality; what is lower is heard earlier."""
+
+    MUST = 0
+    """It has only this one."""
+    INTEGRAL = 1
+    """A storage that keeps its own state."""
+    AS_GIVEN = 2
+    """The only relation that it has can be used as it stands."""
+    RATHER = 3
+
+
 @dataclass(frozen=True)
-class Storage:
-    """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x).
+class Demand:
+    """What an element asks for at one of its ports."""
 
-    The input of a C is the flow and its output the effort; of an I the other way round.
-    """
+    effort_in: bool
+    """Whether the effort comes from outside, and the element gives the flow."""
+    wish: Wish
 
+
+class Law:
+    """What an element does: its states, the signals that it offers, the causality that it asks for."""
+
+    def states(self) -> Mapping[str, StateSpec]:
+        """State variables by local name."""
+        return {}
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        """Local names of the signals that it offers besides its parameters; `ports` are those of its element."""
+        raise NotImplementedError
+
+    def demand(self, port: int) -> Demand | None:
+        """The causality that it asks for at a port, by its place; None: whatever the others leave."""
+        return None
+
+
+class Storing(Law):
+    """A law that stores energy in a state, and follows others where they decide its output."""
+
+    gives: Variable
+    """Its output in integral causality: the effort of a C, the flow of an I and an IC; its input is the other variable."""
+
+    @property
+    def follows(self) -> tuple[str, StateSpec]:
+        """Local name of the state that it does not keep in derivative causality, since it follows from others."""
+        raise NotImplementedError
+
+    @property
+    def ease(self) -> tuple[int | bool, ...]:
+        """How easily it follows: of those that are coupled, the first in this order keep their states."""
+        raise NotImplementedError
+
+    def demand(self, port: int) -> Demand:
+        return Demand(self.gives == "flow", Wish.INTEGRAL)
+
+
+def storing(law: Law) -> Storing:
+    """The law of a storage, as what it is."""
+    assert isinstance(law, Storing)
+    return law
+
+
+class Switched(Law):
+    """A law that an automaton may switch."""
+
+    automaton: str | None
+    """As its graph calls it; in a flat model its path."""
+
+    @property
+    def acts(self) -> tuple[str, tuple[str, ...]]:
+        """What its argument is called that names states of the automaton, and these states."""
+        raise NotImplementedError
+
+    def stops(self, source: str, target: str) -> bool:
+        """Whether an impulse brings something to rest as the automaton goes from one state to another."""
+        return False
+
+    @property
+    def mode(self) -> str:
+        """Signal of the automaton's mode."""
+        return f"{self.automaton}.mode"
+
+
+PORT = ("effort", "flow", "power")
+"""Signals of every element of one port that takes or gives power."""
+TWO_PORTS = ("1.effort", "1.flow", "2.effort", "2.flow")
+
+
+@dataclass(frozen=True)
+class Storage(Storing):
+    """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x)."""
+
+    gives: Variable
     state: str
     spec: StateSpec
     output: Op
@@ -66,10 +166,26 @@ class Storage:
     """The state from the output, (output, parameters, signals) -> x; without it the state is sought in derivative causality."""
     by_gradient: bool = False
     """Whether the output was made of the energy, as its gradient."""
+    linear: bool = False
+    """Whether the output is the state times a number, a diagonal or a matrix, or divided by it: the only parameter."""
+
+    def states(self) -> Mapping[str, StateSpec]:
+        return {self.state: self.spec}
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*PORT, self.state, "energy")
+
+    @property
+    def follows(self) -> tuple[str, StateSpec]:
+        return self.state, self.spec
+
+    @property
+    def ease(self) -> tuple[int | bool, ...]:
+        return 2 if self.rate is None else 0, self.inverse is not None, self.linear
 
 
 @dataclass(frozen=True)
-class InertialField:
+class InertialField(Storing):
     """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, where its
     flow is set by others, flow in and effort out.
 
@@ -93,33 +209,62 @@ class InertialField:
     """(q, v, parameters, signals) -> p' without an effort from outside."""
     mechanics: Mechanics | None = None
     """The formulas that these were made of."""
+    gives: Variable = "flow"
+
+    def states(self) -> Mapping[str, StateSpec]:
+        return {"q": self.position, self.motion: self.start}
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*PORT, "q", "v", *(() if self.motion == "v" else (self.motion,)), "energy")
+
+    @property
+    def follows(self) -> tuple[str, StateSpec]:
+        return self.motion, self.start
+
+    @property
+    def ease(self) -> tuple[int | bool, ...]:
+        return 1, False, False
 
 
 @dataclass(frozen=True)
-class Resistor:
+class Resistor(Law):
     """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
 
     effort: Op | None
     flow: Op | None
     passive: bool = False
     """Whether its author declares that it never gives power."""
+    linear: bool = False
+    """Whether effort and flow are each other times a number, a diagonal or a matrix, or divided by it: the only parameter."""
 
     @property
     def one_way(self) -> bool:
         """Whether only one of the relations is given; against it, a value is sought for which it gives the other."""
         return self.effort is None or self.flow is None
 
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return PORT
+
+    def demand(self, port: int) -> Demand:
+        return Demand(self.effort is None, Wish.AS_GIVEN) if self.one_way else Demand(True, Wish.RATHER)
+
 
 @dataclass(frozen=True)
-class Reaction:
+class Reaction(Law):
     """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
 
     flow: Op
     """(effort at port 1, effort at port 2, parameters, signals) -> flow."""
 
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*TWO_PORTS, "flow", "power")
+
+    def demand(self, port: int) -> Demand:
+        return Demand(True, Wish.MUST)
+
 
 @dataclass(frozen=True)
-class IdealConstraint:
+class IdealConstraint(Switched):
     """No flow, by whatever effort that takes: the effort is a Lagrange multiplier.
 
     It is such that h'' + a1 h' + a0 h + a2 h^3 = 0, where h' is the flow and h either its integral (a state) or
@@ -131,7 +276,6 @@ class IdealConstraint:
     start: StateSpec
     """Of h, where it is the integral of the flow."""
     automaton: str | None = None
-    """As its graph calls it; in a flat model its path (of an `IdealSwitch` and a `Junction` as well)."""
     active: tuple[str, ...] = ()
     released: Op | None = None
     """Effort while it does not hold, (mode, flow, parameters, signals); None: zero."""
@@ -145,20 +289,59 @@ class IdealConstraint:
     conditions: int = 1
     """Of one with coordinates: count of the scalars of h."""
 
+    def states(self) -> Mapping[str, StateSpec]:
+        return {"h": self.start} if self.position is None and self.stores_position else {}
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        position = ("h",) if self.position or self.stores_position else ()
+        own = [f"{port}.{part}" for port in ports for part in ("J", "effort", "flow")] if self.coordinates else ()
+        return (*PORT, "h'", "multiplier", *position, *own)
+
+    @property
+    def acts(self) -> tuple[str, tuple[str, ...]]:
+        return "active", self.active
+
+    def stops(self, source: str, target: str) -> bool:
+        return self.impulsive and target in self.active and source not in self.active
+
+    def demand(self, port: int) -> Demand:
+        return Demand(False, Wish.MUST)
+
 
 @dataclass(frozen=True)
-class IdealSwitch:
+class IdealSwitch(Switched):
     """No effort while its automaton is in one of the `closed` states, no flow in all others."""
 
     automaton: str
     closed: tuple[str, ...]
 
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*PORT, "inflow")
+
+    @property
+    def acts(self) -> tuple[str, tuple[str, ...]]:
+        return "closed", self.closed
+
+    def stops(self, source: str, target: str) -> bool:
+        return (source in self.closed) != (target in self.closed)
+
+    def demand(self, port: int) -> Demand:
+        return Demand(True, Wish.RATHER)
+
 
 @dataclass(frozen=True)
-class Source:
+class Source(Law):
     """Effort or flow source: value(parameters, signals)."""
 
-    value: Op
+    gives: Variable
+    value: Op | None = None
+    """None: zero by structure, which gives no power."""
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return PORT
+
+    def demand(self, port: int) -> Demand:
+        return Demand(self.gives == "flow", Wish.MUST)
 
 
 @dataclass(frozen=True)
@@ -172,7 +355,7 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Transformer:
+class Transformer(Law):
     """f2 = N f1, e1 = N^T e2 with N = matrix(parameters, signals); shapes (), (n1,) or (n2, n1)."""
 
     matrix: Op
@@ -181,30 +364,55 @@ class Transformer:
     action: Action | None = None
     """The products with N, where there are cheaper formulas for them than rows times columns."""
 
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return ("N", *TWO_PORTS)
+
+    def demand(self, port: int) -> Demand | None:
+        return None if self.invertible else Demand(port == 1, Wish.MUST)
+
 
 @dataclass(frozen=True)
-class Gyrator:
+class Gyrator(Law):
     """e1 = r f2, e2 = r^T f1 with r = matrix(parameters, signals)."""
 
     matrix: Op
     invertible: bool
 
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return ("r", *TWO_PORTS)
+
+    def demand(self, port: int) -> Demand | None:
+        return None if self.invertible else Demand(False, Wish.MUST)
+
 
 @dataclass(frozen=True)
-class SkewGyrator:
+class SkewGyrator(Law):
     """A gyrator on one port, e = J f with J = matrix(parameters, signals) skew-symmetric: it moves power between the
     components of one bond (the Euler junction structure of a rigid body)."""
 
     matrix: Op
 
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return ("effort", "flow", "J")
+
+    def demand(self, port: int) -> Demand:
+        return Demand(False, Wish.MUST)
+
 
 @dataclass(frozen=True)
-class Junction:
+class Junction(Switched):
     """Common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its automaton."""
 
     type: int
     automaton: str | None = None
     active: tuple[str, ...] = ()
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return ("effort" if self.type == 0 else "flow",)
+
+    @property
+    def acts(self) -> tuple[str, tuple[str, ...]]:
+        return "active", self.active
 
 
 @dataclass(frozen=True)
@@ -217,12 +425,13 @@ class Equation:
 
 
 @dataclass(frozen=True)
-class SignalBlock:
+class SignalBlock(Law):
     """Signals in, signals and states out, no power: sensors, kinematics, controllers."""
 
     inputs: tuple[str, ...] = ()
     """Local names of the element's signals, in their order."""
-    states: dict[str, StateSpec] = field(default_factory=dict)
+    kept: dict[str, StateSpec] = field(default_factory=dict)
+    """Its states."""
     equations: tuple[Equation, ...] = ()
     rates: dict[str, str] = field(default_factory=dict)
     """State -> local name of its time derivative; a state without one is held."""
@@ -239,11 +448,11 @@ class SignalBlock:
     breaks: tuple[str, ...] = ()
     """Parameters that are times at which a result jumps or bends, s: an integrator stops there and begins anew."""
 
+    def states(self) -> Mapping[str, StateSpec]:
+        return self.kept
 
-Law = (
-    Storage | InertialField | Resistor | Reaction | IdealConstraint | IdealSwitch | Source | Transformer | Gyrator
-    | SkewGyrator | Junction | SignalBlock
-)  # fmt: skip
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*self.kept, *(out for equation in self.equations for out in equation.outs))
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from bondgraph.domains import Domain
-from bondgraph.graph.arguments import choice, one_of, only_with_formula, size_of, start_of
+from bondgraph.graph.arguments import bounded, choice, one_of, only_with_formula, size_of, start_of
 from bondgraph.graph.element import Element, Port, one_port
-from bondgraph.graph.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec
+from bondgraph.graph.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec, Variable
 from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.graph.names import names_of
-from bondgraph.ops import Op, as_op, zeros
+from bondgraph.ops import Op, as_op
 
 
 def R(
@@ -44,7 +44,8 @@ def R(
         how = one_of("R", name, resistance=resistance, conductance=conductance)
         only_with_formula("R", name, how, "effort", parameters=parameters, signals=signals)
         by_product, by_inverse = BY_PRODUCT[0], BY_INVERSE[0]
-        law = Resistor(by_product, by_inverse) if how == "resistance" else Resistor(by_inverse, by_product)
+        ways = (by_product, by_inverse) if how == "resistance" else (by_inverse, by_product)
+        law = Resistor(*ways, linear=True)
         values = {how: resistance if how == "resistance" else conductance}
         dimension = dimension or size_of(next(iter(values.values())))
     return one_port("R", name, law, values, signals, dimension, domain, symbols, frame)
@@ -113,10 +114,10 @@ def Constraint(
         coordinates=len(reached),
         conditions=dimension or 1,
     )
-    stabilisers = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2}
-    values = {**(parameters or {}), **(stabilisers if holds == "position" else {"alpha1": alpha1})}
+    stabilisers = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2} if holds == "position" else {"alpha1": alpha1}
+    values = {**(parameters or {}), **{name: bounded(value) for name, value in stabilisers.items()}}
     if restitution is not None:
-        values["restitution"] = restitution
+        values["restitution"] = bounded(restitution, most=1.0)
     read = (*reached, *names_of(signals, "signals"), *([f"{automaton}.mode"] if automaton else []))
     size = dimension or size_of(initial)
     made = one_port("constraint", name, law, values, read, size, domain, symbols, frame)
@@ -126,7 +127,7 @@ def Constraint(
 
 def _source(
     kind: str,
-    variable: str,
+    gives: Variable,
     name: str,
     value: Any,
     parameters: Mapping[str, Any] | None,
@@ -137,11 +138,11 @@ def _source(
     frame: str | None,
 ) -> Element:
     if callable(value):
-        law, values = Source(as_op(value, variable)), parameters or {}
+        law, values = Source(gives, as_op(value, gives)), parameters or {}
     elif value is None:
-        law, values = Source(zeros((dimension,) if dimension and dimension > 1 else ())), {}
+        law, values = Source(gives), {}
     else:
-        law, values = Source(Op("value", lambda v: v, "#1")), {"value": value}
+        law, values = Source(gives, Op("value", lambda v: v, "#1")), {"value": value}
         dimension = dimension or size_of(value)
     return one_port(kind, name, law, values, signals, dimension, domain, symbols, frame)
 

@@ -9,7 +9,7 @@ from bondgraph.domains import Domain
 from bondgraph.graph.arguments import one_of, only_with_formula, size_of, start_of
 from bondgraph.graph.element import Element, one_port
 from bondgraph.graph.gradient import gradient
-from bondgraph.graph.laws import StateSpec, Storage
+from bondgraph.graph.laws import StateSpec, Storage, Variable
 from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.ops import as_op
 
@@ -55,7 +55,7 @@ def C(
             "C", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
         )
         ops, others = (BY_INVERSE, BY_PRODUCT) if how == "capacitance" else (BY_PRODUCT, BY_INVERSE)
-        law = Storage("q", spec, *ops, inverse=others[0])
+        law = Storage("effort", "q", spec, *ops, inverse=others[0], linear=True)
         values = {how: capacitance if how == "capacitance" else stiffness}
     return one_port("C", name, law, values, signals, dimension, domain, symbols, frame)
 
@@ -94,7 +94,7 @@ def I(  # noqa: E743 - the name of the element in the literature
         only_with_formula(
             "I", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
         )
-        law = Storage("p", spec, *BY_INVERSE, inverse=BY_PRODUCT[0])
+        law = Storage("flow", "p", spec, *BY_INVERSE, inverse=BY_PRODUCT[0], linear=True)
         values = {"inertia": inertia}
     return one_port("I", name, law, values, signals, dimension, domain, symbols, frame)
 
@@ -104,7 +104,7 @@ def _by_formula(
     name: str,
     state: str,
     spec: StateSpec,
-    result: str,
+    result: Variable,
     output: Any,
     energy: Any,
     inverse: Any,
@@ -113,4 +113,6 @@ def _by_formula(
     """The law of an energy of the user's own; E110 for an output without one."""
     one_of(kind, name, energy=energy)
     back = as_op(inverse, "state") if inverse else None
-    return Storage(state, spec, as_op(output, result), as_op(energy, "energy"), inverse=back, by_gradient=by_gradient)
+    return Storage(
+        result, state, spec, as_op(output, result), as_op(energy, "energy"), inverse=back, by_gradient=by_gradient
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.domains import Domain
 from bondgraph.errors import caller_place
-from bondgraph.graph.arguments import domain_of, parameters_of
+from bondgraph.graph.arguments import bounded, domain_of
 from bondgraph.graph.element import Element, Port
 from bondgraph.graph.laws import Automaton, IdealConstraint, IdealSwitch, StateSpec, Transition
 from bondgraph.graph.names import names_of
@@ -81,7 +81,7 @@ def _switch(
         name,
         IdealSwitch(automaton, closed),
         (Port("1", 1, where_from),),
-        parameters_of({"alpha1": alpha1}),
+        {"alpha1": bounded(alpha1)},
         (f"{automaton}.mode",),
         dict(symbols or {}),
         where_from,
@@ -123,7 +123,12 @@ def Friction(
     Source: Coulomb 1785; state machine as in Karnopp 1985.
     """
     signals = names_of(signals, "signals")
-    values = {"limit": limit, "stick_limit": limit if stick_limit is None else stick_limit, "viscous": viscous}
+    values = {
+        "limit": bounded(limit),
+        "stick_limit": bounded(limit if stick_limit is None else stick_limit, least="limit"),
+        "viscous": bounded(viscous),
+        "alpha1": bounded(alpha1),
+    }
 
     def size(*given: Any) -> Any:
         return scale(*given) if scale is not None else 1.0
@@ -165,7 +170,7 @@ def Friction(
         name,
         law,
         (Port("1", 1, where_from),),
-        parameters_of({**values, "alpha1": alpha1}),
+        values,
         (*signals, f"{name}.mode"),
         dict(symbols or {}),
         where_from,

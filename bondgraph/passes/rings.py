@@ -22,6 +22,9 @@ def refuse_rings(system: System, model: Model) -> System:
         bonds = [b for b in model.bonds if {f"{b.name}:effort", f"{b.name}:flow"} & shared]
         paths = [end.element for b in bonds for end in b.ends if isinstance(model.elements[end.element].law, Junction)]
         junctions = [e for e in elements_at(model, paths) if paths.count(e.name) > 1]
+        if not junctions:
+            problems.append(_nobody_gives(name, elements_at(model, [end.element for b in bonds for end in b.ends])))
+            continue
         problems.append(
             Problem(
                 "E206",
@@ -33,6 +36,17 @@ def refuse_rings(system: System, model: Model) -> System:
         )
     raise_if_any(model.name, problems)
     return system
+
+
+def _nobody_gives(name: str, around: Sequence[Element]) -> Problem:
+    laws = dict.fromkeys(type(e.law).__name__ for e in around)
+    return Problem(
+        "E173",
+        f'nothing gives the value "{name}"',
+        (f"at: {named(around) or 'no bond'}, of the laws {', '.join(laws) or 'of signals'}",),
+        tuple(e.place for e in around),
+        ("in the function that writes the statements of a law of your own, one that gives it",),
+    )
 
 
 def elements_at(model: Model, paths: Sequence[str]) -> list[Element]:

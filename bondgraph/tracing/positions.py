@@ -54,7 +54,7 @@ def _compared(traced: Traced, model: Model, unknown: Unknown, law: IdealConstrai
     table = _sampled(traced, [*along, *moving, *size, *traced.inputs["m"], *traced.inputs["x"]])
     n, modes = len(h), len(traced.inputs["m"])
     if law.automaton is not None:
-        slot = list(traced.system.modes).index(f"{law.automaton}.mode")
+        slot = list(traced.system.modes).index(law.mode)
         states = model.automata[law.automaton].states
         active = [states.index(state) for state in law.active]
         table = table[np.isin(table[:, 3 * n + slot], active)]

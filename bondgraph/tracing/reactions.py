@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.equations.system import Statement, System, Unknown
+from bondgraph.ops import Choice
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute
@@ -164,7 +165,7 @@ def reaction_names(system: System, elements: Collection[str], modes: Mapping[int
 
 def _gates(system: System) -> dict[str, Statement]:
     """Residual -> the statement that chooses it by a mode: (mode, while it holds, while it does not)."""
-    return {s.outs[0]: s for s in system.statements if s.op.name == "choose"}
+    return {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
 
 
 def _owners(unknowns: Sequence[Unknown], env: Mapping[str, Any]) -> list[Unknown]:

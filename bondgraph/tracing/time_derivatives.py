@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.equations.system import System, Unknown
-from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.ops import TIME_DERIVATIVE, Choice
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
@@ -95,7 +95,7 @@ class TimeDerivatives:
         w = [TapeScalar(self.tape, index) for index in self.sought]
         totals: list[Any] = [self.tape.scalar(0.0) for _ in flat]
         acting = jacobian(flat, w)
-        gates = {s.outs[0]: s for s in self.system.statements if s.op.name == "choose"}
+        gates = {s.outs[0]: s for s in self.system.statements if isinstance(s.op, Choice)}
         for i, j, partial in zip(acting.rows, acting.columns, acting.values, strict=True):
             unknown = self.sought[w[j].index]
             gate = gates.get(unknown.residual)

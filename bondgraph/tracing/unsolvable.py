@@ -8,7 +8,7 @@ from bondgraph.domains import GENERIC, Domain
 from bondgraph.equations.system import Loop, System, Unknown
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Junction, Resistor
+from bondgraph.graph.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
 from bondgraph.graph.model import Model
 from bondgraph.passes.owners import owner_of, transition_in_words
 from bondgraph.passes.rings import elements_at, named
@@ -75,7 +75,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         )
     if stuck.reason == "index":
         elements = elements_at(model, stuck.suspects)
-        needed = ", ".join(f"the {'flow' if e.kind == 'I' else 'effort'} at {named([e])}" for e in elements)
+        needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
         return Problem(
             "E207",
             "a derivative is needed of what is unknown itself",
@@ -89,7 +89,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     if stuck.reason == "jump":
         return _of_jump(stuck, model)
     elements = elements_at(model, stuck.suspects)
-    constraints = [e for e in elements if e.kind == "constraint"]
+    constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
     return Problem(
         "E208",
         "redundant constraints" if constraints else "dependent storages whose shares are not determined",
@@ -162,6 +162,11 @@ def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
     )
 
 
+def _differentiated(element: Element) -> str:
+    """The variable of an element whose derivative decides the other one."""
+    return element.law.gives if isinstance(element.law, Storing) else "flow"
+
+
 def mode_in_words(mode: Mapping[str, str]) -> str:
     """Each automaton with its state, as messages name a mode."""
     return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in mode.items())
@@ -182,7 +187,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
         details.append(f"{named([e])} is known only as {given}({other}), and its {other} is asked for")
         cures.append(f'R("{e.name}", {other}=...), the inverse of its {given} if there is one, alone or as well')
     cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
-    if all(e.kind == "block" for e in closing):
+    if all(isinstance(e.law, SignalBlock) for e in closing):
         cure = "a state in one of the blocks, or equations that do not need each other's result"
     code, title = ("E205", "algebraic loop that is not linear") if stuck.reason == "nonlinear" else (
         "E206", "algebraic loop without a unique solution"

@@ -30,8 +30,7 @@ from bondgraph import (
     Switch,
     assign_causality,
 )
-from bondgraph.graph.laws import InertialField
-from bondgraph.graph.states import following_state
+from bondgraph.graph.laws import InertialField, storing
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
@@ -66,7 +65,7 @@ def consistent(graph: Graph) -> Graph:
         return graph
     for path in causality.derivative:
         part = graph.parts[path]
-        own = following_state(part)[1]
+        own = storing(part.law).follows[1]
         rest = {"start" if isinstance(part.law, InertialField) else "spec": replace(own, initial=0.0 * own.initial)}
         graph.replace(path, replace(part, law=replace(part.law, **rest)))
     return graph

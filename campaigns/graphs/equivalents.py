@@ -15,6 +15,7 @@ from bondgraph.graph.draft import Link
 from bondgraph.graph.element import Element, PortRef
 from bondgraph.graph.flatten import signals_of
 from bondgraph.graph.laws import (
+    OTHER,
     ByMode,
     Gyrator,
     Junction,
@@ -124,14 +125,16 @@ def dual(graph: Graph, rng: np.random.Generator) -> Rewritten | None:
 def _dual_law(law: Law) -> Law | None:
     match law:
         case Storage() if law.rate is None and law.state in DUAL:
-            return replace(law, state=DUAL[law.state])
+            return replace(law, state=DUAL[law.state], gives=OTHER[law.gives])
         case Resistor():
             return replace(law, effort=law.flow, flow=law.effort)
         case Junction():
             return replace(law, type=1 - law.type)
         case Transformer() | Gyrator() if law.invertible:
             return replace(law, matrix=_inverted(law.matrix))
-        case Source() | SignalBlock():
+        case Source():
+            return replace(law, gives=OTHER[law.gives])
+        case SignalBlock():
             return law
         case _:
             return None

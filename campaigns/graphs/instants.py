@@ -128,7 +128,7 @@ def _ticked(model: Model, path: str, values: dict[str, np.ndarray]) -> dict[str,
     law = element.law
     assert isinstance(law, SignalBlock)
     local = {name: np.asarray(p.value, dtype=float)[()] for name, p in element.parameters.items()}
-    local |= {name: values[f"{path}.{name}"] for name in law.states}
+    local |= {name: values[f"{path}.{name}"] for name in law.kept}
     local |= {name: values[signal] for name, signal in zip(law.inputs, element.signals, strict=True)}
     for equation in law.equations:
         (out,) = equation.outs

@@ -270,7 +270,7 @@ def state_names(path: str, element: Element) -> list[str]:
         case IdealConstraint() as law if law.stores_position and law.position is None:
             return [f"{path}.h"]
         case SignalBlock() as law:
-            return [f"{path}.{name}" for name in law.states]
+            return [f"{path}.{name}" for name in law.kept]
     return []
 
 

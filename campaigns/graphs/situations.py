@@ -102,7 +102,7 @@ def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
             found |= dict.fromkeys(state_names(end.element, model.elements[end.element]), shape)
     for path, element in model.elements.items():
         if not model.bonds_at(path):
-            specs = element.law.states  # type: ignore[union-attr]
+            specs = element.law.states()
             found |= {f"{path}.{name}": np.shape(spec.initial) for name, spec in specs.items()}
     return found
 

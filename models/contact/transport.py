@@ -51,6 +51,7 @@ def contact_spring(stiffness: np.ndarray, chosen: Sequence[str], transport: str)
         return C("spring", stiffness=k, initial=start, symbols=symbols)
     vectors = tuple(pairs(chosen))
     law = Storage(
+        "effort",
         "q",
         StateSpec(start, 1e-4),
         Op("multiply", lambda s, k, turning: k * s, "#2\\,#1"),

@@ -89,19 +89,16 @@ def initial_posture(given: HandParameters) -> Posture:
 
 
 def support_point(surface: Surface, direction: np.ndarray) -> np.ndarray:
-    """Point (3,) of a sphere, an ellipsoid or an egg where the outward normal is the given unit vector."""
-    numbers = np.array(list(surface.parameters.values()))
-    if surface.name == "sphere":
-        return numbers[0] * direction
-    if surface.name == "ellipsoid":
-        return numbers**2 * direction / np.linalg.norm(numbers * direction)
-    wanted = np.arctan2(np.hypot(direction[0], direction[1]), direction[2])
-    low, high = 1e-9, np.pi - 1e-9
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        z = np.asarray(surface.geometry((middle, 0.0)).H, dtype=float)[:3, 2]
-        low, high = (middle, high) if np.arctan2(z[0], z[2]) < wanted else (low, middle)
-    return np.asarray(surface.point((0.5 * (low + high), np.arctan2(direction[1], direction[0]))), dtype=float)
+    """Point (3,) of a closed convex surface round its origin where the outward normal is the given unit vector."""
+    from scipy.optimize import least_squares
+
+    start, chart = surface.coordinates(surface.size * direction)
+
+    def across(q: np.ndarray) -> np.ndarray:
+        return np.asarray(surface.geometry(q, chart).H, dtype=float)[:3, :2].T @ direction
+
+    found = least_squares(across, start, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    return np.asarray(surface.point(found.x, chart), dtype=float)
 
 
 def _balanced(given: HandParameters, points: np.ndarray, inward: np.ndarray, centre: np.ndarray) -> np.ndarray:

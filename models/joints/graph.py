@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -25,7 +26,7 @@ from bondgraph.domains import SCREW
 from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
 from bondgraph.graph.laws import Action
 from models.bodies import Touchable, connect_bodies
-from models.joints.closure import KINDS, NUMBERS, coordinates, held, left_free, violation
+from models.joints.kinds import KINDS
 from models.joints.start import start_check
 from screws.joints import Joint
 from screws.poses import Ad, inverse, pose_from_state, pose_state, product
@@ -135,7 +136,11 @@ def joint_graph(
         graph.export("rate", "motion.flow")
         names = ["H", *numbers]
         graph.add(
-            Block("coordinates", [("q", _op("q", joint.kind), names)], inputs=dict(zip(names, signals, strict=True)))
+            Block(
+                "coordinates",
+                [("q", _op("coordinates", joint.kind), names)],
+                inputs=dict(zip(names, signals, strict=True)),
+            )
         )
         graph.export("q", "coordinates.q")
     graph.add(Block("reaction", [("wrench", REACTION, ["W"])], inputs={"W": "Ad.2.effort"}, units={"wrench": "N m, N"}))
@@ -193,38 +198,20 @@ TO_JOINT = Action(
 REACTION = Op("reaction", lambda W: -W, "-#1")
 
 
-def _formulas() -> dict[tuple[str, str], Op]:
-    makers = {"held": (held, "W"), "violation": (violation, "h"), "free": (left_free, "F"), "q": (coordinates, "q")}
-    return {
-        (role, kind): Op(f"{role} {kind}", _of_kind(formula, kind), rf"{letter}_{{\mathrm{{{kind}}}}}(#1)")
-        for role, (formula, letter) in makers.items()
-        for kind in KINDS
-    }
+LETTERS = {"held": "W", "violation": "h", "free": "F", "coordinates": "q"}
+"""Formula of a kind of joint -> its letter in equations."""
 
 
-def _of_kind(formula: Any, kind: str) -> Any:
-    return lambda H, *numbers: formula(kind, H, *numbers)
-
-
-_OPS = _formulas()
-
-
+@cache
 def _op(role: str, kind: str) -> Op:
     """One operation for each role and kind of joint, shared by all joints of that kind."""
-    return _OPS[role, kind]
+    return Op(f"{role} {kind}", getattr(KINDS[kind], role), rf"{LETTERS[role]}_{{\mathrm{{{kind}}}}}(#1)")
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
     """The kind's own number: pitch or angle between the axes."""
-    if joint.kind not in NUMBERS:
-        return {}
-    first = joint.screws[:, 0]
-    if joint.kind == "helical":
-        # The moment of a screw about its own line is the pitch along it.
-        omega, v = first[:3], first[3:]
-        return {"pitch": Parameter(float(omega @ v), "m/rad")}
-    cosine = float(first[:3] @ joint.screws[:3, 1])
-    return {"psi": Parameter(float(np.arccos(cosine)), "rad")}
+    own = KINDS[joint.kind].number
+    return {} if own is None else {own.name: Parameter(own.of(joint), own.unit)}
 
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:

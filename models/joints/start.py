@@ -8,25 +8,12 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError, Place, Problem
-from models.joints.closure import violation
-from screws import rotations
+from models.joints.kinds import KINDS
 
 
 def missed(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:
-    """Length (m) and angle (rad) by which a pose H_A_B misses a joint."""
-    h = np.asarray(violation(kind, H, *numbers), dtype=float)
-    R = np.asarray(H, dtype=float)[:3, :3]
-    if kind in ("revolute", "helical", "cylindrical", "planar"):
-        turn, lengths = float(np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2])), h[2:]
-    elif kind in ("prismatic", "fixed"):
-        turn, lengths = float(np.linalg.norm(np.asarray(rotations.log(R), dtype=float))), h[3:]
-    elif kind == "universal":
-        (psi,) = numbers
-        second = R @ np.array([np.cos(psi), np.sin(psi), 0.0])
-        turn, lengths = abs(float(np.arccos(np.clip(second[0], -1.0, 1.0))) - psi), h[1:]
-    else:
-        turn, lengths = 0.0, h
-    return float(np.linalg.norm(lengths)), turn
+    """Length (m) and angle (rad) by which a pose H_A_B misses a joint of one of the `KINDS`."""
+    return KINDS[kind].missed(H, *numbers)
 
 
 def start_check(

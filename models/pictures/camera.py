@@ -49,9 +49,9 @@ class Camera:
 
 
 def upward(motion: ContactMotion) -> Array:
-    """Up in the picture: the outward normal of a plane, else the world's z axis."""
+    """Up in the picture: the outward normal of an endless ground, else the world's z axis."""
     for surface, frames in zip(motion.surfaces, (motion.frame1, motion.frame2), strict=True):
-        if surface.name == "plane":
+        if surface.endless:
             return np.asarray(frames[0, :3, 2])
     return np.array([0.0, 0.0, 1.0])
 
@@ -74,7 +74,7 @@ def direction(motion: ContactMotion, focus: float | None = None) -> Array:
         normals = np.vstack([normals, motion.at_times([focus]).frame1[:, :3, 2]])
         weights = np.append(weights, weights.sum() / 0.15)
     up = upward(motion)
-    grounded = any(s.name == "plane" for s in motion.surfaces)
+    grounded = any(surface.endless for surface in motion.surfaces)
     # Points spread evenly over the sphere (Fibonacci).
     index = np.arange(1200) + 0.5
     z = 1.0 - index / 600.0

@@ -13,20 +13,24 @@ Array = NDArray[np.float64]
 
 
 def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v: int = 97) -> Array:
-    """Grid of points of a surface in object axes, (n_u, n_v, 3); a plane is a disc round its contact points.
+    """Grid of points of a surface in object axes, (n_u, n_v, 3); an endless one is shown round its contact points.
 
     Parameters
     ----------
     surface : a surface of `screws`.
     contacts : (k, 3) its contact points (m).
-    reach : how far the disc of a plane goes beyond its contact points (m).
+    reach : how far an endless one goes beyond its contact points (m).
     """
-    if surface.name != "plane":
+    if not surface.endless:
         return np.asarray(surface.grid(n_u, n_v), dtype=float)
-    centre = 0.5 * (contacts.min(axis=0) + contacts.max(axis=0))
-    radius = np.linalg.norm((contacts - centre)[:, :2], axis=1).max() + reach
+    some = contacts[np.unique(np.linspace(0, len(contacts) - 1, 200).astype(int))]
+    at = np.array([surface.coordinates(point)[0] for point in some], dtype=float)
+    centre = 0.5 * (at.min(axis=0) + at.max(axis=0))
+    slope = np.asarray(surface.geometry(centre).M, dtype=float)  # metres per coordinate
+    radius = np.linalg.norm((at - centre) @ slope, axis=1).max() + reach
     r, angle = np.meshgrid(np.linspace(0.0, radius, n_u), np.linspace(0.0, 2 * np.pi, n_v), indexing="ij")
-    return np.stack([centre[0] + r * np.cos(angle), centre[1] + r * np.sin(angle), np.zeros_like(r)], axis=-1)
+    across = np.stack([r * np.cos(angle), r * np.sin(angle)], axis=-1) @ np.linalg.inv(slope)
+    return np.array([[surface.point(q) for q in row] for row in centre + across], dtype=float)
 
 
 def is_open(points: Array, faces: NDArray[np.int64]) -> bool:

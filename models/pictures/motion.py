@@ -76,9 +76,9 @@ class ContactMotion:
 
     @cached_property
     def sizes(self) -> tuple[float, float]:
-        """Largest extent of each body (m); infinite for a plane."""
+        """Largest extent of each body (m); infinite for an endless ground."""
         return tuple(  # type: ignore[return-value]
-            math.inf if s.name == "plane" else float(np.ptp(np.asarray(s.grid(17, 17)).reshape(-1, 3), axis=0).max())
+            math.inf if s.endless else float(np.ptp(np.asarray(s.grid(17, 17)).reshape(-1, 3), axis=0).max())
             for s in self.surfaces
         )
 

@@ -118,7 +118,7 @@ def contents(
         "lines": [blend(BODIES[i], INK, 0.45) for i in colours],
         "axes": AXES,
         "force_colour": FORCE,
-        "plane": [surface.name == "plane" for surface in motion.surfaces],
+        "ground": [surface.endless for surface in motion.surfaces],
         "open": opened,
         "newtons_per_metre": newtons_per_metre,
         "unit_length": unit_length,

@@ -101,8 +101,8 @@ def _coordinates(axes: Any, motion: ContactMotion, unit: float) -> str:
         axes.plot(t, uv[:, 0], color=PATHS[body], label=f"$u_{body + 1}$")
         axes.plot(t, uv[:, 1], color=PATHS[body], linestyle=(0, (4, 1.6)), label=f"$v_{body + 1}$")
     axes.plot(t, motion.alpha, color=AXES[1], label=r"$\alpha$")
-    plane = any(surface.name == "plane" for surface in motion.surfaces)
-    return "contact\ncoordinates (rad, m)" if plane else "contact\ncoordinates (rad)"
+    lengths = any(surface.endless for surface in motion.surfaces)
+    return "contact\ncoordinates (rad, m)" if lengths else "contact\ncoordinates (rad)"
 
 
 def _energy(axes: Any, motion: ContactMotion, unit: float) -> str:

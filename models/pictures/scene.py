@@ -111,7 +111,7 @@ def frame_labels(stage: Stage, now: ContactMotion, camera: Camera, size: tuple[i
     labels, segments = [], []
     frames = [("C", str(b + 1), f[0], stage.triad_length) for b, f in enumerate((now.frame1, now.frame2))]
     for body, pose in enumerate(now.poses):
-        if stage.motion.surfaces[body].name != "plane":
+        if not stage.motion.surfaces[body].endless:
             frames.append(("O", str(body + 1), pose[0], OBJECT_TRIAD * stage.triad_length))
     for text, index, H, length in frames:
         ends = H[:3, 3] + length * H[:3, :3].T

@@ -101,8 +101,7 @@ class Stage:
 
     def _glass(self, body: int, low: float, high: float, strength: float = 1.0) -> Any:
         """An actor of a body whose middle is clear and whose rim is not."""
-        plane = self.motion.surfaces[body].name == "plane"
-        low, high = (0.4, 0.4) if plane else (low, high)
+        low, high = (0.4, 0.4) if self.motion.surfaces[body].endless else (low, high)
         solid = self._solid[body]
         return glass(self.plotter, solid, BODIES[body], low, high, strength, both_sides=solid.n_open_edges > 0)
 
@@ -135,7 +134,7 @@ class Stage:
         shiny = {"scalars": "rgb", "rgb": True, "ambient": 0.35, "diffuse": 0.7, "specular": 0.2, "reset_camera": False}
         self._objects.append(add(thin, **shiny))
         self._frames.append(add(thick, **shiny))
-        self._objects[body].visibility = motion.surfaces[body].name != "plane"
+        self._objects[body].visibility = not motion.surfaces[body].endless
 
     def _add_force(self) -> None:
         import pyvista as pv
@@ -236,9 +235,9 @@ class Stage:
         renderer = self.plotter.renderer
         bodies = (0, 1) if second_in_front else (1, 0)
         solids = [[self._bodies[body], self._lines[body]] for body in bodies]
-        planes = [self.motion.surfaces[body].name == "plane" for body in bodies]
-        # What is above a plane must not be painted before it, and the viewer is above.
-        if planes[0]:
+        grounds = [self.motion.surfaces[body].endless for body in bodies]
+        # What is above a ground must not be painted before it, and the viewer is above.
+        if grounds[0]:
             solids.insert(1, [ghost for ghosts in self._ghosts for ghost in ghosts])
         for actors in solids:
             for actor in actors:

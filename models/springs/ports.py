@@ -57,7 +57,7 @@ def storage_of_signals(
     The poses of the bodies are states already. A relative pose as a second record of the same would drift from them within
     the tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
     """
-    law = Storage("own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
+    law = Storage("effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
     return Element("C", name, law, (Port("1", dimension, options.get("domain"), options.get("frame")),),
                    {key: Parameter(value) for key, value in parameters.items()}, tuple(signals),
                    options.get("symbols", {}), options.get("domain"), options.get("frame"))  # fmt: skip

@@ -83,7 +83,7 @@ def closest_points(
     0.05
     """
     H = _pose(H_1_2)
-    if surface1.name == surface2.name == "plane":
+    if isinstance(surface1.shape, Plane) and isinstance(surface2.shape, Plane):
         raise GeometryError(
             "G122",
             "plane and plane have no isolated closest points: flat on flat has no contact point",

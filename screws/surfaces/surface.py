@@ -95,6 +95,11 @@ class Surface:
         """Whether the surface ends somewhere: it is not closed, and a coordinate that is not periodic has a finite range."""
         return not self.closed and bool(self._edges())
 
+    @property
+    def endless(self) -> bool:
+        """Whether neither coordinate ends, as on a plane: a picture can show what lies round its contacts only."""
+        return not any(np.isfinite(stop - start) for start, stop, _ in self.shape.ranges())
+
     def edge_margin(self, q: Coordinates) -> Scalar:
         """Least distance of a coordinate from the ends of its range, in lengths of the range; negative beyond the edge."""
         margin: Scalar = 1.0

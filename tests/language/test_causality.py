@@ -261,7 +261,9 @@ def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
 
 def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
     """What it takes is not the rate of its state, which a law of its own makes of it (a pose, a spring that is carried along)."""
-    law = Storage("q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q))
+    law = Storage(
+        "effort", "q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q)
+    )
     graph = Graph("pushed").connect(Se("push", 1.0), node := J0("node"))
     graph.connect(node, Element("C", "carried", law, (Port("1", 1),))).connect(node, R("leak", 1.0))
     (problem,) = problems(graph)

@@ -12,7 +12,7 @@ from scipy.special import ellipj, ellipk
 from bondgraph import J0, J1, C, Constraint, Graph, I, ModelError, Se, compile_model
 from models.bodies import ground, prescribed_body, rigid_body
 from models.joints import attach_joint, joint_graph
-from models.joints.closure import KINDS, coordinates, held, left_free, violation
+from models.joints.kinds import KINDS
 from screws import joints, poses, rotation
 from screws.errors import GeometryError
 from screws.poses import pose, pose_state
@@ -72,25 +72,25 @@ def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(ki
     q = RNG.uniform(-0.9, 0.9, size=joint.freedoms)
     H = closed_pose(joint, q)
     if kind != "free":
-        assert np.abs(violation(kind, H, *own)).max() < 1e-14
+        assert np.abs(KINDS[kind].violation(H, *own)).max() < 1e-14
     if kind not in ("free", "spherical"):
-        assert np.allclose(np.ravel(coordinates(kind, H, *own)) if joint.freedoms else [], q, atol=1e-13)
+        assert np.allclose(np.ravel(KINDS[kind].coordinates(H, *own)) if joint.freedoms else [], q, atol=1e-13)
     step = 1e-6
     rates = [
         (closed_pose(joint, q + step * e) - closed_pose(joint, q - step * e)) / (2 * step)
         for e in np.eye(joint.freedoms)
     ]
     motions = np.array([poses.unhat(rate @ poses.inverse(H)) for rate in rates]).reshape(-1, 6).T
-    F = np.atleast_2d(left_free(kind, H, *own))
+    F = np.atleast_2d(KINDS[kind].free(H, *own))
     if kind in ("free", "spherical"):
         assert np.array_equal(F, np.eye(6)[: len(F)])
     elif joint.freedoms:
         assert np.allclose(F @ motions, np.eye(joint.freedoms), atol=1e-9)
     if kind != "free":
-        assert np.allclose(held(kind, H, *own) @ motions, 0.0, atol=1e-9)
+        assert np.allclose(KINDS[kind].held(H, *own) @ motions, 0.0, atol=1e-9)
         off, T = poses.exp(0.3 * RNG.normal(size=6)) @ H, RNG.normal(size=6)
-        ahead, behind = (violation(kind, poses.exp(s * T) @ off, *own) for s in (step, -step))
-        assert np.allclose((ahead - behind) / (2 * step), held(kind, off, *own) @ T, atol=1e-8)
+        ahead, behind = (KINDS[kind].violation(poses.exp(s * T) @ off, *own) for s in (step, -step))
+        assert np.allclose((ahead - behind) / (2 * step), KINDS[kind].held(off, *own) @ T, atol=1e-8)
 
 
 def pair(kind, turn=None, off=True, gravity=G):

@@ -1,0 +1,165 @@
+"""Kinds of joints, each one record: what it holds, what it leaves free, what it measures, and by how much a pose misses it.
+
+H = H_A_B is the pose of the joint's axes on body b (frame B) as seen from its axes on body a (frame A): z along the axis or
+normal; universal: x of A along the first axis, the second axis fixed to B, at the angle `psi` to x in its plane of x and y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.joints.closure import Row, aligned, crossing, nut, parallel, shift
+from screws import rotations
+from screws.joints import Joint
+from screws.scalars import array, atan2, cos, sin
+
+Formula = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Own:
+    """A number that a kind of joint has of its own."""
+
+    name: str
+    unit: str
+    of: Callable[[Joint], float]
+    """Its value for a joint."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a kind of joint is; all formulas take (H, numbers) and any scalar."""
+
+    closures: Callable[..., list[Row]]
+    """Rows [h, w_tau, w_f]: h vanishes where the joint is closed. Those of angles first, then those of lengths."""
+    free: Formula
+    """F (n, 6), or (6,) for one freedom: rates of the joint's motions = F @ T_A_A_B. F.T @ torque is a motor's wrench on b, in A.
+    Angular velocities about the axes and velocities along them, in the order of the joint's screws."""
+    coordinates: Formula
+    """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
+    angles: int
+    """How many of the closures are angles."""
+    tilt: Callable[..., float]
+    """Angle (rad) by which a pose misses the joint."""
+    number: Own | None = None
+
+    def violation(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
+        """h (6 - n,): angles in rad (to first order), then lengths in m, by which H_A_B misses the joint."""
+        return array([row[0] for row in self.closures(H, *numbers)])
+
+    def held(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
+        """W (6 - n, 6) with dh/dt = W @ T_A_A_B: each row is a wrench that the joint transmits, in A."""
+        return array([list(row[1:]) for row in self.closures(H, *numbers)])
+
+    def missed(self, H: np.ndarray, *numbers: float) -> tuple[float, float]:
+        """Length (m) and angle (rad) by which a pose H_A_B misses the joint."""
+        lengths = np.asarray(self.violation(H, *numbers), dtype=float)[self.angles :]
+        return float(np.linalg.norm(lengths)), float(self.tilt(np.asarray(H, dtype=float)[:3, :3], *numbers))
+
+
+UNIT = np.eye(6)
+
+
+def _skew(H: np.ndarray) -> list[Any]:
+    """The independent entries of the skew part of R, sin(angle) times the axis."""
+    return [0.5 * (H[2, 1] - H[1, 2]), 0.5 * (H[0, 2] - H[2, 0]), 0.5 * (H[1, 0] - H[0, 1])]
+
+
+def _turn(H: np.ndarray, *_: Any) -> Any:
+    return atan2(H[1, 0] - H[0, 1], H[0, 0] + H[1, 1])
+
+
+def _universal_rates(H: np.ndarray, psi: Any) -> np.ndarray:
+    c, s = cos(psi), sin(psi)
+    first, second = UNIT[0, :3], H[:3, 0] * c + H[:3, 1] * s
+    scale = 1.0 / (s * s)
+    rows = [(first - c * second) * scale, (second - c * first) * scale]
+    return array([[*row, 0.0, 0.0, 0.0] for row in rows])
+
+
+def _universal_angles(H: np.ndarray, psi: Any) -> np.ndarray:
+    """Turn of the second axis about the first, and of B about the second: H = exp(x q1) exp(axis2 q2)."""
+    c, s = cos(psi), sin(psi)
+    second = H[:3, 0] * c + H[:3, 1] * s
+    # The first axis in B, against its part across the second axis (c, s, 0) and their normal (0, 0, -s).
+    x, y, z = H[0, 0], H[0, 1], H[0, 2]
+    across = (x - c * (c * x + s * y)) * (s * s) + (y - s * (c * x + s * y)) * (-c * s)
+    return array([atan2(second[2], second[1]), atan2(z * s, across)])
+
+
+def _pitch(joint: Joint) -> float:
+    omega, v = joint.screws[:3, 0], joint.screws[3:, 0]
+    return float(omega @ v)  # the moment of a screw about its own line is the pitch along it
+
+
+def _between(joint: Joint) -> float:
+    return float(np.arccos(float(joint.screws[:3, 0] @ joint.screws[:3, 1])))
+
+
+def _off_axis(R: np.ndarray, *_: float) -> float:
+    """Angle between z of A and z of B."""
+    return float(np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2]))
+
+
+def _whole(R: np.ndarray) -> float:
+    """Angle of the whole rotation."""
+    return float(np.linalg.norm(np.asarray(rotations.log(R), dtype=float)))
+
+
+def _off_psi(R: np.ndarray, psi: float) -> float:
+    """How far the angle between the axes is from psi."""
+    second = R @ np.array([np.cos(psi), np.sin(psi), 0.0])
+    return abs(float(np.arccos(np.clip(second[0], -1.0, 1.0))) - psi)
+
+
+def _none(R: np.ndarray) -> float:
+    return 0.0
+
+
+def _across(H: np.ndarray) -> list[Row]:
+    """z of B along z of A, through the same point."""
+    return [*parallel(H), shift(H, 0), shift(H, 1)]
+
+
+def _at_point(H: np.ndarray) -> list[Row]:
+    return [shift(H, k) for k in range(3)]
+
+
+KINDS: dict[str, Kind] = {
+    "revolute": Kind(lambda H: [*parallel(H), *_at_point(H)], lambda H: UNIT[2], _turn, 2, _off_axis),
+    "prismatic": Kind(
+        lambda H: [*aligned(H), shift(H, 0), shift(H, 1)], lambda H: UNIT[5], lambda H: H[2, 3], 3, _whole
+    ),
+    "helical": Kind(
+        lambda H, pitch: [*_across(H), nut(H, pitch)],
+        lambda H, pitch: UNIT[2],
+        lambda H, pitch: H[2, 3] / pitch,  # all turns
+        2,
+        _off_axis,
+        Own("pitch", "m/rad", _pitch),
+    ),
+    "cylindrical": Kind(_across, lambda H: UNIT[[2, 5]], lambda H: array([_turn(H), H[2, 3]]), 2, _off_axis),
+    "universal": Kind(
+        lambda H, psi: [crossing(H, psi), *_at_point(H)],
+        _universal_rates,
+        _universal_angles,
+        1,
+        _off_psi,
+        Own("psi", "rad", _between),
+    ),
+    "spherical": Kind(_at_point, lambda H: UNIT[:3], lambda H: array(_skew(H)), 0, _none),
+    "planar": Kind(
+        lambda H: [*parallel(H), shift(H, 2)],
+        lambda H: array([list(shift(H, 0)[1:]), list(shift(H, 1)[1:]), list(UNIT[2])]),
+        lambda H: array([H[0, 3], H[1, 3], _turn(H)]),
+        2,
+        _off_axis,
+    ),
+    "free": Kind(lambda H: [], lambda H: UNIT, lambda H: array([*_skew(H), *H[:3, 3]]), 0, _none),
+    "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _whole),
+}
+"""All kinds that may turn and slide far; another one is a record more."""

@@ -1,0 +1,86 @@
+"""Names are no identity: a formula, an element or a surface is what it is, whatever it is called."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, Ce, Graph, I, Op, R, Se, compile_model, simulate
+from bondgraph.equations.assemble import ASSEMBLE
+from bondgraph.graph.laws import Law, Storing
+from models.joints.kinds import KINDS
+from models.pictures.meshes import body_points
+from screws.surfaces import closed_surface, plane
+
+
+def pushed(source: object) -> Graph:
+    graph, v = Graph("pushed"), J1("v")
+    return graph.connect(source, v).connect(v, I("m", 1.0))
+
+
+@pytest.mark.parametrize("name", ["zero", "value", "constant", "identity", "choose", "sum", "gate"])
+def test_a_source_may_have_a_formula_of_any_name(name: str) -> None:
+    result = simulate(pushed(Se("push", Op(name, lambda: 5.0))), 1.0, progress=False)
+    assert result["m.p"][-1] == pytest.approx(5.0)
+    assert result.ledger.supplied[-1] == pytest.approx(12.5)
+
+
+def test_a_source_without_a_value_gives_nothing() -> None:
+    result = simulate(pushed(Se("push")), 1.0, progress=False)
+    assert result["m.p"][-1] == 0.0
+
+
+@pytest.mark.parametrize("name", ["law", "multiply", "divide"])
+def test_a_relation_of_any_name_may_give_power(name: str) -> None:
+    """Only what is linear by its arguments must be positive: a formula of one's own is one's own."""
+    graph = pushed(Se("push", 1.0))
+    graph.connect(graph.parts["v"], R("r", effort=Op(name, lambda f, r: r * f), parameters={"resistance": -2.0}))
+    result = simulate(graph, 1.0, progress=False)
+    assert result["m.p"][-1] == pytest.approx((math.exp(2.0) - 1.0) / 2.0, rel=1e-6)
+
+
+def test_what_follows_is_told_by_what_it_gives() -> None:
+    """Two species on one 0-junction: the effort of one of them is set, by the other."""
+    graph, pool = Graph("pool"), J0("pool")
+    graph.connect(pool, Ce("A", constant=1.0, initial=1.0)).connect(pool, Ce("B", constant=1.0, initial=1.0))
+    report = compile_model(graph, backend="numpy").report()
+    assert "its effort is set by Ce" in report and "its flow" not in report
+
+
+def test_a_pebble_called_plane_has_its_size() -> None:
+    pebble = closed_surface(lambda n: tuple(0.02 * x for x in n), name="plane")
+    assert not pebble.endless and plane().endless
+    points = body_points(pebble, np.array([[0.0, 0.0, 0.02]]), 1.0)
+    assert np.ptp(points.reshape(-1, 3), axis=0) == pytest.approx([0.04] * 3, rel=1e-2)
+
+
+def concrete(base: type) -> set[type]:
+    """The laws of the language itself."""
+    own = [kind for kind in base.__subclasses__() if kind.__module__ == base.__module__]
+    return {kind for below in own for kind in concrete(below)} or {base}
+
+
+@pytest.mark.parametrize("law", sorted(concrete(Law), key=lambda law: law.__name__))
+def test_every_law_says_what_it_is(law: type[Law]) -> None:
+    """Statements in the table, signals on the record; what stores says what it gives, and which state follows."""
+    assert law in ASSEMBLE
+    assert law.signals is not Law.signals
+    if issubclass(law, Storing):
+        assert law.follows is not Storing.follows and law.ease is not Storing.ease and "gives" in law.__annotations__
+
+
+def test_the_table_of_statements_knows_nothing_else() -> None:
+    assert set(ASSEMBLE) == concrete(Law)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_joint_is_whole(kind: str) -> None:
+    """What a joint holds and what it leaves free are six directions, and each freedom has a coordinate."""
+    own = KINDS[kind]
+    numbers = () if own.number is None else (0.7,)
+    H = np.eye(4)
+    assert len(own.violation(H, *numbers)) + len(np.atleast_2d(own.free(H, *numbers))) == 6
+    assert len(np.ravel(own.coordinates(H, *numbers))) == len(np.atleast_2d(own.free(H, *numbers)))
+    assert 0 <= own.angles <= len(own.violation(H, *numbers))
