@@ -17,6 +17,7 @@ from bondgraph.errors import (
     ScrewbondError,
 )
 from bondgraph.graph import signals
+from bondgraph.graph.automata import Automaton, Transition
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.elements import (
     GY,
@@ -45,7 +46,7 @@ from bondgraph.graph.elements import (
     Switch,
 )
 from bondgraph.graph.fields import multiport
-from bondgraph.graph.laws import Automaton, Parameter, StateSpec, Transition
+from bondgraph.graph.laws import Parameter, StateSpec
 from bondgraph.graph.modal import by_mode
 from bondgraph.graph.model import Bond, Model
 from bondgraph.ops import Op

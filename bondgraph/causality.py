@@ -17,11 +17,7 @@ from dataclasses import dataclass, field
 from bondgraph.ambiguity import ambiguous_junctions, first_integral, setters
 from bondgraph.conflict import describe, describe_dead_end
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
-from bondgraph.graph.laws import (
-    Junction,
-    Storing,
-    Wish,
-)
+from bondgraph.graph.laws import Junction, Storing, Wish
 from bondgraph.graph.model import Bond, Model
 from bondgraph.strokes import Clash, Strokes
 

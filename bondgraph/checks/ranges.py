@@ -31,16 +31,16 @@ def check_ranges(model: Model) -> Iterator[Problem]:
                     (element.place,),
                     (f"for {name}, a number that is {wanted}",),
                 )
-            if not parameter.least:
+            if not parameter.not_below:
                 continue
-            own, least = _number(element, key), _number(element, parameter.least)
+            own, least = _number(element, key), _number(element, parameter.not_below)
             if own is not None and least is not None and 0.0 <= own < least:
                 yield Problem(
                     "E151",
-                    f'{element.kind} "{path}": {key} must be no less than {parameter.least}',
-                    (f"{key} {own:g}, {parameter.least} {least:g}",),
+                    f'{element.kind} "{path}": {key} must be no less than {parameter.not_below}',
+                    (f"{key} {own:g}, {parameter.not_below} {least:g}",),
                     (element.place,),
-                    (f"a {key} of the {parameter.least} or more; for a run, change both",),
+                    (f"a {key} of the {parameter.not_below} or more; for a run, change both",),
                 )
 
 

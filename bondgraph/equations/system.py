@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.graph.laws import Start
+from bondgraph.graph.automata import Start
 from bondgraph.ops import Op
 
 

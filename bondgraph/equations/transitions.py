@@ -6,7 +6,8 @@ from bondgraph.causality import Causality
 from bondgraph.equations.draft import Draft
 from bondgraph.equations.system import Event
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import Automaton, Switched, Transition, storing
+from bondgraph.graph.automata import Automaton, Transition
+from bondgraph.graph.laws import Switched, storing
 from bondgraph.graph.model import Model
 from bondgraph.ops import as_op, constant
 

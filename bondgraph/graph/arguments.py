@@ -40,10 +40,10 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
     }
 
 
-def bounded(value: Any, most: float = math.inf, least: str = "") -> Parameter:
+def bounded(value: Any, most: float = math.inf, not_below: str = "") -> Parameter:
     """A parameter between zero and `most`, and no less than another parameter of its element."""
     given = value if isinstance(value, Parameter) else Parameter(value)
-    return replace(given, most=most, least=least)
+    return replace(given, most=most, not_below=not_below)
 
 
 def size_of(value: Any) -> int | None:

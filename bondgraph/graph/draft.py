@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from bondgraph.copies import OfFormulas
 from bondgraph.errors import Place, Problem, caller_place
+from bondgraph.graph.automata import Automaton, Start
 from bondgraph.graph.element import Element, PortRef
-from bondgraph.graph.laws import Automaton, Start
 from bondgraph.graph.names import need_name
 
 

@@ -10,7 +10,8 @@ from bondgraph.copies import Frozen
 from bondgraph.domains import Domain
 from bondgraph.errors import Place, caller_place
 from bondgraph.graph.arguments import domain_of, parameters_of
-from bondgraph.graph.laws import Automaton, Law, Parameter
+from bondgraph.graph.automata import Automaton
+from bondgraph.graph.laws import Law, Parameter
 from bondgraph.graph.names import names_of, need_name
 
 

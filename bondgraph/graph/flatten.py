@@ -10,16 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
+from bondgraph.graph.automata import Automaton, Start
 from bondgraph.graph.draft import Draft
 from bondgraph.graph.element import Element
 from bondgraph.graph.joining import Scope, join
-from bondgraph.graph.laws import (
-    Automaton,
-    ByMode,
-    SignalBlock,
-    Start,
-    Switched,
-)
+from bondgraph.graph.laws import ByMode, SignalBlock, Switched
 from bondgraph.graph.modal import numbers_of
 from bondgraph.graph.model import Model
 

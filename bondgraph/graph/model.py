@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bondgraph.copies import Frozen
 from bondgraph.domains import Domain
 from bondgraph.errors import Place
+from bondgraph.graph.automata import Automaton, Start
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Automaton, Start
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -9,7 +9,14 @@ from typing import Any
 from bondgraph.domains import Domain
 from bondgraph.graph.arguments import bounded, choice, one_of, only_with_formula, size_of, start_of
 from bondgraph.graph.element import Element, Port, one_port
-from bondgraph.graph.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec, Variable
+from bondgraph.graph.laws import (
+    IdealConstraint,
+    Resistor,
+    SkewGyrator,
+    Source,
+    StateSpec,
+    Variable,
+)
 from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.graph.names import names_of
 from bondgraph.ops import Op, as_op

@@ -10,8 +10,9 @@ import numpy as np
 from bondgraph.domains import Domain
 from bondgraph.errors import caller_place
 from bondgraph.graph.arguments import bounded, domain_of
+from bondgraph.graph.automata import Automaton, Transition
 from bondgraph.graph.element import Element, Port
-from bondgraph.graph.laws import Automaton, IdealConstraint, IdealSwitch, StateSpec, Transition
+from bondgraph.graph.laws import IdealConstraint, IdealSwitch, StateSpec
 from bondgraph.graph.names import names_of
 from bondgraph.ops import Op
 from screws.scalars import equal, where
@@ -125,7 +126,7 @@ def Friction(
     signals = names_of(signals, "signals")
     values = {
         "limit": bounded(limit),
-        "stick_limit": bounded(limit if stick_limit is None else stick_limit, least="limit"),
+        "stick_limit": bounded(limit if stick_limit is None else stick_limit, not_below="limit"),
         "viscous": bounded(viscous),
         "alpha1": bounded(alpha1),
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bondgraph.equations.system import Statement
+from bondgraph.graph.automata import Automaton
 from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Automaton
 from bondgraph.graph.model import Model
 
 

@@ -9,7 +9,16 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve
 
 from bondgraph.causality import Causality
-from bondgraph.graph.laws import Gyrator, IdealConstraint, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
+from bondgraph.graph.laws import (
+    Gyrator,
+    IdealConstraint,
+    Junction,
+    Resistor,
+    SkewGyrator,
+    Source,
+    Storage,
+    Transformer,
+)
 from bondgraph.graph.model import Bond, Model
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from bondgraph.graph.automata import Automaton
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.draft import Link
 from bondgraph.graph.element import Element, PortRef
-from bondgraph.graph.laws import Automaton, ByMode, Junction
+from bondgraph.graph.laws import ByMode, Junction
 
 NOTHING: Mapping[str, str] = {}
 

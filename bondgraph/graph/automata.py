@@ -1,0 +1,74 @@
+"""State machines, and functions of start values: what sets states besides the laws of the elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bondgraph.errors import Place
+from bondgraph.graph.names import names_of, need_name, refused
+from bondgraph.ops import Op
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A change of mode: it fires when guard(signals) crosses zero upward while the automaton is in `source`."""
+
+    source: str
+    target: str
+    guard: Op
+    signals: tuple[str, ...]
+    resets: tuple[tuple[str, Op, tuple[str, ...]], ...] = ()
+    """(state, op, signals): the state's value after the transition."""
+    kind: str = ""
+    internal: bool = False
+    """Whether the event is one of the method (a change of chart), not of the physics."""
+    error: str | None = None
+    """Not None: the run ends here, with this as its reason."""
+    impact: tuple[str, ...] = ()
+    """Constraints whose flow f this transition turns into -e f by an impulse, e their restitution; momentum is conserved."""
+    accumulates: str | None = None
+    """State in which a run goes on where this transition happens ever faster, towards a limit (Zeno): the ball at rest."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signals", names_of(self.signals, "signals"))
+        object.__setattr__(self, "impact", names_of(self.impact, "impact"))
+        resets = tuple((state, op, names_of(args, "signals of a reset")) for state, op, args in self.resets)
+        object.__setattr__(self, "resets", resets)
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """A finite state machine; its mode is the signal `<name>.mode`, the index of the state it is in."""
+
+    name: str
+    states: tuple[str, ...]
+    initial: str
+    transitions: tuple[Transition, ...]
+    place: Place | None = None
+    """Where it was added to its graph."""
+
+    def __post_init__(self) -> None:
+        need_name("automaton", self.name)
+        object.__setattr__(self, "states", names_of(self.states, "states"))
+        edges = (self.transitions,) if isinstance(self.transitions, Transition) else self.transitions
+        if not isinstance(edges, Sequence) or not all(isinstance(edge, Transition) for edge in edges):
+            raise refused(
+                "transitions", edges, "a Transition, or several", "(Transition(source, target, guard, signals),)"
+            )
+        object.__setattr__(self, "transitions", tuple(edges))
+
+
+@dataclass(frozen=True)
+class Start:
+    """Start values computed from other start values, floats only: results = function(*arguments) before every run.
+
+    A result that names an automaton sets its start state (by name); else it sets a state.
+    """
+
+    function: Callable[..., tuple[Any, ...]]
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    place: Place | None = None
+    """Where it was added to its graph."""
