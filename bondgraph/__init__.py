@@ -4,7 +4,7 @@ A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts 
 `simulate` runs it with events and an energy ledger.
 """
 
-from bondgraph.causality import Causality, assign_causality
+from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile import Compiled, compile_model, simulate
 from bondgraph.domains import DOMAINS, Domain
 from bondgraph.errors import (

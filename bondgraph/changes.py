@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.checks.numbers import check_energies
 from bondgraph.checks.ranges import check_ranges
 from bondgraph.equations.execute import computed

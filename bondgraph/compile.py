@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.causality import Causality, assign_causality
+from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
 from bondgraph.collection import paused_collection
 from bondgraph.consistency import (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.equations.system import Loop, System
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction, storing

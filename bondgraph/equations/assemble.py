@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.equations.draft import (
     Draft,
     account_power,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.equations.system import Clock, Power, State, Statement, Unknown, Value
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import StateSpec, Variable

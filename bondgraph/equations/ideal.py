@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.causality import ordered_bonds
+from bondgraph.causality.assign import ordered_bonds
 from bondgraph.equations.draft import Draft, account_power, declare_state, effort, flow, into, name_port, signed
 from bondgraph.equations.system import Power, Unknown
 from bondgraph.graph.element import Element

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bondgraph.causality import ordered_bonds
+from bondgraph.causality.assign import ordered_bonds
 from bondgraph.equations.draft import Draft, effort, flow, into, law_arguments, name_port
 from bondgraph.equations.system import Power
 from bondgraph.graph.element import Element

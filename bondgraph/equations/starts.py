@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.equations.draft import effort, flow
 from bondgraph.equations.execute import computed
 from bondgraph.equations.system import System

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.equations.draft import (
     Draft,
     account_power,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.equations.draft import Draft
 from bondgraph.equations.system import Event
 from bondgraph.errors import Problem

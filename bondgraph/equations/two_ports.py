@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bondgraph.causality import ordered_bonds
+from bondgraph.causality.assign import ordered_bonds
 from bondgraph.equations.draft import Draft, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Gyrator, SkewGyrator, Transformer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.causality import Causality, assign_causality
+from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.equations.assemble import assemble
 from bondgraph.equations.system import System
 from bondgraph.errors import no_model

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bondgraph.causality import Causality, assign_causality
+from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile import Compiled
 from bondgraph.compiled_form import Compilable
 from bondgraph.errors import ModelError, no_model

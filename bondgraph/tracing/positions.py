@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.causality import ordered_bonds
+from bondgraph.causality.assign import ordered_bonds
 from bondgraph.equations.draft import flow
 from bondgraph.equations.system import System, Unknown
 from bondgraph.errors import Problem

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.graph.laws import (
     Gyrator,
     IdealConstraint,

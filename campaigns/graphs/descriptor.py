@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from bondgraph.causality import Causality
+from bondgraph.causality.assign import Causality
 from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Storage
 from bondgraph.graph.model import Bond, Model
 from campaigns.graphs.dense import Relations, _square

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph import Compiled, Graph, ModelError, causality, compile_model
+from bondgraph import Compiled, Graph, ModelError, compile_model
+from bondgraph.causality import assign as causality
 from bondgraph.graph.model import Model
 from bondgraph.run.bound import Bound
 from campaigns.graphs.hidden import allowed, is_singular, jumps_with_blocks

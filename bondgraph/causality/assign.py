@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bondgraph.ambiguity import ambiguous_junctions, first_integral, setters
-from bondgraph.conflict import describe, describe_dead_end
+from bondgraph.causality.ambiguity import ambiguous_junctions, first_integral, setters
+from bondgraph.causality.conflict import describe, describe_dead_end
+from bondgraph.causality.strokes import Clash, Strokes
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.laws import Junction, Storing, Wish
 from bondgraph.graph.model import Bond, Model
-from bondgraph.strokes import Clash, Strokes
 
 FREE = "a free choice"
 _MAX_RETRACTIONS = 2000

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from bondgraph.causality.strokes import Strokes
 from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Gyrator, Junction, Resistor, Transformer, storing
 from bondgraph.graph.model import Bond, Model
 from bondgraph.quantities import real
-from bondgraph.strokes import Strokes
 
 
 def first_integral(element: Element) -> tuple[int | bool, ...]:

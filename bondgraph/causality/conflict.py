@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bondgraph.causality.strokes import Clash, Node, Strokes
 from bondgraph.domains import GENERIC
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.laws import Gyrator, Law, Source, Variable
 from bondgraph.graph.model import Model
-from bondgraph.strokes import Clash, Node, Strokes
 
 _KINDS = {"0": "0-junction", "1": "1-junction", "X0": "switched 0-junction", "X1": "switched 1-junction"}
 
