@@ -12,7 +12,7 @@ from bondgraph.equations.system import Loop, System
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction, storing
 from bondgraph.graph.model import Model
-from bondgraph.passes.rings import elements_at
+from bondgraph.graph.wording import elements_at
 
 
 def report(model: Model, causality: Causality, system: System) -> str:

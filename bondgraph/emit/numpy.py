@@ -1,98 +1,23 @@
-"""Routine -> values, one NumPy operation per step: the reference for every other back end."""
+"""Routine -> kernel, one NumPy operation per step: the reference for every other back end."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.nodes import Nodes
-from bondgraph.tape.routine import Choice, Program, Routine, program, reachable
-from screws.scalars import FUNCTIONS
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    if isinstance(condition, np.ndarray):
-        return np.where(condition, a, b)
-    return a if condition else b  # a tenth of the time
-
-
-OPERATIONS: dict[int, Callable[..., Any]] = {op.CODES[name]: function for name, (function, _) in FUNCTIONS.items()} | {
-    op.ADD: operator.add,  # of NumPy's scalars: the same bits as `np.add`, in a third of the time
-    op.SUBTRACT: operator.sub,
-    op.MULTIPLY: operator.mul,
-    op.DIVIDE: operator.truediv,
-    op.NEGATIVE: operator.neg,
-    op.RECIPROCAL: lambda a: np.float64(1.0) / a,
-    op.POWER: np.power,
-    op.BOTH: np.logical_and,
-    op.EITHER: np.logical_or,
-    op.OPPOSITE: np.logical_not,
-    op.WHERE: _where,
-}
-
-Plan = tuple[list[Any], list[tuple[int, int, int]], list[tuple[int, Callable[..., Any], tuple[int, ...], bool]]]
-"""Values with the constants in place; (place, block, position) of inputs; (place, operation, arguments, is it a condition)."""
-
-
-def _plan(steps: Program) -> Plan:
-    values: list[Any] = [None] * len(steps.steps)
-    inputs, operations = [], []
-    for place, (code, *arguments) in enumerate(steps.steps):
-        if code == op.CONSTANT:
-            values[place] = np.float64(arguments[0])
-        elif code == op.INPUT:
-            inputs.append((place, *arguments))
-        else:
-            operations.append((place, OPERATIONS[code], tuple(arguments), code in op.CONDITIONS))
-    return values, inputs, operations
-
-
-def run(steps: Program, blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
-    """Write the values of a program to `out` (..., n_out); blocks are (..., length)."""
-    _run(_plan(steps), steps.outputs, blocks, out)
-
-
-def _run(plan: Plan, outputs: tuple[int, ...], blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
-    constants, inputs, operations = plan
-    values = constants.copy()
-    for place, block, position in inputs:
-        values[place] = blocks[block][..., position][()]
-    with np.errstate(all="ignore"):
-        for place, operation, arguments, is_condition in operations:
-            result = operation(*[values[a] for a in arguments])
-            # conditions are the numbers 1 and 0 here: NumPy has no arithmetic of truth values
-            values[place] = result * 1.0 if is_condition else result
-    for position, output in enumerate(outputs):
-        out[..., position] = values[output]
-
-
-def complete(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], known: dict[int, Any]) -> None:
-    """Add the values of `roots`, and of all nodes that they need, to what is `known` of a tape, by position; blocks (..., length)
-    are all those of the tape."""
-    with np.errstate(all="ignore"):
-        for position in reachable(tape, roots, known=known):
-            code, *arguments = tape.nodes[position]
-            if code == op.CONSTANT:
-                known[position] = np.float64(arguments[0])
-            elif code == op.INPUT:
-                known[position] = blocks[arguments[0]][..., arguments[1]][()]
-            else:
-                result = OPERATIONS[code](*[known[a] for a in arguments])
-                known[position] = result * 1.0 if code in op.CONDITIONS else result
+from bondgraph.tape.interpret import execute, plan_of
+from bondgraph.tape.routine import Choice, Routine, program
 
 
 def numpy_kernel(routine: Routine | Choice) -> Kernel:
     """The routine as a kernel that needs no compiler."""
     steps = program(routine.reference if isinstance(routine, Choice) else routine)
-    plan = _plan(steps)
+    plan = plan_of(steps)
 
     def function(*blocks_and_out: np.ndarray) -> None:
-        _run(plan, steps.outputs, blocks_and_out[:-1], blocks_and_out[-1])
+        execute(plan, steps.outputs, blocks_and_out[:-1], blocks_and_out[-1])
 
     return Kernel(routine.name, routine.sizes, len(routine.outputs), None, function)
 

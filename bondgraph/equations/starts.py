@@ -16,7 +16,7 @@ from bondgraph.errors import Problem
 from bondgraph.graph.laws import IdealConstraint, IdealSwitch, storing
 from bondgraph.graph.model import Model
 from bondgraph.graph.switches import BACKWARD, FORWARD
-from bondgraph.passes.rings import elements_at, named
+from bondgraph.graph.wording import elements_at, named
 from bondgraph.run.rounding import nudges, spread
 
 AGREES = 1e-6

@@ -74,9 +74,9 @@ def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
 
 
 def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
-    from bondgraph.emit.numpy import evaluate
     from bondgraph.tape.differentiate import jacobian
-    from bondgraph.tape.routine import Routine
+    from bondgraph.tape.interpret import run
+    from bondgraph.tape.routine import Routine, program
 
     tape = Tape()
     size = max(int(np.size(x)), 1)
@@ -84,7 +84,8 @@ def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     values = list(formula(_shaped(inputs, x)))
     sparse = jacobian(values, list(inputs))
     at = np.ravel(np.asarray(x, dtype=float))
-    numbers = evaluate(Routine("gradient", tape, (("x", size),), tuple(sparse.values)), at)
+    numbers = np.empty(len(sparse.values))
+    run(program(Routine("gradient", tape, (("x", size),), tuple(sparse.values))), (at,), numbers)
     slopes = np.zeros((len(values), size))
     for row, column, number in zip(sparse.rows, sparse.columns, numbers, strict=True):
         slopes[row, column] = float(number)

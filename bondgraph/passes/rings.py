@@ -9,6 +9,7 @@ from bondgraph.errors import Problem, raise_if_any
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import Junction
 from bondgraph.graph.model import Model
+from bondgraph.graph.wording import elements_at, named
 
 
 def refuse_rings(system: System, model: Model) -> System:
@@ -47,14 +48,3 @@ def _nobody_gives(name: str, around: Sequence[Element]) -> Problem:
         tuple(e.place for e in around),
         ("in the function that writes the statements of a law of your own, one that gives it",),
     )
-
-
-def elements_at(model: Model, paths: Sequence[str]) -> list[Element]:
-    """Elements by their paths, each once."""
-    return [model.elements[path] for path in dict.fromkeys(paths) if path in model.elements]
-
-
-def named(elements: Sequence[Element], most: int = 12) -> str:
-    """Elements in words for a message, at most so many."""
-    shown = [f'{e.kind} "{e.name}"' for e in elements[:most]]
-    return ", ".join(shown + ([f"{len(elements) - most} more"] if len(elements) > most else []))

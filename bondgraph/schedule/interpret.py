@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
-from bondgraph.emit.numpy import run
 from bondgraph.schedule.loops import Access, Loop, Schedule
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.interpret import run
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.numpy import complete
 from bondgraph.equations.system import System
+from bondgraph.tape.interpret import complete
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.values import Entries, flat
 

@@ -10,8 +10,8 @@ from bondgraph.errors import Problem
 from bondgraph.graph.element import Element
 from bondgraph.graph.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
 from bondgraph.graph.model import Model
+from bondgraph.graph.wording import elements_at, named
 from bondgraph.passes.owners import owner_of, transition_in_words
-from bondgraph.passes.rings import elements_at, named
 from bondgraph.tracing.values import Untraceable
 
 MOST_MODES = 8

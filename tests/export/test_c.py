@@ -22,6 +22,7 @@ from bondgraph.export import CSource, c_source
 from bondgraph.export.c_steps import functions, number
 from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.interpret import OPERATIONS
 from bondgraph.tape.routine import Choice, Program, Routine, program
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tracing.routines import trace
@@ -189,7 +190,7 @@ def test_c_gives_the_bits_of_the_reference(model: str, tmp_path: Path, monkeypat
     library = shared_library(source, tmp_path)
     routines = {name: plain(routine) for name, routine in trace(compiled.system)[0].items()}
     for code, function in library_functions().items():
-        monkeypatch.setitem(reference.OPERATIONS, code, function)
+        monkeypatch.setitem(OPERATIONS, code, function)
     for t, x, own, m in points(compiled):
         added = reference.evaluate(routines["prepare"], own)
         p = np.concatenate([own, added])
@@ -262,7 +263,7 @@ def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     compare(exact=False)
     for code, function in library_functions().items():
-        monkeypatch.setitem(reference.OPERATIONS, code, function)
+        monkeypatch.setitem(OPERATIONS, code, function)
     compare(exact=True)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import screws.scalars as s
-from bondgraph.emit import numpy as reference
 from bondgraph.emit.numpy import evaluate
+from bondgraph.tape import interpret as reference
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
