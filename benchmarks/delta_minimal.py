@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import IC, J1, Graph, Parameter, R, Se
-from bondgraph.domains import ROTATION
+from bondgraph.model.domains import ROTATION
 from models.delta import arm
 from models.delta.arm import Constants
 from models.delta.formulas import closed, newton

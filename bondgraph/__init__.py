@@ -4,22 +4,10 @@ A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts 
 `simulate` runs it with events and an energy ledger.
 """
 
+from bondgraph import signals
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile import Compiled, compile_model, simulate
-from bondgraph.domains import DOMAINS, Domain
-from bondgraph.errors import (
-    ModelError,
-    Problem,
-    RoundingWarning,
-    RunDoubtWarning,
-    RunEndedWarning,
-    RunError,
-    ScrewbondError,
-)
-from bondgraph.graph import signals
-from bondgraph.graph.automata import Automaton, Transition
-from bondgraph.graph.builder import Graph
-from bondgraph.graph.elements import (
+from bondgraph.elements import (
     GY,
     IC,
     J0,
@@ -45,11 +33,23 @@ from bondgraph.graph.elements import (
     Sf,
     Switch,
 )
+from bondgraph.errors import (
+    ModelError,
+    Problem,
+    RoundingWarning,
+    RunDoubtWarning,
+    RunEndedWarning,
+    RunError,
+    ScrewbondError,
+)
+from bondgraph.graph.builder import Graph
 from bondgraph.graph.fields import multiport
-from bondgraph.graph.laws import Parameter, StateSpec
-from bondgraph.graph.modal import by_mode
-from bondgraph.graph.model import Bond, Model
-from bondgraph.ops import Op
+from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.domains import DOMAINS, Domain
+from bondgraph.model.laws import Parameter, StateSpec
+from bondgraph.model.modal import by_mode
+from bondgraph.model.model import Bond, Model
+from bondgraph.model.ops import Op
 from bondgraph.passes.pipeline import equations
 
 __all__ = [

@@ -15,9 +15,9 @@ from bondgraph.equations.execute import computed
 from bondgraph.equations.starts import AGREES, contradicting_friction, sliding_at_start
 from bondgraph.equations.system import System
 from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import storing
-from bondgraph.graph.model import Model
+from bondgraph.model.element import Element
+from bondgraph.model.laws import storing
+from bondgraph.model.model import Model
 from bondgraph.quantities import real
 from bondgraph.tracing.values import flat
 

@@ -25,16 +25,16 @@ from bondgraph.consistency import (
     motion_of,
     values_of,
 )
-from bondgraph.copies import Frozen
 from bondgraph.equations.execute import evaluate_statements
 from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
 from bondgraph.equations.system import System
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
-from bondgraph.graph.laws import IdealSwitch
-from bondgraph.graph.model import Model
 from bondgraph.kernels import couplings_of, jacobian_of, kernels_of
-from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.model.copies import Frozen
+from bondgraph.model.laws import IdealSwitch
+from bondgraph.model.model import Model
+from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.passes.pipeline import equations
 from bondgraph.programs import program_of
 from bondgraph.report import report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bondgraph.compile import Compiled, compile_model
 from bondgraph.errors import no_model
 from bondgraph.graph.builder import Graph
-from bondgraph.graph.model import Model
+from bondgraph.model.model import Model
 
 Compilable = Compiled | Graph | Model
 """A model in any form; whoever asks for several things compiles it once."""

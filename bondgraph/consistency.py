@@ -10,10 +10,10 @@ import numpy as np
 
 from bondgraph.equations.system import System, Unknown
 from bondgraph.errors import ModelError, Problem
-from bondgraph.graph.laws import IdealConstraint, Storing
-from bondgraph.graph.model import Model
-from bondgraph.graph.names import names_of
-from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.model.laws import IdealConstraint, Storing
+from bondgraph.model.model import Model
+from bondgraph.model.names import names_of
+from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.failure import CURES
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.singular import CONTRADICTS, Closures

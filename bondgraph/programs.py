@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.equations.system import Event, System
 from bondgraph.errors import Problem
-from bondgraph.graph.model import Model
+from bondgraph.model.model import Model
 from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
 from bondgraph.tracing.breaks import breaks_of
 from bondgraph.tracing.collisions import colliding

@@ -9,10 +9,10 @@ import numpy as np
 
 from bondgraph.causality.assign import Causality
 from bondgraph.equations.system import Loop, System
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction, storing
-from bondgraph.graph.model import Model
-from bondgraph.graph.wording import elements_at
+from bondgraph.model.element import Element
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, storing
+from bondgraph.model.model import Model
+from bondgraph.model.wording import elements_at
 
 
 def report(model: Model, causality: Causality, system: System) -> str:

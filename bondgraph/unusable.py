@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem
-from bondgraph.graph.model import Model
+from bondgraph.model.model import Model
 from bondgraph.tracing.values import flat
 
 

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph import J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
-from bondgraph.domains import SCREW
+from bondgraph.elements import Element, Port
 from bondgraph.errors import ModelError, Place, Problem, caller_place
-from bondgraph.graph.element import PortRef
-from bondgraph.graph.elements import Element, Port
-from bondgraph.graph.laws import Action, Parameter, Storage
-from bondgraph.ops import IDENTITY, zeros
+from bondgraph.model.domains import SCREW
+from bondgraph.model.element import PortRef
+from bondgraph.model.laws import Action, Parameter, Storage
+from bondgraph.model.ops import IDENTITY, zeros
 from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
 from screws.poses import Ad, pose_from_state, pose_rate, rotation_of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, MTF, C, Graph, Op, Parameter
-from bondgraph.domains import SCREW, TRANSLATION
+from bondgraph.model.domains import SCREW, TRANSLATION
 from models.bodies import Body
 from screws.poses import pose_from_state
 from screws.rotations import tilde

@@ -13,8 +13,8 @@ import numpy as np
 
 from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Resistor, Storage
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Resistor, Storage
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape

@@ -15,9 +15,9 @@ import numpy as np
 from bondgraph.causality.strokes import Strokes
 from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Gyrator, Junction, Resistor, Transformer, storing
-from bondgraph.graph.model import Bond, Model
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Gyrator, Junction, Resistor, Transformer, storing
+from bondgraph.model.model import Bond, Model
 from bondgraph.quantities import real
 
 

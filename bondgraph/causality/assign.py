@@ -18,8 +18,8 @@ from bondgraph.causality.ambiguity import ambiguous_junctions, first_integral, s
 from bondgraph.causality.conflict import describe, describe_dead_end
 from bondgraph.causality.strokes import Clash, Strokes
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
-from bondgraph.graph.laws import Junction, Storing, Wish
-from bondgraph.graph.model import Bond, Model
+from bondgraph.model.laws import Junction, Storing, Wish
+from bondgraph.model.model import Bond, Model
 
 FREE = "a free choice"
 _MAX_RETRACTIONS = 2000

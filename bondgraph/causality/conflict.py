@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bondgraph.causality.strokes import Clash, Node, Strokes
-from bondgraph.domains import GENERIC
 from bondgraph.errors import Place, Problem
-from bondgraph.graph.laws import Gyrator, Law, Source, Variable
-from bondgraph.graph.model import Model
+from bondgraph.model.domains import GENERIC
+from bondgraph.model.laws import Gyrator, Law, Source, Variable
+from bondgraph.model.model import Model
 
 _KINDS = {"0": "0-junction", "1": "1-junction", "X0": "switched 0-junction", "X1": "switched 1-junction"}
 

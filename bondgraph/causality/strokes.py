@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.graph.laws import Gyrator, Junction, Transformer
-from bondgraph.graph.model import Bond, Model
+from bondgraph.model.laws import Gyrator, Junction, Transformer
+from bondgraph.model.model import Bond, Model
 
 
 @dataclass

@@ -17,7 +17,7 @@ from bondgraph.checks.switching import (
 )
 from bondgraph.checks.units import check_units
 from bondgraph.errors import Problem
-from bondgraph.graph.model import Model
+from bondgraph.model.model import Model
 
 
 def check_model(model: Model, known: Collection[str] = ()) -> list[Problem]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import InertialField, Resistor, Storage, Transformer
-from bondgraph.graph.modal import modal_parameters, numbers_of
-from bondgraph.graph.model import Model
-from bondgraph.ops import Constant
+from bondgraph.model.element import Element
+from bondgraph.model.laws import InertialField, Resistor, Storage, Transformer
+from bondgraph.model.modal import modal_parameters, numbers_of
+from bondgraph.model.model import Model
+from bondgraph.model.ops import Constant
 from bondgraph.quantities import real
 
 

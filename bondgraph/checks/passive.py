@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Resistor
-from bondgraph.graph.model import Model
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Resistor
+from bondgraph.model.model import Model
 
 SIZES = np.concatenate([[0.0], np.logspace(-6, 6, 49)])
 DIRECTIONS = 24

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bondgraph.errors import Problem
-from bondgraph.graph.element import Element
-from bondgraph.graph.modal import numbers_of
-from bondgraph.graph.model import Model
+from bondgraph.model.element import Element
+from bondgraph.model.modal import numbers_of
+from bondgraph.model.model import Model
 from bondgraph.quantities import real
 
 

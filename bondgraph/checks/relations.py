@@ -15,10 +15,10 @@ import numpy as np
 from bondgraph.checks.numbers import is_linear
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
-from bondgraph.graph.element import Element
-from bondgraph.graph.gradient import gradient
-from bondgraph.graph.laws import ByMode, InertialField, Resistor, Storage
-from bondgraph.graph.model import Model
+from bondgraph.model.element import Element
+from bondgraph.model.gradient import gradient
+from bondgraph.model.laws import ByMode, InertialField, Resistor, Storage
+from bondgraph.model.model import Model
 from bondgraph.quantities import real
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape

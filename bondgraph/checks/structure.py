@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bondgraph.errors import Problem, caller_place
-from bondgraph.graph.laws import Junction, SignalBlock
-from bondgraph.graph.model import Model
+from bondgraph.model.laws import Junction, SignalBlock
+from bondgraph.model.model import Model
 
 
 def check_parts(model: Model) -> Iterator[Problem]:

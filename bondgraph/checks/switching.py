@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import IdealConstraint, Junction, Switched
-from bondgraph.graph.modal import modal_parameters
-from bondgraph.graph.model import Model
+from bondgraph.model.laws import IdealConstraint, Junction, Switched
+from bondgraph.model.modal import modal_parameters
+from bondgraph.model.model import Model
 
 
 def check_switches(model: Model) -> Iterator[Problem]:

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterator
 
 from bondgraph.errors import Problem
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import SignalBlock
-from bondgraph.graph.model import Model
+from bondgraph.model.element import Element
+from bondgraph.model.laws import SignalBlock
+from bondgraph.model.model import Model
 from bondgraph.quantities import UNITS, symbols_of, unknown_unit
 
 

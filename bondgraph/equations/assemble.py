@@ -33,8 +33,8 @@ from bondgraph.equations.system import Clock, System
 from bondgraph.equations.transitions import dependent_resets, events_of
 from bondgraph.equations.two_ports import gyrator, skew_gyrator, transformer
 from bondgraph.errors import ModelError, Problem, raise_if_any
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import (
+from bondgraph.model.element import Element
+from bondgraph.model.laws import (
     ByMode,
     Gyrator,
     IdealConstraint,
@@ -51,9 +51,9 @@ from bondgraph.graph.laws import (
     Storage,
     Transformer,
 )
-from bondgraph.graph.modal import choose_by, numbers_of
-from bondgraph.graph.model import Model
-from bondgraph.ops import NEGATE, zeros
+from bondgraph.model.modal import choose_by, numbers_of
+from bondgraph.model.model import Model
+from bondgraph.model.ops import NEGATE, zeros
 
 Writer = Callable[[Draft, str, Element], None]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from bondgraph.causality.assign import Causality
 from bondgraph.equations.system import Clock, Power, State, Statement, Unknown, Value
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import StateSpec, Variable
-from bondgraph.graph.model import Bond, Model
-from bondgraph.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op
+from bondgraph.model.element import Element
+from bondgraph.model.laws import StateSpec, Variable
+from bondgraph.model.model import Bond, Model
+from bondgraph.model.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op
 
 
 @dataclass

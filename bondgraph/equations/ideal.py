@@ -10,11 +10,11 @@ import numpy as np
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.equations.draft import Draft, account_power, declare_state, effort, flow, into, name_port, signed
 from bondgraph.equations.system import Power, Unknown
-from bondgraph.graph.element import Element
-from bondgraph.graph.gradient import partials
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Junction
-from bondgraph.graph.model import Bond
-from bondgraph.ops import (
+from bondgraph.model.element import Element
+from bondgraph.model.gradient import partials
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction
+from bondgraph.model.model import Bond
+from bondgraph.model.ops import (
     APPLY,
     APPLY_TRANSPOSED,
     DAMPED,

@@ -14,10 +14,10 @@ from bondgraph.equations.draft import (
     signed,
 )
 from bondgraph.equations.system import Unknown
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import InertialField, StateSpec
-from bondgraph.graph.model import Bond
-from bondgraph.ops import TIME_DERIVATIVE, combine
+from bondgraph.model.element import Element
+from bondgraph.model.laws import InertialField, StateSpec
+from bondgraph.model.model import Bond
+from bondgraph.model.ops import TIME_DERIVATIVE, combine
 
 
 def inertial_field(draft: Draft, path: str, element: Element) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bondgraph.equations.draft import Draft, effort, flow, into
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Junction
-from bondgraph.ops import IDENTITY, Op, combine, gate, zeros
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Junction
+from bondgraph.model.ops import IDENTITY, Op, combine, gate, zeros
 
 
 def junction(draft: Draft, path: str, element: Element) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.equations.draft import Draft, effort, flow, into, law_arguments, name_port
 from bondgraph.equations.system import Power
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Reaction
-from bondgraph.ops import IDENTITY, NEGATE, Op
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Reaction
+from bondgraph.model.ops import IDENTITY, NEGATE, Op
 
 
 def reaction(draft: Draft, path: str, element: Element) -> None:

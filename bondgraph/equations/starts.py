@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from bondgraph.causality.assign import Causality
+from bondgraph.elements.switches import BACKWARD, FORWARD
 from bondgraph.equations.draft import effort, flow
 from bondgraph.equations.execute import computed
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, storing
-from bondgraph.graph.model import Model
-from bondgraph.graph.switches import BACKWARD, FORWARD
-from bondgraph.graph.wording import elements_at, named
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, storing
+from bondgraph.model.model import Model
+from bondgraph.model.wording import elements_at, named
 from bondgraph.run.rounding import nudges, spread
 
 AGREES = 1e-6

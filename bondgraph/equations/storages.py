@@ -21,10 +21,10 @@ from bondgraph.equations.draft import (
 )
 from bondgraph.equations.system import Unknown
 from bondgraph.errors import Problem
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import OTHER, StateSpec, Storage, storing
-from bondgraph.graph.model import Bond, Model
-from bondgraph.ops import TIME_DERIVATIVE, combine
+from bondgraph.model.element import Element
+from bondgraph.model.laws import OTHER, StateSpec, Storage, storing
+from bondgraph.model.model import Bond, Model
+from bondgraph.model.ops import TIME_DERIVATIVE, combine
 
 
 def storage(draft: Draft, path: str, element: Element) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.graph.automata import Start
-from bondgraph.ops import Op
+from bondgraph.model.automata import Start
+from bondgraph.model.ops import Op
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from bondgraph.causality.assign import Causality
 from bondgraph.equations.draft import Draft
 from bondgraph.equations.system import Event
 from bondgraph.errors import Problem
-from bondgraph.graph.automata import Automaton, Transition
-from bondgraph.graph.laws import Switched, storing
-from bondgraph.graph.model import Model
-from bondgraph.ops import as_op, constant
+from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.laws import Switched, storing
+from bondgraph.model.model import Model
+from bondgraph.model.ops import as_op, constant
 
 
 def events_of(draft: Draft) -> tuple[Event, ...]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.equations.draft import Draft, effort, flow, into, law_arguments, name_port, signed
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Gyrator, SkewGyrator, Transformer
-from bondgraph.graph.model import Bond
-from bondgraph.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, Op
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Gyrator, SkewGyrator, Transformer
+from bondgraph.model.model import Bond
+from bondgraph.model.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, Op
 
 
 def _two_port(draft: Draft, path: str, element: Element) -> tuple[Bond, Bond, int, str]:

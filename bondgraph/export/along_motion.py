@@ -7,7 +7,7 @@ from typing import Any
 
 from bondgraph.equations.system import System, Unknown
 from bondgraph.export.canonical import reduced
-from bondgraph.ops import Choice
+from bondgraph.model.ops import Choice
 from bondgraph.tracing.values import scalars_of
 
 Slopes = Mapping[Any, Any]

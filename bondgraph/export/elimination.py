@@ -17,7 +17,7 @@ from bondgraph.errors import ModelError, Problem, ScrewbondError
 from bondgraph.export.along_motion import WhatVanishes, along
 from bondgraph.export.canonical import exact, reduced
 from bondgraph.export.growth import written_out
-from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.values import scalars_of, shaped
 
 Values = dict[str, Any]

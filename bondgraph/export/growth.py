@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.ops import Op
+from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.values import scalars_of, shaped

@@ -9,7 +9,7 @@ import numpy as np
 from bondgraph.equations.system import Statement, System, Unknown
 from bondgraph.export.statement_latex import right_side
 from bondgraph.export.symbols import dotted, text, value_latex
-from bondgraph.ops import SLIPPING, STABILISED, TIME_DERIVATIVE
+from bondgraph.model.ops import SLIPPING, STABILISED, TIME_DERIVATIVE
 
 
 def ideal_lines(system: System) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from bondgraph.equations.system import Statement, System
 from bondgraph.export.ideal_latex import ideal_lines, ideal_only
 from bondgraph.export.statement_latex import condition, statement_lines
 from bondgraph.export.symbols import escaped, text, value_latex
-from bondgraph.ops import NEGATE
+from bondgraph.model.ops import NEGATE
 
 
 def latex(model: Compilable, *, powers: bool = False) -> str:

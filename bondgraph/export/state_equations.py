@@ -21,7 +21,7 @@ from bondgraph.export.closed_form import Case, StateEquations
 from bondgraph.export.elimination import Elimination, needed_statements, too_large
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import dotted, value_latex
-from bondgraph.graph.laws import Source
+from bondgraph.model.laws import Source
 from bondgraph.tracing.values import scalars_of
 
 STATEMENTS, SCALARS = 60, 240

@@ -11,7 +11,7 @@ from bondgraph.export.canonical import decimal, exact
 from bondgraph.export.growth import written_out
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import text, value_latex
-from bondgraph.ops import SOUGHT
+from bondgraph.model.ops import SOUGHT
 
 SHORT = 40
 """Most operations of a formula that is written out although it has no LaTeX of its own."""

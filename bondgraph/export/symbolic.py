@@ -8,7 +8,7 @@ import numpy as np
 
 from bondgraph.compiled_form import Compilable, compiled_form
 from bondgraph.equations.system import System
-from bondgraph.ops import TIME_DERIVATIVE
+from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.values import scalars_of, shaped
 
 

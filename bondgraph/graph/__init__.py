@@ -1,1 +1,1 @@
-"""The graph that a user writes: elements, builder, and the frozen model."""
+"""The graph that a user builds: elements, bonds and nested graphs in; a flat, checked and frozen `Model` out."""

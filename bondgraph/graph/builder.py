@@ -8,13 +8,13 @@ from typing import Any
 
 from bondgraph.checks import check_model
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
-from bondgraph.graph.automata import Automaton, Start
 from bondgraph.graph.draft import Draft, Link
-from bondgraph.graph.element import Element, PortRef
 from bondgraph.graph.flatten import flatten
-from bondgraph.graph.model import Model
-from bondgraph.graph.names import names_of
 from bondgraph.graph.replacing import put_in_place
+from bondgraph.model.automata import Automaton, Start
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.model import Model
+from bondgraph.model.names import names_of
 
 
 class Graph(Draft):

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from bondgraph.copies import OfFormulas
 from bondgraph.errors import Place, Problem, caller_place
-from bondgraph.graph.automata import Automaton, Start
-from bondgraph.graph.element import Element, PortRef
-from bondgraph.graph.names import need_name
+from bondgraph.model.automata import Automaton, Start
+from bondgraph.model.copies import OfFormulas
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.names import need_name
 
 
 @dataclass(frozen=True)

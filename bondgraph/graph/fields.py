@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.domains import Domain
+from bondgraph.elements import J0, J1, TF, C, I
 from bondgraph.graph.builder import Graph
-from bondgraph.graph.elements import J0, J1, TF, C, I
+from bondgraph.model.domains import Domain
 from screws.scalars import array
 
 

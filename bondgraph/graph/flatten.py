@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
-from bondgraph.graph.automata import Automaton, Start
 from bondgraph.graph.draft import Draft
-from bondgraph.graph.element import Element
 from bondgraph.graph.joining import Scope, join
-from bondgraph.graph.laws import ByMode, SignalBlock, Switched
-from bondgraph.graph.modal import numbers_of
-from bondgraph.graph.model import Model
+from bondgraph.model.automata import Automaton, Start
+from bondgraph.model.element import Element
+from bondgraph.model.laws import ByMode, SignalBlock, Switched
+from bondgraph.model.modal import numbers_of
+from bondgraph.model.model import Model
 
 
 def flatten(graph: Draft) -> tuple[Model, list[Problem]]:

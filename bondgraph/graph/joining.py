@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.domains import GENERIC, Domain
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft
-from bondgraph.graph.element import Element, Port, PortRef
-from bondgraph.graph.laws import Junction
-from bondgraph.graph.model import Bond, End
+from bondgraph.model.domains import GENERIC, Domain
+from bondgraph.model.element import Element, Port, PortRef
+from bondgraph.model.laws import Junction
+from bondgraph.model.model import Bond, End
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.graph.draft import Draft
-from bondgraph.graph.element import Element, PortRef
-from bondgraph.graph.laws import Junction
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.laws import Junction
 
 Part = Element | Draft
 

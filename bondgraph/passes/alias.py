@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from bondgraph.equations.system import State, Statement, System
-from bondgraph.ops import IDENTITY, NEGATE
+from bondgraph.model.ops import IDENTITY, NEGATE
 
 
 def remove_aliases(system: System) -> System:

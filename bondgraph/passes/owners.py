@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bondgraph.equations.system import Statement
-from bondgraph.graph.automata import Automaton
-from bondgraph.graph.element import Element
-from bondgraph.graph.model import Model
+from bondgraph.model.automata import Automaton
+from bondgraph.model.element import Element
+from bondgraph.model.model import Model
 
 
 def owner_of(statement: Statement, model: Model) -> Element | Automaton | None:

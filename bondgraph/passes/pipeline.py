@@ -6,7 +6,7 @@ from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.equations.assemble import assemble
 from bondgraph.equations.system import System
 from bondgraph.errors import no_model
-from bondgraph.graph.model import Model
+from bondgraph.model.model import Model
 from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from bondgraph.equations.system import System
 from bondgraph.errors import Problem, raise_if_any
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Junction
-from bondgraph.graph.model import Model
-from bondgraph.graph.wording import elements_at, named
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Junction
+from bondgraph.model.model import Model
+from bondgraph.model.wording import elements_at, named
 
 
 def refuse_rings(system: System, model: Model) -> System:

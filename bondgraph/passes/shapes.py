@@ -15,9 +15,9 @@ import numpy as np
 from bondgraph.checks.relations import contradictions
 from bondgraph.equations.system import Statement, System
 from bondgraph.errors import Problem, ScrewbondError, raise_if_any
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Gyrator, SkewGyrator, Transformer
-from bondgraph.graph.model import Model
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Gyrator, SkewGyrator, Transformer
+from bondgraph.model.model import Model
 from bondgraph.passes.owners import transition_in_words
 
 

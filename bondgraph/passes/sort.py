@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from bondgraph.equations.system import Loop, Statement, System, Unknown, Value
-from bondgraph.ops import APPLY_INVERSE, SOUGHT, combine
+from bondgraph.model.ops import APPLY_INVERSE, SOUGHT, combine
 from bondgraph.passes.tear import tear
 
 

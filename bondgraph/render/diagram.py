@@ -15,7 +15,7 @@ from bondgraph.compile import Compiled
 from bondgraph.compiled_form import Compilable
 from bondgraph.errors import ModelError, no_model
 from bondgraph.graph.builder import Graph
-from bondgraph.graph.model import Model
+from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, whole_file, write_text
 from bondgraph.render import glyphs
 from bondgraph.render.captions import Rectangle, captions, title_place
@@ -79,7 +79,7 @@ def diagram(
     (Karnopp, Margolis and Rosenberg, 2012).
 
     >>> from bondgraph.graph.builder import Graph
-    >>> from bondgraph.graph.elements import C, J1, R
+    >>> from bondgraph.elements import C, J1, R
     >>> loop = J1("loop")
     >>> drawing = diagram(Graph("rc").connect(loop, C("store", 1.0)).connect(loop, R("leak", 2.0)))
     >>> sorted(drawing.positions)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bondgraph.errors import ModelError, Problem
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Junction, SignalBlock
-from bondgraph.graph.model import Bond, Model
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Junction, SignalBlock
+from bondgraph.model.model import Bond, Model
 
 KIND_SIZE, NAME_SIZE, LABEL_SIZE, DIGIT_SIZE = 15.0, 13.0, 11.5, 25.0
 """Font sizes, px: an element's kind, its name, a junction's name, a junction's digit."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.collection import paused_collection
 from bondgraph.equations.system import Statement, System
-from bondgraph.ops import TIME_DERIVATIVE, Op
+from bondgraph.model.ops import TIME_DERIVATIVE, Op
 from bondgraph.schedule.calls import Plan
 from bondgraph.schedule.identity import formula_key
 from bondgraph.schedule.interpret import numpy_kernel

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.ops import Op
+from bondgraph.model.ops import Op
 
 _DEPTH = 6
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))

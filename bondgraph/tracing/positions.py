@@ -15,9 +15,9 @@ from bondgraph.causality.assign import ordered_bonds
 from bondgraph.equations.draft import flow
 from bondgraph.equations.system import System, Unknown
 from bondgraph.errors import Problem
-from bondgraph.graph.laws import IdealConstraint, Transformer
-from bondgraph.graph.model import Bond, Model
-from bondgraph.ops import STABILISED
+from bondgraph.model.laws import IdealConstraint, Transformer
+from bondgraph.model.model import Bond, Model
+from bondgraph.model.ops import STABILISED
 from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable

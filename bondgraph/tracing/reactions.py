@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.equations.system import Statement, System, Unknown
-from bondgraph.ops import Choice
+from bondgraph.model.ops import Choice
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute

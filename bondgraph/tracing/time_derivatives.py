@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.equations.system import System, Unknown
-from bondgraph.ops import TIME_DERIVATIVE, Choice
+from bondgraph.model.ops import TIME_DERIVATIVE, Choice
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.graph.mechanics import Mechanics
+from bondgraph.model.mechanics import Mechanics
 
 WIDTH = 3e-4
 """Of the differences that stand for slopes, relative to the size of what is varied (at least 1)."""

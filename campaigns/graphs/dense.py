@@ -9,7 +9,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve
 
 from bondgraph.causality.assign import Causality
-from bondgraph.graph.laws import (
+from bondgraph.model.laws import (
     Gyrator,
     IdealConstraint,
     Junction,
@@ -19,7 +19,7 @@ from bondgraph.graph.laws import (
     Storage,
     Transformer,
 )
-from bondgraph.graph.model import Bond, Model
+from bondgraph.model.model import Bond, Model
 
 
 def rates_and_power(

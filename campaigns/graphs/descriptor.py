@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from bondgraph.causality.assign import Causality
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, Storage
-from bondgraph.graph.model import Bond, Model
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storage
+from bondgraph.model.model import Bond, Model
 from campaigns.graphs.dense import Relations, _square
 
 

@@ -30,7 +30,7 @@ from bondgraph import (
     Switch,
     assign_causality,
 )
-from bondgraph.graph.laws import InertialField, storing
+from bondgraph.model.laws import InertialField, storing
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98

@@ -12,9 +12,9 @@ from bondgraph import TF
 from bondgraph.checks.numbers import is_linear
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.draft import Link
-from bondgraph.graph.element import Element, PortRef
 from bondgraph.graph.flatten import signals_of
-from bondgraph.graph.laws import (
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.laws import (
     OTHER,
     ByMode,
     Gyrator,
@@ -27,7 +27,7 @@ from bondgraph.graph.laws import (
     Storage,
     Transformer,
 )
-from bondgraph.ops import Op
+from bondgraph.model.ops import Op
 from campaigns.graphs.rebuilding import names_of, rebuilt
 from campaigns.graphs.rewritten import Rewritten, put, signals_read
 

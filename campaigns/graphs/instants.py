@@ -10,8 +10,8 @@ from scipy.optimize import root
 
 from bondgraph import Compiled
 from bondgraph.errors import RunEndedWarning
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, SignalBlock
-from bondgraph.graph.model import Model
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, SignalBlock
+from bondgraph.model.model import Model
 from bondgraph.run.program import NewtonLoop
 from bondgraph.run.result import Result
 from campaigns.graphs.hidden import motion, restarted, split

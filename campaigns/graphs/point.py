@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import (
+from bondgraph.model.element import Element
+from bondgraph.model.laws import (
     ByMode,
     Gyrator,
     IdealConstraint,
@@ -29,7 +29,7 @@ from bondgraph.graph.laws import (
     Storage,
     Transformer,
 )
-from bondgraph.graph.model import Bond, Model
+from bondgraph.model.model import Bond, Model
 from campaigns.graphs.balances import Balances, slopes
 from campaigns.graphs.rows import Rows, Situation, Terms
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from bondgraph.graph.automata import Automaton
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.draft import Link
-from bondgraph.graph.element import Element, PortRef
-from bondgraph.graph.laws import ByMode, Junction
+from bondgraph.model.automata import Automaton
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.laws import ByMode, Junction
 
 NOTHING: Mapping[str, str] = {}
 

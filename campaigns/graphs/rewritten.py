@@ -11,9 +11,9 @@ from bondgraph import Block, ModelError, assign_causality
 from bondgraph.checks.numbers import is_linear
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.draft import Link
-from bondgraph.graph.element import Element, PortRef
-from bondgraph.graph.laws import ByMode, Junction, Resistor, SignalBlock, Storage
-from bondgraph.ops import Op
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.laws import ByMode, Junction, Resistor, SignalBlock, Storage
+from bondgraph.model.ops import Op
 from campaigns.graphs.rebuilding import automaton_of, names_of, path_of, rebuilt
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from bondgraph import Compiled
 from bondgraph.equations.draft import law_arguments
-from bondgraph.graph.laws import InertialField, Junction
-from bondgraph.graph.model import Model
+from bondgraph.model.laws import InertialField, Junction
+from bondgraph.model.model import Model
 from campaigns.graphs.point import Point, state_names
 from campaigns.graphs.rows import Situation
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 
 from bondgraph.graph.builder import Graph
-from bondgraph.graph.element import Element
+from bondgraph.model.element import Element
 
 MOST_TRIES = 150
 

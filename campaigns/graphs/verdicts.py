@@ -12,7 +12,7 @@ import numpy as np
 
 from bondgraph import Compiled, Graph, ModelError, compile_model
 from bondgraph.causality import assign as causality
-from bondgraph.graph.model import Model
+from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
 from campaigns.graphs.hidden import allowed, is_singular, jumps_with_blocks
 from campaigns.graphs.instants import run_differs

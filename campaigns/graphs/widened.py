@@ -26,7 +26,7 @@ from bondgraph import (
     multiport,
     signals,
 )
-from bondgraph.graph.laws import Parameter
+from bondgraph.model.laws import Parameter
 from campaigns.graphs.drawn import _Curved, _Draw, _Rigid, _Switched, consistent
 from campaigns.graphs.rewritten import boxed, nested
 from screws.scalars import cos

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
-from bondgraph.domains import ROTATION, SCREW, TRANSLATION, Domain
 from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
-from bondgraph.graph.element import PortRef
-from bondgraph.graph.names import names_of
+from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain
+from bondgraph.model.element import PortRef
+from bondgraph.model.names import names_of
 from models.bodies import Body
 from models.chains import limits as stops
 from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.graph.mechanics import Mechanics
+from bondgraph.model.mechanics import Mechanics
 from bondgraph.tape import opcodes
 from bondgraph.tape.scalar import Tape
 from models.chains.dynamics import bias, inertia_numbers, mass_matrix

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, J1, MTF, TF, X0, Element, Graph, Op, Parameter, R, Se
-from bondgraph.domains import SCREW
 from bondgraph.errors import raise_if_any
-from bondgraph.graph.laws import Action
+from bondgraph.model.domains import SCREW
+from bondgraph.model.laws import Action
 from models.bodies import Touchable, connect_twists
 from models.contact.components import COMPONENTS, argument_problems, by_component, in_order, near_problems
 from models.contact.friction import Cone, connect_friction, friction_cones, friction_problems

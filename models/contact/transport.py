@@ -25,8 +25,8 @@ import numpy as np
 
 from bondgraph import C, Element, Op, StateSpec
 from bondgraph.errors import Problem, caller_place
-from bondgraph.graph.element import one_port
-from bondgraph.graph.laws import Storage
+from bondgraph.model.element import one_port
+from bondgraph.model.laws import Storage
 from models.contact.components import pairs
 from screws.scalars import array, cos, equal, sin, sqrt, where
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph import Element, Op, Parameter, StateSpec
-from bondgraph.ops import IDENTITY
+from bondgraph.model.ops import IDENTITY
 from models.control.paths import (
     ModelTerm,
     add_gain,

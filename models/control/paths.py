@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph import Block, Element, Op, Parameter, StateSpec
-from bondgraph.graph.signal_formulas import DIFFERENCE, LAG
-from bondgraph.ops import as_op
+from bondgraph.model.ops import as_op
+from bondgraph.signals.formulas import DIFFERENCE, LAG
 from models.motion.blocks import DERIVATIVES, motion_parameters
 from models.motion.polynomials import QUANTITIES, Motion
 from models.motion.refusals import numbers, refuse

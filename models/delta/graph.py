@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import IC, J0, J1, MTF, TF, Block, Constraint, Element, Graph, Op, Parameter, R, Se
-from bondgraph.domains import ROTATION, TRANSLATION
+from bondgraph.model.domains import ROTATION, TRANSLATION
 from models.delta import arm
 from models.delta.angles import phi_of, phi_rate, theta_of, theta_rate
 from models.delta.arm import Constants

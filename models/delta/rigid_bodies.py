@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import MTF, Block, Graph, Op, Parameter, R
-from bondgraph.domains import SCREW
+from bondgraph.model.domains import SCREW
 from models.bodies import Body, ground, rigid_body
 from models.delta.arm import CONE, direction
 from models.delta.formulas import ROTATIONS

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, J1, TF, Automaton, Block, Constraint, Friction, Graph, I, Op, StateSpec, Transition
-from bondgraph.domains import TRANSLATION
 from bondgraph.graph.builder import nested
+from bondgraph.model.domains import TRANSLATION
 from screws.scalars import equal, minimum, where
 
 ALONG = np.array([1.0, 0.0, 0.0])

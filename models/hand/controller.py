@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph import Element, Graph, R
-from bondgraph.domains import SCREW
+from bondgraph.model.domains import SCREW
 from models.bodies import Body, rigid_body
 from models.chains import ChainGraph
 from models.hand.scenarios import Step

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
-from bondgraph.domains import SCREW
 from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
-from bondgraph.graph.laws import Action
+from bondgraph.model.domains import SCREW
+from bondgraph.model.laws import Action
 from models.bodies import Touchable, connect_bodies
 from models.joints.kinds import KINDS
 from models.joints.start import start_check

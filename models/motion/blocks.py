@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bondgraph import Block, Element, Op, Parameter, Sf
-from bondgraph.domains import Domain
+from bondgraph.model.domains import Domain
 from models.motion.polynomials import QUANTITIES, Motion, bases, horner, pieces, select
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph import J1, Block, Element, Op, Parameter, Sf
-from bondgraph.domains import SCREW
-from bondgraph.ops import IDENTITY
+from bondgraph.model.domains import SCREW
+from bondgraph.model.ops import IDENTITY
 from models.bodies import IDENTITY_QUATERNION, Body, start_pose
 from models.motion.blocks import DERIVATIVES, motion_parameters
 from models.motion.joining import axes, hold

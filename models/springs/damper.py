@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Graph, R
-from bondgraph.domains import SCREW
+from bondgraph.model.domains import SCREW
 from models.springs.ports import between, into_frame
 from models.springs.stiffness import damping_matrix, frame
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, MTF, Block, Element, Graph, Op, Parameter
-from bondgraph.domains import SCREW, TRANSLATION
 from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.model.domains import SCREW, TRANSLATION
 from models.springs.formulas import point_energy, point_force
 from models.springs.ports import storage_of_signals
 from screws.rotations import rotation, tilde

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, MTF, Element, Graph, Op, Parameter
-from bondgraph.domains import SCREW
-from bondgraph.graph.element import Port
-from bondgraph.graph.laws import Action, StateSpec, Storage
+from bondgraph.model.domains import SCREW
+from bondgraph.model.element import Port
+from bondgraph.model.laws import Action, StateSpec, Storage
 from models.bodies import Touchable, connect_bodies
 from models.springs.formulas import frame_pose
 from screws.poses import Ad_of_inverse

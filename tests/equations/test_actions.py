@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, MTF, C, Graph, I, Op, compile_model
-from bondgraph.graph.laws import Action
+from bondgraph.model.laws import Action
 from models.bodies import AD_WORLD, TO_WORLD
 from models.contact.graph import AD_CONTACT, TO_CONTACT
 from models.joints.graph import AD, TO_JOINT

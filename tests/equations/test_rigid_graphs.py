@@ -17,7 +17,7 @@ import pytest
 from scipy.linalg import eigvals
 
 from bondgraph import J0, J1, TF, C, Compiled, Constraint, Graph, I, ModelError, R, Se, assign_causality, compile_model
-from bondgraph.graph.model import Model
+from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
 from campaigns.graphs.descriptor import Descriptor
 from campaigns.graphs.drawn import rigid_graph, switched_graph

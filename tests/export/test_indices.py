@@ -8,7 +8,7 @@ import pytest
 from bondgraph import J1, C, Graph, I, R, assign_causality
 from bondgraph.compile import equations
 from bondgraph.export.latex import _aligned
-from bondgraph.ops import Op
+from bondgraph.model.ops import Op
 from examples import rolling_eggs
 from models.chains import Chain, Link, ball_inertia, chain_graph
 from models.delta import DeltaParameters, DeltaRobot, rigid_delta_graph, task_control

@@ -29,8 +29,8 @@ from bondgraph import (
     compile_model,
     equations,
 )
-from bondgraph.graph.element import Port
-from bondgraph.graph.laws import StateSpec, Storage
+from bondgraph.model.element import Port
+from bondgraph.model.laws import StateSpec, Storage
 from screws.scalars import exp, log
 
 

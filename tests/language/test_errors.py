@@ -46,8 +46,8 @@ from bondgraph import (
     compile_model,
     signals,
 )
-from bondgraph.graph.element import Port
-from bondgraph.graph.laws import Storage
+from bondgraph.model.element import Port
+from bondgraph.model.laws import Storage
 from screws.scalars import sign, sqrt
 
 
@@ -588,11 +588,14 @@ def test_message_has_the_line_and_a_cure(code: str, make: Callable[[], object]) 
         assert re.search(r"created at test_errors\.py:\d+", str(problem)), str(problem)
 
 
+LANGUAGE = ("model", "elements", "signals", "graph", "checks", "causality", "equations", "passes", "tracing")
+
+
 def test_every_code_of_the_language_is_in_the_table() -> None:
     root = Path(bondgraph.__file__).parent
     folders = [
         *root.glob("*.py"),
-        *(p for name in ("checks", "graph", "equations", "passes", "tracing") for p in (root / name).glob("*.py")),
+        *(p for name in LANGUAGE for p in (root / name).glob("*.py")),
     ]
     written = {code for path in folders for code in re.findall(r'"(E[12]\d\d)"', path.read_text(encoding="utf-8"))}
     of_own_laws = {"E172", "E173"}  # test_own_laws

@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import J0, J1, Ce, Graph, I, Op, R, Se, compile_model, simulate
 from bondgraph.equations.assemble import ASSEMBLE
-from bondgraph.graph.laws import Law, Storing
+from bondgraph.model.laws import Law, Storing
 from models.joints.kinds import KINDS
 from models.pictures.meshes import body_points
 from screws.surfaces import closed_surface, plane

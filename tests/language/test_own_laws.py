@@ -23,8 +23,8 @@ from bondgraph.equations.draft import (
     name_port,
     signed,
 )
-from bondgraph.graph.element import Element, one_port
-from bondgraph.graph.laws import PORT, Demand, Law, StateSpec, Wish
+from bondgraph.model.element import Element, one_port
+from bondgraph.model.laws import PORT, Demand, Law, StateSpec, Wish
 
 
 @dataclass(frozen=True)

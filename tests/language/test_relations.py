@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import IC, J0, J1, Block, C, Graph, I, ModelError, R, by_mode, equations
-from bondgraph.graph.automata import Automaton
+from bondgraph.model.automata import Automaton
 from campaigns.graphs.drawn import _asinh, _cosh, _sinh
 from screws.scalars import absolute, exp, log, sqrt, tanh, where
 

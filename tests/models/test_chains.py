@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError
-from bondgraph.graph.mechanics import Mechanics
+from bondgraph.model.mechanics import Mechanics
 from models.chains import (
     BodyInertia,
     Chain,

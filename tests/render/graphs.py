@@ -21,7 +21,7 @@ from bondgraph import (
     StateSpec,
     Transition,
 )
-from bondgraph.ops import Op
+from bondgraph.model.ops import Op
 
 
 def hoist():

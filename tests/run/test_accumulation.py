@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import J1, Block, Constraint, Graph, I, Se, StateSpec, compile_model
 from bondgraph.errors import ModelError
-from bondgraph.graph.automata import Automaton, Transition
+from bondgraph.model.automata import Automaton, Transition
 from bondgraph.run.program import Slot
 from bondgraph.run.program import Transition as Edge
 from bondgraph.run.simulate import simulate

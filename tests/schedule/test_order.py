@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.ops import Op, combine, constant
+from bondgraph.model.ops import Op, combine, constant
 from bondgraph.schedule.calls import Call, Kind
 from bondgraph.schedule.identity import formula_key
 from bondgraph.schedule.order import batches, needed

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.domains import Domain
 from bondgraph.errors import ModelError, Problem, caller_place
-from bondgraph.graph.arguments import one_of, parameters_of, start_of
-from bondgraph.graph.element import Element, one_port
-from bondgraph.graph.laws import ByMode, InertialField, Parameter, StateSpec
-from bondgraph.graph.mechanics import Mechanics, on_bond
-from bondgraph.ops import IDENTITY, Op
+from bondgraph.model.arguments import one_of, parameters_of, start_of
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, one_port
+from bondgraph.model.laws import ByMode, InertialField, Parameter, StateSpec
+from bondgraph.model.mechanics import Mechanics, on_bond
+from bondgraph.model.ops import IDENTITY, Op
 
 
 def IC(

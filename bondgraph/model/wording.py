@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bondgraph.graph.element import Element
-from bondgraph.graph.model import Model
+from bondgraph.model.element import Element
+from bondgraph.model.model import Model
 
 
 def elements_at(model: Model, paths: Sequence[str]) -> list[Element]:

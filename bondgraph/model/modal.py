@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import ByMode, Parameter
-from bondgraph.ops import Op
+from bondgraph.model.element import Element
+from bondgraph.model.laws import ByMode, Parameter
+from bondgraph.model.ops import Op
 from screws.scalars import array, equal, where
 
 

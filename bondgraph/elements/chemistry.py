@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.domains import CHEMICAL
 from bondgraph.errors import ModelError, Problem, caller_place
-from bondgraph.graph.arguments import parameters_of
-from bondgraph.graph.element import Element, Port, one_port
-from bondgraph.graph.laws import Parameter, Reaction, StateSpec, Storage
-from bondgraph.ops import Op
+from bondgraph.model.arguments import parameters_of
+from bondgraph.model.domains import CHEMICAL
+from bondgraph.model.element import Element, Port, one_port
+from bondgraph.model.laws import Parameter, Reaction, StateSpec, Storage
+from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 from screws.scalars import exp, log, maximum
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bondgraph.copies import Frozen
-from bondgraph.domains import Domain
 from bondgraph.errors import Place, caller_place
-from bondgraph.graph.arguments import domain_of, parameters_of
-from bondgraph.graph.automata import Automaton
-from bondgraph.graph.laws import Law, Parameter
-from bondgraph.graph.names import names_of, need_name
+from bondgraph.model.arguments import domain_of, parameters_of
+from bondgraph.model.automata import Automaton
+from bondgraph.model.copies import Frozen
+from bondgraph.model.domains import Domain
+from bondgraph.model.laws import Law, Parameter
+from bondgraph.model.names import names_of, need_name
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.errors import Place
-from bondgraph.graph.names import names_of, need_name, refused
-from bondgraph.ops import Op
+from bondgraph.model.names import names_of, need_name, refused
+from bondgraph.model.ops import Op
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.domains import DOMAINS, Domain
 from bondgraph.errors import ModelError, Problem, caller_place
-from bondgraph.graph.laws import ByMode, Parameter
+from bondgraph.model.domains import DOMAINS, Domain
+from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
 
 

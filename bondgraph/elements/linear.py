@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.ops import Op
+from bondgraph.model.ops import Op
 from screws.linear import solve_spd
 
 

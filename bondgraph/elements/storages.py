@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bondgraph.domains import Domain
-from bondgraph.graph.arguments import one_of, only_with_formula, size_of, start_of
-from bondgraph.graph.element import Element, one_port
-from bondgraph.graph.gradient import gradient
-from bondgraph.graph.laws import StateSpec, Storage, Variable
-from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
-from bondgraph.ops import as_op
+from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
+from bondgraph.model.arguments import one_of, only_with_formula, size_of, start_of
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, one_port
+from bondgraph.model.gradient import gradient
+from bondgraph.model.laws import StateSpec, Storage, Variable
+from bondgraph.model.ops import as_op
 
 
 def C(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bondgraph.domains import Domain
-from bondgraph.graph.element import Element, one_port
-from bondgraph.graph.laws import Junction
-from bondgraph.graph.names import names_of
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, one_port
+from bondgraph.model.laws import Junction
+from bondgraph.model.names import names_of
 
 
 def _junction(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.ops import Op
+from bondgraph.model.ops import Op
 from bondgraph.tape.scalar import Tape, TapeScalar
 from screws.scalars import array
 

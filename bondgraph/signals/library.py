@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.graph import signal_formulas as formulas
-from bondgraph.graph.elements import Block, Element
-from bondgraph.graph.laws import StateSpec
-from bondgraph.graph.names import names_of
-from bondgraph.graph.sampled import hold, sampled, sampled_derivative, sampled_pid
-from bondgraph.graph.signal_arguments import (
+from bondgraph.elements import Block, Element
+from bondgraph.model.laws import StateSpec
+from bondgraph.model.names import names_of
+from bondgraph.model.ops import APPLY, combine
+from bondgraph.signals import formulas
+from bondgraph.signals.arguments import (
     coefficients,
     need_inputs,
     need_order,
@@ -29,7 +29,6 @@ from bondgraph.graph.signal_arguments import (
     static_block,
     wrong,
 )
-from bondgraph.ops import APPLY, combine
 
 # --- algebra ---------------------------------------------------------------------------------------------------------
 
@@ -324,10 +323,3 @@ def smooth_step(
     need_positive("smooth step", name, duration=duration)
     values = {"start": start, "duration": duration, "before": before, "after": after}
     return static_block(name, formulas.SMOOTH_STEP, values, ["time"], unit, symbol)
-
-
-__all__: list[str] = [
-    "gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic", "integrator", "lowpass",
-    "derivative_filter", "pid", "transfer_function", "sine", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step",
-    "sampled", "hold", "sampled_derivative", "sampled_pid",
-]  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.copies import Frozen
+from bondgraph.model.copies import Frozen
 from screws.scalars import array, equal, where
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.errors import ModelError, Problem, caller_place
-from bondgraph.graph.arguments import formula_name, parameters_of, start_of
-from bondgraph.graph.element import Element
-from bondgraph.graph.laws import Equation, SignalBlock, StateSpec
-from bondgraph.graph.names import names_of, refused
-from bondgraph.ops import Op, as_op
+from bondgraph.model.arguments import formula_name, parameters_of, start_of
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Equation, SignalBlock, StateSpec
+from bondgraph.model.names import names_of, refused
+from bondgraph.model.ops import Op, as_op
 
 
 def Block(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.graph.gradient import partials
+from bondgraph.model.gradient import partials
 from screws.linear import solve_spd
 from screws.scalars import array
 

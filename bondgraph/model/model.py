@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bondgraph.copies import Frozen
-from bondgraph.domains import Domain
 from bondgraph.errors import Place
-from bondgraph.graph.automata import Automaton, Start
-from bondgraph.graph.element import Element
+from bondgraph.model.automata import Automaton, Start
+from bondgraph.model.copies import Frozen
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element
 
 if TYPE_CHECKING:
     import networkx as nx

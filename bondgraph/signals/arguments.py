@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.elements import Block, Element
 from bondgraph.errors import ModelError, Problem, caller_place
-from bondgraph.graph.elements import Block, Element
-from bondgraph.graph.laws import Parameter
-from bondgraph.ops import Op
+from bondgraph.model.laws import Parameter
+from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 
 

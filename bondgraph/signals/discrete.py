@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bondgraph.graph import signal_formulas as formulas
-from bondgraph.graph.arguments import formula_name
-from bondgraph.graph.elements import Block, Element
-from bondgraph.graph.laws import StateSpec
-from bondgraph.graph.names import names_of
-from bondgraph.graph.signal_arguments import need_order, need_positive, numbers_of, start_values, wrong
-from bondgraph.ops import Op, as_op
+from bondgraph.elements import Block, Element
+from bondgraph.model.arguments import formula_name
+from bondgraph.model.laws import StateSpec
+from bondgraph.model.names import names_of
+from bondgraph.model.ops import Op, as_op
+from bondgraph.signals import formulas
+from bondgraph.signals.arguments import need_order, need_positive, numbers_of, start_values, wrong
 
 
 def sampled(

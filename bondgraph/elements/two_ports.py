@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bondgraph.domains import Domain
 from bondgraph.errors import ModelError, Problem, caller_place
-from bondgraph.graph.arguments import domain_of, parameters_of, shape_of
-from bondgraph.graph.element import Element, Port
-from bondgraph.graph.laws import Action, Gyrator, Law, Parameter, Transformer
-from bondgraph.graph.names import names_of
-from bondgraph.ops import Op, as_op
+from bondgraph.model.arguments import domain_of, parameters_of, shape_of
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, Port
+from bondgraph.model.laws import Action, Gyrator, Law, Parameter, Transformer
+from bondgraph.model.names import names_of
+from bondgraph.model.ops import Op, as_op
 from bondgraph.quantities import real
 
 
@@ -78,7 +78,7 @@ def TF(
     shape = _ratio_shape("TF", name, ratio, 2, "(), (n1,) and (n2, n1)", structural)
     dimensions = (None, None) if shape == () else (shape[0], 1) if len(shape) == 1 else (shape[1], shape[0])
     if structural:
-        from bondgraph.ops import constant
+        from bondgraph.model.ops import constant
 
         law = Transformer(constant(ratio.value if isinstance(ratio, Parameter) else ratio), shape == ())
         return _two_port("TF", name, law, {}, (), dimensions, domains, frames, symbols)

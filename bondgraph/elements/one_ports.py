@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bondgraph.domains import Domain
-from bondgraph.graph.arguments import bounded, choice, one_of, only_with_formula, size_of, start_of
-from bondgraph.graph.element import Element, Port, one_port
-from bondgraph.graph.laws import (
+from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
+from bondgraph.model.arguments import bounded, choice, one_of, only_with_formula, size_of, start_of
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, Port, one_port
+from bondgraph.model.laws import (
     IdealConstraint,
     Resistor,
     SkewGyrator,
@@ -17,9 +18,8 @@ from bondgraph.graph.laws import (
     StateSpec,
     Variable,
 )
-from bondgraph.graph.linear import BY_INVERSE, BY_PRODUCT
-from bondgraph.graph.names import names_of
-from bondgraph.ops import Op, as_op
+from bondgraph.model.names import names_of
+from bondgraph.model.ops import Op, as_op
 
 
 def R(

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.domains import Domain
 from bondgraph.errors import caller_place
-from bondgraph.graph.arguments import bounded, domain_of
-from bondgraph.graph.automata import Automaton, Transition
-from bondgraph.graph.element import Element, Port
-from bondgraph.graph.laws import IdealConstraint, IdealSwitch, StateSpec
-from bondgraph.graph.names import names_of
-from bondgraph.ops import Op
+from bondgraph.model.arguments import bounded, domain_of
+from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, Port
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, StateSpec
+from bondgraph.model.names import names_of
+from bondgraph.model.ops import Op
 from screws.scalars import equal, where
 
 

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bondgraph.graph.mechanics import Mechanics
-from bondgraph.ops import Op
+from bondgraph.model.mechanics import Mechanics
+from bondgraph.model.ops import Op
 
 Variable = Literal["effort", "flow"]
 """The two variables of a bond."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from bondgraph.ops import Op
+from bondgraph.model.ops import Op
 from screws.scalars import array, floor, less, maximum, minimum, sin, where
 
 

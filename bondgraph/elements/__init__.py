@@ -1,0 +1,16 @@
+"""Elements: numbers and formulas of the user in; one frozen `Element` with its law and ports out, ready to be connected."""
+
+from bondgraph.elements.blocks import Block
+from bondgraph.elements.chemistry import Ce, Re
+from bondgraph.elements.inertial import IC
+from bondgraph.elements.junctions import J0, J1, X0, X1
+from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
+from bondgraph.elements.storages import C, I
+from bondgraph.elements.switches import Diode, Friction, Switch
+from bondgraph.elements.two_ports import GY, MGY, MTF, TF
+from bondgraph.model.element import Element, Port, PortRef
+
+__all__ = [
+    "GY", "IC", "J0", "J1", "MGY", "MTF", "TF", "X0", "X1", "Block", "C", "Ce", "Constraint", "Diode", "Element",
+    "EulerJunction", "Friction", "I", "Port", "PortRef", "R", "Re", "Se", "Sf", "Switch",
+]  # fmt: skip
