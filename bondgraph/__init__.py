@@ -6,7 +6,8 @@ A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts 
 
 from bondgraph import signals
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.compile import Compiled, compile_model, simulate
+from bondgraph.compile.compiled import Compiled, compile_model, simulate
+from bondgraph.compile.pipeline import equations
 from bondgraph.elements import (
     GY,
     IC,
@@ -50,7 +51,6 @@ from bondgraph.model.laws import Parameter, StateSpec
 from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
-from bondgraph.passes.pipeline import equations
 
 __all__ = [
     "DOMAINS",

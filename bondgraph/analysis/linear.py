@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.pencil import Matrices, balanced, by_real_part, invariant_zeros, minimal_basis
-from bondgraph.analysis.points import Point
 from bondgraph.analysis.transfer import TransferFunction, transfer
+from bondgraph.compile.points import Point
 from bondgraph.errors import ModelError, Problem
 
 DENSE = 4000

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.linear import Linear
-from bondgraph.analysis.names import own_states, pick_inputs, pick_outputs
-from bondgraph.analysis.points import Point, consistent, point_of
-from bondgraph.compile import Compiled
-from bondgraph.compiled_form import Compilable, compiled_form
+from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.points import Point, consistent, point_of
+from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, Problem

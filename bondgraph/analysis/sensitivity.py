@@ -9,9 +9,9 @@ import numpy as np
 
 from bondgraph.analysis.linearise import differentiate
 from bondgraph.analysis.newton import least_change
-from bondgraph.analysis.points import Point, point_of
 from bondgraph.analysis.steady import OperatingPoint
-from bondgraph.compiled_form import Compilable, compiled_form
+from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.points import Point, point_of
 from bondgraph.errors import ModelError, Problem
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from bondgraph.analysis.linear import Linear
 from bondgraph.analysis.linearise import SPARSE, Derivatives, differentiate
-from bondgraph.analysis.names import pick_states
 from bondgraph.analysis.newton import Solution, newton
-from bondgraph.analysis.points import Point, consistent, evaluate_at, point_of, whole_parameters
-from bondgraph.compile import Compiled
-from bondgraph.compiled_form import Compilable, compiled_form
+from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
+from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, Problem
 
 

@@ -1,1 +1,1 @@
-"""Routines -> callable code: the NumPy reference interpreter and machine code through LLVM."""
+"""Machine code: routines of the tape and loops of the schedule in; kernels (LLVM, NumPy, interpreted) and text of C out."""

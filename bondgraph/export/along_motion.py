@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bondgraph.equations.system import System, Unknown
+from bondgraph.assembly.system import System, Unknown
 from bondgraph.export.canonical import reduced
 from bondgraph.model.ops import Choice
 from bondgraph.tracing.values import scalars_of

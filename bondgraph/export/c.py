@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bondgraph.analysis.points import consistent, point_of
-from bondgraph.compile import Compiled
-from bondgraph.compiled_form import Compilable, compiled_form
+from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.points import consistent, point_of
 from bondgraph.errors import ModelError, Problem
 from bondgraph.export.c_header import declarations, story
 from bondgraph.export.c_names import Names, array, comment, enumeration, places, sanitised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bondgraph.equations.system import Loop, System
+from bondgraph.assembly.system import Loop, System
 from bondgraph.export.c_names import comment
 
 

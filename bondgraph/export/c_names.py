@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import is_internal
+from bondgraph.assembly.system import is_internal
 
 
 @dataclass(frozen=True)

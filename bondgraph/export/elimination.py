@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.names import own_states
-from bondgraph.equations.system import Loop, Statement, System, Unknown
+from bondgraph.assembly.system import Loop, Statement, System, Unknown
+from bondgraph.compile.state_names import own_states
 from bondgraph.errors import ModelError, Problem, ScrewbondError
 from bondgraph.export.along_motion import WhatVanishes, along
 from bondgraph.export.canonical import exact, reduced

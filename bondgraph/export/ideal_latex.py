@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bondgraph.equations.system import Statement, System, Unknown
+from bondgraph.assembly.system import Statement, System, Unknown
 from bondgraph.export.statement_latex import right_side
 from bondgraph.export.symbols import dotted, text, value_latex
 from bondgraph.model.ops import SLIPPING, STABILISED, TIME_DERIVATIVE

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bondgraph.compiled_form import Compilable, compiled_form
-from bondgraph.equations.system import Statement, System
+from bondgraph.assembly.system import Statement, System
+from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.export.ideal_latex import ideal_lines, ideal_only
 from bondgraph.export.statement_latex import condition, statement_lines
 from bondgraph.export.symbols import escaped, text, value_latex

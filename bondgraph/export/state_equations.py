@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.names import labels_of, own_states
-from bondgraph.compile import Compiled
-from bondgraph.compiled_form import Compilable, compiled_form
-from bondgraph.equations.system import System
+from bondgraph.assembly.system import System
+from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.state_names import labels_of, own_states
 from bondgraph.errors import Problem, raise_if_any
 from bondgraph.export.canonical import canonical, decimal, rational
 from bondgraph.export.closed_form import Case, StateEquations

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from bondgraph.equations.system import Statement, System
+from bondgraph.assembly.system import Statement, System
 from bondgraph.export.canonical import decimal, exact
 from bondgraph.export.growth import written_out
 from bondgraph.export.symbolic import symbol_of

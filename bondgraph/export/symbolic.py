@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compiled_form import Compilable, compiled_form
-from bondgraph.equations.system import System
+from bondgraph.assembly.system import System
+from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.values import scalars_of, shaped
 

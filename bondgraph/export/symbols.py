@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bondgraph.equations.system import System, Value
+from bondgraph.assembly.system import System, Value
 
 _LOCAL = {
     "effort": "e", "flow": "f", "power": "P", "energy": "E", "mode": "m", "stiffness": "K", "capacitance": "C",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bondgraph.equations.system import System
+from bondgraph.assembly.system import System
 from bondgraph.errors import Problem, raise_if_any
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Junction

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.owners import transition_in_words
+from bondgraph.assembly.system import Statement, System
 from bondgraph.checks.relations import contradictions
-from bondgraph.equations.system import Statement, System
 from bondgraph.errors import Problem, ScrewbondError, raise_if_any
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Gyrator, SkewGyrator, Transformer
 from bondgraph.model.model import Model
-from bondgraph.passes.owners import transition_in_words
 
 
 def find_shapes(system: System, model: Model) -> System:

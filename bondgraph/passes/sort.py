@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 
-from bondgraph.equations.system import Loop, Statement, System, Unknown, Value
+from bondgraph.assembly.system import Loop, Statement, System, Unknown, Value
 from bondgraph.model.ops import APPLY_INVERSE, SOUGHT, combine
 from bondgraph.passes.tear import tear
 

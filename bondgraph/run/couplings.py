@@ -18,8 +18,8 @@ from functools import cached_property
 
 import numpy as np
 
-from bondgraph.collection import paused_collection
 from bondgraph.run.table import Table
+from bondgraph.tape.collection import paused_collection
 
 SWEEPS, BALANCED = 10, 1.5
 """Most sweeps of the balancing, and how unequal the sums over a row and a column may stay."""

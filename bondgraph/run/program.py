@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from bondgraph.equations.system import is_internal
+from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
+    from bondgraph.assembly.system import Closing
     from bondgraph.emit.kernel import Kernel
-    from bondgraph.equations.system import Closing
 
 BLOCKS = ("x", "out", "p", "m")
 ROLES = ("dissipated", "supplied", "injected")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondgraph.collection import paused_collection
-from bondgraph.equations.system import Statement, System
+from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import TIME_DERIVATIVE, Op
 from bondgraph.schedule.calls import Plan
 from bondgraph.schedule.identity import formula_key
@@ -22,6 +21,7 @@ from bondgraph.schedule.loops import Schedule, in_row, schedule
 from bondgraph.schedule.plans import Workshop, derivatives, find, values
 from bondgraph.schedule.statements import numbered
 from bondgraph.tape import opcodes
+from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.routines import output_names
 from screws.scalars import equal, where
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.equations.system import Statement, System
+from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, Op
 from bondgraph.schedule.calls import Book
 from bondgraph.schedule.identity import formula_key

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import Closing, System, Unknown
+from bondgraph.assembly.system import Closing, System, Unknown
 from bondgraph.model.ops import STABILISED
 from bondgraph.tape.definite import solve_semidefinite
 from bondgraph.tracing.values import Entries, scalars_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import Event, System
+from bondgraph.assembly.system import Event, System
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.impulses import Acting

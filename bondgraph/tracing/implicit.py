@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bondgraph.equations.system import Event, Loop, System, Unknown
+from bondgraph.assembly.system import Event, Loop, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SingularSystem

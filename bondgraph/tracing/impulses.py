@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import Event, System, Unknown
+from bondgraph.assembly.system import Event, System, Unknown
 from bondgraph.model.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import System
+from bondgraph.assembly.system import System
 from bondgraph.tape import opcodes
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.draft import flow
+from bondgraph.assembly.system import System, Unknown
 from bondgraph.causality.assign import ordered_bonds
-from bondgraph.equations.draft import flow
-from bondgraph.equations.system import System, Unknown
 from bondgraph.errors import Problem
 from bondgraph.model.laws import IdealConstraint, Transformer
 from bondgraph.model.model import Bond, Model

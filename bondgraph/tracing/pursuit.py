@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import Loop, System
+from bondgraph.assembly.system import Loop, System
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import SingularSystem, solve

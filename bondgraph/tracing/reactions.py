@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import Statement, System, Unknown
+from bondgraph.assembly.system import Statement, System, Unknown
 from bondgraph.model.ops import Choice
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape

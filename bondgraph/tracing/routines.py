@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.execute import environment
-from bondgraph.equations.system import Event, Indeterminate, Loop, State, System, Value
+from bondgraph.assembly.execute import environment
+from bondgraph.assembly.system import Event, Indeterminate, Loop, State, System, Value
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.hoist import hoist
 from bondgraph.tape.routine import Choice, Routine

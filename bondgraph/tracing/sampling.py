@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import System
+from bondgraph.assembly.system import System
 from bondgraph.tape.interpret import complete
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.values import Entries, flat

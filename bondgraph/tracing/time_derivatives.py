@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import System, Unknown
+from bondgraph.assembly.system import System, Unknown
 from bondgraph.model.ops import TIME_DERIVATIVE, Choice
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable

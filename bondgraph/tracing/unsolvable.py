@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bondgraph.equations.system import Loop, System, Unknown
+from bondgraph.assembly.owners import owner_of, transition_in_words
+from bondgraph.assembly.system import Loop, System, Unknown
 from bondgraph.errors import Problem
 from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element
 from bondgraph.model.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.wording import elements_at, named
-from bondgraph.passes.owners import owner_of, transition_in_words
 from bondgraph.tracing.values import Untraceable
 
 MOST_MODES = 8

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Compiled
-from bondgraph.equations.draft import law_arguments
+from bondgraph.assembly.draft import law_arguments
 from bondgraph.model.laws import InertialField, Junction
 from bondgraph.model.model import Model
 from campaigns.graphs.point import Point, state_names

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile import Compiled
+from bondgraph.compile.compiled import Compiled
 from bondgraph.export import document
 from bondgraph.output.files import json_text
 from bondgraph.output.folders import write_all

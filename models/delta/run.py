@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile import Compiled
+from bondgraph.compile.compiled import Compiled
 from bondgraph.run.failure import Failure
 from bondgraph.run.ledger import Ledger
 from bondgraph.run.result import Result, Statistics

@@ -94,10 +94,10 @@ def test_every_page_with_code_is_executed() -> None:
 
 
 def test_the_architecture_names_every_package() -> None:
-    """Packages of `bondgraph` and `models`, and the modules that stand in `equations` and `tracing`."""
+    """Packages of `bondgraph` and `models`, and the modules that stand in `assembly` and `tracing`."""
     text = text_of("architecture.md")
     folders = [path.parent for layer in ("bondgraph", "models") for path in (ROOT / layer).glob("*/__init__.py")]
-    modules = [path for name in ("equations", "tracing") for path in (ROOT / "bondgraph" / name).glob("[!_]*.py")]
+    modules = [path for name in ("assembly", "tracing") for path in (ROOT / "bondgraph" / name).glob("[!_]*.py")]
     known = {"execute", "system", "routines"}
     missing = [
         p.stem for p in (*folders, *modules) if not re.search(rf"`(run\.)?{p.stem}`", text) and p.stem not in known

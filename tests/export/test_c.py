@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, X1, Automaton, Block, C, Graph, I, ModelError, R, Se, StateSpec, Transition, compile_model
-from bondgraph.compile import Compiled
+from bondgraph.compile.compiled import Compiled
 from bondgraph.emit import numpy as reference
 from bondgraph.emit.kernel import address_of
 from bondgraph.export import CSource, c_source

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, Ce, Graph, I, Op, R, Se, compile_model, simulate
-from bondgraph.equations.assemble import ASSEMBLE
+from bondgraph.assembly.assemble import ASSEMBLE
 from bondgraph.model.laws import Law, Storing
 from models.joints.kinds import KINDS
 from models.pictures.meshes import body_points

@@ -11,8 +11,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from bondgraph import J0, J1, C, Graph, I, ModelError, Op, Se, compile_model, simulate
-from bondgraph.equations.assemble import ASSEMBLE
-from bondgraph.equations.draft import (
+from bondgraph.assembly.assemble import ASSEMBLE
+from bondgraph.assembly.draft import (
     Draft,
     account_power,
     declare_state,

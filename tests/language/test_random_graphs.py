@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bondgraph import Compiled, Graph, Model, ModelError, assign_causality, compile_model, equations
-from bondgraph.equations.execute import evaluate_statements
-from bondgraph.equations.system import System
+from bondgraph.assembly.execute import evaluate_statements
+from bondgraph.assembly.system import System
 from bondgraph.run.bound import Bound
 from campaigns.graphs.dense import rates_and_power, residual_and_power
 from campaigns.graphs.drawn import curved_graph, random_graph

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph import J0, J1, X1, Automaton, C, Graph, I, R, Se, Sf, Transition
+from bondgraph.assembly.system import System
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.equations.system import System
 from bondgraph.schedule.build import kernels_in_loops, scheduled
 from bondgraph.tape.routine import Choice
 from bondgraph.tracing.routines import trace

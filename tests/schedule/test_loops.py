@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError, compile_model, equations
+from bondgraph.assembly.system import System
 from bondgraph.emit.kernel import KernelError
-from bondgraph.equations.system import System
 from bondgraph.schedule import machine
 from bondgraph.schedule.build import is_large, scheduled
 from campaigns.graphs.drawn import random_graph
@@ -120,7 +120,7 @@ def test_runs_with_switches_equal_those_of_straight_line_code(monkeypatch: pytes
     graph = bouncing(5)
     ends = []
     for loops in (False, True):
-        monkeypatch.setattr("bondgraph.compile.is_large", lambda system, loops=loops: loops)
+        monkeypatch.setattr("bondgraph.compile.compiled.is_large", lambda system, loops=loops: loops)
         result = compile_model(graph).simulate(1.0)
         assert result.failure is None and len(result.events) >= 10
         ends.append(result["m3.p"][-1])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.equations.system import System, Unknown
+from bondgraph.assembly.system import System, Unknown
+from bondgraph.compile.velocities import Motion, Values, fitting, misfit
 from bondgraph.errors import ModelError, Problem
 from bondgraph.model.laws import IdealConstraint, Storing
 from bondgraph.model.model import Model
@@ -17,7 +18,6 @@ from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.failure import CURES
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.singular import CONTRADICTS, Closures
-from bondgraph.velocities import Motion, Values, fitting, misfit
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

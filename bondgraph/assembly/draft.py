@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.system import Clock, Power, State, Statement, Unknown, Value
 from bondgraph.causality.assign import Causality
-from bondgraph.equations.system import Clock, Power, State, Statement, Unknown, Value
 from bondgraph.model.element import Element
 from bondgraph.model.laws import StateSpec, Variable
 from bondgraph.model.model import Bond, Model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.compile import Compiled, compile_model
+from bondgraph.compile.compiled import Compiled, compile_model
 from bondgraph.errors import no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model

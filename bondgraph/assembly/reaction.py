@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from bondgraph.assembly.draft import Draft, effort, flow, into, law_arguments, name_port
+from bondgraph.assembly.system import Power
 from bondgraph.causality.assign import ordered_bonds
-from bondgraph.equations.draft import Draft, effort, flow, into, law_arguments, name_port
-from bondgraph.equations.system import Power
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Reaction
 from bondgraph.model.ops import IDENTITY, NEGATE, Op

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import State, System
+from bondgraph.assembly.system import State, System
 from bondgraph.errors import ModelError, Problem
 from bondgraph.tracing.routines import Traced
 from bondgraph.tracing.values import scalars_of

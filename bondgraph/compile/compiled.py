@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.assembly.execute import evaluate_statements
+from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
-from bondgraph.collection import paused_collection
-from bondgraph.consistency import (
+from bondgraph.compile.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
+from bondgraph.compile.consistency import (
     Keep,
     contradicting_closures,
     fitting_start,
@@ -25,28 +26,27 @@ from bondgraph.consistency import (
     motion_of,
     values_of,
 )
-from bondgraph.equations.execute import evaluate_statements
-from bondgraph.equations.starts import contradicting_starts, contradicting_switches, own_starts
-from bondgraph.equations.system import System
+from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of
+from bondgraph.compile.pipeline import equations
+from bondgraph.compile.programs import program_of
+from bondgraph.compile.report import report
+from bondgraph.compile.starts import contradicting_starts, contradicting_switches, own_starts
+from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
-from bondgraph.kernels import couplings_of, jacobian_of, kernels_of
 from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.passes.pipeline import equations
-from bondgraph.programs import program_of
-from bondgraph.report import report
 from bondgraph.run.program import Program
 from bondgraph.run.rounding import nudges
 from bondgraph.run.settings import known, number
 from bondgraph.schedule.build import is_large, scheduled
+from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.routines import Traced, trace_for_runs
 from bondgraph.tracing.unsolvable import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.values import Untraceable, flat
-from bondgraph.unusable import unusable_parameters
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bondgraph.assembly.assemble import assemble
+from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.equations.assemble import assemble
-from bondgraph.equations.system import System
 from bondgraph.errors import no_model
 from bondgraph.model.model import Model
 from bondgraph.passes.alias import remove_aliases

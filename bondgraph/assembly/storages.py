@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.causality.assign import Causality
-from bondgraph.equations.draft import (
+from bondgraph.assembly.draft import (
     Draft,
     account_power,
     declare_state,
@@ -19,7 +18,8 @@ from bondgraph.equations.draft import (
     signed,
     variable,
 )
-from bondgraph.equations.system import Unknown
+from bondgraph.assembly.system import Unknown
+from bondgraph.causality.assign import Causality
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
 from bondgraph.model.laws import OTHER, StateSpec, Storage, storing

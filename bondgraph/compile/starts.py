@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.draft import effort, flow
+from bondgraph.assembly.execute import computed
+from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.elements.switches import BACKWARD, FORWARD
-from bondgraph.equations.draft import effort, flow
-from bondgraph.equations.execute import computed
-from bondgraph.equations.system import System
 from bondgraph.errors import Problem
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, storing
 from bondgraph.model.model import Model

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.draft import Draft, account_power, declare_state, effort, flow, into, name_port, signed
+from bondgraph.assembly.system import Power, Unknown
 from bondgraph.causality.assign import ordered_bonds
-from bondgraph.equations.draft import Draft, account_power, declare_state, effort, flow, into, name_port, signed
-from bondgraph.equations.system import Power, Unknown
 from bondgraph.model.element import Element
 from bondgraph.model.gradient import partials
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction

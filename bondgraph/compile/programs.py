@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.assembly.system import Event, System
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.equations.system import Event, System
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model
 from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bondgraph.assembly.draft import Draft
+from bondgraph.assembly.system import Event
 from bondgraph.causality.assign import Causality
-from bondgraph.equations.draft import Draft
-from bondgraph.equations.system import Event
 from bondgraph.errors import Problem
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.laws import Switched, storing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.equations.system import Statement
+from bondgraph.assembly.system import Statement
 from bondgraph.model.automata import Automaton
 from bondgraph.model.element import Element
 from bondgraph.model.model import Model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.equations.draft import Draft, effort, flow, into
+from bondgraph.assembly.draft import Draft, effort, flow, into
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Junction
 from bondgraph.model.ops import IDENTITY, Op, combine, gate, zeros

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile import Compiled
+from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError, Problem
 
 

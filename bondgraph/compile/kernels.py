@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from bondgraph.collection import paused_collection
 from bondgraph.errors import ModelError, Problem
 from bondgraph.schedule.build import Scheduled, kernels_in_loops
+from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.routine import Choice, Routine
 from bondgraph.tracing.routines import Pattern
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import System
+from bondgraph.assembly.system import System
 
 Numbers = Sequence[Any] | np.ndarray
 

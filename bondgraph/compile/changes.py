@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.execute import computed
+from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.checks.numbers import check_energies
 from bondgraph.checks.ranges import check_ranges
-from bondgraph.equations.execute import computed
-from bondgraph.equations.starts import AGREES, contradicting_friction, sliding_at_start
-from bondgraph.equations.system import System
+from bondgraph.compile.starts import AGREES, contradicting_friction, sliding_at_start
 from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
 from bondgraph.model.element import Element
 from bondgraph.model.laws import storing

@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bondgraph.causality.assign import Causality
-from bondgraph.equations.draft import (
+from bondgraph.assembly.draft import (
     Draft,
     account_power,
     declare_state,
@@ -24,14 +23,15 @@ from bondgraph.equations.draft import (
     signed,
     variable,
 )
-from bondgraph.equations.ideal import constraint, switch
-from bondgraph.equations.inertial import inertial_field
-from bondgraph.equations.junctions import junction
-from bondgraph.equations.reaction import reaction
-from bondgraph.equations.storages import storage, storages_that_cannot_follow
-from bondgraph.equations.system import Clock, System
-from bondgraph.equations.transitions import dependent_resets, events_of
-from bondgraph.equations.two_ports import gyrator, skew_gyrator, transformer
+from bondgraph.assembly.ideal import constraint, switch
+from bondgraph.assembly.inertial import inertial_field
+from bondgraph.assembly.junctions import junction
+from bondgraph.assembly.reaction import reaction
+from bondgraph.assembly.storages import storage, storages_that_cannot_follow
+from bondgraph.assembly.system import Clock, System
+from bondgraph.assembly.transitions import dependent_resets, events_of
+from bondgraph.assembly.two_ports import gyrator, skew_gyrator, transformer
+from bondgraph.causality.assign import Causality
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.model.element import Element
 from bondgraph.model.laws import (
@@ -98,7 +98,9 @@ def writer_of(element: Element) -> Writer:
     law = type(element.law)
     if law not in ASSEMBLE:
         title = f'{element.kind} "{element.name}" has a law without statements'
-        cure = f"bondgraph.equations.assemble.ASSEMBLE[{law.__name__}] = a function (draft, path, element) that writes them"
+        cure = (
+            f"bondgraph.assembly.assemble.ASSEMBLE[{law.__name__}] = a function (draft, path, element) that writes them"
+        )
         raise ModelError(
             element.name, [Problem("E172", title, (f"its law is a {law.__name__}",), (element.place,), (cure,))]
         )

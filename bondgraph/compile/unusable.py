@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.equations.system import System
+from bondgraph.assembly.system import System
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model
 from bondgraph.tracing.values import flat

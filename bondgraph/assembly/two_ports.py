@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bondgraph.assembly.draft import Draft, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.causality.assign import ordered_bonds
-from bondgraph.equations.draft import Draft, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Gyrator, SkewGyrator, Transformer
 from bondgraph.model.model import Bond

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.equations.draft import (
+from bondgraph.assembly.draft import (
     Draft,
     account_power,
     declare_state,
@@ -13,7 +13,7 @@ from bondgraph.equations.draft import (
     name_port,
     signed,
 )
-from bondgraph.equations.system import Unknown
+from bondgraph.assembly.system import Unknown
 from bondgraph.model.element import Element
 from bondgraph.model.laws import InertialField, StateSpec
 from bondgraph.model.model import Bond

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from bondgraph.assembly.system import Loop, System
 from bondgraph.causality.assign import Causality
-from bondgraph.equations.system import Loop, System
 from bondgraph.model.element import Element
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, storing
 from bondgraph.model.model import Model

@@ -1,1 +1,0 @@
-"""Equations: what a model means, as typed statements over named values."""
