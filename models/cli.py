@@ -120,7 +120,7 @@ def info() -> str:
     """Versions of everything that takes part, solvers and rendering."""
     import platform
 
-    from bondgraph.run.sundials import library
+    from bondgraph.run.integrators.sundials import library
     from models.pictures.probe import rendering
 
     lines = [f"screwbond {_version('screwbond')}, Python {platform.python_version()}, {platform.platform()}"]

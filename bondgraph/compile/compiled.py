@@ -39,8 +39,8 @@ from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.program import Program
-from bondgraph.run.rounding import nudges
 from bondgraph.run.settings import known, number
+from bondgraph.run.switching.rounding import nudges
 from bondgraph.schedule.build import is_large, scheduled
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.positions import foreign_positions
@@ -50,7 +50,7 @@ from bondgraph.tracing.values import Untraceable, flat
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
-    from bondgraph.run.result import Result
+    from bondgraph.run.outcome.result import Result
 
 
 @dataclass(frozen=True)

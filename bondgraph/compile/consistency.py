@@ -15,9 +15,9 @@ from bondgraph.model.laws import IdealConstraint, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.run.failure import CURES
+from bondgraph.run.outcome.failure import CURES
+from bondgraph.run.outcome.singular import CONTRADICTS, Closures
 from bondgraph.run.program import Program, Slot
-from bondgraph.run.singular import CONTRADICTS, Closures
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

@@ -17,7 +17,7 @@ from bondgraph.errors import Problem
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, storing
 from bondgraph.model.model import Model
 from bondgraph.model.wording import elements_at, named
-from bondgraph.run.rounding import nudges, spread
+from bondgraph.run.switching.rounding import nudges, spread
 
 AGREES = 1e-6
 """Relative difference up to which a start value agrees with what follows."""

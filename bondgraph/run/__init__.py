@@ -1,1 +1,1 @@
-"""Hybrid simulation: a compiled program, start values, settings -> a result with names and an energy account."""
+"""Hybrid simulation: a compiled `Program`, start values and settings in; a `Result` with names and an energy account out."""

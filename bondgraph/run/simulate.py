@@ -12,24 +12,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_place
-from bondgraph.run import leg as legs
 from bondgraph.run import settings as checks
-from bondgraph.run.accumulation import Watch
 from bondgraph.run.bound import Bound
-from bondgraph.run.choose import build, choose, sundials_reason, tolerances
-from bondgraph.run.course import Courses
-from bondgraph.run.doubts import doubts_of, first_lost
-from bondgraph.run.events import Event, dated
-from bondgraph.run.failure import Failure, cause, describe, fastest_rate
-from bondgraph.run.judge import judged, watched_times
-from bondgraph.run.leg import Choice, Effort, Integrator
+from bondgraph.run.error_control.weights import Weights
+from bondgraph.run.integrators import leg as legs
+from bondgraph.run.integrators.choose import build, choose, sundials_reason, tolerances
+from bondgraph.run.integrators.leg import Choice, Effort, Integrator
+from bondgraph.run.outcome.doubts import doubts_of, first_lost
+from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.outcome.judge import judged, watched_times
+from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.program import Program
 from bondgraph.run.progress import Progress
-from bondgraph.run.result import Result, Statistics
 from bondgraph.run.settings import Settings
-from bondgraph.run.settling import How, Settled, rest, settle
+from bondgraph.run.switching.accumulation import Watch
+from bondgraph.run.switching.course import Courses
+from bondgraph.run.switching.events import Event, dated
+from bondgraph.run.switching.settling import How, Settled, rest, settle
 from bondgraph.run.ticks import Ticks
-from bondgraph.run.weights import Weights
 
 _PIECES = 100
 # After so many steps a run is given up that would need so many times its largest count of steps at its pace.

@@ -1,7 +1,7 @@
 """Collisions that may happen together: what a unit impulse of each does to states, to the flows of all, and to guards.
 
 The same matrix as for the impulse of one event (`impulses`), with the impulses of the constraints that collide as given numbers:
-what is held by others stays held. The problem of their signs is left to the run (`bondgraph.run.together`).
+what is held by others stays held. The problem of their signs is left to the run (`bondgraph.run.switching.together`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.run.result import Result
+from bondgraph.run.outcome.result import Result
 from screws.contact import contact_places, is_convex
 from screws.contact.starts import common_samples
 from screws.errors import GeometryError

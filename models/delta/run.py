@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.run.failure import Failure
-from bondgraph.run.ledger import Ledger
-from bondgraph.run.result import Result, Statistics
+from bondgraph.run.outcome.failure import Failure
+from bondgraph.run.outcome.ledger import Ledger
+from bondgraph.run.outcome.result import Result, Statistics
 from models.delta.angles import by_arms, phi_of
 from models.delta.kinematics import DeltaKinematics
 from models.delta.refusals import text

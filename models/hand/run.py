@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Compiled, compile_model
-from bondgraph.run.result import Result
+from bondgraph.run.outcome.result import Result
 from models.hand.graph import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from models.hand.scenarios import Scenario, read_scenario
 from models.two_bodies.run import peak_memory, sample_times

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bondgraph.run.result import Result
+from bondgraph.run.outcome.result import Result
 from models.pictures.figures import plot_file
 from models.pictures.style import MUTED, PATHS
 

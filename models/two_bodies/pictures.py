@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph.output.extras import lacking
-from bondgraph.run.result import Result
+from bondgraph.run.outcome.result import Result
 from models.pictures import ContactMotion, Event, movie, page, plots, poster, rendering
 from models.two_bodies.run import ContactRun
 

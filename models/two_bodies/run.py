@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
-from bondgraph.run.result import Result
+from bondgraph.run.outcome.result import Result
 from models.bodies import Body
 from models.contact import ContactWarning, Untracked, untracked_place
 from models.two_bodies.graph import CONTACT, body_names, two_body_graph

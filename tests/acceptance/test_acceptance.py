@@ -41,7 +41,7 @@ from bondgraph import (
 )
 from bondgraph.analysis import linearise, reciprocity, steady_state
 from bondgraph.export import state_equations
-from bondgraph.run.result import Result
+from bondgraph.run.outcome.result import Result
 from screws.scalars import array, cos, exp, minimum, sin
 
 Found = Sequence[tuple[Any, Any, float]]

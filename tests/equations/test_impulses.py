@@ -32,7 +32,7 @@ from bondgraph import (
     simulate,
 )
 from bondgraph.emit.numpy import evaluate
-from bondgraph.run.result import Result
+from bondgraph.run.outcome.result import Result
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.solve import solve_pivoted

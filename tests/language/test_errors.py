@@ -597,7 +597,9 @@ def test_every_code_of_the_language_is_in_the_table() -> None:
         *root.glob("*.py"),
         *(p for name in LANGUAGE for p in (root / name).glob("*.py")),
     ]
-    written = {code for path in folders for code in re.findall(r'"(E1\d\d|E2[0-4]\d)"', path.read_text(encoding="utf-8"))}
+    written = {
+        code for path in folders for code in re.findall(r'"(E1\d\d|E2[0-4]\d)"', path.read_text(encoding="utf-8"))
+    }
     of_own_laws = {"E172", "E173"}  # test_own_laws
     assert written == {code for code, _, _ in CASES} | of_own_laws
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Automaton, Block, C, Graph, I, Se, Transition, compile_model
-from bondgraph.run.sundials.library import available
+from bondgraph.run.integrators.sundials.library import available
 from screws import scalars as s
 
 METHODS = [{}, {"solver": "scipy"}] + ([{"method": "adams"}, {"method": "bdf"}] if available()[0] else [])

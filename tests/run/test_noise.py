@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
-from bondgraph.run import balancing, couplings
+from bondgraph.run import couplings
 from bondgraph.run.bound import Bound
 from bondgraph.run.couplings import Structures, components
-from bondgraph.run.noise import rounding
-from bondgraph.run.scales import natural_scales
+from bondgraph.run.error_control import balancing
+from bondgraph.run.error_control.noise import rounding
+from bondgraph.run.error_control.scales import natural_scales
+from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.simulate import simulate
-from bondgraph.run.sundials.library import available
 from screws import scalars as s
 from tests.run.problems import oscillator, program
 

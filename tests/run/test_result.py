@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from bondgraph.errors import RunError
-from bondgraph.run import choose, progress
+from bondgraph.run import progress
+from bondgraph.run.integrators import choose
+from bondgraph.run.integrators.sundials import library
+from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.program import Layout, Slot, Transition
 from bondgraph.run.simulate import simulate
-from bondgraph.run.sundials import library
-from bondgraph.run.sundials.library import available
 from screws import scalars as s
 from tests.run.problems import ball, bumper, decay, oscillator, program
 

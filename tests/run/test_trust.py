@@ -23,8 +23,8 @@ from bondgraph import (
     signals,
     simulate,
 )  # fmt: skip
-from bondgraph.run.doubts import doubts_of
-from bondgraph.run.sundials.library import available
+from bondgraph.run.integrators.sundials.library import available
+from bondgraph.run.outcome.doubts import doubts_of
 from screws import scalars as s
 
 METHODS = [{}, {"solver": "scipy"}] + ([{"method": "bdf"}] if available()[0] else [])

@@ -7,15 +7,15 @@ import time
 
 import numpy as np
 
-from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
-from bondgraph.run.crossings import POINTS
-from bondgraph.run.explicit import fields as of
-from bondgraph.run.explicit.driver import machine_code
-from bondgraph.run.leg import Effort, Leg, Tolerances
+from bondgraph.run.error_control.weights import NEVER, RENEWALS, Weights
+from bondgraph.run.integrators import leg as legs
+from bondgraph.run.integrators.explicit import fields as of
+from bondgraph.run.integrators.explicit.driver import machine_code
+from bondgraph.run.integrators.leg import Effort, Leg, Tolerances
+from bondgraph.run.switching.crossings import POINTS
 from bondgraph.run.table import Table
 from bondgraph.run.ticks import Ticks
-from bondgraph.run.weights import NEVER, RENEWALS, Weights
 
 # Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
 _BUDGET, _PATIENCE = 2_000, 0.1

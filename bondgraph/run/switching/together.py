@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.course import Courses
-from bondgraph.run.events import Event, by_name, recorded
-from bondgraph.run.rounding import ULPS
+from bondgraph.run.switching.course import Courses
+from bondgraph.run.switching.events import Event, by_name, recorded
+from bondgraph.run.switching.rounding import ULPS
 
 # Speeds and impulses that count as none, relative to those that meet; how far guards are looked ahead, in lengths of the run.
 _NONE, _AHEAD = 1e-9, 1e-6

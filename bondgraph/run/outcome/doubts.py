@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondgraph.run.ledger import Ledger
+from bondgraph.run.outcome.failure import Doubt
+from bondgraph.run.outcome.ledger import Ledger
+from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import NewtonLoop, Program
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
-    from bondgraph.run.result import Result
 
 FAR, MOST = 1e3, 0.1
 """A doubt from a residual of so many times rtol, and in any case from this part of the energy in play."""
@@ -29,31 +30,6 @@ _FLAT = 1e-6
 
 _ZERO = 1e-6
 """Part of the guess for an unknown below which it is zero, and what is left of it is rounding of the formulas."""
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """Why a run that reached its end cannot be trusted.
-
-    Parameters
-    ----------
-    reason : in words. time : where it arises, s. suspect : the element to look at.
-    residual, expected : of the energy account relative to the energy in play, and what rtol promises.
-    """
-
-    reason: str
-    time: float
-    suspect: str
-    residual: float
-    expected: float
-
-    def __str__(self) -> str:
-        return (
-            f"the result cannot be trusted: {self.reason}\n"
-            f'  it arises at about t = {self.time:.6g} s; suspect: "{self.suspect}"\n'
-            "  try: a smaller rtol, or an atol that fits the size of the states\n"
-            "  try: a look at the suspect's formulas: does its energy fit its effort and flow?"
-        )
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.run.failure import describe
+from bondgraph.run.outcome.failure import describe
+from bondgraph.run.outcome.result import Result
+from bondgraph.run.outcome.singular import Closures, Lost, lost_rank
 from bondgraph.run.program import Program
-from bondgraph.run.result import Result
-from bondgraph.run.singular import Closures, Lost, lost_rank
 
 GRID = 501
 """Times at least at which constraints are looked at."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
-from bondgraph.run.leg import Effort, Integrator, Leg
+from bondgraph.run.integrators import leg as legs
+from bondgraph.run.integrators.leg import Effort, Integrator, Leg
 from bondgraph.run.ticks import TOGETHER, Ticks
 
 _PATIENCE = 0.1

@@ -10,7 +10,7 @@ import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
 from bondgraph.emit.procedure import Procedure, Record, Value, module
-from bondgraph.run.crossings import POINTS, Within, crest, locate, root, settle_levels
+from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
 
 _POINTERS = (
     "rates guards powers jacobian p m levels nonzeros indptr indices position rows times"

@@ -1,4 +1,4 @@
-"""A run that could not go on: reason, time, state by name, the element to suspect, what to try."""
+"""A run that could not go on, or that cannot be trusted: reason, time, state by name, the element to suspect, what to try."""
 
 from __future__ import annotations
 
@@ -60,6 +60,31 @@ class Failure:
         if self.suspect:
             lines.append(f'  suspect: "{self.suspect}"')
         return "\n".join(lines + [f"  try: {cure}" for cure in self.cures])
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a run that reached its end cannot be trusted.
+
+    Parameters
+    ----------
+    reason : in words. time : where it arises, s. suspect : the element to look at.
+    residual, expected : of the energy account relative to the energy in play, and what rtol promises.
+    """
+
+    reason: str
+    time: float
+    suspect: str
+    residual: float
+    expected: float
+
+    def __str__(self) -> str:
+        return (
+            f"the result cannot be trusted: {self.reason}\n"
+            f'  it arises at about t = {self.time:.6g} s; suspect: "{self.suspect}"\n'
+            "  try: a smaller rtol, or an atol that fits the size of the states\n"
+            "  try: a look at the suspect's formulas: does its energy fit its effort and flow?"
+        )
 
 
 def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "") -> Failure:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
-from bondgraph.run.grazing import hidden_crossing
-from bondgraph.run.leg import Effort, Leg, Tolerances
-from bondgraph.run.weights import RENEWALS, Weights
+from bondgraph.run.error_control.weights import RENEWALS, Weights
+from bondgraph.run.integrators import leg as legs
+from bondgraph.run.integrators.leg import Effort, Leg, Tolerances
+from bondgraph.run.switching.grazing import hidden_crossing
 
 NAMES = {"dop853": "DOP853", "radau": "Radau", "lsoda": "LSODA", "bdf": "BDF"}
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.course import Courses
-from bondgraph.run.events import Event, answered, by_name, carried_out, recorded
 from bondgraph.run.program import Transition
-from bondgraph.run.together import collide
+from bondgraph.run.switching.course import Courses
+from bondgraph.run.switching.events import Event, answered, by_name, carried_out, recorded
+from bondgraph.run.switching.together import collide
 
 # Most combinations of modes that are tried, and jumps that count as none, relative to the size of a state.
 _TRIALS, _STILL = 2000, 1e-12

@@ -77,6 +77,6 @@ def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarr
 def _arithmetic(bound: Bound) -> _Arithmetic:
     if not bound.program.rates.is_machine_code:
         return reference
-    from bondgraph.run import balancing
+    from bondgraph.run.error_control import balancing
 
     return balancing

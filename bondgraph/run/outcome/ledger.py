@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.run.events import Event
 from bondgraph.run.program import Program
+from bondgraph.run.switching.events import Event
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.run.crossings import EPSILON, PLACES
+from bondgraph.run.switching.crossings import EPSILON, PLACES
 
 _GRID, _ZOOMS, _SURE = 17, 14, 2
 

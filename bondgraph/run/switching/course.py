@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.rounding import PAIRS, ULPS, nudges, spread
+from bondgraph.run.switching.rounding import PAIRS, ULPS, nudges, spread
 
 # Looks ahead, in lengths of the run: the first, the longest, and from one to the next.
 _SOONEST, _LATEST, _LONGER = 1e-15, 1e-6, 8.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Value
-from bondgraph.run.crossings import POINTS, settle_levels
-from bondgraph.run.explicit.steps import clock_time, record_of
+from bondgraph.run.integrators.explicit.steps import clock_time, record_of
+from bondgraph.run.switching.crossings import POINTS, settle_levels
 from bondgraph.run.ticks import AHEAD, TOGETHER
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.noise import rounding
-from bondgraph.run.scales import natural_scales
+from bondgraph.run.error_control.noise import rounding
+from bondgraph.run.error_control.scales import natural_scales
 
 ETA = 0.1
 """Part of the natural scale that errors are compared with while a state is smaller."""

@@ -6,10 +6,10 @@ import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
 from bondgraph.emit.procedure import Procedure, Record, Value, module
-from bondgraph.run import crossings
-from bondgraph.run.crossings import EPSILON, POINTS, Within
-from bondgraph.run.explicit import clocks, steps
-from bondgraph.run.explicit import fields as of
+from bondgraph.run.integrators.explicit import clocks, steps
+from bondgraph.run.integrators.explicit import fields as of
+from bondgraph.run.switching import crossings
+from bondgraph.run.switching.crossings import EPSILON, POINTS, Within
 from bondgraph.run.ticks import TOGETHER
 
 _SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0

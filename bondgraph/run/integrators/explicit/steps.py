@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bondgraph.emit.procedure import Procedure, Record, Value
-from bondgraph.run.explicit import coefficients as table
-from bondgraph.run.explicit.fields import DENSE, EXTENDED, FIELDS, STAGES
+from bondgraph.run.integrators.explicit import coefficients as table
+from bondgraph.run.integrators.explicit.fields import DENSE, EXTENDED, FIELDS, STAGES
 
 _COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "double"}
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.run import leg as legs
 from bondgraph.run.bound import Bound
-from bondgraph.run.crossings import POINTS
-from bondgraph.run.leg import Effort, Leg, Tolerances
-from bondgraph.run.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, adapters
-from bondgraph.run.sundials.library import load
+from bondgraph.run.error_control.weights import RENEWALS, Weights
+from bondgraph.run.integrators import leg as legs
+from bondgraph.run.integrators.leg import Effort, Leg, Tolerances
+from bondgraph.run.integrators.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, adapters
+from bondgraph.run.integrators.sundials.library import load
+from bondgraph.run.switching.crossings import POINTS
 from bondgraph.run.table import Table
-from bondgraph.run.weights import RENEWALS, Weights
 
 _ADAMS, _BDF, _CSC = 1, 2, 0
 _FLAGS = {

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.output.extras import required
-from bondgraph.run.doubts import Doubt
-from bondgraph.run.events import Event
-from bondgraph.run.failure import Failure
-from bondgraph.run.ledger import Ledger, account
+from bondgraph.run.error_control.weights import Rounding
+from bondgraph.run.outcome.failure import Doubt, Failure
+from bondgraph.run.outcome.ledger import Ledger, account
 from bondgraph.run.program import Program, Slot
-from bondgraph.run.weights import Rounding
+from bondgraph.run.switching.events import Event
 
 if TYPE_CHECKING:
     import pandas

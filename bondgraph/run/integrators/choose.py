@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
-from bondgraph.run.clocked import Clocked
-from bondgraph.run.leg import Choice, Integrator, Tolerances
+from bondgraph.run.error_control.weights import Weights
+from bondgraph.run.integrators.clocked import Clocked
+from bondgraph.run.integrators.leg import Choice, Integrator, Tolerances
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
-from bondgraph.run.weights import Weights
 
 # Between the user's rtol, which is to bound the energy residual of a run, and the tolerance per step of each method.
 # Measured residual / rtol at rtol 1e-9 with these factors: an undamped oscillator over 184 turns dop853 0.3, adams 3,
@@ -28,7 +28,7 @@ def compiled(bound: Bound) -> bool:
 
 def sundials_reason() -> str:
     """Why SUNDIALS cannot be used; "" if it can."""
-    from bondgraph.run.sundials.library import available
+    from bondgraph.run.integrators.sundials.library import available
 
     usable, text = available()
     return "" if usable else text
@@ -82,7 +82,7 @@ def build(bound: Bound, settings: Settings, choice: Choice, ticks: Ticks, weight
     algebraic loops, in Python."""
     tolerance = tolerances(settings, choice.method)
     if choice.solver not in ("sundials", "scipy"):
-        from bondgraph.run.explicit.dop853 import Dop853
+        from bondgraph.run.integrators.explicit.dop853 import Dop853
 
         if not bound.program.loops:
             return Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks)
@@ -94,14 +94,14 @@ def _without_clocks(
     bound: Bound, settings: Settings, choice: Choice, tolerance: Tolerances, weights: Weights
 ) -> Integrator:
     if choice.solver == "sundials":
-        from bondgraph.run.sundials.cvode import Cvode
+        from bondgraph.run.integrators.sundials.cvode import Cvode
 
         linear, iteration = settings.linear, settings.iteration
         return Cvode(bound, choice.method, tolerance, weights, settings.span, iteration=iteration, linear=linear)
     if choice.solver == "scipy":
-        from bondgraph.run.scipy_solver import ScipySolver
+        from bondgraph.run.integrators.scipy_solver import ScipySolver
 
         return ScipySolver(bound, choice.method, tolerance, weights)
-    from bondgraph.run.explicit.dop853 import Dop853
+    from bondgraph.run.integrators.explicit.dop853 import Dop853
 
     return Dop853(bound, tolerance, weights, watch_stiffness=choice.watch_stiffness)

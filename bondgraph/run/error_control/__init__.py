@@ -1,0 +1,1 @@
+"""Error control: rates and their couplings at a state in; what the errors of its components are measured against, out."""

@@ -1,1 +1,0 @@
-"""Explicit Runge-Kutta method in machine code: steps, dense output, location of events."""

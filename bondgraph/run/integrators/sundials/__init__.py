@@ -1,0 +1,1 @@
+"""CVODE of SUNDIALS, called with the addresses of machine code."""

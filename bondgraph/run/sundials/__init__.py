@@ -1,1 +1,0 @@
-"""SUNDIALS' shared libraries, called on compiled functions without Python in between."""
