@@ -3,12 +3,12 @@
 Every derivative comes from the tape of the model's own formulas, so it is exact.
 """
 
+from bondgraph.analysis.derivatives import Derivatives, differentiate, linearise
 from bondgraph.analysis.linear import Linear
-from bondgraph.analysis.linearise import Derivatives, differentiate, linearise
-from bondgraph.analysis.passivity import Passivity, passivity
-from bondgraph.analysis.reciprocity import Reciprocity, reciprocity
+from bondgraph.analysis.positive_real import Passivity, passivity
 from bondgraph.analysis.sensitivity import Sensitivities, sensitivities
 from bondgraph.analysis.steady import OperatingPoint, operating_point, steady_state
+from bondgraph.analysis.symmetry import Reciprocity, reciprocity
 from bondgraph.analysis.transfer import TransferFunction
 from bondgraph.compile.points import Point, point_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bondgraph.analysis.linearise import differentiate
+from bondgraph.analysis.derivatives import differentiate
 from bondgraph.analysis.newton import least_change
 from bondgraph.analysis.steady import OperatingPoint
 from bondgraph.compile.accepts import Compilable, compiled_form

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate
 from bondgraph.analysis.linear import Linear
-from bondgraph.analysis.linearise import SPARSE, Derivatives, differentiate
 from bondgraph.analysis.newton import Solution, newton
 from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.compile.compiled import Compiled
@@ -51,7 +51,7 @@ class OperatingPoint:
         return env[known]
 
     def linearise(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linear:
-        """The linear system at this point; see `bondgraph.analysis.linearise`."""
+        """The linear system at this point; see `bondgraph.analysis.derivatives`."""
         return differentiate(self.compiled, inputs, outputs)(self.point)
 
     def __str__(self) -> str:

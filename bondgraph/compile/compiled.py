@@ -44,8 +44,8 @@ from bondgraph.run.switching.rounding import nudges
 from bondgraph.schedule.build import is_large, scheduled
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.positions import foreign_positions
+from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.routines import Traced, trace_for_runs
-from bondgraph.tracing.unsolvable import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.values import Untraceable, flat
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from bondgraph.model.model import Model
 from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
 from bondgraph.tracing.breaks import breaks_of
 from bondgraph.tracing.collisions import colliding
-from bondgraph.tracing.pursuit import STEPS
+from bondgraph.tracing.newton import STEPS
+from bondgraph.tracing.refusals import contradicting
 from bondgraph.tracing.routines import output_names
-from bondgraph.tracing.unsolvable import contradicting
 from bondgraph.tracing.values import flat
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """Text out: LaTeX, SymPy and C."""
 
-from bondgraph.export.c import CSource, c_source
+from bondgraph.export.c_code.source import CSource, c_source
 from bondgraph.export.closed_form import StateEquations
-from bondgraph.export.latex import document, latex
-from bondgraph.export.state_equations import state_equations
+from bondgraph.export.latex_lines import document, latex
+from bondgraph.export.state_form import state_equations
 from bondgraph.export.symbolic import sympy_statements
 
 __all__ = ["CSource", "StateEquations", "c_source", "document", "latex", "state_equations", "sympy_statements"]

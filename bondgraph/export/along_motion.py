@@ -1,4 +1,4 @@
-"""Time derivatives along the motion, in symbols: what `bondgraph.tracing.time_derivatives` does on a tape."""
+"""Time derivatives along the motion, in symbols: what `bondgraph.tracing.derivatives` does on a tape."""
 
 from __future__ import annotations
 

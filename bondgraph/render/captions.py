@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bondgraph.render.routes import Route
+from bondgraph.render.layout.routes import Route
+from bondgraph.render.layout.spacing import BESIDE
 from bondgraph.render.sketch import LABEL_SIZE, Node, Sketch, text_width
-from bondgraph.render.spacing import BESIDE
 
 HEIGHT = LABEL_SIZE + 2.0
 Rectangle = tuple[float, float, float, float]

@@ -19,11 +19,11 @@ from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, whole_file, write_text
 from bondgraph.render import glyphs
 from bondgraph.render.captions import Rectangle, captions, title_place
-from bondgraph.render.layout import automatic, placed
+from bondgraph.render.layout.layout import automatic, placed
+from bondgraph.render.layout.routes import Route, routes
+from bondgraph.render.layout.spacing import frame
 from bondgraph.render.legend import legend
-from bondgraph.render.routes import Route, routes
 from bondgraph.render.sketch import Sketch, sketch, text_width
-from bondgraph.render.spacing import frame
 
 MARGIN = 24.0
 

@@ -7,8 +7,8 @@ from html import escape
 
 import numpy as np
 
+from bondgraph.render.layout.routes import Route
 from bondgraph.render.reproducible import dot
-from bondgraph.render.routes import Route
 from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, Node, text_width
 
 INK, STROKE, SIGNAL, SWITCH = "#1f2d3d", "#c8374b", "#8a97a8", "#c77d0a"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.render import glyphs
-from bondgraph.render.routes import Route
+from bondgraph.render.layout.routes import Route
 from bondgraph.render.sketch import text_width
 
 SIZE, LINE, GLYPH = 11.0, 22.0, 34.0

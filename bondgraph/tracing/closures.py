@@ -15,7 +15,7 @@ import numpy as np
 
 from bondgraph.assembly.system import Closing, System, Unknown
 from bondgraph.model.ops import STABILISED
-from bondgraph.tape.definite import solve_semidefinite
+from bondgraph.tracing.linear.definite import solve_semidefinite
 from bondgraph.tracing.values import Entries, scalars_of
 
 SYMMETRIC = 1e-6

@@ -16,9 +16,9 @@ from bondgraph.assembly.system import Event, System
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.impulses import Acting
-from bondgraph.tracing.indeterminate import Sampled
-from bondgraph.tracing.modewise import solve_in_modes
-from bondgraph.tracing.reactions import in_an_impulse
+from bondgraph.tracing.linear.indeterminate import Sampled
+from bondgraph.tracing.linear.modewise import solve_in_modes
+from bondgraph.tracing.linear.reactions import in_an_impulse
 from bondgraph.tracing.values import partials, scalars_of
 
 

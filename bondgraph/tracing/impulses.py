@@ -23,9 +23,9 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.closures import positions_held
-from bondgraph.tracing.indeterminate import Sampled
-from bondgraph.tracing.modewise import SINGULAR_CASES, chosen, solve_in_modes
-from bondgraph.tracing.reactions import in_an_impulse
+from bondgraph.tracing.linear.indeterminate import Sampled
+from bondgraph.tracing.linear.modewise import SINGULAR_CASES, chosen, solve_in_modes
+from bondgraph.tracing.linear.reactions import in_an_impulse
 from bondgraph.tracing.values import partials, scalars_of, shaped
 from screws.scalars import absolute, less, less_equal, maximum, where
 

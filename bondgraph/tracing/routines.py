@@ -19,12 +19,12 @@ from bondgraph.tape.scalar import Tape
 from bondgraph.tape.sparsity import compressed_columns
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.collisions import colliding
-from bondgraph.tracing.implicit import Solver
-from bondgraph.tracing.modewise import chosen
-from bondgraph.tracing.reactions import reaction_names
+from bondgraph.tracing.linear.modewise import chosen
+from bondgraph.tracing.linear.reactions import reaction_names
+from bondgraph.tracing.refusals import Unsolvable, mode_in_words
 from bondgraph.tracing.sampling import samples_of
-from bondgraph.tracing.unsolvable import Unsolvable, mode_in_words
 from bondgraph.tracing.values import scalars_of
+from bondgraph.tracing.walk import Solver
 from screws.scalars import equal, where
 
 

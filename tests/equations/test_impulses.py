@@ -35,8 +35,8 @@ from bondgraph.emit.numpy import evaluate
 from bondgraph.run.outcome.result import Result
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import solve_pivoted
-from bondgraph.tracing import modewise
+from bondgraph.tracing.linear import modewise
+from bondgraph.tracing.linear.solve import solve_pivoted
 from models.bodies import rigid_body
 from screws.inertia import spatial_inertia
 from screws.poses import Ad, pose_from_state

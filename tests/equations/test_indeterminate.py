@@ -28,7 +28,7 @@ from bondgraph import (
     compile_model,
 )
 from bondgraph.run.bound import Bound
-from bondgraph.tracing.one_mode import Alike
+from bondgraph.tracing.linear.one_mode import Alike
 from screws.scalars import sin
 from tests.equations.test_rigid_graphs import modes_of
 from tests.language.branches import branched, brute_force

@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import J1, C, Graph, I, R, assign_causality
 from bondgraph.compile.compiled import equations
-from bondgraph.export.latex import _aligned
+from bondgraph.export.latex_lines import _aligned
 from bondgraph.model.ops import Op
 from examples import rolling_eggs
 from models.chains import Chain, Link, ball_inertia, chain_graph

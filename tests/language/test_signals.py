@@ -33,7 +33,7 @@ from bondgraph import (
     compile_model,
     signals,
 )
-from bondgraph.export.latex import latex
+from bondgraph.export.latex_lines import latex
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.schedule.build import is_large
 from screws.scalars import where

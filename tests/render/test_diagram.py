@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from bondgraph import J0, J1, X0, Automaton, C, Graph, I, Model, ModelError, R, Se, assign_causality, compile_model
 from bondgraph.render.diagram import diagram
 from bondgraph.render.glyphs import flow_side
-from bondgraph.render.layout import automatic
+from bondgraph.render.layout.layout import automatic
+from bondgraph.render.layout.spacing import frame
 from bondgraph.render.sketch import sketch, text_width
-from bondgraph.render.spacing import frame
 from tests.render.graphs import chain, hoist, touching_bodies
 
 GRAPHS = {"hoist": hoist, "chain": lambda: chain(5), "sixty nodes": lambda: chain(9), "bodies": touching_bodies}

@@ -17,9 +17,9 @@ from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.indeterminate import Sampled
 from bondgraph.tracing.jumps import jumps
-from bondgraph.tracing.unsolvable import Unsolvable
+from bondgraph.tracing.linear.indeterminate import Sampled
+from bondgraph.tracing.refusals import Unsolvable
 from bondgraph.tracing.values import Values, carry_out, scalars_of, shaped
 from screws.scalars import absolute, equal, where
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tape.equilibrate import equilibrated, natural_sizes
-from bondgraph.tape.magnitude import magnitudes
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import SINGULAR, Eliminated, SingularSystem, eliminate
+from bondgraph.tracing.linear.equilibrate import equilibrated, natural_sizes
+from bondgraph.tracing.linear.magnitude import magnitudes
+from bondgraph.tracing.linear.solve import SINGULAR, Eliminated, SingularSystem, eliminate
 from bondgraph.tracing.values import Entries
 from screws.scalars import absolute, less, maximum, sign, where
 

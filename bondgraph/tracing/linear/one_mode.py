@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tape.equilibrate import equilibrated
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import SINGULAR, SingularSystem, eliminate, solve
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.indeterminate import Ideal, Sampled, Shared, solve_shared
+from bondgraph.tracing.linear.equilibrate import equilibrated
+from bondgraph.tracing.linear.indeterminate import Ideal, Sampled, Shared, solve_shared
+from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, solve
 from bondgraph.tracing.values import Entries
 
 

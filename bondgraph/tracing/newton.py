@@ -15,8 +15,8 @@ import numpy as np
 from bondgraph.assembly.system import Loop, System
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import SingularSystem, solve
 from bondgraph.tape.specialise import substitute
+from bondgraph.tracing.linear.solve import SingularSystem, solve
 from bondgraph.tracing.sampling import Samples
 from bondgraph.tracing.values import Entries, Values, partials, scalars_of, shaped
 

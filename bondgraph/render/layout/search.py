@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bondgraph.render.cost import Prices, least_costs, node_costs, total_cost
-from bondgraph.render.grid import Nesting, is_valid, without_gaps
+from bondgraph.render.layout.cost import Prices, least_costs, node_costs, total_cost
+from bondgraph.render.layout.grid import Nesting, is_valid, without_gaps
 from bondgraph.render.reproducible import Noise, geometric
 
 WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4])

@@ -11,9 +11,9 @@ from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.points import consistent, point_of
 from bondgraph.errors import ModelError, Problem
-from bondgraph.export.c_header import declarations, story
-from bondgraph.export.c_names import Names, array, comment, enumeration, places, sanitised
-from bondgraph.export.c_steps import functions, number
+from bondgraph.export.c_code.header import declarations, story
+from bondgraph.export.c_code.names import Names, array, comment, enumeration, places, sanitised
+from bondgraph.export.c_code.steps import functions, number
 from bondgraph.output.folders import write_all
 from bondgraph.tape.routine import Choice, Routine, program
 from bondgraph.tracing.routines import output_names, trace

@@ -17,16 +17,16 @@ import numpy as np
 from bondgraph.assembly.system import Event, Loop, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import SingularSystem
 from bondgraph.tracing.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.collisions import Colliding, collision_table
+from bondgraph.tracing.derivatives import TimeDerivatives
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
-from bondgraph.tracing.modewise import SharedMode, SingularMode, solve_in_modes
-from bondgraph.tracing.pursuit import Guess, Pursuit, follow, pursue
-from bondgraph.tracing.reactions import along_the_motion
+from bondgraph.tracing.linear.modewise import SharedMode, SingularMode, solve_in_modes
+from bondgraph.tracing.linear.reactions import along_the_motion
+from bondgraph.tracing.linear.solve import SingularSystem
+from bondgraph.tracing.newton import Guess, Pursuit, follow, pursue
+from bondgraph.tracing.refusals import Unsolvable
 from bondgraph.tracing.sampling import Samples
-from bondgraph.tracing.time_derivatives import TimeDerivatives
-from bondgraph.tracing.unsolvable import Unsolvable
 from bondgraph.tracing.values import Entries, Values, carry_out, partials, placed, residuals_of, scalars_of, shapes_of
 
 Found = TypeVar("Found")

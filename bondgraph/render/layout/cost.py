@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.render.grid import Nesting
+from bondgraph.render.layout.grid import Nesting
 from bondgraph.render.sketch import Sketch
 
 REACH_X, REACH_Y = 0.46, 0.34

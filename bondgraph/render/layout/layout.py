@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from bondgraph.errors import ModelError, Problem
-from bondgraph.render.cost import prices
-from bondgraph.render.grid import first_cells, nesting
-from bondgraph.render.search import improve
+from bondgraph.render.layout.cost import prices
+from bondgraph.render.layout.grid import first_cells, nesting
+from bondgraph.render.layout.search import improve
+from bondgraph.render.layout.spacing import centres
+from bondgraph.render.layout.stress import graph_distances, stress_positions, upright
 from bondgraph.render.sketch import Sketch
-from bondgraph.render.spacing import centres
-from bondgraph.render.stress import graph_distances, stress_positions, upright
 
 
 def automatic(sketch: Sketch) -> np.ndarray:

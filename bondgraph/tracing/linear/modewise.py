@@ -18,11 +18,11 @@ from bondgraph.assembly.system import System
 from bondgraph.tape import opcodes
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
-from bondgraph.tape.solve import SingularSystem, solve, solve_pivoted
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.closures import Repeating, solve_repeating
-from bondgraph.tracing.indeterminate import Ideal, Sampled, Shared
-from bondgraph.tracing.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
+from bondgraph.tracing.linear.indeterminate import Ideal, Sampled, Shared
+from bondgraph.tracing.linear.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
+from bondgraph.tracing.linear.solve import SingularSystem, solve, solve_pivoted
 from bondgraph.tracing.values import Entries
 from screws.scalars import equal, where
 

@@ -12,8 +12,8 @@ from bondgraph.model.ops import Choice
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.indeterminate import Derived, Ideal, Reaction
 from bondgraph.tracing.jumps import jumps
+from bondgraph.tracing.linear.indeterminate import Derived, Ideal, Reaction
 from bondgraph.tracing.values import Entries, Values, partials, scalars_of
 from screws.scalars import maximum
 

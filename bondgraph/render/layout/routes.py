@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.render.cost import crossings
+from bondgraph.render.layout.cost import crossings
 from bondgraph.render.reproducible import length
 from bondgraph.render.sketch import Node, Sketch
 
