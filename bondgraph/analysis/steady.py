@@ -51,7 +51,7 @@ class OperatingPoint:
         return env[known]
 
     def linearise(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linear:
-        """The linear system at this point; see `bondgraph.analysis.derivatives`."""
+        """The linear system at this point; see `bondgraph.analysis.linearise`."""
         return differentiate(self.compiled, inputs, outputs)(self.point)
 
     def __str__(self) -> str:

@@ -53,7 +53,7 @@ def needed_statements(system: System, wanted: Iterable[str]) -> frozenset[int]:
 
 def too_large(system: System, what: str, cure: str = "the equations of a part of it") -> ModelError:
     """E272: text for a person to read ends here."""
-    cures = ("`bondgraph.export.latex_lines(compiled)`: one line for each statement", cure)
+    cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", cure)
     return ModelError(
         system.name, [Problem("E272", "the model is too large for equations in one piece", (what,), (), cures)]
     )
@@ -220,7 +220,7 @@ class Elimination:
         elements = ", ".join(dict.fromkeys(unknown.element for unknown in unknowns))
         title = f"no closed form for {', '.join(unknown.value for unknown in unknowns)}"
         cures = (
-            "`bondgraph.export.latex_lines(compiled)`: one line for each statement",
+            "`bondgraph.export.latex(compiled)`: one line for each statement",
             "a small C or I that breaks the loop",
         )
         return ModelError(self.system.name, [Problem("E273", title, (why, f"elements: {elements}"), (), cures)])

@@ -28,6 +28,7 @@ from models.delta.arm import ArmParameters, Constants
 from models.delta.formulas import closed, newton
 from models.delta.linearisation import linearising
 from models.delta.parameters import UNITS, DeltaParameters
+from models.delta.refusals import control_error
 from models.motion import Motion, reference
 
 FILTER_TIME = 2e-3
@@ -205,13 +206,6 @@ def check_axes(motion: Motion) -> None:
     """Refuse a motion that has not three axes (E440)."""
     if motion.shape != (3,):
         raise control_error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of (3,)")
-
-
-def control_error(code: str, title: str, *cures: str) -> Exception:
-    """A `ModelError` of a controller or a task of the robot."""
-    from bondgraph.errors import ModelError, Problem
-
-    return ModelError("delta robot", [Problem(code, title, cures=cures)])
 
 
 def _motor_rates() -> Element:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from models.delta.control import FILTER_TIME, Control, check_axes, control_error, task_control
+from models.delta.control import FILTER_TIME, Control, check_axes, task_control
 from models.delta.parameters import DeltaParameters
-from models.delta.refusals import SINGULAR, text
+from models.delta.refusals import SINGULAR, control_error, text
 from models.delta.robot import DeltaRobot
 from models.delta.run import DeltaRun
 from models.motion import Motion, cubic_spline, hold, sequence

@@ -122,3 +122,8 @@ def text(values: np.ndarray, unit: str) -> str:
 def error(code: str, title: str, details: Sequence[str], *cures: str) -> ModelError:
     """An error with one problem."""
     return ModelError("delta robot", [Problem(code, title, tuple(details), (), cures)])
+
+
+def control_error(code: str, title: str, *cures: str) -> ModelError:
+    """The error of a controller or a task of the robot."""
+    return ModelError("delta robot", [Problem(code, title, cures=cures)])

@@ -15,8 +15,9 @@ import numpy as np
 
 from models.control import SoftTouch, fading, soft_touch_gains
 from models.delta.arm import friction_torque
-from models.delta.control import FILTER_TIME, Control, control_error, model_terms, task_control
+from models.delta.control import FILTER_TIME, Control, model_terms, task_control
 from models.delta.parameters import DeltaParameters
+from models.delta.refusals import control_error
 from models.delta.robot import DeltaRobot
 from models.motion import Motion, axes, cubic_spline, hold
 

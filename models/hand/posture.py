@@ -19,7 +19,7 @@ from models.hand.parameters import HandParameters
 from screws.contact import closest_points
 from screws.poses import inverse, pose, pose_from_state
 from screws.rotations import rotation
-from screws.surfaces import Surface, sphere
+from screws.surfaces import Surface, nearest_coordinates, sphere
 
 BALANCE = 1e-9
 """Largest resultant of contact forces that counts as equilibrium, over their size."""
@@ -92,7 +92,7 @@ def support_point(surface: Surface, direction: np.ndarray) -> np.ndarray:
     """Point (3,) of a closed convex surface round its origin where the outward normal is the given unit vector."""
     from scipy.optimize import least_squares
 
-    start, chart = surface.coordinates(surface.size * direction)
+    start, chart = nearest_coordinates(surface, surface.size * direction)
 
     def across(q: np.ndarray) -> np.ndarray:
         return np.asarray(surface.geometry(q, chart).H, dtype=float)[:3, :2].T @ direction

@@ -1,8 +1,8 @@
 """Reference motions: smooth steps, splines within limits, motions of several phases, turning; as signals and sources."""
 
 from models.motion.blocks import flow_source, reference
-from models.motion.joining import axes, hold, sequence
-from models.motion.polynomials import Motion
+from models.motion.joining import axes, hold
+from models.motion.polynomials import Motion, sequence
 from models.motion.profiles import pick_and_place, quintic, s_curve
 from models.motion.rotations import PoseMotion, Turning, following_body, pose_motion, pose_reference, turning
 from models.motion.splines import cubic_spline

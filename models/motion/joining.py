@@ -1,4 +1,4 @@
-"""Motions of several phases and of several axes, made of simple ones."""
+"""Motions of several axes, and rests, made of simple ones."""
 
 from __future__ import annotations
 
@@ -6,38 +6,8 @@ from math import factorial
 
 import numpy as np
 
-from models.motion.polynomials import Array, Motion, bases, horner, pieces
+from models.motion.polynomials import Array, Motion, bases, horner, padded, pieces
 from models.motion.refusals import numbers, refuse
-
-
-def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
-    """Motions one after the other, with a pause (s) between; each is shifted to begin where the last one ends.
-
-    Raises
-    ------
-    ModelError
-        E470 for none or for different numbers of axes, E471 for a negative pause, E472 where position or velocity jumps.
-    """
-    if not motions or len({motion.shape for motion in motions}) > 1:
-        shapes = ", ".join(str(motion.shape) for motion in motions) or "none"
-        refuse("E470", "motions that follow each other have different shapes", f"given: {shapes}",
-               "one or more motions with the same axes")  # fmt: skip
-    if not numbers("the pause", pause, (0,)) >= 0.0:
-        refuse("E471", f"a pause of {pause!r} s between motions", "", "a pause of 0 s or more")
-    order = max(pieces(motion).shape[1] for motion in motions)
-    breaks, tables = [motions[0].start], []
-    for k, motion in enumerate(motions):
-        if k and pause > 0.0:
-            tables.append(_padded(pieces(motions[k - 1])[-1:], order))
-            breaks.append(breaks[-1] + pause)
-        tables.append(_padded(pieces(motion)[1:-1], order))
-        breaks.extend(breaks[-1] + (motion.breaks[1:] - motion.start))
-    return Motion(np.array(breaks), np.concatenate(tables))
-
-
-def _padded(table: Array, order: int) -> Array:
-    missing = order - table.shape[1]
-    return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)
 
 
 def axes(*motions: Motion) -> Motion:
@@ -46,7 +16,7 @@ def axes(*motions: Motion) -> Motion:
         refuse("E470", "a motion of no axes", "", "one motion or more")
     breaks = np.unique(np.concatenate([motion.breaks for motion in motions]))
     order = max(pieces(motion).shape[1] for motion in motions)
-    columns = [_padded(_recentred(motion, breaks), order) for motion in motions]
+    columns = [padded(_recentred(motion, breaks), order) for motion in motions]
     shaped = [c[:, :, None] if c.ndim == 2 else c for c in columns]
     return Motion(breaks, np.concatenate(shaped, axis=2))
 

@@ -132,8 +132,6 @@ class Motion:
 
     def then(self, following: Motion, pause: float = 0.0) -> Motion:
         """This motion, a pause at its end (s), and another one, shifted in time; see `sequence`."""
-        from models.motion.joining import sequence
-
         return sequence(self, following, pause=pause)
 
 
@@ -267,3 +265,34 @@ def _flat_points(polynomial: Array, order: int, step: float) -> Array:
     roots = np.roots(scaled[::-1])
     real = roots[np.abs(roots.imag) < 1e-7].real
     return step * real[(real > 0.0) & (real < 1.0)]
+
+
+def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
+    """Motions one after the other, with a pause (s) between; each is shifted to begin where the last one ends.
+
+    Raises
+    ------
+    ModelError
+        E470 for none or for different numbers of axes, E471 for a negative pause, E472 where position or velocity jumps.
+    """
+    if not motions or len({motion.shape for motion in motions}) > 1:
+        shapes = ", ".join(str(motion.shape) for motion in motions) or "none"
+        refuse("E470", "motions that follow each other have different shapes", f"given: {shapes}",
+               "one or more motions with the same axes")  # fmt: skip
+    if not numbers("the pause", pause, (0,)) >= 0.0:
+        refuse("E471", f"a pause of {pause!r} s between motions", "", "a pause of 0 s or more")
+    order = max(pieces(motion).shape[1] for motion in motions)
+    breaks, tables = [motions[0].start], []
+    for k, motion in enumerate(motions):
+        if k and pause > 0.0:
+            tables.append(padded(pieces(motions[k - 1])[-1:], order))
+            breaks.append(breaks[-1] + pause)
+        tables.append(padded(pieces(motion)[1:-1], order))
+        breaks.extend(breaks[-1] + (motion.breaks[1:] - motion.start))
+    return Motion(np.array(breaks), np.concatenate(tables))
+
+
+def padded(table: Array, order: int) -> Array:
+    """Coefficients with zeros for the highest powers, `order` in all."""
+    missing = order - table.shape[1]
+    return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.motion.joining import sequence
 from models.motion.limits import check_limits, limit_values
-from models.motion.polynomials import Array, Motion, check_times
+from models.motion.polynomials import Array, Motion, check_times, sequence
 from models.motion.refusals import numbers, refuse
 
 SMOOTH = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.pictures.style import AXES, rgb
+from screws.surfaces import nearest_coordinates
 
 Array = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
     if not surface.endless:
         return np.asarray(surface.grid(n_u, n_v), dtype=float)
     some = contacts[np.unique(np.linspace(0, len(contacts) - 1, 200).astype(int))]
-    at = np.array([surface.coordinates(point)[0] for point in some], dtype=float)
+    at = np.array([nearest_coordinates(surface, point)[0] for point in some], dtype=float)
     centre = 0.5 * (at.min(axis=0) + at.max(axis=0))
     slope = np.asarray(surface.geometry(centre).M, dtype=float)  # metres per coordinate
     radius = np.linalg.norm((at - centre) @ slope, axis=1).max() + reach
@@ -66,7 +67,7 @@ def body_mesh(points: Array, surface: Any) -> Any:
     # The sense of the faces follows the grid; a point off the poles tells which side is out.
     row, column = len(points) // 2, points.shape[1] // 3
     here = points[row, column]
-    q, chart = surface.coordinates(here)
+    q, chart = nearest_coordinates(surface, here)
     outward = np.asarray(surface.geometry(q, chart).H, dtype=float)[:3, 2]
     if mesh.point_data["Normals"][mesh.find_closest_point(here)] @ outward < 0.0:
         mesh = mesh.compute_normals(

@@ -21,6 +21,7 @@ from models.pictures.motion import ContactMotion
 from models.pictures.movie import show_times
 from models.pictures.stage import GHOST_SPACING
 from models.pictures.style import AXES, BODIES, ENERGIES, FORCE, INK, PATHS, blend, force_scale
+from screws.surfaces import nearest_coordinates
 
 Array = NDArray[np.float64]
 
@@ -228,7 +229,7 @@ def _faces_out(grid: Array, surface: Any) -> bool:
     """Whether c_u x c_v of a grid points out of the material."""
     i, j = grid.shape[0] // 2, grid.shape[1] // 3
     across = np.cross(grid[i + 1, j] - grid[i, j], grid[i, j + 1] - grid[i, j])
-    q, chart = surface.coordinates(grid[i, j])
+    q, chart = nearest_coordinates(surface, grid[i, j])
     return bool(across @ np.asarray(surface.geometry(q, chart).H, dtype=float)[:3, 2] > 0.0)
 
 

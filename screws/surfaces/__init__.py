@@ -2,6 +2,7 @@
 
 from screws.surfaces.closed import closed_surface, ellipsoid, sphere
 from screws.surfaces.frames import Geometry, gauss_frame
+from screws.surfaces.nearest import nearest_coordinates
 from screws.surfaces.parametric import parametric
 from screws.surfaces.revolution import egg, revolution
 from screws.surfaces.single_chart import cylinder, plane, torus
@@ -16,6 +17,7 @@ __all__ = [
     "egg",
     "ellipsoid",
     "gauss_frame",
+    "nearest_coordinates",
     "parametric",
     "plane",
     "revolution",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from screws.errors import GeometryError
 from screws.given import real, reals, shown
 from screws.surfaces import charts
 from screws.surfaces.frames import Geometry
-
-if TYPE_CHECKING:
-    from screws.surfaces.surface import Surface
+from screws.surfaces.surface import Surface
 
 
 def positive(kind: str, **sizes: Any) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from screws.errors import GeometryError
 from screws.surfaces import charts, checks
 from screws.surfaces.frames import Geometry
-
-if TYPE_CHECKING:
-    from screws.surfaces.surface import Surface
+from screws.surfaces.surface import Coordinates, Surface
 
 
 class Samples(NamedTuple):
@@ -57,9 +55,16 @@ def moved(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, step: np
 
 
 def nearest_coordinates(
-    surface: Surface, point: np.ndarray, parameters: Sequence[float] | None = None
+    surface: Surface, point: Coordinates, parameters: Sequence[float] | None = None
 ) -> tuple[np.ndarray, float]:
-    """Coordinates (2,) and chart of the surface point nearest to `point` (3,) (see `Surface.coordinates`)."""
+    """Coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart far from its pole.
+
+    Raises
+    ------
+    GeometryError
+        G109 where the search does not end on the surface, e.g. at the centre of curvature.
+    """
+    point = np.asarray(point, dtype=float)
     start = surface.shape.guess(point, surface.values() if parameters is None else parameters)
     if start is None:
         samples = bounded_samples(surface)

@@ -137,20 +137,6 @@ class Surface:
         u, v = charts.coordinates(charts.point(q, chart), 0.0)
         return array([charts.choose(chart, q[0], u), charts.choose(chart, q[1], v)])
 
-    def coordinates(
-        self, point: Sequence[float] | np.ndarray, parameters: Sequence[float] | None = None
-    ) -> tuple[np.ndarray, float]:
-        """Coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart far from its pole.
-
-        Raises
-        ------
-        GeometryError
-            G109 where the search does not end on the surface, e.g. at the centre of curvature.
-        """
-        from screws.surfaces.nearest import nearest_coordinates
-
-        return nearest_coordinates(self, np.asarray(point, dtype=float), parameters)
-
     def grid(self, n_u: int, n_v: int) -> np.ndarray:
         """Points (n_u, n_v, 3) of the surface for pictures, m; unbounded surfaces are cut at their `size`."""
         (u0, u1, _), (v0, v1, _) = (

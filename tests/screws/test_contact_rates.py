@@ -15,7 +15,7 @@ import sympy
 import screws
 from screws import poses, surfaces
 from screws.contact import contact_rates, relative_curvature, relative_pose
-from screws.surfaces import charts
+from screws.surfaces import charts, nearest_coordinates
 from screws.surfaces.frames import Geometry
 
 X = sympy.symbols("x y z", real=True)
@@ -112,7 +112,7 @@ def independent(name1, name2, H, p1, p2):
 
 def coordinates(surface, point, chart, near):
     """Coordinates of a surface point in a given chart, v continued from `near`."""
-    q, found = surface.coordinates(point)
+    q, found = nearest_coordinates(surface, point)
     if surface.closed and found != chart:
         q = np.array(charts.coordinates(charts.point(q, found), chart))
     if surface.closed:
