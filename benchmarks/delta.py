@@ -100,7 +100,7 @@ def _coordinates() -> np.ndarray:
 
 def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
     """States (q, p) from states (q, v)."""
-    from models.delta.arm import inertia
+    from models.delta.kinematics.arm import inertia
 
     out = x.copy().reshape(-1, 3, 2, 3)
     for row in out:

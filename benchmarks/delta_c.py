@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hand_written import compiler
-from models.delta.angles import theta_of, theta_rate
-from models.delta.parameters import DeltaParameters
+from models.delta.kinematics.angles import theta_of, theta_rate
+from models.delta.kinematics.parameters import DeltaParameters
 
 SOURCE = Path(__file__).with_name("delta.c")
 
@@ -77,7 +77,7 @@ def random_states(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_theta(x: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """States and rates (n, 18) of the C, in phi and phi', as those of `models.delta.arm`, in theta and theta'.
+    """States and rates (n, 18) of the C, in phi and phi', as those of `models.delta.kinematics.arm`, in theta and theta'.
 
     theta'' is the derivative of theta' along phi' and phi'', by a complex step, which is exact.
     """

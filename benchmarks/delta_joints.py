@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from models.delta.formulas import ROTATIONS
-from models.delta.parameters import DeltaParameters
+from models.delta.kinematics.formulas import ROTATIONS
+from models.delta.kinematics.parameters import DeltaParameters
 
 
 @dataclass(frozen=True)

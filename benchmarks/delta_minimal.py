@@ -14,10 +14,10 @@ import numpy as np
 
 from bondgraph import IC, J1, Graph, Parameter, R, Se
 from bondgraph.model.domains import ROTATION
-from models.delta import arm
-from models.delta.arm import Constants
-from models.delta.formulas import closed, newton
-from models.delta.parameters import UNITS, DeltaParameters
+from models.delta.kinematics import arm
+from models.delta.kinematics.arm import Constants
+from models.delta.kinematics.formulas import closed, newton
+from models.delta.kinematics.parameters import UNITS, DeltaParameters
 
 NUMBERS = tuple(name for name in UNITS if name != "DAMPING")
 

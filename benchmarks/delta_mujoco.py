@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.delta_joints import angles_of, hinges, rods, shafts
-from models.delta.parameters import DeltaParameters
+from models.delta.kinematics.parameters import DeltaParameters
 
 IMPEDANCE = 0.9999
 AXIAL = 1e-10

@@ -22,11 +22,11 @@ from bondgraph.emit.llvm import compile_routines
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from models.control.task import task_force
-from models.delta.angles import theta_of
-from models.delta.arm import tip
-from models.delta.control import FILTER_TIME, model_terms, task_control
-from models.delta.parameters import DeltaParameters
-from models.delta.robot import DeltaRobot
+from models.delta.graphs.control import FILTER_TIME, model_terms, task_control
+from models.delta.kinematics.angles import theta_of
+from models.delta.kinematics.arm import tip
+from models.delta.kinematics.parameters import DeltaParameters
+from models.delta.studies.robot import DeltaRobot
 from models.motion import Motion
 from models.motion.blocks import DERIVATIVES, motion_parameters
 

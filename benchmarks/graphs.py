@@ -7,7 +7,7 @@ import numpy as np
 from bondgraph import Graph
 from examples import rolling_eggs
 from models.bodies import rigid_body
-from models.contact import attach_contact, contact
+from models.contacts import attach_contact, contact
 from screws.surfaces import egg
 
 END = {"s2a": 2.0, "s1a": 0.3}  # s

@@ -20,9 +20,9 @@ from benchmarks import timing
 from benchmarks.hand_written import FLAGS, Disagreement, compiler, compiler_version
 from bondgraph import Compiled, compile_model
 from models.hand import SCENARIOS, Hand, Scenario, initial_posture
-from models.hand.graph import OBJECT, contact_name, finger_name
-from models.hand.graph import VIRTUAL as VIRTUAL_OBJECT
-from models.hand.posture import in_last_link, virtual_points_in_object
+from models.hand.graphs.whole_hand import OBJECT, contact_name, finger_name
+from models.hand.graphs.whole_hand import VIRTUAL as VIRTUAL_OBJECT
+from models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 SOURCE = Path(__file__).with_name("hand.c")
 FINGERS, STATES, MODES, PARAMETERS = 3, 80, 9, 80

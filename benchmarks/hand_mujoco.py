@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks import timing
 from models.hand import SCENARIOS, HandParameters, Posture, Scenario, initial_posture
-from models.hand.posture import in_last_link, virtual_points_in_object
+from models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 IMPEDANCE, STICKS = 0.95, 5.0
 """MuJoCo's d, and the coefficient of friction that stands for contact without a limit."""

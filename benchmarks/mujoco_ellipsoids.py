@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks import timing
 from bondgraph import Compiled, Graph, compile_model
 from models.bodies import ground, rigid_body
-from models.contact import attach_contact, contact
+from models.contacts import attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
 from screws import Ad, pose_state
 from screws.contact import relative_pose

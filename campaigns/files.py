@@ -26,8 +26,8 @@ from typing import Any
 
 from bondgraph.errors import ScrewbondError
 from campaigns.mutations import mutated
-from models.delta.files import RUN_FILES
-from models.delta.parameters import DeltaParameters, read_parameters
+from models.delta.command.files import RUN_FILES
+from models.delta.kinematics.parameters import DeltaParameters, read_parameters
 from models.hand import SCENARIOS, read_scenario, to_json
 from models.hand.command import FILES as HAND_FILES
 from models.two_bodies.files import FILES as CONTACT_FILES

@@ -48,7 +48,7 @@ def _hand(path: Path) -> None:
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram
     from models.hand import Hand
-    from models.hand.graph import parts_of
+    from models.hand.graphs.whole_hand import parts_of
 
     diagram(compile_model(Hand().graph(), backend="numpy"), folded=parts_of(3)).write(path)
 
@@ -63,7 +63,7 @@ def _rolling_eggs(path: Path) -> None:
 
 def _delta_robot(path: Path) -> None:
     from examples.delta_pick_and_place import simulate
-    from models.delta.scene_pictures import poster
+    from models.delta.pictures.scene_pictures import poster
 
     tracking = simulate()
     poster(tracking, path, cargo=(0.0, 0.5 * tracking.motion.duration - 0.1))
@@ -71,14 +71,14 @@ def _delta_robot(path: Path) -> None:
 
 def _delta_poles(path: Path) -> None:
     from examples.delta_poles import maps
-    from models.delta.pictures import pole_zero_plot
+    from models.delta.pictures.figures import pole_zero_plot
 
     pole_zero_plot(maps(), path, title="Delta robot: poles and zeros")
 
 
 def _delta_soft_touch(path: Path) -> None:
     from examples.delta_soft_touch import simulate
-    from models.delta.touch_figure import plot_touch
+    from models.delta.pictures.touch_figure import plot_touch
 
     plot_touch(simulate(), path)
 
@@ -91,13 +91,13 @@ def _moved() -> HandRun:
 
 
 def _hand_figure6(path: Path) -> None:
-    from models.hand.pictures import figure6
+    from models.hand.pictures.files import figure6
 
     figure6(_moved(), path)
 
 
 def _hand_figure7(path: Path) -> None:
-    from models.hand.plots import figure7
+    from models.hand.pictures.plots import figure7
 
     figure7(_moved(), path)
 

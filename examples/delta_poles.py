@@ -48,7 +48,7 @@ def report() -> str:
 
 
 if __name__ == "__main__":
-    from models.delta.pictures import pole_zero_plot, sweep_plot
+    from models.delta.pictures.figures import pole_zero_plot, sweep_plot
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo"))

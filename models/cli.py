@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import RunEndedWarning, ScrewbondError
-from models.delta.command import add_delta_command
+from models.delta.command.runs import add_delta_command
 from models.hand.command import add_hand_command
 
 

@@ -1,6 +1,11 @@
 """The delta robot: parameters, kinematics, graphs of the robot, linear analysis, runs and their files."""
 
-from models.delta.analysis import (
+from models.delta.graphs.control import Control, gravity_compensation, joint_control, linearising_control, task_control
+from models.delta.graphs.rigid_bodies import rigid_delta_graph
+from models.delta.graphs.three_arms import delta_arm, delta_graph, tie_arms
+from models.delta.kinematics.parameters import DeltaParameters, read_parameters
+from models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
+from models.delta.studies.analysis import (
     Equilibrium,
     PoleZeroMap,
     Sweep,
@@ -11,15 +16,10 @@ from models.delta.analysis import (
     reduced,
     sweep,
 )
-from models.delta.control import Control, gravity_compensation, joint_control, linearising_control, task_control
-from models.delta.graph import delta_arm, delta_graph, tie_arms
-from models.delta.kinematics import Configuration, DeltaKinematics
-from models.delta.parameters import DeltaParameters, read_parameters
-from models.delta.pick_and_place import Tracking, track, transfer
-from models.delta.rigid_bodies import rigid_delta_graph
-from models.delta.robot import DeltaRobot
-from models.delta.run import DeltaRun, Passage
-from models.delta.soft_touch import Touch, TouchPlan, soft_touch
+from models.delta.studies.pick_and_place import Tracking, track, transfer
+from models.delta.studies.robot import DeltaRobot
+from models.delta.studies.run import DeltaRun, Passage
+from models.delta.studies.soft_touch import Touch, TouchPlan, soft_touch
 
 __all__ = [
     "Configuration",

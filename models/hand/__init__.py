@@ -1,9 +1,9 @@
 """The dexterous hand: parameters, motions, start posture, the hand as one bond graph, its runs, and grasp analysis."""
 
 from models.hand.command import save_hand
-from models.hand.controller import VirtualObject, passive_controller, reference_motion
-from models.hand.graph import Hand, equilibrium
-from models.hand.grasp import (
+from models.hand.graphs.controller import VirtualObject, passive_controller, reference_motion
+from models.hand.graphs.whole_hand import Hand, equilibrium
+from models.hand.grasping.grasp import (
     Manipulability,
     finger_jacobian,
     finger_place,
@@ -17,11 +17,11 @@ from models.hand.grasp import (
     squeezing,
     stretch,
 )
+from models.hand.grasping.posture import Posture, initial_posture, joint_torques, spring_deflections
 from models.hand.parameters import HandParameters
-from models.hand.posture import Posture, initial_posture, joint_torques, spring_deflections
-from models.hand.run import HandRun, run_hand
 from models.hand.scenarios import SCENARIOS, Scenario, Step, read_scenario, to_json
-from models.hand.study import Study, study
+from models.hand.studies.course import Study, study
+from models.hand.studies.run import HandRun, run_hand
 
 __all__ = [
     "SCENARIOS",

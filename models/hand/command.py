@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from models.hand.run import HandRun
+    from models.hand.studies.run import HandRun
 
 
 FILES = (
@@ -39,8 +39,8 @@ def add_hand_command(commands: Any) -> None:
 
 def _hand(options: argparse.Namespace) -> int:
     from bondgraph.output.folders import check_directory
-    from models.hand.run import run_hand
     from models.hand.scenarios import read_scenario
+    from models.hand.studies.run import run_hand
 
     scenario = read_scenario(options.scenario)
     if options.friction is not None:
@@ -58,7 +58,7 @@ def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
     """Write all files of a run to the folder `out`, all or none; returns the main figures, for reading."""
     from bondgraph.output.files import json_text
     from bondgraph.output.folders import write_all
-    from models.hand.study import study
+    from models.hand.studies.course import study
 
     summary, grasp = run.summary(), study(run)
 
@@ -67,7 +67,7 @@ def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
 
         from bondgraph.export import document
         from bondgraph.render.diagram import diagram
-        from models.hand.graph import parts_of
+        from models.hand.graphs.whole_hand import parts_of
         from models.hand.scenarios import to_json
 
         np.savez_compressed(folder / "trajectory.npz", **run.trajectory)  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
         folded = parts_of(run.hand.parameters.fingers)
         diagram(run.compiled, folded=folded).write(folder / "graph.svg")
         if render:
-            from models.hand.pictures import write_pictures
+            from models.hand.pictures.files import write_pictures
 
             message = write_pictures(run, grasp, folder)
             if message:

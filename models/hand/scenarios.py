@@ -22,7 +22,7 @@ import numpy as np
 
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
 from models.hand.parameters import SHAPES, VECTORS, HandParameters
-from models.two_bodies.json_fields import Document, Fields, kind, parse_json
+from models.studies.fields import Document, Fields, kind, parse_json
 from screws.rotations import quaternion_product, rotation
 from screws.scalars import Scalar, array, cos, maximum, minimum, sin
 

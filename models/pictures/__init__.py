@@ -4,10 +4,10 @@ Nothing here loads VTK, matplotlib or Pillow before a picture is made.
 """
 
 from models.pictures.motion import ContactMotion, Event, from_archive, gauss_frames
-from models.pictures.movie import movie
-from models.pictures.page import page
-from models.pictures.plots import plots
-from models.pictures.poster import poster
+from models.pictures.movies import movie
+from models.pictures.pages import page
+from models.pictures.plotting import plots
+from models.pictures.posters import poster
 from models.pictures.probe import rendering
 from models.pictures.scene import Scene
 

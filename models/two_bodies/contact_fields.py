@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models.contact.transport import TRANSPORTS
-from models.two_bodies.json_fields import Fields
+from models.contacts.transport import TRANSPORTS
+from models.studies.fields import Fields
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 """Components of the twist T_{O2}^{C2,O1} that a contact can constrain."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from bondgraph import Graph
 from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.contact import attach_contact, contact
+from models.contacts import attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
 from models.two_bodies.scenario import BodySpec, Scenario
 

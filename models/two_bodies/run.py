@@ -15,7 +15,7 @@ from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.run.outcome.result import Result
 from models.bodies import Body
-from models.contact import ContactWarning, Untracked, untracked_place
+from models.contacts import ContactWarning, Untracked, untracked_place
 from models.two_bodies.graph import CONTACT, body_names, two_body_graph
 from models.two_bodies.scenario import Scenario
 from models.two_bodies.trajectory import Arrays, contact_trajectory

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from bondgraph.errors import raise_if_any
+from models.studies.fields import Document, Fields, parse_json
 from models.two_bodies.contact_fields import COMPONENTS, ContactSpec, contact_fields
-from models.two_bodies.json_fields import Document, Fields, parse_json
 
 __all__ = ["COMMENTS", "COMPONENTS", "SURFACES", "BodySpec", "ContactSpec", "GravitySpec", "Scenario", "read_scenario"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.run.outcome.result import Result
-from models.contact import COMPONENTS, constrained_components
+from models.contacts import COMPONENTS, constrained_components
 from screws.poses import pose_from_state
 from screws.surfaces import Surface
 

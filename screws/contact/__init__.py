@@ -1,8 +1,8 @@
 """Contact of two surfaces: closest points, contact kinematics, relative pose."""
 
-from screws.contact.closest_points import ContactCoordinates, closest_points, contact_places, is_convex
-from screws.contact.drift import drift, motion_rate
+from screws.contact.closest import ContactCoordinates, closest_points, contact_places, is_convex
 from screws.contact.kinematics import contact_pose, contact_rates, relative_curvature, relative_pose
+from screws.contact.stabilise import drift, motion_rate
 
 __all__ = [
     "ContactCoordinates",

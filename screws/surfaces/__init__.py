@@ -1,10 +1,10 @@
 """Parametrised surfaces of bodies: catalogue, users' formulas, charts, Gauss frames and their geometry."""
 
 from screws.surfaces.closed import closed_surface, ellipsoid, sphere
+from screws.surfaces.formulas import parametric
 from screws.surfaces.frames import Geometry, gauss_frame
 from screws.surfaces.nearest import nearest_coordinates
-from screws.surfaces.parametric import parametric
-from screws.surfaces.revolution import egg, revolution
+from screws.surfaces.profiles import egg, revolution
 from screws.surfaces.single_chart import cylinder, plane, torus
 from screws.surfaces.surface import Shape, Surface
 

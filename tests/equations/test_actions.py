@@ -8,7 +8,7 @@ import pytest
 from bondgraph import J1, MTF, C, Graph, I, Op, compile_model
 from bondgraph.model.laws import Action
 from models.bodies import AD_WORLD, TO_WORLD
-from models.contact.graph import AD_CONTACT, TO_CONTACT
+from models.contacts.graph import AD_CONTACT, TO_CONTACT
 from models.joints.graph import AD, TO_JOINT
 from models.springs.ports import AD_FRAME, TO_FRAME
 from screws import poses

@@ -12,7 +12,7 @@ from bondgraph.model.ops import Op
 from examples import rolling_eggs
 from models.chains import Chain, Link, ball_inertia, chain_graph
 from models.delta import DeltaParameters, DeltaRobot, rigid_delta_graph, task_control
-from models.delta.soft_touch import touch_graph
+from models.delta.studies.soft_touch import touch_graph
 from models.hand import Hand
 from models.motion import axes, quintic
 from models.two_bodies.graph import two_body_graph

@@ -1,4 +1,4 @@
-"""The terms m, c1 ... c6 and G of Bortoff 2018 (appendix), in his angles phi: a second derivation for `models.delta.arm`."""
+"""The terms m, c1 ... c6 and G of Bortoff 2018 (appendix), in his angles phi: a second derivation for `kinematics.arm`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from models.delta.parameters import DeltaParameters
+from models.delta.kinematics.parameters import DeltaParameters
 
 
 def _moments(p: DeltaParameters) -> tuple[float, float, float]:

@@ -20,7 +20,7 @@ from models.chains import (
     mass_matrix,
     space_jacobian,
 )
-from models.contact import attach_contact, contact
+from models.contacts import attach_contact, contact
 from models.joints import attach_joint, joint_graph
 from models.two_bodies.run import run_contact
 from screws import joints, pose, pose_from_state, sphere, tilde

@@ -11,7 +11,7 @@ import pytest
 from bondgraph import Graph, compile_model
 from bondgraph.errors import ModelError
 from models.bodies import ground, rigid_body
-from models.contact import attach_contact, contact
+from models.contacts import attach_contact, contact
 from models.two_bodies.run import run_scenario
 from models.two_bodies.scenario import read_scenario
 from screws.rotations import quaternion_product, rotation

@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import Graph, ModelError
 from models.bodies import ground, rigid_body
-from models.contact import ContactWarning, attach_contact, contact
+from models.contacts import ContactWarning, attach_contact, contact
 from models.two_bodies.run import ContactRun, run_contact
 from screws import pose
 from screws.contact import closest_points, contact_places, is_convex

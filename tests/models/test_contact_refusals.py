@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import Graph, ModelError
 from models.bodies import Body, ground, rigid_body
-from models.contact import attach_contact, contact
+from models.contacts import attach_contact, contact
 from models.two_bodies.run import ContactRun, run_contact
 from screws import GeometryError, quaternion_product
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere

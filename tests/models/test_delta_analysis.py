@@ -20,7 +20,7 @@ from models.delta import (
     reduced,
     sweep,
 )
-from models.delta.angles import theta_rate
+from models.delta.kinematics.angles import theta_rate
 from tests.models import delta_independent as independent
 
 SETS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
@@ -155,7 +155,7 @@ def test_frequency_response_is_what_a_small_sine_gives():
 def test_pictures(tmp_path):
     """All pictures are written, and the pole-zero plot marks what cancels apart from what stays."""
     pytest.importorskip("matplotlib")
-    from models.delta import pictures
+    from models.delta.pictures import figures as pictures
 
     robot = ROBOTS["fit"]
     maps = {at: pole_zero_map(robot.linearise((angle,) * 3)) for at, angle in ANGLES.items()}

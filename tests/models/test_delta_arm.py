@@ -13,10 +13,10 @@ from bondgraph.errors import ModelError
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from models.delta import DeltaParameters, read_parameters
-from models.delta import arm as formulas
-from models.delta.angles import phi_of, phi_rate
-from models.delta.linearisation import tip_drift
-from models.delta.parameters import UNITS
+from models.delta.graphs.linearisation import tip_drift
+from models.delta.kinematics import arm as formulas
+from models.delta.kinematics.angles import phi_of, phi_rate
+from models.delta.kinematics.parameters import UNITS
 from tests.models import delta_appendix as appendix
 from tests.models import delta_independent as independent
 

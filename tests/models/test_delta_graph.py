@@ -14,7 +14,7 @@ from benchmarks.delta_c import in_theta
 from benchmarks.delta_minimal import minimal_graph
 from bondgraph import IC, J1, MTF, TF, Block, Graph, Op, R, compile_model, signals
 from models.delta import DeltaParameters, DeltaRobot, delta_arm, delta_graph, tie_arms
-from models.delta.formulas import ROTATIONS
+from models.delta.kinematics.formulas import ROTATIONS
 from screws.scalars import array, cos, sin
 from tests.models import delta_independent as independent
 

@@ -14,10 +14,10 @@ from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from models.delta import DeltaKinematics, DeltaParameters
-from models.delta.formulas import NEWTON, closure, closure_jacobian
-from models.delta.kinematics import kernels
-from models.delta.refusals import check_arms
-from models.delta.workspace import plot_workspace, workspace
+from models.delta.kinematics.formulas import NEWTON, closure, closure_jacobian
+from models.delta.kinematics.refusals import check_arms
+from models.delta.kinematics.whole_robot import kernels
+from models.delta.kinematics.workspace import plot_workspace, workspace
 from tests.models import delta_independent as independent
 
 ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}

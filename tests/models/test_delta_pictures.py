@@ -9,10 +9,10 @@ import pytest
 
 from bondgraph.render.diagram import diagram
 from models.delta import DeltaParameters, DeltaRobot
-from models.delta.machine import joints
-from models.delta.pick_and_place import Tracking, plot_tracking, track, transfer
-from models.delta.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
-from models.delta.touch_figure import plot_touch
+from models.delta.pictures.machine import joints
+from models.delta.pictures.touch_figure import plot_touch
+from models.delta.studies.pick_and_place import Tracking, plot_tracking, track, transfer
+from models.delta.studies.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
 from models.pictures import rendering
 
 can_render, why = rendering()
@@ -72,8 +72,8 @@ def test_diagram_of_the_controlled_robot() -> None:
 
 @renders
 def test_still_shows_robot_and_block(tmp_path, tracking: Tracking) -> None:
-    from models.delta.scene import DeltaStage
-    from models.delta.scene_pictures import still
+    from models.delta.pictures.scene import DeltaStage
+    from models.delta.pictures.scene_pictures import still
 
     still(tracking.run, tmp_path / "still.png", 0.3, size=(400, 300), cargo=(0.0, 0.6), title="Delta robot")
     assert colours(tmp_path / "still.png") > 100
@@ -93,7 +93,7 @@ def test_still_shows_robot_and_block(tmp_path, tracking: Tracking) -> None:
 def test_film(tmp_path, tracking: Tracking) -> None:
     from PIL import Image
 
-    from models.delta.scene_pictures import film
+    from models.delta.pictures.scene_pictures import film
 
     path = film(tracking, tmp_path / "film.gif", seconds=0.4, fps=10, size=(320, 240), cut=False, progress=False)
     with Image.open(path) as movie:

@@ -11,7 +11,7 @@ import pytest
 from bondgraph import ModelError
 from models.cli import main
 from models.delta import DeltaParameters, DeltaRobot
-from models.delta.soft_touch import BALL, Touch, TouchPlan, design, soft_touch
+from models.delta.studies.soft_touch import BALL, Touch, TouchPlan, design, soft_touch
 
 FIT = DeltaParameters.fit()
 PLAN = TouchPlan()

@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import Graph
 from models.bodies import ground, rigid_body
-from models.contact import attach_contact, contact
+from models.contacts import attach_contact, contact
 from models.two_bodies.run import ContactRun, run_contact, run_scenario
 from models.two_bodies.scenario import BodySpec, GravitySpec, Scenario, read_scenario
 from screws import quaternion_product

@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import Compiled, ModelError, compile_model
 from models.hand import SCENARIOS, Hand, HandParameters, HandRun, Step, equilibrium, run_hand, study
-from models.hand.run import turned_by
+from models.hand.studies.run import turned_by
 from models.motion import Motion, pose_motion
 from tests.models.hand_independent import Hand as Independent
 from tests.models.hand_independent import Numbers

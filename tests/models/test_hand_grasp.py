@@ -29,7 +29,7 @@ from models.hand import (
     squeezing,
     to_json,
 )
-from models.hand.posture import in_last_link, virtual_points_in_object
+from models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 HOME = (0.0, -0.5058167754, 1.5417097332, 0.1641070423)
 

@@ -10,11 +10,11 @@ import pytest
 
 from models import cli
 from models.hand import HandRun, finger_place, study
-from models.hand.page import companions, contact_motion, hand_page
-from models.hand.pictures import figure6, movie, shown_times, shown_until, still
-from models.hand.plots import figure7, grasp_plot
-from models.hand.skeleton import along, skeleton
-from models.pictures.page import contents
+from models.hand.grasping.skeleton import along, skeleton
+from models.hand.pictures.files import figure6, movie, shown_times, shown_until, still
+from models.hand.pictures.page import companions, contact_motion, hand_page
+from models.hand.pictures.plots import figure7, grasp_plot
+from models.pictures.pages import contents
 from models.pictures.probe import rendering
 from models.pictures.style import BODIES, rgb
 from tests.models.hand_runs import main_run, slippery_run

@@ -7,8 +7,8 @@ import functools
 import numpy as np
 
 from bondgraph import Se, compile_model
-from models.delta.parameters import DeltaParameters
-from models.delta.rigid_bodies import rigid_delta_graph
+from models.delta.graphs.rigid_bodies import rigid_delta_graph
+from models.delta.kinematics.parameters import DeltaParameters
 from screws.scalars import sin
 from tests.models import delta_independent as independent
 

@@ -19,8 +19,8 @@ from models.pictures.companions import Companion, globe
 from models.pictures.figures import save_image
 from models.pictures.meshes import SIDES, path_tube
 from models.pictures.motion import gauss_frames, poses
-from models.pictures.movie import pace, show_times
-from models.pictures.page import contents, grid_normals, quaternions
+from models.pictures.movies import pace, show_times
+from models.pictures.pages import contents, grid_normals, quaternions
 from models.pictures.stage import Stage, ghost_samples
 from models.pictures.style import BODIES, FORCE, PATHS, force_scale, rgb
 from screws.scalars import cos, sin
@@ -325,7 +325,7 @@ def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch, capsys):
     from PIL import Image
 
     # The function of this name hides the module from an ordinary import.
-    monkeypatch.setattr(importlib.import_module("models.pictures.movie"), "_has_ffmpeg", lambda: False)
+    monkeypatch.setattr(importlib.import_module("models.pictures.movies"), "_has_ffmpeg", lambda: False)
     made = movie(rolling_ball(), tmp_path / "ball.mp4", seconds=0.4, size=(320, 180), progress=True)
     assert made == tmp_path / "ball.gif"
     assert Image.open(made).n_frames >= 4

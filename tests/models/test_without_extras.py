@@ -11,7 +11,7 @@ import pytest
 from bondgraph import J1, C, Graph, R, simulate
 from bondgraph.errors import ExtraError
 from models.cli import _parser
-from models.delta.command import TASKS
+from models.delta.command.runs import TASKS
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = ROOT / "tests" / "models" / "data" / "S1a.json"

@@ -1,0 +1,16 @@
+"""Contact of two curved bodies as a graph (Visser 2002, figure 3)."""
+
+from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
+from models.contacts.graph import attach_contact, contact
+from models.contacts.places import ContactWarning, Untracked, untracked_place
+
+__all__ = [
+    "COMPONENTS",
+    "PAPER_NAMES",
+    "ContactWarning",
+    "Untracked",
+    "attach_contact",
+    "constrained_components",
+    "contact",
+    "untracked_place",
+]

@@ -1,0 +1,149 @@
+"""Contact kinematics as a signal block: relative twist -> rates of the six contact coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Block, Element, Op, Parameter, StateSpec
+from models.contacts.transport import TWIST_2, turning_equation
+from screws.contact import contact_rates, drift, motion_rate, relative_curvature
+from screws.poses import pose_from_state
+from screws.scalars import absolute, array, minimum
+from screws.surfaces import Geometry, Surface
+
+
+def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | None = None) -> Element:
+    """Signal block: T_{O2}^{C2,O1} -> rates of the six contact coordinates, Visser 2002 (18)-(21) as corrected.
+
+    States q1 = (u1, v1), q2 = (u2, v2), alpha, d; further outputs the Gauss frames H_O1_C1, H_O2_C2, H_0_C2
+    and, with a transport, the rate `turning` of C2 about its normal.
+    """
+    number1, number2 = len(surface1.parameters), len(surface2.parameters)
+    parameters = {f"surface 1 {key}": Parameter(value) for key, value in surface1.parameters.items()}
+    parameters |= {f"surface 2 {key}": Parameter(value) for key, value in surface2.parameters.items()}
+    names = list(parameters)
+    inputs = {"T": "Ad.2.flow", "pose 1": "pose 1", "pose 2": "pose 2"}
+    if surface1.charts > 1:
+        inputs["chart 1"] = "chart 1.mode"
+    if surface2.charts > 1:
+        inputs["chart 2"] = "chart 2.mode"
+    geometry1 = geometry_op(surface1, 1), ["q1", *(["chart 1"] if surface1.charts > 1 else []), *names[:number1]]
+    geometry2 = (
+        geometry_op(surface2, 2),
+        [
+            "q2",
+            *(["chart 2"] if surface2.charts > 1 else []),
+            *names[number1 : number1 + number2],
+        ],
+    )
+    size = min(surface1.size, surface2.size)
+    further = [] if transport is None else [turning_equation(transport)]
+    if transport == "parallel":
+        inputs[TWIST_2] = f"{TWIST_2}.flow"
+    return Block(
+        "kinematics",
+        [
+            (("H_O1_C1", "M1", "K1", "T1"), *geometry1),
+            (("H_O2_C2", "M2", "K2", "T2"), *geometry2),
+            ("H_0_C1", CHAIN, ["pose 1", "H_O1_C1"]),
+            ("H_0_C2", CHAIN, ["pose 2", "H_O2_C2"]),
+            ("drawn", DRAWN, ["H_0_C1", "H_0_C2", "K1", "K2", "alpha", "d", "T"]),
+            (("q1'", "q2'", "alpha'", "d'"), RATES, ["M1", "K1", "T1", "M2", "K2", "T2", "alpha", "d", "drawn"]),
+            ("relative curvature", CURVATURE, ["K1", "K2", "alpha", "d"]),
+            *further,
+        ],
+        inputs=inputs,
+        states={
+            "q1": StateSpec(np.zeros(2), surface1.size if surface1.charts == 1 else 1.0, "", "q_1"),
+            "q2": StateSpec(np.zeros(2), surface2.size if surface2.charts == 1 else 1.0, "", "q_2"),
+            "alpha": StateSpec(0.0, 1.0, "rad", r"\alpha"),
+            "d": StateSpec(0.0, 1e-2 * size, "m", "d"),
+        },
+        rates={"q1": "q1'", "q2": "q2'", "alpha": "alpha'", "d": "d'"},
+        parameters=parameters,
+        symbols={
+            "H_O1_C1": "H_{C_1}^{O_1}", "H_O2_C2": "H_{C_2}^{O_2}", "H_0_C1": "H_{C_1}^0", "H_0_C2": "H_{C_2}^0",
+            "drawn": r"\hat T",
+            "M1": "M_1", "K1": "K_1", "T1": "T_1", "M2": "M_2", "K2": "K_2", "T2": "T_2",
+            "relative curvature": r"\Delta", "q1'": r"\dot q_1", "q2'": r"\dot q_2", "alpha'": r"\dot\alpha", "d'": r"\dot d",
+        } | ({"turning": r"\omega_s"} if further else {}),
+        units={"d'": "m/s", "alpha'": "rad/s"} | ({"turning": "rad/s"} if further else {}),
+    )  # fmt: skip
+
+
+def geometry_op(surface: Surface, index: int) -> Op:
+    """(q, [chart,] parameters) -> H, M, K, T of the Gauss frame."""
+
+    def formula(q: Any, *rest: Any) -> tuple[Any, ...]:
+        chart, parameters = (rest[0], rest[1:]) if surface.charts > 1 else (0.0, rest)
+        geometry = surface.geometry(q, chart, parameters)
+        return geometry.H, geometry.M, geometry.K, geometry.T
+
+    return Op(f"Gauss {surface.name}", formula, rf"\mathrm{{Gauss}}_{{{index}}}(#1)")
+
+
+_UNUSED = np.zeros(0)
+
+
+def _geometry(M: Any = _UNUSED, K: Any = _UNUSED, T: Any = _UNUSED) -> Geometry:
+    """What the contact kinematics read of a surface's geometry; they do not read the frame."""
+    return Geometry(_UNUSED, M, K, T)
+
+
+def _rates(M1: Any, K1: Any, T1: Any, M2: Any, K2: Any, T2: Any, alpha: Any, d: Any, T: Any) -> tuple[Any, ...]:
+    return contact_rates(_geometry(M1, K1, T1), _geometry(M2, K2, T2), alpha, d, T)
+
+
+CHAIN = Op("chain", lambda pose, H: pose_from_state(pose) @ H, "#1\\,#2")
+
+
+def _drawn(H1: Any, H2: Any, K1: Any, K2: Any, alpha: Any, d: Any, T: Any) -> Any:
+    rate = motion_rate(_geometry(K=K1), _geometry(K=K2), alpha, d, T)
+    return array([v + rate * off for v, off in zip(T, drift(H1, H2, alpha, d), strict=True)])
+
+
+DRAWN = Op("drawn twist", _drawn, r"#7 + \lambda\,\xi(#1, #2, #5, #6),\; \lambda = |\omega| + |v|\,|S|")
+"""Relative twist, and what draws the contact coordinates to the closest points of the poses, where they have drifted off."""
+
+
+RATES = Op(
+    "contact rates",
+    _rates,
+    "\n".join(
+        (
+            r"#1^{-1} R (#5 B + A)^{-1} (w + #5 v)",
+            r"#4^{-1} (B #5 + A)^{-1} (B w - A v)",
+            r"\omega_z + #3 #1 \dot q_1 + #6 #4 \dot q_2",
+            r"-v_z",
+            r"R = \begin{bmatrix} \cos #7 & -\sin #7 \\ -\sin #7 & -\cos #7 \end{bmatrix},\; A = R #2 R,\; B = #8 A + I",
+            r"w = (-\omega_y, \omega_x),\; v = (v_x, v_y),\; (\omega, v) = #9",
+        )
+    ),
+)
+"""Rates of the contact coordinates; Visser 2002 (18)-(21) as corrected."""
+
+
+AMBIGUOUS = 1e-8
+"""Part of the squared curvatures below which nearest points do not count as unique: some 1e-4 of the radii from a focal point."""
+
+
+def _relative_curvature(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
+    """Smaller of det S and tr S |tr S|, S = K2 B + A, less `AMBIGUOUS` of both curvatures' squares, 1/m^2: positive as long as
+    the nearest points are unique.
+
+    The determinant alone does not do: of two spheres, whose curvatures vanish together, it touches zero and rises again. And
+    what passes so near to the limit that rounding says on which side comes out anywhere.
+    """
+    s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
+    trace = s11 + s22
+    squares = sum(K[i, j] * K[i, j] for K in (K1, K2) for i in (0, 1) for j in (0, 1))
+    return minimum(s11 * s22 - s12 * s21, trace * absolute(trace)) - AMBIGUOUS * squares
+
+
+CURVATURE = Op(
+    "relative curvature",
+    _relative_curvature,
+    r"\min(\det S, \mathrm{tr} S\,|\mathrm{tr} S|) - 10^{-8}(|#1|^2 + |#2|^2),\; S = K_2 B + A",
+)

@@ -1,0 +1,108 @@
+"""Start values of a contact: closest points of the start poses -> contact coordinates, spring and modes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import ModelError, Problem
+from models.contacts.components import unpaired
+from models.contacts.switches import POLE
+from screws.contact import ContactCoordinates, closest_points, contact_places, is_convex
+from screws.errors import GeometryError
+from screws.poses import inverse, pose_from_state
+from screws.surfaces import Surface
+
+
+def start_parameters(surface1: Surface, surface2: Surface) -> list[str]:
+    """Signals of the surfaces' parameters, in the order in which `start_values` takes them."""
+    return [f"kinematics.surface {i} {key}" for i, s in ((1, surface1), (2, surface2)) for key in s.parameters]
+
+
+def start_results(surface1: Surface, surface2: Surface, frictions: Sequence[str] = ()) -> list[str]:
+    """States and automata that `start_values` sets, in its order."""
+    charts = [f"chart {i}" for i, s in ((1, surface1), (2, surface2)) if s.charts > 1]
+    return [
+        "kinematics.q1",
+        "kinematics.q2",
+        "kinematics.alpha",
+        "kinematics.d",
+        "spring.q",
+        "switch",
+        *frictions,
+        *charts,
+    ]
+
+
+def start_values(
+    name: str,
+    surface1: Surface,
+    surface2: Surface,
+    chosen: Sequence[str],
+    frictions: int = 0,
+    near: np.ndarray | None = None,
+) -> Any:
+    """Closest points of the start poses -> contact coordinates, spring (at its penetration) and modes.
+
+    A contact starts sticking; where its velocities say otherwise it slips from the first moment.
+    """
+
+    def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
+        count = len(surface1.parameters)
+        skin1, skin2 = _with_numbers(surface1, numbers[:count]), _with_numbers(surface2, numbers[count:])
+        H_1_2 = inverse(np.asarray(pose_from_state(pose1), float)) @ np.asarray(pose_from_state(pose2), float)
+        try:
+            nearest = closest_points(skin1, skin2, np.asarray(H_1_2, dtype=float), near=near)
+        except GeometryError as error:
+            raise ModelError(
+                name, [Problem(error.code, error.message, (f'contact "{name}"',), (), (error.cure,))]
+            ) from error
+        if near is None and not (is_convex(surface1) and is_convex(surface2)):
+            _one_place(name, skin1, skin2, np.asarray(H_1_2, dtype=float))
+        if unpaired(chosen) and nearest.chart2 == 1.0:
+            nearest = _in_polar_chart(name, skin2, nearest)
+        touching = nearest.d < 0.0
+        spring = np.zeros(len(chosen))
+        if touching and "v_z" in chosen:
+            spring[chosen.index("v_z")] = -nearest.d
+        charts = [
+            ("axis z", "axis x")[int(c)]
+            for c, s in ((nearest.chart1, surface1), (nearest.chart2, surface2))
+            if s.charts > 1
+        ]
+        return (
+            nearest.q1, nearest.q2, nearest.alpha, nearest.d, spring if len(chosen) > 1 else spring[0],
+            "contact" if touching else "free", *(["stick" if touching else "off"] * frictions), *charts,
+        )  # fmt: skip
+
+    return start
+
+
+def _one_place(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
+    """E428 where the bodies touch in several places at once: a contact holds one."""
+    touching = [place for place in contact_places(surface1, surface2, H_1_2) if place.d < 0.0]
+    if len(touching) < 2:
+        return
+    points = [surface1.point(place.q1, place.chart1) for place in touching]
+    where = [
+        f"({', '.join(f'{x:.4g}' for x in p)}) m, {-place.d:.3g} m deep"
+        for p, place in zip(points, touching, strict=True)
+    ]
+    title = f'contact "{name}" is one, but its bodies touch in {len(touching)} places'
+    cure = "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to its place"
+    raise ModelError(name, [Problem("E428", title, tuple(f"at {w}" for w in where), (), (cure,))])
+
+
+def _in_polar_chart(name: str, surface2: Surface, nearest: ContactCoordinates) -> ContactCoordinates:
+    q2, turn = surface2.change_chart(nearest.q2, 1.0)
+    if surface2.chart_margin(q2, 0.0) <= 0.0:
+        cure = "constrain both components of a pair, or start farther from the pole"
+        raise ModelError(name, [Problem("E423", f'contact "{name}" cannot start: {POLE}', cures=(cure,))])
+    return replace(nearest, q2=np.asarray(q2, dtype=float), chart2=0.0, alpha=float(nearest.alpha + turn))
+
+
+def _with_numbers(surface: Surface, numbers: Sequence[Any]) -> Surface:
+    return replace(surface, parameters=dict(zip(surface.parameters, map(float, numbers), strict=True)))

@@ -1,0 +1,115 @@
+"""Switches of a contact: on and off with the gap, and from chart to chart near the poles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bondgraph import Automaton, Op, Transition
+from models.contacts.components import pairs, unpaired
+from models.contacts.transport import turned
+from screws.surfaces import Surface
+
+NEGATIVE = Op("minus", lambda d: -d, "-#1")
+
+
+ITSELF = Op("itself", lambda d: d, "#1")
+
+
+def contact_switch(surfaces: Sequence[Surface]) -> Automaton:
+    """Contact begins as the gap falls through zero and ends as it rises through zero, where the spring is released.
+
+    The run ends where nearest points stop being unique, or leave the range of a surface that has an edge.
+    """
+    release = Op("zero", lambda s: 0.0 * s, "0")
+    limit = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
+    return Automaton(
+        "switch",
+        ("free", "contact"),
+        "free",
+        (
+            Transition("free", "contact", NEGATIVE, ("kinematics.d",), kind="contact on"),
+            Transition(
+                "contact",
+                "free",
+                ITSELF,
+                ("kinematics.d",),
+                (("spring.q", release, ("spring.q",)),),
+                kind="contact off",
+            ),
+            Transition(
+                "free", "free", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
+            ),
+            Transition(
+                "contact", "contact", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
+            ),
+            *_edges(surfaces),
+        ),
+    )
+
+
+def _edges(surfaces: Sequence[Surface]) -> list[Transition]:
+    """Transitions that end the run where the nearest point leaves the range of a surface."""
+    return [
+        Transition(
+            state,
+            state,
+            Op("beyond the edge", lambda q, s=surface: -s.edge_margin(q)),
+            (f"kinematics.q{index}",),
+            kind=f"edge of surface {index}",
+            error=f"the nearest point leaves the range of surface {index}, the {surface.name}: its formula ends there, and "
+            "an edge has no law of contact",
+        )
+        for index, surface in enumerate(surfaces, start=1)
+        if surface.has_edge
+        for state in ("free", "contact")
+    ]
+
+
+def chart_switch(index: int, surface: Surface, chosen: Sequence[str]) -> Automaton:
+    """The second chart takes over near a pole of the first; the coordinates, alpha and the spring's axes follow.
+
+    A component of body 2 without its partner has a meaning along the polar axes only: near their pole the run ends.
+    """
+    if index == 2 and unpaired(chosen):
+        margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))
+        ends = Transition("axis z", "axis z", margin, ("kinematics.q2",), kind="pole of surface 2", error=POLE)
+        return Automaton("chart 2", ("axis z", "axis x"), "axis z", (ends,))
+    states = ("axis z", "axis x")
+    q, parameters = f"kinematics.q{index}", [f"kinematics.surface {index} {key}" for key in surface.parameters]
+    transitions = []
+    for chart in (0, 1):
+        change = _chart_change(surface, float(chart))
+        resets = [
+            (q, Op("change of chart", lambda q, *p, f=change: f(q, p)[0]), (q, *parameters)),
+            (
+                "kinematics.alpha",
+                Op("turned angle", lambda alpha, q, *p, f=change: alpha + f(q, p)[1]),
+                ("kinematics.alpha", q, *parameters),
+            ),
+        ]
+        if index == 2 and pairs(chosen):
+            turn = Op("turned axes", lambda s, k, q, *p, f=change: turned(s, k, f(q, p)[1], pairs(chosen)))
+            resets.append(("spring.q", turn, ("spring.q", "spring.stiffness", q, *parameters)))
+        margin = Op("margin", lambda q, c=float(chart): -surface.chart_margin(q, c))
+        transitions.append(
+            Transition(
+                states[chart],
+                states[1 - chart],
+                margin,
+                (q,),
+                tuple(resets),
+                kind=f"chart of surface {index}: {states[1 - chart]}",
+                internal=True,
+            )
+        )
+    return Automaton(f"chart {index}", states, states[0], tuple(transitions))
+
+
+def _chart_change(surface: Surface, chart: float) -> Any:
+    return lambda q, parameters: surface.change_chart(q, chart, parameters)
+
+
+POLE = (
+    "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"
+)

@@ -1,0 +1,222 @@
+"""Controllers of the delta robot, as signal blocks of its graph: gravity compensation, joint PID, task-space PD, linearisation.
+
+```
+ reference --> control --> motors --> Se motor 1, 2, 3 --> robot
+                  ^           ^                              |
+                  |           +-- J, M, gravity -- model <-- y
+                  +---------------- w ------------- model
+```
+The block `model` is what a controller knows of the robot: forward kinematics of the motor angles y in closed form, and with it
+the Jacobian, the inertia that the motors feel and the torques of gravity. Its parameters `model.L1` ... are its own, so that a
+controller can be wrong about its robot.
+
+Source: Bortoff 2018, section 4; Bortoff 2020, section 4, fig. 14.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bondgraph import Block, Element, Op, Parameter
+from models.control import joint_pid, operational_torque, pd_feedforward
+from models.delta.graphs.linearisation import linearising
+from models.delta.kinematics import arm
+from models.delta.kinematics.arm import ArmParameters, Constants
+from models.delta.kinematics.formulas import closed, newton
+from models.delta.kinematics.parameters import UNITS, DeltaParameters
+from models.delta.kinematics.refusals import control_error
+from models.motion import Motion, reference
+
+FILTER_TIME = 2e-3
+"""Of the filtered difference that sampled controllers take for a velocity, s. Source: Bortoff 2020, section 4."""
+
+ARMS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Control:
+    """Blocks of a controller, in the order in which they tick, and the path of its torques (3,).
+
+    `DeltaRobot.simulate(..., signals=control.torque, blocks=control.blocks)` closes the loop.
+    """
+
+    blocks: tuple[Element, ...]
+    torque: str
+
+
+def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) felt by the motors and torques of gravity (3,) at motor angles y (3,).
+
+    Any scalar. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: what [B H^T] [u; lambda] = G gives for u.
+
+    Parameters
+    ----------
+    mode : +1 for the tool below the plane of the elbows, -1 above it.
+
+    Source: Bortoff 2018, eq. (25) to (32).
+    """
+    x = closed(y, p, mode)["x"]
+    found = newton(x, y, p)
+    slopes = found["dtheta_dy"].reshape(9, 3)
+    inertia, gravity = np.zeros((3, 3)), np.zeros(3)
+    for i in range(3):
+        theta, own = (y[i], x[2 * i], x[2 * i + 1]), slopes[3 * i : 3 * i + 3]
+        inertia = inertia + own.T @ arm.inertia(theta, p) @ own
+        gravity = gravity + own.T @ arm.gravity_torque(theta, p)
+    return found["w"], found["jacobian"].reshape(3, 3), inertia, gravity
+
+
+def robot_model(parameters: DeltaParameters, *, name: str = "model", y: str = "y", mode: str = "below") -> Element:
+    """The block that knows the robot: `<name>.w`, `.jacobian`, `.inertia` and `.gravity` of the motor angles at path y."""
+    sign = {"below": 1.0, "above": -1.0}[mode]
+    terms = Op("model", lambda y, *p: model_terms(y, Constants(*p), sign), r"w, J, M, G \text{ of } #1")
+    return Block(
+        name,
+        [(("w", "jacobian", "inertia", "gravity"), terms, ["y", *UNITS])],
+        inputs={"y": y},
+        parameters={key: Parameter(getattr(parameters, key), unit) for key, unit in UNITS.items()},
+        units={"w": "m", "jacobian": "m", "inertia": "kg m^2", "gravity": "N m"},
+        symbols={"w": "w", "jacobian": "J", "inertia": r"\bar M", "gravity": r"\bar G"},
+    )
+
+
+def gravity_compensation(parameters: DeltaParameters, **options: Any) -> Control:
+    """Torques that hold the robot wherever it is: every pose is an equilibrium. Options as in `robot_model`."""
+    model = robot_model(parameters, **options)
+    return Control((model,), f"{model.name}.gravity")
+
+
+def joint_control(
+    parameters: DeltaParameters,
+    motion: Motion,
+    *,
+    kp: Motion | ArrayLike,
+    kd: ArrayLike,
+    ki: ArrayLike | None = None,
+    gravity: bool = True,
+    limit: ArrayLike | None = None,
+    period: float | None = None,
+    filter_time: float = FILTER_TIME,
+) -> Control:
+    """PID of the motor angles on a motion of them (3,), rad, by default with compensation of gravity.
+
+    Parameters
+    ----------
+    kp, kd, ki, limit : as in `models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
+    period, filter_time : s between samples, and of the filtered difference then; None: continuous, with measured velocities.
+
+    Raises
+    ------
+    ModelError
+        E440 for a motion that has not three axes; E478 from the controller.
+    """
+    check_axes(motion)
+    goal = reference("goal", motion, unit="rad")
+    model = robot_model(parameters)
+    rate: dict[str, Any] = {"velocity": "motor rates.rate"} if period is None else {"filter_time": filter_time}
+    pid = joint_pid("control", "goal", "y", kp=kp, kd=kd, ki=ki, dimension=3, initial=motion.position(motion.start),
+                    compensation=f"{model.name}.gravity" if gravity else None, limit=limit, period=period, **rate)  # fmt: skip
+    return Control((goal, model, *([_motor_rates()] if period is None else []), pid), "control.torque")
+
+
+def task_control(
+    parameters: DeltaParameters,
+    motion: Motion,
+    *,
+    kp: Motion | ArrayLike,
+    kd: ArrayLike,
+    gravity: bool = True,
+    extra: str | None = None,
+    period: float | None = None,
+    filter_time: float = FILTER_TIME,
+) -> Control:
+    """PD with feedforward of the tool on a motion of it (3,), m: u = kp (r - w) + kd (r' - w') + r'' is an acceleration, and the
+    torque J^T Lambda u plus that of gravity, with Lambda the inertia of the task space.
+
+    Parameters
+    ----------
+    kp, kd : numbers or (3,), 1/s^2 and 1/s; kp also a function of time (`models.control.fading`).
+    gravity : whether its torques are added.
+    extra : path of an acceleration (3,) that is added to u.
+    period, filter_time : s between samples, and of the filtered difference w' then; None: continuous, with w' = J y'.
+
+    Raises
+    ------
+    ModelError
+        E440 for a motion that has not three axes; E476 for gains outside 0 <= kp <= kd^2.
+
+    Source: Bortoff 2020, (11), (12).
+    """
+    check_axes(motion)
+    goal = reference("goal", motion, unit="m")
+    model = robot_model(parameters)
+    sampled = period is not None
+    rate: dict[str, Any] = {"filter_time": filter_time} if sampled else {"velocity": "tool rate.velocity"}
+    pd = pd_feedforward("control", "goal", f"{model.name}.w", kp=kp, kd=kd, dimension=3, extra=extra, period=period,
+                        initial=motion.position(motion.start), unit="m/s^2", **rate)  # fmt: skip
+    motors = operational_torque("motors", "control.acceleration", jacobian=f"{model.name}.jacobian",
+                                mass=f"{model.name}.inertia", dimension=3, period=period,
+                                compensation=f"{model.name}.gravity" if gravity else None)  # fmt: skip
+    measured = [] if sampled else [_motor_rates(), _tool_rate(model.name)]
+    return Control((goal, model, *measured, pd, motors), "motors.torque")
+
+
+def linearising_control(
+    parameters: DeltaParameters,
+    motion: Motion,
+    *,
+    kp: Motion | ArrayLike,
+    kd: ArrayLike,
+    alpha1: float = 10.0,
+    alpha0: float = 25.0,
+    output: str = "tool",
+) -> Control:
+    """Exact feedback linearisation: e'' + kd e' + kp e = 0 for the tool (m) or the motor angles (rad), off the constraint too.
+
+    It is told all angles and rates of the robot, and its stabilisation: the multipliers are eliminated through the stabilised
+    constraint, so that y'' = alpha(q, v) + beta(q) u holds in all 18 states.
+
+    Parameters
+    ----------
+    kp, kd : numbers or (3,), 1/s^2 and 1/s.
+    alpha1, alpha0 : of the robot.
+    output : "tool" (the tip of arm 1), or "motors".
+
+    Raises
+    ------
+    ModelError
+        E440 for a motion that has not three axes, or an unknown output; E476 for gains outside 0 <= kp <= kd^2.
+
+    Source: Bortoff 2018, section 4.
+    """
+    check_axes(motion)
+    block = linearising(parameters, alpha1, alpha0, output, "control.acceleration")
+    place, rate = ("tool", "tool velocity") if output == "tool" else ("y", "motor rates.rate")
+    pd = pd_feedforward("control", "goal", place, rate, kp=kp, kd=kd, dimension=3)
+    measured = [] if output == "tool" else [_motor_rates()]
+    unit = "m" if output == "tool" else "rad"
+    return Control((reference("goal", motion, unit=unit), *measured, pd, block), "linearisation.torque")
+
+
+def check_axes(motion: Motion) -> None:
+    """Refuse a motion that has not three axes (E440)."""
+    if motion.shape != (3,):
+        raise control_error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of (3,)")
+
+
+def _motor_rates() -> Element:
+    paths = {f"v{i}": f"arm {i}.theta rate" for i in ARMS}
+    return Block("motor rates", [("rate", FIRSTS, list(paths))], inputs=paths, units={"rate": "rad/s"})
+
+
+def _tool_rate(model: str) -> Element:
+    return Block("tool rate", [("velocity", PRODUCT, ["jacobian", "rate"])],
+                 inputs={"jacobian": f"{model}.jacobian", "rate": "motor rates.rate"}, units={"velocity": "m/s"})  # fmt: skip
+
+
+FIRSTS = Op("motor rates", lambda *v: np.array([rates[0] for rates in v]), r"\dot y(#1, #2, #3)")
+PRODUCT = Op("product", lambda J, v: J @ v, "#1 #2")

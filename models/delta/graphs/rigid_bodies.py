@@ -1,0 +1,193 @@
+"""The delta robot as a screw bond graph of rigid bodies: seven bodies, nine joints, three loops closed by constraints.
+
+Each arm is a proximal link on a revolute joint (shaft along x1 of the arm), a distal rod on a universal joint at its elbow (first
+axis along x1) and a universal joint between the rod's tip and the end effector. The end effector is a body of mass 3 M3 that the
+three tips keep from turning; it has the three freedoms of the tool. A rod has the inertia J2 across and `axial_inertia` along it.
+As that goes to zero, the motion goes to that of the three arms of Bortoff 2018, whose rods are thin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph import MTF, Block, Graph, Op, Parameter, R
+from bondgraph.model.domains import SCREW
+from models.bodies import Body, ground, rigid_body
+from models.delta.kinematics.arm import CONE, direction
+from models.delta.kinematics.formulas import ROTATIONS
+from models.delta.kinematics.parameters import DeltaParameters
+from models.delta.kinematics.whole_robot import DeltaKinematics
+from models.joints import attach_joint, joint_graph
+from screws.joints import revolute, universal
+from screws.poses import pose, pose_from_state
+from screws.rotations import quaternion, tilde
+from screws.scalars import array, atan2, maximum, sqrt
+
+EYE = np.eye(3)
+SHAFT = revolute((1.0, 0.0, 0.0))
+HOOKE = universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def rigid_delta_graph(
+    parameters: DeltaParameters,
+    y: Sequence[float] | np.ndarray,
+    *,
+    rates: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    axial_inertia: float = 1e-9,
+    mode: str = "below",
+    alpha1: float = 10.0,
+    alpha0: float = 25.0,
+    name: str = "delta robot",
+) -> Graph:
+    """Graph of the robot, started at the motor angles y (3,) in rad with the motor velocities `rates` (3,) in rad/s.
+
+    Parameters
+    ----------
+    axial_inertia : of a distal rod about its own length, kg m^2.
+    mode : assembly mode, "below" or "above".
+    alpha1, alpha0 : stabilisation of all joints.
+
+    Ports `motor 1`, `motor 2`, `motor 3` take the torques. Signals: `phi 1`, `phi 2`, `phi 3`, the angles (3,) of each arm as in
+    `models.delta.kinematics.arm`, and `tool` (3,), m. Damping acts on these nine angles.
+
+    Raises
+    ------
+    ModelError
+        E463 to E466 for motor angles at which the robot cannot be assembled.
+    GeometryError
+        For parameters without mass or inertia of some body.
+
+    Where the three rods, seen along their shafts, lie in one plane, the universal joints do not keep the end effector from
+    turning.
+    """
+    start = DeltaKinematics(parameters).forward(y, mode=mode)
+    v = start.dtheta_dy @ np.asarray(rates, dtype=float)
+    p, graph, base = parameters, Graph(name), ground("base")
+    weight = (0.0, 0.0, p.g)
+    disc = 3.0 * p.M3 * max(p.L3, 0.1 * p.L2) ** 2
+    tool = rigid_body(
+        "end effector",
+        mass=3.0 * p.M3,
+        inertia=(disc / 4.0, disc / 4.0, disc / 2.0),
+        position=start.w.tolist(),
+        velocity=(start.jacobian @ np.asarray(rates, dtype=float)).tolist(),
+        gravity=weight,
+    )
+    for i, arm_axes in enumerate(ROTATIONS):
+        label, arm = str(i + 1), slice(3 * i, 3 * i + 3)
+        link, rod = _links(p, arm_axes, start.theta[arm], v[arm], axial_inertia, label, weight)
+        shoulder = joint_graph(f"shoulder {label}", SHAFT, frame_a=_turned(arm_axes, p.L0), frame_b=_along(-p.LC1),
+                               alpha1=alpha1, alpha0=alpha0)  # fmt: skip
+        elbow = joint_graph(f"elbow {label}", HOOKE, frame_a=_along(p.L1 - p.LC1), frame_b=_along(-p.LC2),
+                            alpha1=alpha1, alpha0=alpha0)  # fmt: skip
+        wrist = joint_graph(f"wrist {label}", HOOKE, frame_a=_turned(arm_axes, p.L3), frame_b=_along(p.L2 - p.LC2),
+                            alpha1=alpha1, alpha0=alpha0)  # fmt: skip
+        attach_joint(graph, shoulder, base, link)
+        attach_joint(graph, elbow, link, rod)
+        attach_joint(graph, wrist, tool, rod)
+        graph.connect(shoulder.port("motion"), R(f"shaft friction {label}", p.DAMPING))
+        _rod_friction(graph, rod, label, arm_axes, p.DAMPING)
+        graph.expose(f"motor {label}", shoulder.port("motion"))
+        graph.export(f"phi {label}", f"angles {label}.phi")
+        graph.add(
+            Block(
+                f"angles {label}",
+                [("phi", ANGLES, ["link", "rod", "axes"])],
+                inputs={"link": link.pose_path, "rod": rod.pose_path},
+                parameters={"axes": Parameter(arm_axes)},
+                units={"phi": "rad"},
+            )
+        )
+    graph.add(Block("tool", [("w", PLACE, ["pose"])], inputs={"pose": tool.pose_path}, units={"w": "m"}))
+    graph.export("tool", "tool.w")
+    return graph
+
+
+def _along(distance: float) -> np.ndarray:
+    """Joint frame on a link whose length lies along its own y."""
+    return np.asarray(pose(EYE, (0.0, distance, 0.0)), dtype=float)
+
+
+def _turned(arm_axes: np.ndarray, radius: float) -> np.ndarray:
+    """Joint frame along an arm's axes, on base or end effector."""
+    return np.asarray(pose(arm_axes, arm_axes @ np.array([0.0, radius, 0.0])), dtype=float)
+
+
+def _links(
+    p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
+) -> tuple[Body, Body]:
+    """Proximal link and distal rod of one arm at its theta and their rates v; frames at the centres of mass, y along."""
+    upper, slope = (
+        np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]),
+        np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]),
+    )
+    d = np.asarray(direction(theta), dtype=float)
+    # The universal joint's axes: theta2 is about x1, theta3 about the other, backwards.
+    cross_axis = np.array([0.0, -np.sin(theta[1]), np.cos(theta[1])])
+    omega = v[1] * EYE[0] - v[2] * cross_axis
+    rate = np.cross(omega, d)
+    rod_axes = np.column_stack([np.cross(d, cross_axis), d, cross_axis])
+    link_axes = np.column_stack([EYE[0], upper, slope])
+    shaft = np.array([0.0, p.L0, 0.0])
+    link = rigid_body(
+        f"link {label}",
+        mass=p.M1,
+        inertia=(p.J1, p.J1, p.J1),  # it only turns about its shaft
+        position=(axes @ (shaft + p.LC1 * upper)).tolist(),
+        quaternion=_quaternion(axes @ link_axes),
+        velocity=(axes @ (p.LC1 * v[0] * slope)).tolist(),
+        angular_velocity=(axes[:, 0] * v[0]).tolist(),
+        gravity=weight,
+    )
+    rod = rigid_body(
+        f"rod {label}",
+        mass=p.M2,
+        inertia=(p.J2, axial, p.J2),
+        position=(axes @ (shaft + p.L1 * upper + p.LC2 * d)).tolist(),
+        quaternion=_quaternion(axes @ rod_axes),
+        velocity=(axes @ (p.L1 * v[0] * slope + p.LC2 * rate)).tolist(),
+        angular_velocity=(axes @ omega).tolist(),
+        gravity=weight,
+    )
+    return link, rod
+
+
+def _quaternion(axes: np.ndarray) -> Any:
+    return np.asarray(quaternion(axes), dtype=float)
+
+
+def _swing(state: Any, axes: Any) -> Any:
+    """(4, 6) map from a rod's world twist to what damping acts on: its direction's rate (3,), and cos(phi2) phi3'.
+
+    The squares add up to phi2'^2 + phi3'^2; near the axis x2 of the arm bounded as in `arm.friction_rates`.
+    """
+    d, second = pose_from_state(state)[:3, 1], axes[:, 1]
+    c2 = d @ second
+    about = (second - c2 * d) * (c2 / maximum(1.0 - c2 * c2, CONE * CONE))
+    return array([[*row, 0.0, 0.0, 0.0] for row in (*tilde(d), about)])
+
+
+def _angles(link: Any, rod: Any, axes: Any) -> Any:
+    u, d = axes.T @ pose_from_state(link)[:3, 1], axes.T @ pose_from_state(rod)[:3, 1]
+    return array([atan2(u[2], u[1]), atan2(sqrt(d[0] * d[0] + d[2] * d[2]), d[1]), atan2(d[0], d[2])])
+
+
+SWING = Op("swing", lambda axes, state: _swing(state, axes), r"J_\phi(#2)")
+ANGLES = Op("angles", _angles, r"\phi(#1, #2)")
+PLACE = Op("place", lambda state: array([state[4], state[5], state[6]]), r"p(#1)")
+
+
+def _rod_friction(graph: Graph, rod: Body, label: str, axes: np.ndarray, damping: float) -> None:
+    """Damping of phi2 and phi3, which belong to the rod and the base."""
+    swing = MTF(
+        f"swing {label}",
+        SWING,
+        signals=[rod.pose_path],
+        parameters={"axes": Parameter(axes)},
+        dimensions=(6, 4),
+        domains=(SCREW, None),
+    )
+    graph.connect(rod.world, swing).connect(swing, R(f"rod friction {label}", [damping] * 4))

@@ -1,0 +1,271 @@
+"""The delta robot as a bond graph of three arms: each a Lagrangian IC field, their tips tied by ideal constraints.
+
+```
+ motor --> 1 --> TF (first angle) --> 1 v ----> IC arm            tip 1 --> 0 --> tip 2      tip 1 --> 0 --> tip 3
+                                     / \\                                    |                          |
+                      MTF swing --> R    MTF dpsi --> 1 tip             constraint                 constraint
+```
+A robot is a list of arms: any graph with a port `tip` (its velocity (3,) in the frame that all share), a port `motor` and a
+signal `tip` (its place there, m) can take part.
+
+Source: Bortoff 2018, eq. (7) to (19).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph import IC, J0, J1, MTF, TF, Block, Constraint, Element, Graph, Op, Parameter, R, Se
+from bondgraph.model.domains import ROTATION, TRANSLATION
+from models.delta.kinematics import arm
+from models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
+from models.delta.kinematics.arm import Constants
+from models.delta.kinematics.formulas import ROTATIONS
+from models.delta.kinematics.parameters import UNITS, DeltaParameters
+from models.delta.kinematics.whole_robot import DeltaKinematics
+from screws.scalars import array
+
+INERTIAL = ("L1", "L2", "LC1", "LC2", "M1", "M2", "M3", "J1", "J2", "g")
+"""Parameters of an arm's energies; they are those of its element `mechanism`."""
+
+SHAPE = ("L0", "L3")
+"""Parameters of the place of its tip besides; they are those of its element `tip place`."""
+
+FIRST = np.array([1.0, 0.0, 0.0])
+
+
+def constants(**given: Any) -> Constants:
+    """The parameters that a formula uses; all others are zero."""
+    return Constants(**{**dict.fromkeys(UNITS, 0.0), **given})
+
+
+def _with(formula: Any) -> Any:
+    """A formula of theta, v ... and a record of parameters, as one of scalars in the order of INERTIAL."""
+
+    def flat(*arguments: Any) -> Any:
+        own = arguments[: len(arguments) - len(INERTIAL)]
+        return formula(*own, constants(**dict(zip(INERTIAL, arguments[len(own) :], strict=True))))
+
+    return flat
+
+
+def _place(rotation: np.ndarray) -> Op:
+    """Place of the tip from theta, L0, L3, L1, L2; the rotation belongs to the formula."""
+    return Op(
+        "tip",
+        lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
+        r"R\,\psi(#1)",
+    )
+
+
+def _slope(rotation: np.ndarray) -> Op:
+    """Derivative of the place of the tip by theta, from theta, L1, L2."""
+    return Op(
+        "tip Jacobian",
+        lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)),
+        r"R\,\partial\psi(#1)",
+    )
+
+
+_INERTIA = _with(arm.inertia)
+_BIAS = _with(arm.coriolis_torque)
+_POTENTIAL = _with(arm.potential_energy)
+ANGLES = Op("angles", phi_of, r"\varphi(#1)")
+ANGLE_RATES = Op("angle rates", phi_rate, r"\dot\varphi(#1, #2)")
+
+
+def delta_arm(
+    name: str,
+    parameters: DeltaParameters,
+    rotation: np.ndarray | None = None,
+    *,
+    position: Sequence[float] | np.ndarray = (0.0, 0.5 * np.pi, 0.0),
+    velocity: Sequence[float] | np.ndarray | None = None,
+    form: str = "lagrangian",
+) -> Graph:
+    """One arm as a graph: ports `motor` (its shaft) and `tip` (velocity of its tip (3,) in the frame of the robot).
+
+    Parameters
+    ----------
+    parameters : of the robot; they become run-time parameters `mechanism.L1` ..., `tip place.L0`, `tip place.L3` and
+        `damping.resistance`.
+    rotation : (3, 3) from the arm's axes to the robot's; none is the identity.
+    position, velocity : angles phi (3,) of Bortoff 2018 at the start and their rates; at rest by default.
+    form : "lagrangian" (states `mechanism.q` and `mechanism.v`) or "hamiltonian" (`mechanism.q` and `mechanism.p`).
+
+    Signals: `theta`, `theta rate` (3,), the arm's coordinates and their rates, as in `kinematics.arm`; `phi`, `rate` (3,), the
+    angles of Bortoff 2018 and theirs; `tip` (3,), its place, m.
+
+    Source: Bortoff 2018, eq. (1) to (8); (17) to (19) for the Hamiltonian form.
+    """
+    at = np.asarray(position, dtype=float)
+    moving = np.zeros(3) if velocity is None else theta_rate(at, np.asarray(velocity, dtype=float))
+    return _arm(name, parameters, rotation, theta_of(at), moving, form)
+
+
+def _arm(
+    name: str,
+    parameters: DeltaParameters,
+    rotation: np.ndarray | None,
+    position: np.ndarray,
+    velocity: np.ndarray,
+    form: str,
+) -> Graph:
+    """The arm at its coordinates theta (3,) and their rates (3,)."""
+    axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
+    graph = Graph(name)
+    energies: dict[str, Any] = {"inertia": _INERTIA, "potential": _POTENTIAL}
+    if form == "lagrangian":
+        energies["bias"] = _BIAS
+    mechanism = IC(
+        "mechanism",
+        **energies,
+        form=form,
+        position=position,
+        velocity=velocity,
+        parameters={key: Parameter(getattr(parameters, key), UNITS[key]) for key in INERTIAL},
+        domain=ROTATION,
+        symbols={"q": r"\theta"},
+    )
+    rates = J1("rates", dimension=3, domain=ROTATION, symbols={"flow": r"\dot\theta"})
+    shaft, tip = J1("shaft", dimension=1, domain=ROTATION), J1("tip", dimension=3, domain=TRANSLATION)
+    lengths = ["mechanism.L1", "mechanism.L2"]
+    first = TF("first angle", FIRST, structural=True, domains=(ROTATION, ROTATION))
+    to_tip = MTF("dpsi", _slope(axes), signals=["mechanism.q", *lengths], dimensions=(3, 3),
+                 domains=(ROTATION, TRANSLATION), symbols={"matrix": r"\partial\psi"})  # fmt: skip
+    graph.connect(shaft, first.port("2")).connect(first.port("1"), rates).connect(rates, mechanism)
+    swing = MTF("swing", arm.friction_rates, signals=["mechanism.q"], dimensions=(3, 4), domains=(ROTATION, ROTATION),
+                symbols={"matrix": "S"})  # fmt: skip
+    damping = R("damping", resistance=Parameter(parameters.DAMPING, UNITS["DAMPING"]))
+    graph.connect(rates, swing).connect(swing, damping)
+    graph.connect(rates, to_tip).connect(to_tip, tip)
+    graph.add(
+        Block(
+            "tip place",
+            [("w", _place(axes), ["theta", "L0", "L3", "L1", "L2"])],
+            inputs={"theta": "mechanism.q", "L1": lengths[0], "L2": lengths[1]},
+            parameters={key: Parameter(getattr(parameters, key), UNITS[key]) for key in SHAPE},
+            units={"w": "m"},
+            symbols={"w": r"\psi"},
+        )
+    )
+    graph.add(
+        Block(
+            "angles",
+            [("phi", ANGLES, ["theta"]), ("rate", ANGLE_RATES, ["theta", "v"])],
+            inputs={"theta": "mechanism.q", "v": "rates.flow"},
+            units={"phi": "rad", "rate": "rad/s"},
+            symbols={"phi": r"\varphi", "rate": r"\dot\varphi"},
+        )
+    )
+    graph.expose("motor", shaft).expose("tip", tip)
+    graph.export("theta", "mechanism.q").export("theta rate", "rates.flow").export("tip", "tip place.w")
+    return graph.export("phi", "angles.phi").export("rate", "angles.rate")
+
+
+def tie_arms(
+    name: str,
+    arms: Sequence[Graph],
+    *,
+    torques: Sequence[float] | np.ndarray | None = None,
+    signals: str | Sequence[str] | None = None,
+    alpha1: float = 10.0,
+    alpha0: float = 25.0,
+) -> Graph:
+    """Arms whose tips are held together: one ideal constraint between the first tip and each other one.
+
+    Parameters
+    ----------
+    arms : graphs with the ports `motor` and `tip` and the signal `tip`, in one frame.
+    torques : of the motors, N m or N: the run-time parameters `motor 1.torque` ...
+    signals : what is added to them: the path of a signal for each motor, or of one signal with all of them.
+    alpha1, alpha0 : stabilisation, h'' + alpha1 h' + alpha0 h = 0, 1/s and 1/s^2.
+
+    Signals: `tool` (3,), the tip of the first arm, m; `closure 2` ... (3,), the first tip from the other ones, m.
+
+    Source: Bortoff 2018, eq. (9) to (12).
+    """
+    graph = Graph(name)
+    given = np.zeros(len(arms)) if torques is None else np.asarray(torques, dtype=float)
+    for i, part in enumerate(arms):
+        graph.connect(_motor(i, float(given[i]), signals), part.port("motor"))
+    first = arms[0]
+    for i, other in enumerate(arms[1:], start=2):
+        apart = J0(f"tips 1 and {i}", dimension=3, domain=TRANSLATION)
+        held = Constraint(f"closure {i}", position=APART, signals=[f"{first.name}.tip", f"{other.name}.tip"],
+                          dimension=3, domain=TRANSLATION, alpha1=alpha1, alpha0=alpha0)  # fmt: skip
+        graph.connect(first.port("tip"), apart).connect(apart, other.port("tip")).connect(apart, held)
+        graph.export(f"closure {i}", f"closure {i}.h")
+    graph.export("tool", f"{first.name}.tip")
+    return graph
+
+
+def delta_graph(
+    parameters: DeltaParameters,
+    y: Sequence[float] | np.ndarray = (0.25 * np.pi,) * 3,
+    *,
+    rates: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    torques: Sequence[float] | np.ndarray | None = None,
+    signals: str | Sequence[str] | None = None,
+    form: str = "lagrangian",
+    mode: str = "below",
+    alpha1: float = 10.0,
+    alpha0: float = 25.0,
+    name: str = "delta robot",
+) -> Graph:
+    """The robot with 18 states, started at the motor angles y (3,) in rad with the motor velocities `rates` (3,) in rad/s.
+
+    Parameters
+    ----------
+    torques, signals, alpha1, alpha0 : as in `tie_arms`.
+    form : of the arms, "lagrangian" or "hamiltonian".
+    mode : assembly mode at the start, "below" or "above".
+
+    Signals: `y` (3,) motor angles, rad; `tool` (3,), m; `tool velocity` (3,), m/s; `arm 1.phi` ... (3,); and `closure 2`,
+    `closure 3`.
+
+    Raises
+    ------
+    ModelError
+        E463 to E466 for motor angles at which the robot cannot be assembled.
+
+    Source: Bortoff 2018, eq. (13) to (19).
+    """
+    start = DeltaKinematics(parameters).forward(y, mode=mode)
+    v = start.dtheta_dy @ np.asarray(rates, dtype=float)
+    arms = [
+        _arm(f"arm {i + 1}", parameters, rotation, start.theta[3 * i : 3 * i + 3], v[3 * i : 3 * i + 3], form)
+        for i, rotation in enumerate(ROTATIONS)
+    ]
+    graph = tie_arms(name, arms, torques=torques, signals=signals, alpha1=alpha1, alpha0=alpha0)
+    angles = [f"theta {i + 1}" for i in range(3)]
+    graph.add(
+        Block(
+            "motor angles",
+            [("y", FIRSTS, angles)],
+            inputs={angle: f"arm {i + 1}.theta" for i, angle in enumerate(angles)},
+            units={"y": "rad"},
+        )
+    )
+    graph.export("y", "motor angles.y").export("tool velocity", "arm 1.tip.flow")
+    return graph
+
+
+def _motor(i: int, torque: float, signals: str | Sequence[str] | None) -> Element:
+    """A torque: a parameter, and a signal where there is one."""
+    number, name = {"torque": Parameter(torque, "N m")}, f"motor {i + 1}"
+    if signals is None:
+        return Se(name, GIVEN, parameters=number, dimension=1)
+    if isinstance(signals, str):
+        one = Op("torque and signal", lambda torque, u: torque + u[i], f"#1 + #2_{{{i + 1}}}")
+        return Se(name, one, parameters=number, signals=[signals], dimension=1)
+    return Se(name, ADDED, parameters=number, signals=[signals[i]], dimension=1)
+
+
+APART = Op("apart", lambda a, b: a - b, "#1 - #2")
+FIRSTS = Op("first angles", lambda *theta: array([angles[0] for angles in theta]), r"y(#1, #2, #3)")
+GIVEN = Op("torque", lambda torque: torque, "#1")
+ADDED = Op("torque and signal", lambda torque, u: torque + u, "#1 + #2")

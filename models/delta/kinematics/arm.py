@@ -1,0 +1,177 @@
+"""One arm of a delta robot: kinematics, inertia, Coriolis, gravity and friction terms as plain formulas over any scalar.
+
+The arm's coordinates are theta = (theta1, theta2, theta3): the motor's angle, the angle of the distal link in the plane of the
+arm, and its angle out of that plane. theta1 and theta2 are about x1 from x2, so that they are those of hinges along the
+motor's shaft, and x3 points down; velocities are v = theta'. They are singular where cos(theta3) = 0 only, a rod along the
+shaft: there the tip is as far out of the arm's plane as it can ever be, the elbow moves across the rod, and the two rods of
+a real arm, side by side along that shaft, lie on one line and do not hold the end effector. The angles phi of Bortoff 2018
+are singular at ordinary poses; `models.delta.kinematics.angles` has them, and their rates, as functions of theta.
+
+Every function takes the parameters as a record with the names of `DeltaParameters`: that record itself, or `Constants` of
+any scalars, so that they can stay run-time parameters of compiled code.
+
+Source: Bortoff 2018, eq. (1) to (8) in other coordinates, with the offset L0 - L3 that eq. (4) lacks, and M3 a third of the
+end effector's mass.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from models.delta.kinematics.parameters import DeltaParameters
+from screws.scalars import Scalar, array, cos, maximum, sin
+
+
+class Constants(NamedTuple):
+    """The parameters of `DeltaParameters` as scalars of any kind, in the same order, without checks."""
+
+    L0: Scalar
+    L1: Scalar
+    L2: Scalar
+    L3: Scalar
+    LC1: Scalar
+    LC2: Scalar
+    M1: Scalar
+    M2: Scalar
+    M3: Scalar
+    J1: Scalar
+    J2: Scalar
+    g: Scalar
+    DAMPING: Scalar
+
+
+ArmParameters = DeltaParameters | Constants
+
+
+CONE = 1e-2
+"""Sine of the angle to x2 below which the rod's friction is bounded, see `friction_rates`."""
+
+
+def elbow(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Elbow (3,) in m, in the arm's own axes."""
+    return array([0.0, p.L1 * cos(theta[0]) + (p.L0 - p.L3), p.L1 * sin(theta[0])])
+
+
+def direction(theta: Any) -> np.ndarray:
+    """Unit vector (3,) along the distal link, from the elbow to the tip."""
+    c3 = cos(theta[2])
+    return array([sin(theta[2]), c3 * cos(theta[1]), c3 * sin(theta[1])])
+
+
+def tip(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Tip psi (3,) in m, moved inwards by L3: where the arm puts the end effector's centre. Eq. (4), with the offset."""
+    c3 = cos(theta[2])
+    return array(
+        [
+            p.L2 * sin(theta[2]),
+            p.L1 * cos(theta[0]) + p.L2 * c3 * cos(theta[1]) + (p.L0 - p.L3),
+            p.L1 * sin(theta[0]) + p.L2 * c3 * sin(theta[1]),
+        ]
+    )
+
+
+def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Derivative dpsi (3, 3) of `tip` by the angles, m."""
+    (s1, s2, s3), (c1, c2, c3) = _sines(theta), _cosines(theta)
+    return array(
+        [
+            [0.0, 0.0, p.L2 * c3],
+            [-p.L1 * s1, -p.L2 * c3 * s2, -p.L2 * s3 * c2],
+            [p.L1 * c1, p.L2 * c3 * c2, -p.L2 * s3 * s2],
+        ]
+    )
+
+
+def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where cos(theta3) = 0."""
+    shaft, coupling, rod = _moments(p)
+    s3, c3 = sin(theta[2]), cos(theta[2])
+    across, along = _knee(theta)
+    m12, m13 = coupling * c3 * along, -(coupling * s3 * across)
+    return array([[shaft, m12, m13], [m12, rod * c3 * c3, 0.0], [m13, 0.0, rod]])
+
+
+def kinetic_energy(theta: Any, v: Any, p: ArmParameters) -> Scalar:
+    """Kinetic energy T of eq. (1), J."""
+    m = inertia(theta, p)
+    crossed = v[0] * (m[0, 1] * v[1] + m[0, 2] * v[2])
+    return 0.5 * (m[0, 0] * v[0] * v[0] + m[1, 1] * v[1] * v[1] + m[2, 2] * v[2] * v[2]) + crossed
+
+
+def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
+    """Energy V of the weight, eq. (5), J; zero at the height of the shafts."""
+    shaft, beyond = _weights(p)
+    return -(shaft * sin(theta[0]) + beyond * cos(theta[2]) * sin(theta[1]))
+
+
+def gravity_torque(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Gradient G (3,) of the weight's energy by the angles, N m."""
+    shaft, beyond = _weights(p)
+    s2, c2 = sin(theta[1]), cos(theta[1])
+    return array([-shaft * cos(theta[0]), -beyond * cos(theta[2]) * c2, beyond * sin(theta[2]) * s2])
+
+
+def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
+    """Coriolis and centripetal torques c (3,), N m: with it m v' + c + G + friction is what drives the arm."""
+    _, coupling, rod = _moments(p)
+    s3, c3 = sin(theta[2]), cos(theta[2])
+    across, along = _knee(theta)
+    square = v[1] * v[1] + v[2] * v[2]
+    return array(
+        [
+            -coupling * (c3 * across * square + 2.0 * s3 * along * v[1] * v[2]),
+            coupling * c3 * across * v[0] * v[0] - 2.0 * rod * s3 * c3 * v[1] * v[2],
+            coupling * s3 * along * v[0] * v[0] + rod * s3 * c3 * v[1] * v[1],
+        ]
+    )
+
+
+def friction_rates(theta: Any) -> np.ndarray:
+    """Matrix S (4, 3): viscous damping of the angles phi of Bortoff 2018 acts on S v, since |S v|^2 = |phi'|^2.
+
+    With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts on the
+    rod's swing in any direction alike, rows 2 and 3, and on its turning about x2, sin(phi2)^2 phi3' = x2 . (n x n'), row 4,
+    the more the nearer the rod is to that axis. Where sin(phi2) < `CONE`, the divisor stays what it is at the edge, so that
+    the last row is bounded, and vanishes on the axis.
+    """
+    (_, s2, s3), (_, c2, c3) = _sines(theta), _cosines(theta)
+    n2, n3 = c3 * c2, c3 * s2
+    share = n2 / maximum(s3 * s3 + n3 * n3, CONE * CONE)
+    return array([[1.0, 0.0, 0.0], [0.0, c3, 0.0], [0.0, 0.0, 1.0], [0.0, -(share * s3 * n2), share * s2]])
+
+
+def friction_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
+    """Torques (3,) of viscous damping, N m; their power DAMPING |S v|^2, see `friction_rates`."""
+    S = friction_rates(theta)
+    return S.T @ (S @ v) * p.DAMPING
+
+
+def _sines(theta: Any) -> tuple[Scalar, Scalar, Scalar]:
+    return sin(theta[0]), sin(theta[1]), sin(theta[2])
+
+
+def _cosines(theta: Any) -> tuple[Scalar, Scalar, Scalar]:
+    return cos(theta[0]), cos(theta[1]), cos(theta[2])
+
+
+def _knee(theta: Any) -> tuple[Scalar, Scalar]:
+    """Sine and cosine of theta2 - theta1, the bend at the elbow in the arm's plane."""
+    (s1, s2, _), (c1, c2, _) = _sines(theta), _cosines(theta)
+    return s2 * c1 - c2 * s1, c1 * c2 + s1 * s2
+
+
+def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
+    """Inertia about the shaft with all masses beyond the elbow in it, coupling, inertia of the rest about the elbow."""
+    beyond = p.LC2 * p.M2 + p.L2 * p.M3
+    return (
+        p.J1 + p.LC1 * p.LC1 * p.M1 + p.L1 * p.L1 * (p.M2 + p.M3),
+        p.L1 * beyond,
+        p.J2 + p.LC2 * p.LC2 * p.M2 + p.L2 * p.L2 * p.M3,
+    )
+
+
+def _weights(p: ArmParameters) -> tuple[Scalar, Scalar]:
+    """Weight times lever of what hangs on the shaft, and of what hangs on the elbow, N m."""
+    return p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3)), p.g * (p.LC2 * p.M2 + p.L2 * p.M3)

@@ -1,0 +1,193 @@
+"""Closure of the three arms as formulas over any scalar, and the routines that the kinematics compiles from them.
+
+Newton's step on the six closure equations needs no 6x6 system: with n_i the direction of distal link i, the two columns
+of an arm's Jacobian by its unmeasured angles are perpendicular to n_i and to each other, so that the arm's equation
+A_i dx_i = dw - r_i splits into n_i . (dw - r_i) = 0, three equations for the step dw of the tool, and two projections.
+It is the very step of Bortoff 2018, eq. (28), in the coordinates theta of `models.delta.kinematics.arm`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.scalar import Tape
+from models.delta.kinematics.arm import ArmParameters, Constants, direction, elbow, tip, tip_jacobian
+from models.delta.kinematics.parameters import UNITS
+from screws.scalars import Scalar, acos, array, atan2, cos, less, sin, sqrt, where
+
+_HALF = 0.5 * 3.0**0.5
+ROTATIONS = (
+    np.eye(3),
+    np.array([[-0.5, -_HALF, 0.0], [_HALF, -0.5, 0.0], [0.0, 0.0, 1.0]]),
+    np.array([[-0.5, _HALF, 0.0], [-_HALF, -0.5, 0.0], [0.0, 0.0, 1.0]]),
+)
+"""Rotation from each arm's axes to the world's: 0, +120 and -120 degrees about x3."""
+
+
+def closure(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Constraint h (6,) in m: tip 1 - tip 2, tip 1 - tip 3, in world coordinates. Bortoff 2018, eq. (10)."""
+    first, second, third = (ROTATIONS[i] @ tip(theta[3 * i : 3 * i + 3], p) for i in range(3))
+    return np.concatenate([first - second, first - third])
+
+
+def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
+    """Derivative H (6, 9) of `closure` by all angles, m."""
+    first, second, third = (ROTATIONS[i] @ tip_jacobian(theta[3 * i : 3 * i + 3], p) for i in range(3))
+    none = np.zeros((3, 3))
+    return np.concatenate(
+        [np.concatenate([first, -second, none], axis=1), np.concatenate([first, none, -third], axis=1)]
+    )
+
+
+def cross(a: Any, b: Any) -> np.ndarray:
+    """Vector product (3,)."""
+    return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def dot(a: Any, b: Any) -> Scalar:
+    """Scalar product."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
+    """One Newton step on the unmeasured angles x (6,) at motor angles y (3,), and what is known at x itself.
+
+    Returns
+    -------
+    next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dtheta_dy (9, 3) by the motor angles; side (1,) and
+    stretch (3,) as in `Configuration`.
+    """
+    arms = [array([y[i], x[2 * i], x[2 * i + 1]]) for i in range(3)]
+    tips = [ROTATIONS[i] @ tip(arms[i], p) for i in range(3)]
+    n = [ROTATIONS[i] @ direction(arms[i]) for i in range(3)]
+    columns = [ROTATIONS[i] @ tip_jacobian(arms[i], p) for i in range(3)]
+    # dual vectors of the directions: dw = sum of dual_i (n_i . dw)
+    normals = [cross(n[1], n[2]), cross(n[2], n[0]), cross(n[0], n[1])]
+    volume = dot(n[0], normals[0])
+    dual = [normal / volume for normal in normals]
+    # arm 1 is the reference: the others must come to it
+    residuals = [tip_i - tips[0] for tip_i in tips]
+    step = sum((dual[i] * dot(n[i], residuals[i]) for i in range(3)), start=np.zeros(3))
+    reach = [dot(n[i], columns[i][:, 0]) for i in range(3)]
+    jacobian = np.stack([dual[i] * reach[i] for i in range(3)], axis=1)
+    updated, slopes = [], np.zeros((9, 3), dtype=object)
+    for i in range(3):
+        slopes[3 * i, i] = 1.0
+        for k in (1, 2):
+            column = columns[i][:, k]
+            size = p.L2 * p.L2 * cos(arms[i][2]) * cos(arms[i][2]) if k == 1 else p.L2 * p.L2
+            updated.append(arms[i][k] + dot(column, step - residuals[i]) / size)
+            for j in range(3):
+                own = columns[i][:, 0] if i == j else np.zeros(3)
+                slopes[3 * i + k, j] = dot(column, jacobian[:, j] - own) / size
+    apart = np.concatenate([tips[0] - tips[1], tips[0] - tips[2]])
+    return {
+        "next": array(updated),
+        "closure": apart,
+        "w": tips[0],
+        "jacobian": jacobian.reshape(9),
+        "dtheta_dy": slopes.reshape(27),
+        "side": array([volume]),
+        "stretch": array([value / p.L1 for value in reach]),
+    }
+
+
+def closed(y: Any, p: ArmParameters, mode: Scalar) -> dict[str, np.ndarray]:
+    """Forward kinematics in closed form: where the spheres of radius L2 about the elbows meet.
+
+    Parameters
+    ----------
+    mode : +1 below the plane of the elbows, -1 above it.
+
+    Returns
+    -------
+    w (3,); x (6,); reach (1,): square of the tool's distance from the plane of the elbows, m^2, negative where the
+    spheres do not meet.
+    """
+    elbows = [ROTATIONS[i] @ elbow(array([y[i], 0.0, 0.0]), p) for i in range(3)]
+    a, b = elbows[1] - elbows[0], elbows[2] - elbows[0]
+    normal = cross(a, b)
+    area = dot(normal, normal)
+    # centre of the circle through the elbows
+    centre = cross(dot(a, a) * b - dot(b, b) * a, normal) / (2.0 * area)
+    height = p.L2 * p.L2 - dot(centre, centre)
+    w = elbows[0] + centre + normal * (mode * sqrt(height) / sqrt(area))
+    x = []
+    for i in range(3):
+        distal = ROTATIONS[i].T @ (w - elbows[i])
+        x += _angles(distal)
+    return {"w": w, "x": array(x), "reach": array([height])}
+
+
+def opened(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
+    """Inverse kinematics in closed form, arm by arm: the elbow is where two circles meet in the arm's plane.
+
+    Parameters
+    ----------
+    branch : (3,) -1 elbow out, +1 elbow in, for each arm.
+
+    Returns
+    -------
+    theta (9,); reach (3,): 1 - cosine^2 of the angle at the shaft, negative out of reach; stretch (3,).
+    """
+    theta, reach, stretch = [], [], []
+    for i in range(3):
+        tool = ROTATIONS[i].T @ w
+        across, forward, down = tool[0], tool[1] - (p.L0 - p.L3), tool[2]
+        square = forward * forward + down * down
+        distance = sqrt(square)
+        cosine = (square + p.L1 * p.L1 - (p.L2 * p.L2 - across * across)) / (2.0 * p.L1 * distance)
+        # out of reach there is no such angle, and all of the arm's angles are nan
+        theta1 = _principal(atan2(down, forward) + branch[i] * acos(cosine))
+        distal = array([across, forward - p.L1 * cos(theta1), down - p.L1 * sin(theta1)])
+        theta2, theta3 = _angles(distal)
+        theta += [theta1, theta2, theta3]
+        reach.append((1.0 - cosine) * (1.0 + cosine))
+        n = direction(array([theta1, theta2, theta3]))
+        stretch.append(n[2] * cos(theta1) - n[1] * sin(theta1))
+    return {"theta": array(theta), "reach": array(reach), "stretch": array(stretch)}
+
+
+def _angles(distal: Any) -> list[Scalar]:
+    """theta2, and theta3 in [-pi/2, pi/2], of a vector along the distal link, in the arm's axes."""
+    inside = sqrt(distal[1] * distal[1] + distal[2] * distal[2])
+    return [atan2(distal[2], distal[1]), atan2(distal[0], inside)]
+
+
+def _principal(angle: Scalar) -> Scalar:
+    """The same angle between -pi and pi."""
+    pi = float(np.pi)
+    below = where(less(angle, -pi), angle + 2.0 * pi, angle)
+    return where(less(pi, below), below - 2.0 * pi, below)
+
+
+def _slices(sizes: dict[str, int]) -> dict[str, slice]:
+    ends = np.cumsum(list(sizes.values())).tolist()
+    return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+
+
+NEWTON = _slices({"next": 6, "closure": 6, "w": 3, "jacobian": 9, "dtheta_dy": 27, "side": 1, "stretch": 3})
+CLOSED = _slices({"w": 3, "x": 6, "reach": 1})
+OPEN = _slices({"theta": 9, "reach": 3, "stretch": 3})
+"""Where each result stands in a routine's row of outputs."""
+
+
+@functools.cache
+def routines() -> tuple[Routine, ...]:
+    """The routines newton(x, y, p), closed(y, p, mode) and open(w, p, branch); p are the parameters in their order."""
+    n = len(UNITS)
+    made = []
+    for name, blocks, formula in (
+        ("newton", (("x", 6), ("y", 3), ("p", n)), lambda x, y, p: newton(x, y, Constants(*p))),
+        ("closed", (("y", 3), ("p", n), ("mode", 1)), lambda y, p, mode: closed(y, Constants(*p), mode[0])),
+        ("open", (("w", 3), ("p", n), ("branch", 3)), lambda w, p, branch: opened(w, Constants(*p), branch)),
+    ):
+        tape = Tape()
+        values = formula(*(tape.inputs(block, size) for block, size in blocks))
+        outputs = tuple(value for part in values.values() for value in part)
+        made.append(Routine(name, tape, blocks, outputs))
+    return tuple(made)

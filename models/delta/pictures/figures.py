@@ -1,0 +1,180 @@
+"""Pictures of the delta robot's analysis and runs: poles and zeros, the unstable root, Bode plots, courses. Need matplotlib."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from models.delta.studies.analysis import PoleZeroMap, Sweep
+from models.delta.studies.run import DeltaRun
+from models.pictures.figures import plot_file
+from models.pictures.style import AXES, INK, MUTED, RULE
+
+Path = str | os.PathLike[str]
+CANCELLED = "#98a2b3"
+DASHES = ((0, ()), (0, (5, 2)), (0, (1.5, 1.5)))
+"""So that curves on one another are seen."""
+
+CANCEL = "poles and zeros that cancel"
+
+
+def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = "", dpi: int = 160) -> None:
+    """Poles and zeros of one or several linear systems above each other, as in Bortoff 2018, fig. 5.
+
+    Parameters
+    ----------
+    maps : caption of each panel to what it shows.
+    path : a file whose suffix says the format (png, svg, pdf).
+    title : above the picture; dpi : dots per inch.
+    """
+    with plot_file(path, (7.6, 0.6 + 3.1 * len(maps)), dpi=dpi, layout="constrained") as figure:
+        panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, (caption, shown) in zip(panels, maps.items(), strict=True):
+            _poles_and_zeros(panel, shown)
+            panel.set_title(caption, loc="left", fontsize=10.5)
+            panel.set_ylabel("imaginary part (1/s)")
+        panels[-1].set_xlabel("real part (1/s)")
+        everything = np.concatenate([np.concatenate([m.poles, m.zeros, m.cancelled_poles]) for m in maps.values()])
+        left, right = float(everything.real.min()), max(float(everything.real.max()), 0.0)
+        margin = 0.08 * (right - left)
+        panels[0].set_xlim(left - margin, right + margin)
+        known = {
+            words: handle for panel in panels for handle, words in zip(*panel.get_legend_handles_labels(), strict=True)
+        }
+        if CANCEL in known:
+            ring = next(line for panel in panels for line in panel.get_lines() if line.get_gid() == CANCEL)
+            known[CANCEL] = (ring, known[CANCEL])
+        panels[0].legend([*known.values()], [*known], loc="upper left", fontsize=8.5, frameon=True, edgecolor=RULE)
+        figure.align_ylabels(panels)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
+
+
+def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
+    top = max(1.3 * float(np.max(np.abs(np.concatenate([shown.poles.imag, shown.zeros.imag, [1.0]])))), 2.0)
+    panel.axhline(0.0, color=MUTED, linewidth=0.8, zorder=1)
+    panel.axvline(0.0, color=MUTED, linewidth=0.8, zorder=1)
+    panel.axvspan(0.0, 1e3, color="#fdf0ef", linewidth=0, zorder=0)
+    panel.set_ylim(-top, top)
+    count = len(shown.cancelled_poles)
+    if count:
+        style = {"linestyle": "none", "color": CANCELLED}
+        panel.plot(
+            shown.cancelled_zeros.real,
+            shown.cancelled_zeros.imag,
+            "o",
+            markersize=12,
+            fillstyle="none",
+            gid=CANCEL,
+            **style,
+        )
+        panel.plot(shown.cancelled_poles.real, shown.cancelled_poles.imag, "x", markersize=7.5,
+                   label=CANCEL, **style)  # fmt: skip
+        where = float(np.mean(shown.cancelled_poles.real))
+        words = f"{count} cancel at {where:.4g}".replace("-", "\N{MINUS SIGN}")
+        panel.annotate(words, (where, 0.0), (0, 16), textcoords="offset points", ha="center", fontsize=8.5, color=MUTED)
+    if len(shown.zeros):
+        panel.plot(
+            shown.zeros.real, shown.zeros.imag, "o", markersize=8, fillstyle="none", color=AXES[2], label="zeros"
+        )
+    stable = shown.poles.real < 0.0
+    for which, colour, words in ((stable, INK, "poles"), (~stable, AXES[0], "unstable pole")):
+        poles = shown.poles[which]
+        if len(poles):
+            panel.plot(poles.real, poles.imag, "x", markersize=8.5, markeredgewidth=1.9, color=colour, label=words)
+    for pole, times in _grouped(shown.poles):
+        if times > 1:
+            side = (-9, 7 if pole.imag >= 0.0 else -14)
+            panel.annotate(
+                f"{times}×", (pole.real, pole.imag), side, textcoords="offset points", ha="right", fontsize=8.5
+            )
+
+
+def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
+    """Values that lie on one another in the picture, with their count."""
+    groups: list[list[complex]] = []
+    for value in values:
+        near = next((group for group in groups if abs(group[0] - value) < 1e-3), None)
+        if near is None:
+            groups.append([value])
+        else:
+            near.append(value)
+    return [(complex(np.mean(group)), len(group)) for group in groups]
+
+
+def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
+    """Real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses."""
+    with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained") as figure:
+        panel = figure.subplots()
+        degrees = np.rad2deg(swept.angles)
+        panel.axhspan(0.0, 1e3, color="#fdf0ef", linewidth=0, zorder=0)
+        panel.axhline(0.0, color=MUTED, linewidth=0.8)
+        for k, column in enumerate(swept.poles.real.T):
+            panel.plot(degrees, column, ".", markersize=3.2, color=MUTED, label="poles" if k == 0 else None)
+        panel.plot(degrees, swept.rightmost, color=AXES[0], label="rightmost pole")
+        if crossing is not None:
+            at = float(np.rad2deg(crossing))
+            panel.plot([at], [0.0], "o", color=AXES[0], markersize=6)
+            panel.annotate(f"{at:.2f}°", (at, 0.0), (6, 8), textcoords="offset points", color=INK)
+        low, high = float(swept.poles.real.min()), float(swept.poles.real.max())
+        panel.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+        panel.set_xlim(degrees[0], degrees[-1])
+        panel.set_xlabel("motor angle (degrees)")
+        panel.set_ylabel("real part (1/s)")
+        panel.legend(loc="lower right", fontsize=8.5)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
+
+
+def bode_plot(
+    omega: np.ndarray, responses: Mapping[str, np.ndarray], path: Path, *, title: str = "", dpi: int = 160
+) -> None:
+    """Gain and phase of responses (k,), complex, over circular frequency (k,) in rad/s."""
+    with plot_file(path, (7.6, 5.6), dpi=dpi, layout="constrained") as figure:
+        gain, phase = figure.subplots(2, 1, sharex=True)
+        colours = (INK, *AXES)
+        for k, (name, response) in enumerate(responses.items()):
+            style = {"color": colours[k % len(colours)], "linestyle": DASHES[k % len(DASHES)]}
+            gain.loglog(omega, np.abs(response), label=name, **style)
+            phase.semilogx(omega, np.rad2deg(np.unwrap(np.angle(response))), **style)
+        gain.set_ylabel("gain (rad / N m)")
+        phase.set_ylabel("phase (degrees)")
+        phase.set_xlabel("circular frequency (rad/s)")
+        gain.legend(fontsize=8.5)
+        gain.set_xlim(omega[0], omega[-1])
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
+
+
+def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
+    """Motor angles, tool, energy and the distance between the tips over time, with the singular configurations on the way."""
+    with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained") as figure:
+        angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
+        for i, dashes in enumerate(DASHES):
+            angles.plot(run.t, run.y[:, i], color=AXES[i], linestyle=dashes, label=f"$y_{i + 1}$")
+            tool.plot(run.t, run.w[:, i], color=AXES[i], linestyle=dashes, label=f"$w_{i + 1}$")
+        energy.plot(run.t, run.energy, color=INK)
+        drift.semilogy(run.t, np.maximum(run.drift, 1e-17), color=INK, linewidth=0.9)
+        for k, passage in enumerate(run.passages):
+            words = None if k else "singular configuration"
+            angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1, label=words)
+        labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance of\nthe tips (m)")
+        for panel, label in zip((angles, tool, energy, drift), labels, strict=True):
+            panel.set_ylabel(label)
+        for panel in (angles, tool):
+            panel.legend(
+                loc="lower right",
+                bbox_to_anchor=(1.0, 0.97),
+                ncols=4,
+                fontsize=8.5,
+                handlelength=1.6,
+                borderaxespad=0.1,
+            )
+        drift.set_xlabel("time (s)")
+        drift.set_xlim(run.t[0], run.t[-1])
+        figure.align_ylabels()
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")

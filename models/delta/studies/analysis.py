@@ -1,0 +1,152 @@
+"""Linear analysis of the delta robot: reduced system, pole-zero map with its cancellations, frequency response, unstable root.
+
+The stabilised constraint adds twelve poles at -5 (with alpha1 = 10, alpha0 = 25), each with a zero. The motions that keep the
+arms together are an invariant subspace of A, so that the six poles of the robot itself come out without them, and without the
+scatter that the double poles have in floating point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bondgraph.analysis import Linear
+from models.delta.kinematics import arm
+from models.delta.kinematics.refusals import error
+from models.delta.studies.robot import DeltaRobot
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """Rest under gravity.
+
+    Parameters
+    ----------
+    y : (3,) motor angles, rad. w : (3,) tool, m. torque : (3,) what holds it, N m.
+    residual : largest rate that the graph has there, in rad/s and rad/s^2: zero but for rounding.
+    """
+
+    y: np.ndarray
+    w: np.ndarray
+    torque: np.ndarray
+    residual: float
+
+
+@dataclass(frozen=True, eq=False)
+class PoleZeroMap:
+    """Poles and zeros, 1/s, and which of them cancel: `cancelled_poles[k]` with `cancelled_zeros[k]`.
+
+    `poles` and `zeros` are what is left. A pole and a zero that cancel belong to a motion that the inputs do not excite or the
+    outputs do not see.
+    """
+
+    poles: np.ndarray
+    zeros: np.ndarray
+    cancelled_poles: np.ndarray
+    cancelled_zeros: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The six poles over a common motor angle: angles (k,) in rad, poles (k, 6) by real part."""
+
+    angles: np.ndarray
+    poles: np.ndarray
+
+    @property
+    def rightmost(self) -> np.ndarray:
+        """Largest real part (k,), 1/s."""
+        return self.poles.real.max(axis=1)
+
+
+def equilibrium(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Equilibrium:
+    """Rest at the motor angles y (3,) with gravity compensated."""
+    linear = robot.linearise(y)
+    posture = robot.forward_kinematics(y)
+    return Equilibrium(posture.y, posture.w, robot.gravity_torque(y), float(np.max(np.abs(linear.rates))))
+
+
+def reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
+    """The linear system of order 6 in motor angles and their rates, about rest at y (3,): exact, since the motions that keep the
+    arms together are an invariant subspace. Inputs motor torques, outputs motor angles."""
+    whole, slopes = robot.linearise(y), robot.forward_kinematics(y).dtheta_dy
+    tangent = np.zeros((18, 6))
+    motors = [6 * i + offset for offset in (0, 3) for i in range(3)]
+    for i in range(3):
+        tangent[6 * i : 6 * i + 3, :3] = slopes[3 * i : 3 * i + 3]
+        tangent[6 * i + 3 : 6 * i + 6, 3:] = slopes[3 * i : 3 * i + 3]
+    if robot.form == "hamiltonian":
+        whole = _with_velocities(robot, whole, y)
+    states = tuple(f"y[{i}]{prime}" for prime in ("", "'") for i in range(3))
+    return replace(
+        whole, A=(whole.A @ tangent)[motors], B=whole.B[motors], C=whole.C @ tangent, states=states,
+        rates=whole.rates[motors], point=None,
+    )  # fmt: skip
+
+
+def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.ndarray) -> Linear:
+    """The system in theta and v in place of theta and p = M(theta) v; at rest dp = M dv."""
+    theta, mass = robot.forward_kinematics(y).theta, np.eye(18)
+    for i in range(3):
+        own = slice(6 * i + 3, 6 * i + 6)
+        mass[own, own] = np.asarray(arm.inertia(theta[3 * i : 3 * i + 3], robot.parameters), dtype=float)
+    inverse = np.linalg.inv(mass)
+    return replace(
+        linear, A=inverse @ linear.A @ mass, B=inverse @ linear.B, C=linear.C @ mass, rates=inverse @ linear.rates
+    )
+
+
+def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
+    """Poles and zeros of a linear system, with those that cancel: pairs nearer than `tolerance` times their size, nearest first.
+
+    Double poles of a Jordan block scatter by the square root of the rounding error.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    poles, zeros = linear.poles(), linear.zeros()
+    if not len(poles) or not len(zeros):
+        return PoleZeroMap(poles, zeros, poles[:0], zeros[:0])
+    distance = np.abs(poles[:, None] - zeros[None, :]) / np.maximum(np.abs(poles)[:, None], 1.0)
+    # pairs that are too far apart all cost the same, so that as many as possible cancel
+    rows, columns = linear_sum_assignment(np.minimum(distance, 10.0 * tolerance))
+    near = distance[rows, columns] <= tolerance
+    rows, columns = rows[near], columns[near]
+    return PoleZeroMap(np.delete(poles, rows), np.delete(zeros, columns), poles[rows], zeros[columns])
+
+
+def sweep(robot: DeltaRobot, angles: Sequence[float] | np.ndarray) -> Sweep:
+    """The robot's six poles at rest with all motors at one angle (k,), rad, gravity compensated."""
+    at = np.asarray(angles, dtype=float)
+    return Sweep(at, np.array([reduced(robot, (angle,) * 3).poles() for angle in at]))
+
+
+def crossing(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
+    """Common motor angle (rad) between `low` and `high` at which a real root crosses zero.
+
+    Raises
+    ------
+    ModelError
+        E469 if none does.
+    """
+    from scipy.optimize import brentq
+
+    def determinant(angle: float) -> float:
+        return float(np.linalg.det(reduced(robot, (angle,) * 3).A))
+
+    ends = determinant(low), determinant(high)
+    if ends[0] * ends[1] > 0.0:
+        roots = [f"{reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
+        raise error(
+            "E469",
+            f"no root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees",
+            [f"the rightmost pole is at {roots[0]} and at {roots[1]}"],
+            "other limits; `sweep` shows the poles between them",
+        )
+    return float(brentq(determinant, low, high, xtol=1e-12))
+
+
+def frequency_response(robot: DeltaRobot, y: Sequence[float] | np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Motor angles over motor torques at circular frequencies (k,) in rad/s: (k, 3, 3), complex, rad/(N m)."""
+    return reduced(robot, y).frequency_response(omega)

@@ -1,0 +1,186 @@
+"""Motions of the tool that a delta robot follows: within limits, checked against its workspace, run under control, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from models.delta.graphs.control import FILTER_TIME, Control, check_axes, task_control
+from models.delta.kinematics.parameters import DeltaParameters
+from models.delta.kinematics.refusals import SINGULAR, control_error, text
+from models.delta.studies.robot import DeltaRobot
+from models.delta.studies.run import DeltaRun
+from models.motion import Motion, cubic_spline, hold, sequence
+
+KD, KP = 160.0, 6400.0
+"""Gains of the tool's controller where none are given: a double pole at -80 1/s, and kp = kd^2 / 4."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """A run under control and the motion (3,) of the tool that was asked for, m; `tracking["motors.torque"]` is any quantity."""
+
+    run: DeltaRun
+    motion: Motion
+    control: Control
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.run[name]
+
+    @cached_property
+    def error(self) -> np.ndarray:
+        """Tool less motion (k, 3), m."""
+        return self.run.w - self.motion.position(self.run.t)
+
+    @property
+    def largest_error(self) -> float:
+        """Largest distance of the tool from its motion, m."""
+        return float(np.max(np.linalg.norm(self.error, axis=1)))
+
+    @property
+    def rms_error(self) -> float:
+        """Root of the mean square of that distance over the rows, m."""
+        return float(np.sqrt(np.mean(np.sum(self.error**2, axis=1))))
+
+    @property
+    def largest_torque(self) -> float:
+        """Largest torque of a motor, N m."""
+        return float(np.max(np.abs(self.run[self.control.torque])))
+
+
+def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: str = "out") -> None:
+    """Refuse a motion (E442) that leaves the workspace, or nears a singularity, with the time and the place of it."""
+    check_axes(motion)
+    times = np.unique(np.concatenate([np.linspace(motion.start, motion.end, points), motion.breaks]))
+    places = motion.position(times)
+    q, reached = robot.kinematics.inverse_many(places, branch=branch)
+    ok = reached.copy()
+    if np.any(reached):
+        posture = robot.kinematics.postures_many(q[reached])
+        ok[reached] &= (posture["side"] > SINGULAR) & (np.min(np.abs(posture["stretch"]), axis=1) > SINGULAR)
+    if not np.all(ok):
+        k = int(np.argmin(ok))
+        why = "passes a singularity" if reached[k] else "leaves the workspace"
+        raise control_error("E442", f"the motion {why} at {times[k]:.6g} s, w = {text(places[k], 'm')}",
+                            "waypoints inside the workspace (`models.delta.kinematics.workspace`)")  # fmt: skip
+
+
+def transfer(
+    pick: Sequence[float] | np.ndarray, place: Sequence[float] | np.ndarray, *, lift: float = 0.08, velocity: Any = 1.0,
+    acceleration: Any = 10.0, jerk: Any = 200.0, pause: float = 0.1, back: bool = True,
+) -> Motion:  # fmt: skip
+    """From `pick` up, over and down to `place` on a cubic spline, and by default back again; x3 points down.
+
+    Parameters
+    ----------
+    pick, place : (3,) m.
+    lift : height of the way above both, m.
+    velocity, acceleration, jerk : largest absolute values along each axis, m/s, m/s^2, m/s^3.
+    pause : rest at both ends, s.
+
+    Raises
+    ------
+    ModelError
+        E470 to E474 for points and limits.
+    """
+    a, b = np.asarray(pick, dtype=float), np.asarray(place, dtype=float)
+    up = np.array([0.0, 0.0, -lift])
+    over = [a, a + 0.7 * up, a + 0.2 * (b - a) + up, b + 0.2 * (a - b) + up, b + 0.7 * up, b]
+    limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk, "shortest": True}
+    there = cubic_spline(over, **limits)
+    ways = [there, cubic_spline(over[::-1], **limits)] if back else [there]
+    moving = sequence(*ways, pause=pause) if len(ways) > 1 else there
+    return sequence(moving, hold(moving.position(moving.end), pause)) if pause > 0.0 else moving
+
+
+def track(
+    parameters: DeltaParameters,
+    motion: Motion,
+    control: Control | None = None,
+    *,
+    kp: Any = KP,
+    kd: Any = KD,
+    period: float | None = 1e-3,
+    filter_time: float = FILTER_TIME,
+    t_end: float | None = None,
+    rtol: float = 1e-8,
+    **settings: Any,
+) -> Tracking:
+    """Let the tool follow a motion (3,), m, from its start.
+
+    Parameters
+    ----------
+    control : a controller of its own; by default `task_control` with kp, kd, period and filter_time, sampled at 1 kHz.
+    t_end, rtol, settings : of the run, as in `DeltaRobot.simulate`; by default until the motion ends.
+
+    Raises
+    ------
+    ModelError
+        E442 for a motion that leaves the workspace; E440, E476 and E478 from the controller.
+    """
+    robot = DeltaRobot(parameters)
+    check_path(robot, motion)
+    own = control or task_control(parameters, motion, kp=kp, kd=kd, period=period, filter_time=filter_time)
+    start, rates = motion.position(0.0), motion.velocity(0.0)
+    motors = np.linalg.solve(robot.jacobian(robot.inverse_kinematics(start)), rates) if np.any(rates) else None
+    run = robot.simulate(motion.end if t_end is None else t_end, w=start, rates=motors, signals=own.torque, blocks=own.blocks,
+                         rtol=rtol, **settings)  # fmt: skip
+    return Tracking(run, motion, own)
+
+
+def plot_tracking(
+    tracking: Tracking, path: Any, *, title: str = "Pick and place", dpi: int = 160, size: tuple[float, float] = (8.4, 6.6),
+    mark: float | None = None,
+) -> None:  # fmt: skip
+    """Write the tool's place, its error and the motors' torques over time. Needs matplotlib.
+
+    Parameters
+    ----------
+    path : a file, or a stream that takes a PNG.
+    size : inches; three panels side by side where it is more than twice as wide as high.
+    mark : a time (s) that is marked.
+    """
+    from models.pictures.figures import plot_file
+    from models.pictures.style import AXES, INK
+
+    t = tracking.run.t
+    with plot_file(path, size, dpi=dpi) as figure:
+        wide = size[0] > 2.0 * size[1]
+        panels = figure.subplots(*((1, 3) if wide else (3, 1)), sharex=True)
+        for k, colour in enumerate(AXES):
+            panels[0].plot(t, tracking.run.w[:, k], color=colour, label=f"$x_{k + 1}$")
+            panels[1].plot(t, 1e3 * tracking.error[:, k], color=colour, linewidth=1.1)
+            panels[2].plot(
+                t, tracking[tracking.control.torque][:, k], color=colour, linewidth=1.1, label=f"motor {k + 1}"
+            )
+        panels[1].plot(t, 1e3 * np.linalg.norm(tracking.error, axis=1), color=INK, linewidth=1.0, label="distance")
+        for panel, label in zip(panels, ("tool (m)", "error (mm)", "torque (N m)"), strict=True):
+            if wide:
+                panel.set_title(label, loc="left", fontsize=10, pad=18)
+                panel.set_xlabel("time (s)")
+            else:
+                panel.set_ylabel(label)
+            if mark is not None:
+                panel.axvline(mark, color=INK, linewidth=0.9)
+            panel.locator_params(axis="y", nbins=5)
+            panel.margins(y=0.12)
+            panel.legend(
+                ncols=3,
+                loc="lower right",
+                bbox_to_anchor=(1.0, 0.97),
+                fontsize=8.5,
+                handlelength=1.1,
+                borderaxespad=0.1,
+            )
+        panels[-1].set_xlim(t[0], t[-1])
+        panels[-1].set_xlabel("time (s)")
+        figure.align_ylabels(panels)
+        if wide:
+            figure.subplots_adjust(left=0.058, right=0.98, top=0.85, bottom=0.14, wspace=0.16)
+        else:
+            figure.subplots_adjust(left=0.1, right=0.975, top=0.9, bottom=0.075, hspace=0.26)
+        figure.text(0.1, 0.975, title, fontsize=13, fontweight="bold", va="top")

@@ -1,0 +1,210 @@
+"""The delta robot as a user meets it: kinematics, statics, linear systems and runs from one record of parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Compiled, Element, Graph, compile_model
+from bondgraph.analysis import Derivatives, Linear, differentiate, point_of
+from models.delta.graphs.three_arms import delta_graph
+from models.delta.kinematics import arm
+from models.delta.kinematics.parameters import DeltaParameters
+from models.delta.kinematics.refusals import error, numbers
+from models.delta.kinematics.start import Start, assembly_mode, start_of
+from models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
+from models.delta.studies.run import DeltaRun
+from models.motion import Motion, reference
+from models.motion.blocks import motion_parameters
+
+TORQUES = ("motor 1.torque", "motor 2.torque", "motor 3.torque")
+ANGLES = ("y[0]", "y[1]", "y[2]")
+VELOCITY = {"lagrangian": "v", "hamiltonian": "p"}
+Numbers = Sequence[float] | np.ndarray
+
+
+@dataclass(frozen=True)
+class DeltaRobot:
+    """A delta robot of three arms whose tips are held together by stabilised ideal constraints; y are the motor angles (3,) in
+    rad, w the tool (3,) in m, x3 down. What is compiled is kept, for all robots of equal parameters.
+
+    Parameters
+    ----------
+    parameters : lengths, masses, inertias, damping.
+    form : of the arms, "lagrangian" or "hamiltonian".
+    alpha1, alpha0 : stabilisation, 1/s and 1/s^2.
+    backend : "auto", "llvm" or "numpy".
+    """
+
+    parameters: DeltaParameters
+    form: str = "lagrangian"
+    alpha1: float = 10.0
+    alpha0: float = 25.0
+    backend: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.form not in VELOCITY:
+            raise error("E468", f"form {self.form!r} is unknown", [], *(f'form="{form}"' for form in VELOCITY))
+
+    @property
+    def kinematics(self) -> DeltaKinematics:
+        """Forward and inverse kinematics, for one posture or thousands."""
+        return DeltaKinematics(self.parameters, self.backend)
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled graph; its motors take the parameters `motor 1.torque` ..."""
+        return _compiled(self, None)
+
+    def graph(self, y: Numbers = (0.25 * np.pi,) * 3, **options: Any) -> Graph:
+        """The bond graph, started at motor angles y; options as in `delta_graph` (rates, torques, signals, mode, name)."""
+        return delta_graph(self.parameters, y, form=self.form, alpha1=self.alpha1, alpha0=self.alpha0, **options)
+
+    def forward_kinematics(self, y: Numbers, **options: Any) -> Configuration:
+        """Posture at the motor angles: tool `w`, all angles `q`, `jacobian`; options and errors as `DeltaKinematics.forward`."""
+        return self.kinematics.forward(y, **options)
+
+    def inverse_kinematics(self, w: Numbers, *, branch: str | Sequence[str] = "out") -> np.ndarray:
+        """Motor angles y (3,) that bring the tool to w; errors as `DeltaKinematics.inverse`, which gives all nine angles."""
+        return self.kinematics.inverse(w, branch=branch)[::3]
+
+    def jacobian(self, y: Numbers, **options: Any) -> np.ndarray:
+        """dw/dy (3, 3), m."""
+        return self.kinematics.jacobian(y, **options)
+
+    def gravity_torque(self, y: Numbers, **options: Any) -> np.ndarray:
+        """Motor torques (3,) in N m that hold the robot at rest: [B H^T] [u; lambda] = G, with H dtheta/dy = 0.
+
+        Source: Bortoff 2018, eq. (32), in its right order.
+        """
+        return self._gravity_torque(self.forward_kinematics(y, **options))
+
+    def _gravity_torque(self, posture: Configuration) -> np.ndarray:
+        arms, p = posture.theta.reshape(3, 3), self.parameters
+        weight = np.concatenate([np.asarray(arm.gravity_torque(theta, p), dtype=float) for theta in arms])
+        return posture.dtheta_dy.T @ weight
+
+    def inertia(self, y: Numbers, **options: Any) -> np.ndarray:
+        """Inertia matrix (3, 3) felt by the motors, kg m^2: (dtheta/dy)^T M dtheta/dy."""
+        posture = self.forward_kinematics(y, **options)
+        total = np.zeros((3, 3))
+        for i in range(3):
+            own = slice(3 * i, 3 * i + 3)
+            slopes = posture.dtheta_dy[own]
+            total += slopes.T @ np.asarray(arm.inertia(posture.theta[own], self.parameters), dtype=float) @ slopes
+        return total
+
+    def linearise(
+        self, y: Numbers, *, inputs: Sequence[str] = TORQUES, outputs: Sequence[str] = ANGLES, **options: Any
+    ) -> Linear:
+        """The linear system about rest at the motor angles y, held by `gravity_torque`: A (18, 18), B, C, D, poles(), zeros().
+
+        Parameters
+        ----------
+        inputs, outputs : any parameters and signals; by default `motor 1.torque` ... and `y[0]` ...
+        options : mode and start of the forward kinematics.
+
+        Raises
+        ------
+        ModelError
+            E463 to E466 where the robot cannot be there; E250, E251 for unknown inputs or outputs.
+        """
+        posture = self.forward_kinematics(y, **options)
+        held = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
+        x = np.column_stack([posture.theta.reshape(3, 3), np.zeros((3, 3))]).ravel()
+        derivatives = _derivatives(self, tuple(inputs), tuple(outputs))
+        return derivatives(point_of(derivatives.compiled, x=x, parameters=held))
+
+    def simulate(
+        self,
+        t_end: float,
+        *,
+        y: Numbers | None = None,
+        w: Numbers | None = None,
+        q: Numbers | None = None,
+        rates: Numbers | None = None,
+        v: Numbers | None = None,
+        torque: Numbers | Motion | str | None = None,
+        signals: str | Sequence[str] | None = None,
+        blocks: Sequence[Element] = (),
+        mode: str = "below",
+        branch: str | Sequence[str] = "out",
+        project: bool = True,
+        **settings: Any,
+    ) -> DeltaRun:
+        """Run from 0 to t_end (s), from rest at pi/4 unless a start is given.
+
+        Parameters
+        ----------
+        y, w, q, rates, v, mode, branch, project : the start, as in `models.delta.kinematics.start.start_of`.
+        torque : of the motors, N m: none is zero, three numbers, "hold" (what holds the start), or a `Motion` of three axes.
+        signals, blocks : more torque from signals, as in `delta_graph`, and the blocks that make them; this compiles anew.
+        settings : of `bondgraph.run.simulate`: rtol, samples, method ...
+
+        Raises
+        ------
+        ModelError
+            E463 to E468 for the start and the torques; else as the compiler and the run.
+        """
+        start = start_of(self.kinematics, y=y, w=w, q=q, rates=rates, v=v, mode=mode, branch=branch, project=project)
+        compiled, parameters = self._driven(torque, start, signals, blocks)
+        result = compiled.simulate(t_end, parameters=parameters, initial=self.initial(start), **settings)
+        return DeltaRun(result, compiled, self.kinematics, start.notes)
+
+    def initial(self, start: Start) -> dict[str, np.ndarray]:
+        """Start values of the graph's states by name."""
+        values = {}
+        for i in range(3):
+            own = slice(3 * i, 3 * i + 3)
+            moving = start.v[own]
+            if self.form == "hamiltonian":
+                moving = np.asarray(arm.inertia(start.theta[own], self.parameters), dtype=float) @ moving
+            values[f"arm {i + 1}.mechanism.q"] = start.theta[own]
+            values[f"arm {i + 1}.mechanism.{VELOCITY[self.form]}"] = moving
+        return values
+
+    def _driven(
+        self, torque: Any, start: Start, signals: str | Sequence[str] | None, blocks: Sequence[Element]
+    ) -> tuple[Compiled, dict[str, Any]]:
+        """The compiled graph and the parameters for a torque."""
+        parameters: dict[str, Any] = {}
+        pieces = None
+        if isinstance(torque, Motion):
+            if torque.shape != (3,) or signals is not None:
+                details = [f"its values have shape {torque.shape}"] if signals is None else ["there are `signals` too"]
+                raise error("E468", "a torque cannot be this motion", details, "three axes, and no other signals")
+            pieces = torque.coefficients.shape
+            changes = motion_parameters(torque)
+            parameters = {f"torque.{key}": value.value for key, value in changes.items()}
+        elif isinstance(torque, str):
+            if torque != "hold":
+                raise error("E468", f"torque {torque!r} is unknown", [], '"hold", three numbers, or a motion')
+            posture = self.kinematics.forward(start.theta[::3], start=start.x, mode=assembly_mode(start.theta))
+            parameters = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
+        elif torque is not None:
+            parameters = dict(zip(TORQUES, numbers("torque", torque, 3), strict=True))
+        if signals is None and not blocks:
+            return _compiled(self, pieces), parameters
+        graph = self.graph(signals=signals)
+        graph.add(*blocks)
+        return compile_model(graph, backend=self.backend), parameters
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(robot: DeltaRobot, pieces: tuple[int, ...] | None) -> Compiled:
+    """The robot's compiled graph; with a motion for its torques, of `pieces` (N, order + 1, 3), they are its parameters."""
+    if pieces is None:
+        return compile_model(robot.graph(), backend=robot.backend)
+    graph = robot.graph(signals="torque.position")
+    rest = Motion(np.arange(pieces[0] + 1.0), np.zeros(pieces))
+    graph.add(reference("torque", rest, unit="N m"))
+    return compile_model(graph, backend=robot.backend)
+
+
+@functools.lru_cache(maxsize=32)
+def _derivatives(robot: DeltaRobot, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Derivatives:
+    return differentiate(robot.compiled, inputs, outputs)

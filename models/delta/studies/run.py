@@ -1,0 +1,186 @@
+"""A run of the delta robot: its course in the robot's own terms, and the singularities that it went through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.run.outcome.failure import Failure
+from bondgraph.run.outcome.ledger import Ledger
+from bondgraph.run.outcome.result import Result, Statistics
+from models.delta.kinematics.angles import by_arms, phi_of
+from models.delta.kinematics.refusals import text
+from models.delta.kinematics.whole_robot import DeltaKinematics
+
+TOUCH = 1e-3
+"""Sines and determinants of unit vectors below this, at a row of the result, count as a passage."""
+
+_STEPS = np.linspace(0.0, 1.0, 65)
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """A singular configuration on the way.
+
+    Parameters
+    ----------
+    time : s.
+    kind : what is singular.
+    q : (9,) angles of the arms, rad. w : (3,) tool, m.
+    """
+
+    time: float
+    kind: str
+    q: np.ndarray
+    w: np.ndarray
+
+    @property
+    def y(self) -> np.ndarray:
+        """Motor angles (3,), rad."""
+        return self.q[::3]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.time:.6g} s, y = {text(self.y, 'rad')}, w = {text(self.w, 'm')}"
+
+
+@dataclass(frozen=True, eq=False)
+class DeltaRun:
+    """What a run gave. `run["y"]` is any quantity by its name; `names()` lists them.
+
+    Parameters
+    ----------
+    result : everything by the names of the graph.
+    notes : what was done to the start.
+    """
+
+    result: Result
+    compiled: Compiled = field(repr=False)
+    kinematics: DeltaKinematics = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.result[name]
+
+    def names(self) -> tuple[str, ...]:
+        """All quantities that can be asked for."""
+        return self.result.names()
+
+    @property
+    def t(self) -> np.ndarray:
+        """Sample times (k,), s."""
+        return self.result.t
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run reached its end."""
+        return self.result.ok
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the run ended before its time."""
+        return self.result.failure
+
+    @property
+    def statistics(self) -> Statistics:
+        """What it cost."""
+        return self.result.statistics
+
+    @property
+    def ledger(self) -> Ledger:
+        """The energy account."""
+        return self.result.ledger
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """Angles phi (k, 9), rad."""
+        return np.concatenate([self.result[f"arm {i}.phi"] for i in (1, 2, 3)], axis=1)
+
+    @cached_property
+    def v(self) -> np.ndarray:
+        """Rates of the angles phi (k, 9), rad/s."""
+        return np.concatenate([self.result[f"arm {i}.rate"] for i in (1, 2, 3)], axis=1)
+
+    @cached_property
+    def _course(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates theta (k, 9) and their rates, which have no jumps."""
+        theta, v = ([self.result[f"arm {i}.theta{word}"] for i in (1, 2, 3)] for word in ("", " rate"))
+        return np.concatenate(theta, axis=1), np.concatenate(v, axis=1)
+
+    @property
+    def y(self) -> np.ndarray:
+        """Motor angles (k, 3), rad."""
+        return self.result["y"]
+
+    @property
+    def w(self) -> np.ndarray:
+        """Tool (k, 3), m."""
+        return self.result["tool"]
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Kinetic energy and that of the weight (k,), J."""
+        return np.sum([self.result[f"arm {i}.mechanism.energy"] for i in (1, 2, 3)], axis=0)
+
+    @cached_property
+    def drift(self) -> np.ndarray:
+        """Largest distance between two tips (k,), m."""
+        apart = [self.result["closure 2"], self.result["closure 3"]]
+        pairs = [*apart, apart[0] - apart[1]]
+        return np.max([np.linalg.norm(pair, axis=1) for pair in pairs], axis=0)
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """Singular configurations of the kinematics between the rows of the result, in order; two passages of one kind between
+        two rows are not seen."""
+        if len(self.t) < 2:
+            return ()
+        values = _measures(self.kinematics, self._course[0])
+        found = [p for column in range(values.shape[1]) for p in self._passages_of(column, values[:, column])]
+        return tuple(sorted(found, key=lambda p: p.time))
+
+    def _passages_of(self, column: int, s: np.ndarray) -> list[Passage]:
+        crossed = np.flatnonzero((s[:-1] > 0.0) != (s[1:] > 0.0))
+        found = [self._refined(column, int(k), int(k) + 1) for k in crossed]
+        near = np.abs(s) < TOUCH
+        begins = np.flatnonzero(near & ~np.concatenate([[False], near[:-1]]))
+        for begin in begins:
+            end = int(begin)
+            while end + 1 < len(s) and near[end + 1]:
+                end += 1
+            if np.any((crossed >= begin - 1) & (crossed <= end)):
+                continue
+            least = int(begin) + int(np.argmin(np.abs(s[begin : end + 1])))
+            found.append(self._refined(column, max(least - 1, 0), min(least + 1, len(s) - 1)))
+        return found
+
+    def _refined(self, column: int, first: int, last: int) -> Passage:
+        """The place of the smallest value between two rows, on the cubics through angles and rates."""
+        times, angles = [], []
+        theta, v = self._course
+        for k in range(first, last):
+            h, u = self.t[k + 1] - self.t[k], _STEPS[:, None]
+            a, b = theta[k], theta[k + 1]
+            da, db = h * v[k], h * v[k + 1]
+            angles.append(a + u * (da + u * (3.0 * (b - a) - 2.0 * da - db + u * (2.0 * (a - b) + da + db))))
+            times.append(self.t[k] + h * _STEPS)
+        t, way = np.concatenate(times), np.concatenate(angles)
+        place = int(np.argmin(np.abs(_measures(self.kinematics, way)[:, column])))
+        w = self.kinematics.postures_at(way[place : place + 1])["w"][0]
+        return Passage(float(t[place]), KINDS[column], by_arms(phi_of, way[place]), w)
+
+
+KINDS = (
+    "the distal links lie in one plane or are parallel",
+    *(f"arm {i} is stretched or folded" for i in (1, 2, 3)),
+    *(f"the distal link of arm {i} lies along its motor's shaft" for i in (1, 2, 3)),
+)
+
+
+def _measures(kinematics: DeltaKinematics, theta: np.ndarray) -> np.ndarray:
+    """(k, 7) of coordinates (k, 9), in the order of KINDS; zero where singular."""
+    posture: dict[str, Any] = kinematics.postures_at(theta)
+    return np.column_stack([posture["side"], posture["stretch"], np.cos(theta[:, 2::3])])

@@ -1,0 +1,254 @@
+"""The dexterous hand as one bond graph: fingers, contacts, object and the passive controller (Visser 2002, section 5).
+
+```
+ finger i (chain) --- tip --- contact i --- object
+                       |
+                   controller: grip spring i --- virtual object --- reference spring --- reference
+```
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Automaton, Compiled, Graph, Op, Transition
+from bondgraph.analysis import steady_state
+from bondgraph.errors import ModelError, Problem, caller_place
+from models.bodies import Body, rigid_body
+from models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, welded
+from models.contacts import attach_contact, contact
+from models.hand.graphs.controller import VirtualObject, attach_tip, passive_controller, reference_motion
+from models.hand.grasping.posture import (
+    Posture,
+    in_last_link,
+    initial_posture,
+    spring_deflections,
+    virtual_points_in_object,
+)
+from models.hand.parameters import HandParameters
+from models.hand.scenarios import Scenario, Step
+from models.motion import PoseMotion, following_body
+from screws.joints import revolute
+from screws.poses import pose
+from screws.scalars import minimum
+from screws.surfaces import sphere
+
+OBJECT = "object"
+CONTROLLER = "controller"
+VIRTUAL = f"{CONTROLLER}.virtual object"
+REFERENCE = f"{CONTROLLER}.reference"
+"""Paths of parts in the graph; `finger_name(i)`, `contact_name(i)` and `grip_name(i)` are the others."""
+
+TIP = "tip"
+"""Name of the last link of a finger."""
+
+GRASP = "grasp"
+"""Automaton "held", "lost": whether any tip touches the object."""
+
+
+def finger_name(i: int) -> str:
+    """Of the chain in the graph."""
+    return f"finger {i}"
+
+
+def contact_name(i: int) -> str:
+    """Of the contact of finger i with the object."""
+    return f"contact {i}"
+
+
+def grip_name(i: int) -> str:
+    """Path of the spring from the pole of tip i to the virtual object."""
+    return f"{CONTROLLER}.grip spring {i}"
+
+
+def parts_of(fingers: int) -> list[str]:
+    """Paths of the nested graphs that a drawing of the whole hand shows as one box each."""
+    inside = [VIRTUAL, REFERENCE, f"{CONTROLLER}.reference spring", OBJECT]
+    return inside + [name(i) for i in range(fingers) for name in (finger_name, contact_name, grip_name)]
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A hand that holds its object, and the motion of its reference.
+
+    Parameters
+    ----------
+    parameters : numbers of hand, object and controller.
+    steps : motion of the reference; none: it rests.
+    motion : instead of steps, any motion of the reference that starts at the object's pose.
+
+    Raises
+    ------
+    ModelError
+        On the first use of `posture` or `graph`: E431 for a motion that starts elsewhere, E481 out of reach, E482 no
+        equilibrium, E484 joint limits.
+    """
+
+    parameters: HandParameters = field(default_factory=HandParameters)
+    steps: tuple[Step, ...] = ()
+    motion: PoseMotion | None = None
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Hand:
+        """The hand of a scenario."""
+        return cls(scenario.parameters, scenario.steps)
+
+    @cached_property
+    def posture(self) -> Posture:
+        """Equilibrium at the start."""
+        return initial_posture(self.parameters)
+
+    @cached_property
+    def reference(self) -> PoseMotion:
+        """Motion of the reference."""
+        given = self.parameters
+        if self.motion is not None:
+            start = np.array([*given.object_quaternion, *given.object_position])
+            _check_start(self.motion, start)
+            return self.motion
+        return reference_motion(self.steps, given.object_position, given.object_quaternion)
+
+    def chain(self, finger: int) -> Chain:
+        """One finger: four links on its base, the last one with the tip's ball; the link's frame is at its outer end."""
+        given = self.parameters
+        heights = np.cumsum([0.0, *given.link_lengths])
+        links = []
+        for j in range(4):
+            low, high = (0.0, 0.0, heights[j]), (0.0, 0.0, heights[j + 1])
+            # Joint 1 turns about z, the others about -e_t: positive angles flex inward.
+            axis = (0.0, 0.0, 1.0) if j == 0 else (0.0, -1.0, 0.0)
+            home = pose(np.eye(3), np.array(high))
+            length = given.link_lengths[j]
+            inertia = cylinder_inertia(given.link_masses[j], given.link_radius, (0.0, 0.0, -length), (0.0, 0.0, 0.0))
+            if j == 3:
+                inertia = welded(inertia, ball_inertia(given.tip_mass, given.tip_radius))
+            links.append(
+                Link(
+                    TIP if j == 3 else f"link {j + 1}", revolute(axis, low), inertia, home, given.joint_damping,
+                    (given.joint_lower[j], given.joint_upper[j]), sphere(given.tip_radius) if j == 3 else None,
+                )
+            )  # fmt: skip
+        c, s = np.cos(given.azimuths[finger]), np.sin(given.azimuths[finger])
+        R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        return Chain(finger_name(finger), tuple(links), pose(R, given.bases[finger]))
+
+    def finger(self, i: int) -> ChainGraph:
+        """A finger as a graph with the port `tip`, in its start posture."""
+        return chain_graph(self.chain(i), ports=[TIP], position=self.posture.joints[i])
+
+    def held_object(self) -> Body:
+        """The object as a rigid body."""
+        given = self.parameters
+        return rigid_body(
+            OBJECT, mass=given.object_mass, inertia=given.inertia, surface=given.surface,
+            position=given.object_position, quaternion=given.object_quaternion,
+        )  # fmt: skip
+
+    def controller(self) -> Graph:
+        """The controller with its reference."""
+        given, at = self.parameters, self.posture
+        gains = VirtualObject(
+            given.virtual_mass, given.virtual_inertia, given.virtual_damping, given.virtual_rotational_damping,
+            given.reference_stiffness, given.reference_rotational_stiffness, given.finger_stiffness,
+        )  # fmt: skip
+        poles = np.array([in_last_link(given, i, at.joints[i], at.poles[i]) for i in range(given.fingers)])
+        return passive_controller(
+            CONTROLLER, gains, following_body("reference", self.reference), poles, virtual_points_in_object(given, at),
+            position=given.object_position, quaternion=given.object_quaternion,
+        )  # fmt: skip
+
+    def graph(self, name: str = "hand") -> Graph:
+        """The whole hand: `finger i`, `contact i`, `object`, `controller`.
+
+        It starts in equilibrium: in the start posture, with the contact springs at the deflections that hold the object.
+        """
+        given = self.parameters
+        graph = Graph(name)
+        held, controller = self.held_object(), self.controller()
+        deflections = spring_deflections(given, self.posture)
+        for i in range(given.fingers):
+            finger = self.finger(i)
+            tip = finger.link(TIP)
+            touching = contact(
+                contact_name(i), tip, held,
+                constrained="rolling",
+                normal_stiffness=given.normal_stiffness, normal_damping=given.normal_damping,
+                tangential_stiffness=given.tangential_stiffness, tangential_damping=given.tangential_damping,
+                rotational_stiffness=given.rotational_stiffness, rotational_damping=given.rotational_damping,
+                friction=given.friction,
+                transport="gauss",
+            )  # fmt: skip
+            touching.start(_preload(deflections[i]), ["spring.q"], ["spring.q"])
+            attach_contact(graph, touching, tip, held)
+            attach_tip(graph, controller, i, finger, TIP)
+        gaps = tuple(f"{contact_name(i)}.gap" for i in range(given.fingers))
+        graph.add_automaton(
+            Automaton(
+                GRASP, ("held", "lost"), "held",
+                (
+                    Transition("held", "lost", ALL_OPEN, gaps, kind="object lost"),
+                    Transition("lost", "held", ONE_CLOSED, gaps, kind="object caught"),
+                ),
+            )
+        )  # fmt: skip
+        return graph
+
+
+def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
+    """Start values at which a compiled hand rests with other parameters, from the statics of its graph.
+
+    The springs of the controller have no states, so that the search moves the bodies until forces balance; what rolling and
+    the contact springs' history leave open stays as near as possible to the start.
+
+    Raises
+    ------
+    ModelError
+        E430 where there is no equilibrium near, or contacts would open there.
+    """
+    try:
+        found = steady_state(compiled, parameters=parameters)
+    except ModelError as error:
+        reasons = tuple(problem.title for problem in error.problems)
+        raise ModelError(compiled.model.name, [_no_equilibrium(reasons)]) from error
+    if "contact off" in found.due or "object lost" in found.due:
+        raise ModelError(compiled.model.name, [_no_equilibrium(("a contact would open",))])
+    values, at = {}, 0
+    for state in compiled.system.states:
+        shape = np.shape(state.initial)
+        size = int(np.prod(shape))
+        if size:
+            values[state.name] = found.point.x[at : at + size].reshape(shape)
+        at += size
+    return values
+
+
+def _no_equilibrium(reasons: tuple[str, ...]) -> Problem:
+    cures = ("parameters closer to those the hand was built with", "a Hand built with these parameters")
+    return Problem("E430", "the hand finds no equilibrium near its start posture", reasons, (caller_place(),), cures)
+
+
+def _check_start(motion: PoseMotion, pose_state: np.ndarray) -> None:
+    at = motion.pose(0.0)
+    apart = float(np.linalg.norm(at[4:] - pose_state[4:]))
+    turned = 2.0 * float(np.arccos(min(1.0, abs(at[:4] @ pose_state[:4]))))
+    if apart > 1e-6 or turned > 1e-6:
+        where = f"at the time 0 it is {apart:.4g} m and {turned:.4g} rad away"
+        cure = "a motion whose pose at the time 0 is object_position, object_quaternion"
+        problem = Problem("E431", "the reference does not start at the object", (where,), (caller_place(),), (cure,))
+        raise ModelError("hand", [problem])
+
+
+ALL_OPEN = Op("all contacts open", lambda *gaps: functools.reduce(minimum, gaps), r"\min d_i")
+ONE_CLOSED = Op("a contact closed", lambda *gaps: -functools.reduce(minimum, gaps), r"-\min d_i")
+
+
+def _preload(deflection: np.ndarray) -> Callable[[Any], tuple[np.ndarray]]:
+    """Tangential deflections on top of what a contact starts with, its penetration."""
+    tangential = np.array([*deflection[:3], 0.0])
+    return lambda spring: (np.asarray(spring, dtype=float) + tangential,)

@@ -1,0 +1,1 @@
+"""Grasps: contact points, normals and links in; forces, postures and margins out."""

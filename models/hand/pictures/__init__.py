@@ -1,0 +1,1 @@
+"""Pictures of the hand: a run in; figures, movie and page out."""

@@ -1,0 +1,131 @@
+"""What a run of a hand says about its grasp, over time: internal forces, friction, manipulability, reach, contact paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph.output.files import known_ending, whole_file
+from models.hand.grasping.grasp import (
+    friction_margins,
+    grasp_matrix,
+    internal_forces,
+    object_manipulability,
+    required_friction,
+    squeezing,
+    stretch,
+)
+from models.hand.studies.run import HandRun
+
+
+@dataclass(frozen=True)
+class Study:
+    """Figures of a grasp over k samples and n fingers, SI.
+
+    Attributes
+    ----------
+    t : times (k,), s.
+    required : least coefficient of friction that carries each contact force, |F_t| / N (k, n); nan without contact.
+    margin : mu N - |F_t| (k, n), N, with friction; nan without.
+    internal : size of the part of all contact forces that only squeezes, in the null space of the grasp matrix (k,), N.
+    net : size of the part that moves the object (k,), N; both, as the singular values, nan while a finger is off.
+    manipulability : singular values (k, 6) of joint rates -> object twist while the tips roll, falling.
+    stretch : of each finger, 1 at the end of its reach (k, n).
+    path1, path2 : length of the contact's path on tip and object so far (k, n), m.
+    force_closure : whether the grasp at the start can squeeze with all forces inside the cones of friction.
+    """
+
+    t: np.ndarray
+    required: np.ndarray
+    margin: np.ndarray
+    internal: np.ndarray
+    net: np.ndarray
+    manipulability: np.ndarray
+    stretch: np.ndarray
+    path1: np.ndarray
+    path2: np.ndarray
+    force_closure: bool
+
+    @property
+    def isotropy(self) -> np.ndarray:
+        """Least over largest singular value (k,)."""
+        return self.manipulability[:, -1] / self.manipulability[:, 0]
+
+    def table(self) -> str:
+        """The figures at the start, at the end and at their worst, for reading; - where the object is not held."""
+        rows = [("friction needed, |F_t| / N", _worst(self.required, "max"), "max")]
+        if np.isfinite(self.margin).any():
+            rows.append(("margin of friction, N", _worst(self.margin, "min"), "min"))
+        rows += [
+            ("internal force, N", self.internal, "min"),
+            ("stretch of the fingers", _worst(self.stretch, "max"), "max"),
+            ("least singular value", self.manipulability[:, -1], "min"),
+            ("isotropy", self.isotropy, "min"),
+            ("path on the object, mm", 1e3 * _worst(self.path2, "max"), "max"),
+            ("path on a tip, mm", 1e3 * _worst(self.path1, "max"), "max"),
+        ]
+        lines = [f"{'':28}{'start':>10}{'end':>10}{'worst':>10}{'at, s':>9}"]
+        for name, values, worst in rows:
+            if not np.isfinite(values).any():
+                continue
+            at = int(np.nanargmax(values) if worst == "max" else np.nanargmin(values))
+            shown = "".join(_cell(v) for v in (values[0], values[-1], values[at]))
+            lines.append(f"{name:28}{shown}{self.t[at]:9.2f}")
+        return "\n".join(lines)
+
+    def write_csv(self, path: Path) -> None:
+        """All figures as columns of a .csv; E415 for another ending, E414 where it cannot be written."""
+        known_ending(path, ".csv")
+        n = self.required.shape[1]
+        head, columns = ["t"], [self.t[:, None]]
+        for name in ("required", "margin", "stretch", "path1", "path2"):
+            head += [f"{name} {i}" for i in range(n)]
+            columns.append(getattr(self, name))
+        head += ["internal", "net", *(f"singular value {i + 1}" for i in range(6))]
+        columns += [self.internal[:, None], self.net[:, None], self.manipulability]
+        with whole_file(path) as part:
+            np.savetxt(part, np.hstack(columns), delimiter=",", header=",".join(head), comments="", fmt="%.9g")
+
+
+def study(run: HandRun, samples: int = 301) -> Study:
+    """The grasp of a run at about as many of its samples."""
+    arrays, given = run.trajectory, run.hand.parameters
+    pick = np.unique(np.linspace(0, len(arrays["t"]) - 1, samples).round().astype(int))
+    frames, touching = arrays["frames2"][pick], arrays["normal"] > 0.0
+    points, normals, forces = frames[:, :, :3, 3], -frames[:, :, :3, 2], arrays["forces"][pick]
+    held = touching[pick]
+    internal, net, values = (np.full((len(pick), *shape), np.nan) for shape in ((), (), (6,)))
+    for k in np.flatnonzero(held.all(axis=1)):
+        G = grasp_matrix(points[k], None, arrays["object"][pick[k], 4:])
+        basis, f = internal_forces(G), forces[k].ravel()
+        squeeze = basis @ (basis.T @ f)
+        internal[k], net[k] = np.linalg.norm(squeeze), np.linalg.norm(f - squeeze)
+        values[k] = object_manipulability(given, arrays["joints"][pick[k]], points[k])
+    margin = np.full(held.shape, np.nan)
+    if given.friction is not None:
+        margin = np.where(held, friction_margins(forces, normals, given.friction), np.nan)
+    return Study(
+        arrays["t"][pick], np.where(held, required_friction(forces, normals), np.nan), margin, internal, net, values,
+        stretch(given, arrays["joints"][pick]), _lengths(arrays["points1"], touching)[pick],
+        _lengths(arrays["points2"], touching)[pick],
+        squeezing(points[0], normals[0], 1.0 if given.friction is None else given.friction) is not None,
+    )  # fmt: skip
+
+
+def _cell(value: float) -> str:
+    return f"{'-':>10}" if np.isnan(value) else f" {0.0 if abs(value) < 1e-12 else value:9.4g}"
+
+
+def _worst(values: np.ndarray, which: str) -> np.ndarray:
+    """Largest or least of the fingers (k,); nan where all are."""
+    empty = np.isnan(values).all(axis=1)
+    filled = np.where(np.isnan(values), -np.inf if which == "max" else np.inf, values)
+    return np.where(empty, np.nan, filled.max(axis=1) if which == "max" else filled.min(axis=1))
+
+
+def _lengths(points: np.ndarray, touching: np.ndarray) -> np.ndarray:
+    """Length (k, n) of paths (k, n, 3) so far, counted while in contact."""
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=2) * (touching[1:] & touching[:-1])
+    return np.concatenate([np.zeros((1, points.shape[1])), np.cumsum(steps, axis=0)])

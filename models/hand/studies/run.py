@@ -1,0 +1,190 @@
+"""A hand, run: scenario in; result, trajectory, events and summary out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Compiled, compile_model
+from bondgraph.run.outcome.result import Result
+from models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
+from models.hand.scenarios import Scenario, read_scenario
+from models.two_bodies.run import peak_memory, sample_times
+from screws.rotations import rotation
+
+Arrays = dict[str, np.ndarray]
+
+BODIES = {"reference": REFERENCE, "virtual": VIRTUAL, "object": OBJECT}
+"""Name in the trajectory -> path in the graph."""
+
+
+@dataclass(frozen=True)
+class HandRun:
+    """A run of a hand: what was simulated, its result and what it cost."""
+
+    scenario: Scenario
+    hand: Hand
+    compiled: Compiled
+    result: Result
+    wall_times: Mapping[str, float]
+    """Graph (with the start posture), build (graph to equations), compile (trace and machine code) and run, s."""
+    rtol: float
+    method: str
+
+    @cached_property
+    def trajectory(self) -> Arrays:
+        """Arrays over the sample times t (k,), for n fingers; SI units, world axes unless said otherwise.
+
+        reference, virtual, object (k, 7): poses [qw, qx, qy, qz, px, py, pz]; joints, joint_rates (k, n, 4);
+        tips (k, n, 4, 4): poses of the last links; frames1, frames2 (k, n, 4, 4): Gauss frames C1 of tip and C2 of object;
+        points1, points2 (k, n, 3): contact (or closest) points in tip and object axes; gap (k, n); normal, tangential
+        (k, n): sizes of the contact forces, N; forces (k, n, 3): on the object, N; torques (k, n): about the normal, N m;
+        with friction also slipping (k, n);
+        stored, dissipated, supplied, lost, residual (k,): the energy ledger, J.
+        """
+        result, n = self.result, self.hand.parameters.fingers
+        out: Arrays = {"t": result.t}
+        for name, path in BODIES.items():
+            out[name] = _unit(result[f"{path}.pose"])
+        columns: dict[str, list[np.ndarray]] = {}
+
+        def put(name: str, values: np.ndarray) -> None:
+            columns.setdefault(name, []).append(values)
+
+        for i in range(n):
+            finger, touch = finger_name(i), contact_name(i)
+            tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
+            local1, frame2 = result[f"{touch}.kinematics.H_O1_C1"], result[f"{touch}.frame"]
+            put("joints", result[f"{finger}.q"])
+            put("joint_rates", result[f"{finger}.v"])
+            put("tips", tip)
+            put("frames1", tip @ local1)
+            put("frames2", frame2)
+            put("points1", local1[:, :3, 3])
+            put("points2", result[f"{touch}.kinematics.H_O2_C2"][:, :3, 3])
+            put("gap", result[f"{touch}.gap"])
+            # The wrench is that on the tip, in C2, whose z axis points out of the object.
+            put("normal", wrench[:, 5])
+            put("tangential", np.hypot(wrench[:, 3], wrench[:, 4]))
+            put("forces", -np.einsum("kij,kj->ki", frame2[:, :3, :3], wrench[:, 3:]))
+            put("torques", -wrench[:, 2])
+            if self.hand.parameters.friction is not None:
+                put("slipping", result[f"{touch}.friction.mode"] == 2.0)
+        out |= {name: np.stack(values, axis=1) for name, values in columns.items()}
+        ledger = result.ledger
+        for name in ("stored", "dissipated", "supplied", "lost", "residual"):
+            out[name] = np.asarray(getattr(ledger, name))
+        return out
+
+    def events(self) -> list[dict[str, Any]]:
+        """Time (s), kind, the part it happened in, and whether it is internal, of every event."""
+        return [
+            {"time": e.time, "kind": e.kind, "where": e.name.rpartition(".")[0] or e.name, "internal": e.internal}
+            for e in self.result.events
+        ]
+
+    @property
+    def title(self) -> str:
+        """What its pictures are headed: the scenario, and the coefficient of friction where there is one."""
+        text, friction = self.scenario.description or self.scenario.name, self.hand.parameters.friction
+        return text[:1].upper() + text[1:] + ("" if friction is None else f" (friction {friction:g})")
+
+    def lost(self) -> float | None:
+        """Time at which the object was lost for good, s; None if it is held at the end."""
+        times = [e.time for e in self.result.events if e.name == "grasp"]
+        return times[-1] if times and self.result["grasp.mode"][-1] == 1.0 else None
+
+    def summary(self) -> dict[str, Any]:
+        """What `summary.json` holds: final places, contact forces, friction, events, energy and cost."""
+        arrays, result = self.trajectory, self.result
+        touching = arrays["normal"] > 0.0
+        ratio = np.where(touching, arrays["tangential"] / np.where(touching, arrays["normal"], 1.0), 0.0)
+        kinds = Counter(e.kind for e in result.events if not e.internal)
+        statistics, failure = result.statistics, result.failure
+        return {
+            "name": self.scenario.name,
+            "description": self.scenario.description,
+            "t_end": float(result.t[-1]),
+            "completed": failure is None,
+            "failure": None if failure is None else str(failure),
+            "fingers": self.hand.parameters.fingers,
+            "final": {name: arrays[name][-1].tolist() for name in BODIES},
+            "object_lost": self.lost(),
+            "normal_force": [float(np.min(arrays["normal"])), float(np.max(arrays["normal"]))],
+            "largest_tangential_over_normal": float(np.max(ratio)),
+            "friction": self.hand.parameters.friction,
+            "events": dict(kinds),
+            "energy": result.ledger.summary(),
+            "ledger_residual": result.ledger.relative_residual,
+            "solver": {
+                "solver": statistics.solver,
+                "method": statistics.method,
+                "steps": statistics.steps,
+                "right_hand_sides": statistics.rates,
+                "seconds_per_right_hand_side": statistics.time_per_rate,
+            },
+            "wall_time": dict(self.wall_times),
+            "peak_memory_bytes": peak_memory(),
+        }
+
+
+def run_hand(
+    scenario: Scenario | str | os.PathLike[str] = "main",
+    *,
+    rtol: float = 1e-8,
+    method: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
+    progress: bool = True,
+) -> HandRun:
+    """Build the hand of a scenario as one graph, compile and run it.
+
+    Parameters
+    ----------
+    scenario : a scenario, the name of one ("main", "far", "rotate"), or the path of a JSON file.
+    parameters : of the graph, by name, to be changed; the run then starts in their equilibrium (`equilibrium`).
+
+    Raises what reading, posture, checking and compilation raise; a run that ends early is no exception but
+    `result.failure`, and slip and loss of the object are events of a run that goes on.
+    """
+    given = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
+    begin = time.perf_counter()
+    hand = Hand.of(given)
+    graph = hand.graph(given.name)
+    built = time.perf_counter()
+    compiled = compile_model(graph)
+    ready = time.perf_counter()
+    initial = equilibrium(compiled, parameters) if parameters else None
+    started = time.perf_counter()
+    result = compiled.simulate(
+        given.t_end, samples=sample_times(given.t_end, given.sample_dt), rtol=rtol, method=method, progress=progress,
+        parameters=parameters, initial=initial,
+    )  # fmt: skip
+    done = time.perf_counter()
+    build = compiled.timings["build"]
+    wall = {"graph": built - begin, "build": build, "compile": ready - built - build, "run": done - started}
+    return HandRun(given, hand, compiled, result, wall, rtol, method)
+
+
+def turned_by(pose_states: np.ndarray) -> np.ndarray:
+    """Rotation vectors (k, 3) of poses (k, 7) against the first one, world axes, rad."""
+    first = np.asarray(rotation(pose_states[0, :4]), dtype=float)
+    found = []
+    for row in pose_states:
+        R = np.asarray(rotation(row[:4]), dtype=float) @ first.T
+        axial = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        sine, cosine = float(np.linalg.norm(axial)), 0.5 * (np.trace(R) - 1.0)
+        found.append(axial * (np.arctan2(sine, cosine) / sine if sine > 1e-12 else 1.0))
+    return np.array(found)
+
+
+def _unit(poses: np.ndarray) -> np.ndarray:
+    """Poses (k, 7) with quaternions of length 1."""
+    length = np.linalg.norm(poses[:, :4], axis=1, keepdims=True)
+    return np.concatenate([poses[:, :4] / length, poses[:, 4:]], axis=1)
