@@ -18,8 +18,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 # What is compared to the letter, or tightly, with what other programs computed.
 PORTABLE := tests/docs/test_gallery.py::test_a_diagram_is_what_the_code_draws tests/acceptance \
-  tests/models/test_contact_references.py tests/models/test_contact_scenarios.py tests/models/test_delta_references.py \
-  tests/models/test_hand_references.py tests/export/test_text.py
+  tests/models/contacts/test_contact_references.py tests/models/contacts/test_contact_scenarios.py tests/models/delta/test_delta_references.py \
+  tests/models/hand/test_hand_references.py tests/export/test_text.py
 DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"`
 
 # Tests run side by side, and their matrices are small: threads of linear algebra would only wait for one another.

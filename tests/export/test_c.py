@@ -29,7 +29,7 @@ from bondgraph.tracing.routines import trace
 from examples import rolling_eggs
 from screws.scalars import array, cos, exp, log, sin, sqrt, where
 from tests.emit.expressions import EXPRESSIONS
-from tests.equations.test_impulses import boost
+from tests.tracing.test_impulses import boost
 
 GCC = shutil.which("gcc")
 needs_compiler = pytest.mark.skipif(GCC is None, reason="no gcc to compile the C source with")

@@ -15,8 +15,8 @@ from models.two_bodies.scenario import BodySpec, GravitySpec, Scenario, read_sce
 from screws import quaternion_product
 from screws.surfaces import egg, plane
 from tests.models.cases import DATA, EGG_INERTIA
+from tests.models.contacts.test_contact_scenarios import CASES, run_of
 from tests.models.independent import rotation
-from tests.models.test_contact_scenarios import CASES, run_of
 
 INVARIANT = ("gap", "gapdot", "vx", "vy", "wz", "fn", "fx", "fy", "tx", "ty", "tz", "w1_body", "w2_body", "cp1_O1",
              "cp2_O2", "deformation", "E", "Ediss")  # fmt: skip

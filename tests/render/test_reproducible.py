@@ -9,7 +9,7 @@ import pytest
 import bondgraph.render
 from bondgraph.render.reproducible import Noise, dot, geometric, inverse, length, product
 
-MODULES = sorted(Path(bondgraph.render.__file__).parent.glob("*.py"))
+MODULES = sorted(Path(bondgraph.render.__file__).parent.rglob("*.py"))
 EXACT = {
     "abs", "add", "all", "allclose", "any", "arange", "argmax", "argmin", "argsort", "array", "asarray", "clip", "concatenate",
     "copysign", "count_nonzero", "delete", "diag_indices", "fill_diagonal", "flatnonzero", "floor", "full", "inf", "isfinite",

@@ -15,7 +15,7 @@ from bondgraph.schedule import machine
 from bondgraph.schedule.build import is_large, scheduled
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
-from tests.schedule.models import assert_equal, blocks, bouncing, chain, dense, in_loops
+from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, in_loops
 
 
 def explicit(seed: int) -> System | None:

@@ -17,7 +17,7 @@ from models.hand.pictures.plots import figure7, grasp_plot
 from models.pictures.pages import contents
 from models.pictures.probe import rendering
 from models.pictures.style import BODIES, rgb
-from tests.models.hand_runs import main_run, slippery_run
+from tests.models.hand.hand_runs import main_run, slippery_run
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)

@@ -21,7 +21,7 @@ from models.delta import (
     sweep,
 )
 from models.delta.kinematics.angles import theta_rate
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_independent as independent
 
 SETS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
 ROBOTS = {name: DeltaRobot(p) for name, p in SETS.items()}

@@ -16,7 +16,7 @@ from bondgraph import IC, J1, MTF, TF, Block, Graph, Op, R, compile_model, signa
 from models.delta import DeltaParameters, DeltaRobot, delta_arm, delta_graph, tie_arms
 from models.delta.kinematics.formulas import ROTATIONS
 from screws.scalars import array, cos, sin
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_independent as independent
 
 SETS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
 REFERENCE = json.loads(Path(__file__).with_name("delta_reference.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from tests.models.delta_independent import TO_WORLD, _pair
+from tests.models.delta.delta_independent import TO_WORLD, _pair
 
 STEP = 1e-4
 """m; the fourth-order difference leaves about STEP^4 times a fifth derivative."""

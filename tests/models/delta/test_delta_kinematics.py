@@ -18,7 +18,7 @@ from models.delta.kinematics.formulas import NEWTON, closure, closure_jacobian
 from models.delta.kinematics.refusals import check_arms
 from models.delta.kinematics.whole_robot import kernels
 from models.delta.kinematics.workspace import plot_workspace, workspace
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_independent as independent
 
 ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
 UNMEASURED = [1, 2, 4, 5, 7, 8]

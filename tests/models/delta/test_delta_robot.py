@@ -14,7 +14,7 @@ from bondgraph.errors import ModelError
 from models.cli import main
 from models.delta import DeltaParameters, DeltaRobot
 from models.motion import quintic
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_independent as independent
 
 SETS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
 ROBOTS = {name: DeltaRobot(p) for name, p in SETS.items()}

@@ -1,6 +1,6 @@
 """What a model of the delta robot must reach, computed by independent code; and the hand-written C against that code.
 
-`delta_reference.json` beside this file holds the numbers (`python -m tests.models.delta_independent` writes them).
+`delta_reference.json` beside this file holds the numbers (`python -m tests.models.delta.delta_independent` writes them).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from models.delta import DeltaParameters
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_independent as independent
 
 ROBOTS = ("fit", "lab")
 

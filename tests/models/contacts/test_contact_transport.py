@@ -19,8 +19,8 @@ from screws import quaternion_product
 from screws.surfaces import ellipsoid, parametric, plane, sphere
 from tests.models.cases import ellipsoid as skin
 from tests.models.cases import free, rolling, scenario, unit
+from tests.models.contacts.test_contact_laws import exchanged
 from tests.models.independent import Simulator
-from tests.models.test_contact_laws import exchanged
 
 STICKING = rolling(4.6e4, 25.0, 3.2e4, 8.0, 1.5, 1.2e-3)
 LAWS = {

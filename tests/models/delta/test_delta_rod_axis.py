@@ -12,8 +12,8 @@ from models.delta import DeltaParameters, DeltaRobot
 from models.delta.kinematics import arm as formulas
 from models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
 from models.delta.kinematics.arm import CONE
-from tests.models import delta_by_tool as by_tool
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_by_tool as by_tool
+from tests.models.delta import delta_independent as independent
 
 FIT = DeltaParameters.fit()
 OUT, IN_1 = (-1.0, -1.0, -1.0), (1.0, -1.0, -1.0)

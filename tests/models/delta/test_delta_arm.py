@@ -17,8 +17,8 @@ from models.delta.graphs.linearisation import tip_drift
 from models.delta.kinematics import arm as formulas
 from models.delta.kinematics.angles import phi_of, phi_rate
 from models.delta.kinematics.parameters import UNITS
-from tests.models import delta_appendix as appendix
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_appendix as appendix
+from tests.models.delta import delta_independent as independent
 
 ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
 E = np.eye(3)

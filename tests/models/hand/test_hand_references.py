@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.hand import HandParameters, initial_posture, stretch
-from tests.models.hand_independent import MOTIONS, Hand, Numbers, main_motion, rotation_vector, turned
+from tests.models.hand.hand_independent import MOTIONS, Hand, Numbers, main_motion, rotation_vector, turned
 
 
 @pytest.fixture(scope="module")

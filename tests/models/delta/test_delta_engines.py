@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.delta_joints import angles_of, hinges, undamped
 from models.delta import DeltaParameters
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_independent as independent
 
 
 @cache

@@ -30,8 +30,8 @@ from bondgraph import (
 from bondgraph.run.bound import Bound
 from bondgraph.tracing.linear.one_mode import Alike
 from screws.scalars import sin
-from tests.equations.test_rigid_graphs import modes_of
-from tests.language.branches import branched, brute_force
+from tests.causality.branches import branched, brute_force
+from tests.tracing.test_rigid_graphs import modes_of
 
 RNG = np.random.default_rng(5)
 SAMPLES, MODES = 10, 2

@@ -12,8 +12,8 @@ import pytest
 from models.two_bodies.run import ContactRun, run_scenario
 from models.two_bodies.scenario import Scenario, read_scenario
 from tests.models.cases import DATA, EGG, PLANE, ellipsoid, fixed, free, frictionless, rolling, scenario, uniform, unit
+from tests.models.contacts.test_contact_scenarios import CASES, run_of
 from tests.models.independent import rotation
-from tests.models.test_contact_scenarios import CASES, run_of
 
 PASSIVE = [name for name in CASES if name not in ("egg on a turntable", "ball on a turning egg")]
 JUNCTIONS = {"0", "1", "X0", "X1", "TF", "MTF", "GY", "MGY"}

@@ -11,9 +11,9 @@ from bondgraph import Compiled, ModelError, compile_model
 from models.hand import SCENARIOS, Hand, HandParameters, HandRun, Step, equilibrium, run_hand, study
 from models.hand.studies.run import turned_by
 from models.motion import Motion, pose_motion
-from tests.models.hand_independent import Hand as Independent
-from tests.models.hand_independent import Numbers
-from tests.models.hand_runs import again, main_run
+from tests.models.hand.hand_independent import Hand as Independent
+from tests.models.hand.hand_independent import Numbers
+from tests.models.hand.hand_runs import again, main_run
 
 OBLIQUE = {
     "fingers": 4, "object_shape": "ellipsoid", "object_size": (0.03, 0.027, 0.034),

@@ -10,7 +10,7 @@ from bondgraph import Se, compile_model
 from models.delta.graphs.rigid_bodies import rigid_delta_graph
 from models.delta.kinematics.parameters import DeltaParameters
 from screws.scalars import sin
-from tests.models import delta_independent as independent
+from tests.models.delta import delta_independent as independent
 
 Y, RATES = np.array([0.7, 0.8, 0.75]), np.array([0.3, -0.5, 0.2])
 DRIVE = ((0.3, 5.0), (0.2, 7.0), (-0.25, 6.0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.hand import HandRun, study
-from tests.models.hand_runs import again, main_run, slippery_run
+from tests.models.hand.hand_runs import again, main_run, slippery_run
 
 
 def told(run: HandRun) -> list[tuple[str, str]]:
