@@ -28,14 +28,7 @@ def their_chain(sections: int) -> Any:
         spring = peer.new("C", value=1.0 / (100.0 * (1.0 + 0.01 * (i % 11))), name=f"k{i}")
         damper = peer.new("R", value=0.5 * (1.0 + 0.01 * (i % 13)), name=f"c{i}")
         peer.add(graph, mass, node, joint, inertia, spring, damper)
-        for tail, head in (
-            (before, node),
-            (node, mass),
-            (node, joint),
-            (mass, inertia),
-            (joint, spring),
-            (joint, damper),
-        ):
+        for tail, head in ((before, node), (node, mass), (node, joint), (mass, inertia), (joint, spring), (joint, damper)):
             peer.connect(tail, head)
         before = mass
     return graph

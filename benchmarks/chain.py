@@ -173,34 +173,31 @@ def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> d
     found["growth"] = growth(sizes, totals)
     rows = [
         (
-            f"{n:,}", *(f"{part['construction'][k]:.2f}" for k in ("graph", "build", "trace", "compile", "total")),
-            f"{power:.2f}", f"{part['LLVM']:.2f}", f"{1e6 * part['right-hand side']['ours']:.3f}",
+            f"{n:,}",
+            *(f"{part['construction'][k]:.2f}" for k in ("graph", "build", "trace", "compile", "total")),
+            f"{power:.2f}",
+            f"{part['LLVM']:.2f}",
+            f"{1e6 * part['right-hand side']['ours']:.3f}",
             f"{1e6 * part['right-hand side']['C']:.3f}",
             "{median:.2f} ({quartile 1:.2f}-{quartile 3:.2f})".format(**part["right-hand side"]["ratio"]),
         )
         for (n, part), power in zip(found["chain"].items(), [float("nan"), *found["growth"]], strict=True)
-    ]  # fmt: skip
-    head = (
-        "sections",
-        "graph",
-        "build",
-        "trace",
-        "compile",
-        "total s",
-        "N^",
-        "LLVM s",
-        "ours us",
-        "gcc -O2 us",
-        "ratio",
-    )
+    ]
+    head = ("sections", "graph", "build", "trace", "compile", "total s", "N^", "LLVM s", "ours us", "gcc -O2 us", "ratio")
     print(table(f"chain of N sections, graph to right-hand side ({found['processor']})", head, rows))
     for n in stiff_sizes:
         found["stiff"][n] = stiff(n)
     lines = [
-        (f"{n:,}", f"{part['states']:,}", f"{part['nonzeros']:,}", str(part["steps"]), f"{part['seconds']:.2f}",
-         f"{part['microseconds per step and section']:.3f}")
+        (
+            f"{n:,}",
+            f"{part['states']:,}",
+            f"{part['nonzeros']:,}",
+            str(part["steps"]),
+            f"{part['seconds']:.2f}",
+            f"{part['microseconds per step and section']:.3f}",
+        )
         for n, part in found["stiff"].items()
-    ]  # fmt: skip
+    ]
     titles = ("sections", "states", "nonzeros", "steps", "s", "us/(step section)")
     print(table("stiff chain, bdf with sparse algebra, 0.5 s", titles, lines))
     return found

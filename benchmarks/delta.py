@@ -118,10 +118,16 @@ def tolerances() -> list[dict[str, float]]:
     for rtol in TOLERANCES:
         runs = [robot.simulate(2.0, **given, rtol=rtol, max_step=1.0) for _ in range(7)]
         walls = [run.statistics.wall_time for run in runs]
-        rows.append({
-            "rtol": rtol, "drift": float(runs[0].drift.max()), "error": float(np.abs(runs[0].w - exact.w).max()),
-            "steps": runs[0].statistics.steps, "evaluations": runs[0].statistics.rates, "seconds": median(walls),
-        })  # fmt: skip
+        rows.append(
+            {
+                "rtol": rtol,
+                "drift": float(runs[0].drift.max()),
+                "error": float(np.abs(runs[0].w - exact.w).max()),
+                "steps": runs[0].statistics.steps,
+                "evaluations": runs[0].statistics.rates,
+                "seconds": median(walls),
+            }
+        )
     return rows
 
 
@@ -139,10 +145,12 @@ def coordinates() -> dict[str, Any]:
         angles = results[0]["y" if name == "stabilised" else "mechanism.q"]
         work = [result.statistics for result in results]
         found["cost"][name] = {
-            "states": results[0].x.shape[1], "evaluations": work[0].rates, "angles": angles[-1].tolist(),
+            "states": results[0].x.shape[1],
+            "evaluations": work[0].rates,
+            "angles": angles[-1].tolist(),
             "seconds per evaluation": median([w.time_per_rate for w in work]),
             "seconds": median([w.integration_time for w in work]),
-        }  # fmt: skip
+        }
     ends = [np.array(found["cost"][name]["angles"]) for name in found["cost"]]
     found["difference"] = float(np.abs(ends[0] - ends[1]).max())
     for damping in (p.DAMPING, 1e-3, 0.0):
@@ -152,11 +160,17 @@ def coordinates() -> dict[str, Any]:
             other = compile_model(minimal_graph(given, at))
             small = other.simulate(5.0, rtol=rtol, max_steps=STALLED, progress=False)
             large = DeltaRobot(given).simulate(5.0, y=at, rtol=rtol)
-            found["drop"].append({
-                "damping": damping, "rtol": rtol, "minimal ends": _end(small), "stabilised ends": _end(large.result),
-                "minimal steps": small.statistics.steps, "stabilised steps": large.statistics.steps,
-                "drift": float(large.drift.max()),
-            })  # fmt: skip
+            found["drop"].append(
+                {
+                    "damping": damping,
+                    "rtol": rtol,
+                    "minimal ends": _end(small),
+                    "stabilised ends": _end(large.result),
+                    "minimal steps": small.statistics.steps,
+                    "stabilised steps": large.statistics.steps,
+                    "drift": float(large.drift.max()),
+                }
+            )
     return found
 
 
@@ -181,10 +195,14 @@ def _dynamics_text(found: Mapping[str, Any]) -> str:
     rows = []
     for name in ("lagrangian", "hamiltonian"):
         part, ratios = found[name], found[name]["ratio"]
-        rows.append([
-            name, str(part["operations"]), f"{1e9 * part['seconds']:.0f}",
-            *(text for flags in FLAGS for text in (f"{1e9 * found[flags]['seconds']:.0f}", _ratio(ratios[flags]))),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                str(part["operations"]),
+                f"{1e9 * part['seconds']:.0f}",
+                *(text for flags in FLAGS for text in (f"{1e9 * found[flags]['seconds']:.0f}", _ratio(ratios[flags]))),
+            ]
+        )
     head = ["", "operations", "compiled", *(word for flags in FLAGS for word in (flags, "ratio"))]
     return table("Forward dynamics of the graph, ns per evaluation; ratio compiled : C, median (quartiles)", head, rows)
 
@@ -195,37 +213,55 @@ def _ratio(given: Mapping[str, float]) -> str:
 
 def _tolerances_text(rows: Sequence[Mapping[str, float]]) -> str:
     lines = [
-        [f"{row['rtol']:.0e}", f"{row['drift']:.1e}", f"{row['error']:.1e}", f"{row['steps']:.0f}", f"{row['evaluations']:.0f}",
-         f"{1e3 * row['seconds']:.2f}"]
+        [
+            f"{row['rtol']:.0e}",
+            f"{row['drift']:.1e}",
+            f"{row['error']:.1e}",
+            f"{row['steps']:.0f}",
+            f"{row['evaluations']:.0f}",
+            f"{1e3 * row['seconds']:.2f}",
+        ]
         for row in rows
-    ]  # fmt: skip
-    return table("Two seconds: distance of the tips, error of the tool against rtol 1e-13, m; cost of the whole call",
-                 ["rtol", "drift", "error", "steps", "evaluations", "ms"], lines)  # fmt: skip
+    ]
+    return table(
+        "Two seconds: distance of the tips, error of the tool against rtol 1e-13, m; cost of the whole call",
+        ["rtol", "drift", "error", "steps", "evaluations", "ms"],
+        lines,
+    )
 
 
 def _coordinates_text(found: Mapping[str, Any]) -> str:
     rows = [
-        [name, str(part["states"]), str(part["evaluations"]), f"{1e9 * part['seconds per evaluation']:.0f}",
-         f"{1e3 * part['seconds']:.2f}"]
+        [
+            name,
+            str(part["states"]),
+            str(part["evaluations"]),
+            f"{1e9 * part['seconds per evaluation']:.0f}",
+            f"{1e3 * part['seconds']:.2f}",
+        ]
         for name, part in found["cost"].items()
-    ]  # fmt: skip
-    drops = [
-        [f"{drop['damping']:g}", f"{drop['rtol']:.0e}", *(f"{drop[f'{name} ends']:.3f}" for name in found["cost"]),
-         *(f"{drop[f'{name} steps']}" for name in found["cost"]), f"{drop['drift']:.1e}"]
-        for drop in found["drop"]
-    ]  # fmt: skip
-    head = [
-        "damping",
-        "rtol",
-        *(f"{name} ends" for name in found["cost"]),
-        *(f"{name} steps" for name in found["cost"]),
-        "drift",
     ]
-    return "\n\n".join([
-        table(f"One second at rtol 1e-8; both agree to {found['difference']:.0e} rad",
-              ["", "states", "evaluations", "ns per evaluation", "ms"], rows),
-        table(f"Free drop of 5 s from pi/4: time reached, s (given up after {STALLED} steps)", head, drops),
-    ])  # fmt: skip
+    drops = [
+        [
+            f"{drop['damping']:g}",
+            f"{drop['rtol']:.0e}",
+            *(f"{drop[f'{name} ends']:.3f}" for name in found["cost"]),
+            *(f"{drop[f'{name} steps']}" for name in found["cost"]),
+            f"{drop['drift']:.1e}",
+        ]
+        for drop in found["drop"]
+    ]
+    head = ["damping", "rtol", *(f"{name} ends" for name in found["cost"]), *(f"{name} steps" for name in found["cost"]), "drift"]
+    return "\n\n".join(
+        [
+            table(
+                f"One second at rtol 1e-8; both agree to {found['difference']:.0e} rad",
+                ["", "states", "evaluations", "ns per evaluation", "ms"],
+                rows,
+            ),
+            table(f"Free drop of 5 s from pi/4: time reached, s (given up after {STALLED} steps)", head, drops),
+        ]
+    )
 
 
 SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {

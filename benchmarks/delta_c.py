@@ -60,8 +60,7 @@ def delta_c(
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "delta.so"
         subprocess.run(
-            [gcc, *flags, "-Wall", "-Werror", "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"],
-            check=True,
+            [gcc, *flags, "-Wall", "-Werror", "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"], check=True
         )
         yield DeltaC(ctypes.CDLL(str(target)), np.array([*parameters.values(), *alphas]))
 
@@ -69,9 +68,7 @@ def delta_c(
 def random_states(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """States (n, 18) and torques (n, 3) of ordinary size, arms apart, away from sin(phi2) = 0."""
     rng = np.random.default_rng(seed)
-    q = np.stack(
-        [rng.uniform(-0.5, 1.3, (n, 3)), rng.uniform(1.6, 2.8, (n, 3)), rng.uniform(-0.6, 0.6, (n, 3))], axis=2
-    )
+    q = np.stack([rng.uniform(-0.5, 1.3, (n, 3)), rng.uniform(1.6, 2.8, (n, 3)), rng.uniform(-0.6, 0.6, (n, 3))], axis=2)
     v = rng.normal(0.0, 2.0, (n, 3, 3))
     return np.concatenate([q, v], axis=2).reshape(n, 18), rng.normal(0.0, 2.0, (n, 3))
 

@@ -32,8 +32,15 @@ def minimal_graph(
     """Graph with the states `mechanism.q`, the motor angles, and `mechanism.v`; torques are the parameter `motors.value`."""
     graph, motors = Graph("delta robot in minimal coordinates"), J1("motor rates", dimension=3, domain=ROTATION)
     numbers = {name: Parameter(getattr(parameters, name), UNITS[name]) for name in NUMBERS}
-    mechanism = IC("mechanism", inertia=_inertia, potential=_potential, position=np.asarray(y, dtype=float),
-                   velocity=np.asarray(rates, dtype=float), parameters=numbers, domain=ROTATION)  # fmt: skip
+    mechanism = IC(
+        "mechanism",
+        inertia=_inertia,
+        potential=_potential,
+        position=np.asarray(y, dtype=float),
+        velocity=np.asarray(rates, dtype=float),
+        parameters=numbers,
+        domain=ROTATION,
+    )
     graph.connect(motors, mechanism)
     signals = ["mechanism.q", *(f"mechanism.{name}" for name in NUMBERS)]
     damping = {"damping": Parameter(parameters.DAMPING, UNITS["DAMPING"])}
@@ -56,9 +63,7 @@ def _inertia(y: Any, *numbers: Any) -> Any:
     p = _constants(numbers)
     theta, slopes = _posture(y, p)
     parts = [slopes[3 * i : 3 * i + 3] for i in range(3)]
-    return sum(
-        (part.T @ (arm.inertia(angles, p) @ part) for angles, part in zip(theta, parts, strict=True)), np.zeros((3, 3))
-    )
+    return sum((part.T @ (arm.inertia(angles, p) @ part) for angles, part in zip(theta, parts, strict=True)), np.zeros((3, 3)))
 
 
 def _potential(y: Any, *numbers: Any) -> Any:

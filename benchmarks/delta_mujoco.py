@@ -21,9 +21,7 @@ AXIAL = 1e-10
 """Inertia of a rod about its own axis, kg m^2."""
 
 
-def mjcf(
-    p: DeltaParameters, step: float = 1e-3, stiffness: float = 1e6, damping: float = 2e3, integrator: str = "RK4"
-) -> str:
+def mjcf(p: DeltaParameters, step: float = 1e-3, stiffness: float = 1e6, damping: float = 2e3, integrator: str = "RK4") -> str:
     """MuJoCo's text of the robot; time step s, constraint stiffness 1/s^2 and damping 1/s."""
     upper, lower = rods(p)
 

@@ -95,9 +95,7 @@ def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarr
         for stiffness in (1e4, 1e5, 1e6, 1e7):
             if PERIOD / steps * stiffness**0.5 > STABLE:
                 continue
-            engine = DeltaMujoco.make(
-                parameters, step=PERIOD / steps, stiffness=stiffness, damping=2.0 * stiffness**0.5
-            )
+            engine = DeltaMujoco.make(parameters, step=PERIOD / steps, stiffness=stiffness, damping=2.0 * stiffness**0.5)
             error = error_of(run(engine, control, steps), reference)
             best = min(best, error)
             if error <= GOAL:

@@ -223,11 +223,14 @@ def compare(entries: Sequence[Entry], rounds: int) -> dict[str, dict[str, Any]]:
     alone = {each.name: min(seconds_of(each.alone) for _ in range(rounds)) for each in entries if each.alone}
     return {
         each.name: {
-            "seconds": float(np.median(seconds[each.name])), "tool_error": each.error, "settings": each.settings,
-            "ratio": float(np.median(seconds[each.name] / base)), "without_controller": alone.get(each.name),
+            "seconds": float(np.median(seconds[each.name])),
+            "tool_error": each.error,
+            "settings": each.settings,
+            "ratio": float(np.median(seconds[each.name] / base)),
+            "without_controller": alone.get(each.name),
         }
         for each in entries
-    }  # fmt: skip
+    }
 
 
 def seconds_of(call: Callable[[], Any]) -> float:
@@ -241,10 +244,16 @@ def report(found: Mapping[str, Mapping[str, Any]], title: str = "10 s of PD trac
     rows = []
     for name, part in found.items():
         alone = part["without_controller"]
-        rows.append([
-            name, f"{1e3 * part['seconds']:.1f} ms", f"{part['ratio']:.1f}", "" if alone is None else f"{1e3 * alone:.1f} ms",
-            f"{1e6 * part['tool_error']:.2g} um", part["settings"],
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                f"{1e3 * part['seconds']:.1f} ms",
+                f"{part['ratio']:.1f}",
+                "" if alone is None else f"{1e3 * alone:.1f} ms",
+                f"{1e6 * part['tool_error']:.2g} um",
+                part["settings"],
+            ]
+        )
     return table(title, ("engine", "time", "ratio", "no controller", "tool error", "settings"), rows)
 
 

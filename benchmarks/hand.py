@@ -74,14 +74,35 @@ def packed(scenario: Scenario) -> np.ndarray:
     c = (g.rotational_damping, g.tangential_damping, g.tangential_damping, g.normal_damping)
     return np.array(
         [
-            g.base_radius, *g.link_lengths, *W[np.triu_indices(3)], *across, *along, links[0, 0], g.joint_damping,
-            pole[0], pole[2], g.finger_stiffness, g.tip_radius, *g.object_size, *k, *c,
-            1.0 / g.object_mass, *(1.0 / g.inertia), 1.0 / g.virtual_mass, 1.0 / g.virtual_inertia,
-            g.virtual_damping, g.virtual_rotational_damping, g.reference_stiffness, g.reference_rotational_stiffness,
-            *virtual_points_in_object(g, pose).ravel(), *np.stack([np.cos(g.azimuths), np.sin(g.azimuths)], 1).ravel(),
-            *g.object_quaternion, *g.object_position, *steps.ravel(),
+            g.base_radius,
+            *g.link_lengths,
+            *W[np.triu_indices(3)],
+            *across,
+            *along,
+            links[0, 0],
+            g.joint_damping,
+            pole[0],
+            pole[2],
+            g.finger_stiffness,
+            g.tip_radius,
+            *g.object_size,
+            *k,
+            *c,
+            1.0 / g.object_mass,
+            *(1.0 / g.inertia),
+            1.0 / g.virtual_mass,
+            1.0 / g.virtual_inertia,
+            g.virtual_damping,
+            g.virtual_rotational_damping,
+            g.reference_stiffness,
+            g.reference_rotational_stiffness,
+            *virtual_points_in_object(g, pose).ravel(),
+            *np.stack([np.cos(g.azimuths), np.sin(g.azimuths)], 1).ravel(),
+            *g.object_quaternion,
+            *g.object_position,
+            *steps.ravel(),
         ]
-    )  # fmt: skip
+    )
 
 
 AGREEMENT = 1e-10
@@ -111,18 +132,14 @@ def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
     layout = compiled.program.layout
     names = [f"{finger_name(i)}.mechanism.{state}" for i in range(FINGERS) for state in "qv"]
     for i in range(FINGERS):
-        names += [
-            f"{contact_name(i)}.{state}" for state in ("kinematics.q1", "kinematics.q2", "alpha", "gap", "spring.q")
-        ]
+        names += [f"{contact_name(i)}.{state}" for state in ("kinematics.q1", "kinematics.q2", "alpha", "gap", "spring.q")]
     names += [f"{body}.{state}" for body in (OBJECT, VIRTUAL_OBJECT) for state in ("inertia.p", "pose.H")]
     slots = [layout[name] for name in names]
     modes = [f"{contact_name(i)}.{mode}.mode" for i in range(FINGERS) for mode in ("switch", "chart 1", "chart 2")]
     return np.concatenate([np.arange(s.start, s.stop) for s in slots]), np.array([layout[name].start for name in modes])
 
 
-def called(
-    loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray
-) -> Callable[[], Any]:
+def called(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
     """A call that evaluates all rows of x (samples, 80) into `out`, as a function without arguments."""
     keep = (np.array([t]), x, p, m, out)
     addresses = [array.ctypes.data for array in keep]
@@ -193,9 +210,7 @@ def starts(repeats: int) -> dict[str, float]:
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "SCREWBOND_CACHE": "off", "PYTHONPATH": path}
     found = [
-        json.loads(
-            subprocess.run([sys.executable, "-c", START], env=environment, capture_output=True, check=True).stdout
-        )
+        json.loads(subprocess.run([sys.executable, "-c", START], env=environment, capture_output=True, check=True).stdout)
         for _ in range(repeats)
     ]
     return {key: timing.median([each[key] for each in found]) for key in found[0]}
@@ -227,17 +242,27 @@ def report(found: dict[str, Any]) -> str:
             f"{found['processor']}; {found['compiler']}",
             timing.table(
                 f"Hand, one right-hand side of {STATES} states, ns; compiled : C; they agree to {side['agreement']:.0e}",
-                ["", "compiled", *flags], [row],
+                ["", "compiled", *flags],
+                [row],
             ),
             timing.table(
                 f"Hand, run of 9 s at rtol {RTOL:g}; fresh process without cached code, s",
                 ["", "evaluations", "wall s", "10 s of motion, s", "ns each", "graph", "compile", "graph to callable"],
-                [["main", f"{run['evaluations']:.0f}", f"{run['wall']:.3f}", f"{run['ten seconds']:.3f}",
-                  f"{1e9 * run['per evaluation']:.0f}", f"{start['graph']:.2f}", f"{start['compile']:.2f}",
-                  f"{start['ready']:.2f}"]],
+                [
+                    [
+                        "main",
+                        f"{run['evaluations']:.0f}",
+                        f"{run['wall']:.3f}",
+                        f"{run['ten seconds']:.3f}",
+                        f"{1e9 * run['per evaluation']:.0f}",
+                        f"{start['graph']:.2f}",
+                        f"{start['compile']:.2f}",
+                        f"{start['ready']:.2f}",
+                    ]
+                ],
             ),
         ]
-    )  # fmt: skip
+    )
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:

@@ -46,8 +46,7 @@ def scene(given: HandParameters, pose: Posture, step: float, constant: float) ->
         for i in range(given.fingers)
     )
     slides = "".join(
-        f'<joint type="slide" axis="{axis}" stiffness="{given.reference_stiffness:.17g}" '
-        f'damping="{given.virtual_damping:.17g}"/>'
+        f'<joint type="slide" axis="{axis}" stiffness="{given.reference_stiffness:.17g}" damping="{given.virtual_damping:.17g}"/>'
         for axis in ("1 0 0", "0 1 0", "0 0 1")
     )
     kind = given.object_shape
@@ -226,12 +225,17 @@ def report(found: dict[str, Any]) -> str:
     """The figures as a table."""
     rows = [
         [
-            name, str(f["steps"]), f"{1e3 * f['wall']:.1f}", f"{1e3 * f['constant']:.2f}",
-            " ".join(f"{1e3 * s:.2f}" for s in f["slip"]), "-".join(f"{n:.2f}" for n in f["normal force"]),
-            " ".join(f"{1e3 * c:.3f}" for c in f["ball"]), " ".join(f"{1e3 * c:.3f}" for c in f["virtual object"]),
+            name,
+            str(f["steps"]),
+            f"{1e3 * f['wall']:.1f}",
+            f"{1e3 * f['constant']:.2f}",
+            " ".join(f"{1e3 * s:.2f}" for s in f["slip"]),
+            "-".join(f"{n:.2f}" for n in f["normal force"]),
+            " ".join(f"{1e3 * c:.3f}" for c in f["ball"]),
+            " ".join(f"{1e3 * c:.3f}" for c in f["virtual object"]),
         ]
         for name, f in found["runs"].items()
-    ]  # fmt: skip
+    ]
     head = ["step", "steps", "ms per s", "solref ms", "slip mm", "normal N", "ball mm", "virtual object mm"]
     return timing.table(f"The hand, main, in MuJoCo {found['mujoco']}", head, rows)
 

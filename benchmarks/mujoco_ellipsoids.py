@@ -41,13 +41,7 @@ FORCE = 0.277  # N, between the bodies at the start
 IMPEDANCE, SOFT, HARD = 0.95, 7.95e-3, 2e-3  # of MuJoCo's contact: d, and time constants in s
 OMEGA = (-17.5, 7.4)  # rad/s, in C2
 
-CASES = (
-    (2e-3, SOFT),
-    (1e-3, SOFT),
-    (1e-3, HARD),
-    (1e-4, SOFT),
-    (1e-4, HARD),
-)
+CASES = ((2e-3, SOFT), (1e-3, SOFT), (1e-3, HARD), (1e-4, SOFT), (1e-4, HARD))
 """MuJoCo's runs: time step and time constant of the contact, s."""
 
 SCENE = """
@@ -149,10 +143,17 @@ def theirs(step: float, constant: float, repeats: int) -> dict[str, Any]:
         return " ".join(f"{value:.17g}" for value in values)
 
     model = mujoco.MjModel.from_xml_string(
-        SCENE.format(step=step, size=words(AXES), constant=constant, mass=MASS,
-                     position=words(at.position), quaternion=words(at.quaternion), inertia=words(INERTIA),
-                     impedance=IMPEDANCE)
-    )  # fmt: skip
+        SCENE.format(
+            step=step,
+            size=words(AXES),
+            constant=constant,
+            mass=MASS,
+            position=words(at.position),
+            quaternion=words(at.quaternion),
+            inertia=words(INERTIA),
+            impedance=IMPEDANCE,
+        )
+    )
     data = mujoco.MjData(model)
     count = round(END / step)
     force, position, advance = data.xfrc_applied[1], data.qpos, mujoco.mj_step
@@ -186,9 +187,7 @@ def theirs(step: float, constant: float, repeats: int) -> dict[str, Any]:
     for k in range(count + 1):
         pull()
         mujoco.mj_forward(model, data)
-        kinetic[k] = 0.5 * float(
-            np.dot(INERTIA, np.square(data.qvel[3:])) + MASS * np.dot(data.qvel[:3], data.qvel[:3])
-        )
+        kinetic[k] = 0.5 * float(np.dot(INERTIA, np.square(data.qvel[3:])) + MASS * np.dot(data.qvel[:3], data.qvel[:3]))
         mechanical[k] = kinetic[k] + PULL * float(np.linalg.norm(data.qpos[:3]))
         loaded += data.ncon > 0
         mujoco.mj_geomDistance(model, data, 0, 1, 0.01, pair)
@@ -267,20 +266,7 @@ def report(found: Mapping[str, Any]) -> str:
                 f"{1e3 * run['distance']:.2g}",
             ]
         )
-    head = [
-        "",
-        "steps",
-        "ms per s",
-        "own",
-        "ratio",
-        "slip mm",
-        "ratio",
-        "max mm/s",
-        "energy",
-        "max",
-        "contact",
-        "off mm",
-    ]
+    head = ["", "steps", "ms per s", "own", "ratio", "slip mm", "ratio", "max mm/s", "energy", "max", "contact", "off mm"]
     notes = (
         f"Ellipsoid rolling round an ellipsoid, {END:g} s, against MuJoCo {found['mujoco']}",
         "  ms per simulated second, own: without the loop that sets the force; ratios to our run at rtol 1e-8",

@@ -50,9 +50,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
 
     def line(row: Sequence[str]) -> str:
-        cells = [
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
+        cells = [cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
         return "  " + "  ".join(cells).rstrip()
 
     return "\n".join([title, line(head), *(line(row) for row in rows)])

@@ -14,26 +14,14 @@ import numpy as np
 
 from benchmarks import cold_start, timing
 from benchmarks.graphs import END, GRAPHS
-from benchmarks.hand_written import (
-    FLAGS,
-    Disagreement,
-    HandWritten,
-    compiler_version,
-    ensure_same,
-    hand_written,
-    packed,
-)
+from benchmarks.hand_written import FLAGS, Disagreement, HandWritten, compiler_version, ensure_same, hand_written, packed
 from bondgraph import Compiled, compile_model
 
 RTOL = 1e-8
 STATES = 250
 MODES = {
     "s2a": {"contact, charts z z": (1.0, 0.0, 0.0), "contact, charts x x": (1.0, 1.0, 1.0)},
-    "s1a": {
-        "contact, charts z z": (1.0, 0.0, 0.0),
-        "free, charts z z": (0.0, 0.0, 0.0),
-        "contact, charts x x": (1.0, 1.0, 1.0),
-    },
+    "s1a": {"contact, charts z z": (1.0, 0.0, 0.0), "free, charts z z": (0.0, 0.0, 0.0), "contact, charts x x": (1.0, 1.0, 1.0)},
 }
 """Modes in which the right-hand sides are timed: (contact, chart of surface 1, chart of surface 2)."""
 
@@ -145,8 +133,7 @@ def report(found: Mapping[str, Any]) -> str:
     flags = list(FLAGS)
     return "\n\n".join(
         [
-            f"{found['processor']}; {found['compiler']}\n"
-            f"`import bondgraph` takes {extra:.0f} ms more than `import numpy`",
+            f"{found['processor']}; {found['compiler']}\n`import bondgraph` takes {extra:.0f} ms more than `import numpy`",
             timing.table(
                 "Fresh process, imports excluded, ms (cold: no cached code; warm: code from the cache on disk)",
                 ["", "graph", "equations", "trace", "machine code", "ready", "first run", "second run"],
@@ -160,17 +147,7 @@ def report(found: Mapping[str, Any]) -> str:
             timing.table(
                 f"Run at rtol {RTOL:g} (rates and powers; inside: integration time per evaluation, all overhead\n"
                 "included; start: closest points of the start poses, once a call of simulate)",
-                [
-                    "",
-                    "evaluations",
-                    "bare ns",
-                    "inside ns",
-                    "ratio",
-                    "wall ms",
-                    "x real time",
-                    "start ms",
-                    "x with start",
-                ],
+                ["", "evaluations", "bare ns", "inside ns", "ratio", "wall ms", "x real time", "start ms", "x with start"],
                 runs,
             ),
         ]

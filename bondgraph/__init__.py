@@ -34,15 +34,7 @@ from bondgraph.elements import (
     Sf,
     Switch,
 )
-from bondgraph.errors import (
-    ModelError,
-    Problem,
-    RoundingWarning,
-    RunDoubtWarning,
-    RunEndedWarning,
-    RunError,
-    ScrewbondError,
-)
+from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.fields import multiport
 from bondgraph.model.automata import Automaton, Transition

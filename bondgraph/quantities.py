@@ -24,11 +24,7 @@ def real(value: Any) -> np.ndarray | None:
         return None
     if array.dtype.kind in "iuf":
         return None if _holds_truth(value) else array.astype(float)
-    if (
-        array.dtype.kind == "O"
-        and array.size
-        and all(isinstance(v, Real) and not isinstance(v, bool) for v in array.flat)
-    ):
+    if array.dtype.kind == "O" and array.size and all(isinstance(v, Real) and not isinstance(v, bool) for v in array.flat):
         return array.astype(float)
     return array.astype(float) if array.dtype.kind == "O" and not array.size else None
 
@@ -40,31 +36,7 @@ def _holds_truth(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-_PREFIXES = (
-    "",
-    "Y",
-    "Z",
-    "E",
-    "P",
-    "T",
-    "G",
-    "M",
-    "k",
-    "h",
-    "da",
-    "d",
-    "c",
-    "m",
-    "u",
-    "µ",
-    "μ",
-    "n",
-    "p",
-    "f",
-    "a",
-    "z",
-    "y",
-)
+_PREFIXES = ("", "Y", "Z", "E", "P", "T", "G", "M", "k", "h", "da", "d", "c", "m", "u", "µ", "μ", "n", "p", "f", "a", "z", "y")
 _WITH_PREFIX = (
     "m", "g", "s", "A", "K", "mol", "cd", "rad", "sr", "Hz", "N", "Pa", "J", "W", "V", "C", "F", "H", "Wb", "T", "S", "Ohm",
     "ohm", "Ω", "Ω", "lm", "lx", "Bq", "Gy", "Sv", "kat", "L", "l", "bar", "eV", "cal", "M", "Da", "t", "B", "bit",

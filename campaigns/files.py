@@ -56,9 +56,14 @@ def _contact_seeds() -> tuple[str, ...]:
     egg = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.0104}
     still: dict[str, Any] = {"motion": "fixed", "p0": [0, 0, 0], "quat0_wxyz": [1, 0, 0, 0]}
     free = {
-        "motion": "free", "mass": 0.06, "inertia": [1.5e-5, 1.5e-5, 1.2e-5], "p0": [0.0, 0.0, 0.06],
-        "quat0_wxyz": [0.8, 0.6, 0, 0], "v0_com_world": [0.1, 0.0, -0.5], "omega0_world": [1.0, 2.0, 3.0],
-    }  # fmt: skip
+        "motion": "free",
+        "mass": 0.06,
+        "inertia": [1.5e-5, 1.5e-5, 1.2e-5],
+        "p0": [0.0, 0.0, 0.06],
+        "quat0_wxyz": [0.8, 0.6, 0, 0],
+        "v0_com_world": [0.1, 0.0, -0.5],
+        "omega0_world": [1.0, 2.0, 3.0],
+    }
     plane: dict[str, Any] = {**still, "surface": {"type": "plane"}}
     sphere: dict[str, Any] = {**free, "surface": {"type": "sphere", "radius": 0.05}}
     disc = {"type": "ellipsoid", "semi_axes": [0.1, 0.12, 0.02]}
@@ -78,8 +83,11 @@ def _contact_seeds() -> tuple[str, ...]:
 
 def _hand_seeds() -> tuple[str, ...]:
     short = SCENARIOS["main"].changed(t_end=0.02, sample_dt=0.005)
-    box = {"t_end": 0.02, "motion": [{"along": [0.001, 0, 0], "about": [0, 0, 0.01], "from": 0.0, "to": 0.01}],
-           "parameters": {"fingers": 3, "friction": 0.7, "grip": 0.01}}  # fmt: skip
+    box = {
+        "t_end": 0.02,
+        "motion": [{"along": [0.001, 0, 0], "about": [0, 0, 0.01], "from": 0.0, "to": 0.01}],
+        "parameters": {"fingers": 3, "friction": 0.7, "grip": 0.01},
+    }
     return to_json(short), json.dumps(box, indent=1)
 
 
@@ -246,9 +254,7 @@ def main() -> int:
     """Run it; 1 where something went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
-    parser.add_argument(
-        "--runs", type=int, default=300, help="how many of those that can be read are run (default %(default)d)"
-    )
+    parser.add_argument("--runs", type=int, default=300, help="how many of those that can be read are run (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
     given = parser.parse_args()
     outcomes, wrong = campaign(given.count, given.runs, given.seed, progress=True)

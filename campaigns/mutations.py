@@ -132,9 +132,7 @@ def _homes(value: Any) -> list[tuple[Any, Any]]:
     rest = [value]
     while rest:
         here = rest.pop()
-        inside = (
-            list(here.items()) if isinstance(here, dict) else list(enumerate(here)) if isinstance(here, list) else []
-        )
+        inside = list(here.items()) if isinstance(here, dict) else list(enumerate(here)) if isinstance(here, list) else []
         found += [(here, key) for key, _ in inside]
         rest += [part for _, part in inside]
     return found
@@ -144,9 +142,7 @@ def _value(rng: random.Random, depth: int) -> Any:
     """A JSON value of any kind."""
     kind = rng.randrange(8 if depth else 6)
     if kind < 3:
-        return rng.choice(
-            (0, -1, 1e308, -1e-320, 10**400, float("nan"), float("inf"), 0.0, -0.0, rng.gauss(0.0, 1.0), 10**30)
-        )
+        return rng.choice((0, -1, 1e308, -1e-320, 10**400, float("nan"), float("inf"), 0.0, -0.0, rng.gauss(0.0, 1.0), 10**30))
     if kind < 6:
         return rng.choice((None, True, False, *WORDS))
     inner = [_value(rng, depth - 1) for _ in range(rng.randrange(5))]

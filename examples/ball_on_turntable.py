@@ -38,9 +38,15 @@ def simulate(t_end: float = 4.0, rtol: float = 1e-9) -> ContactRun:
         gravity=(0.0, 0.0, -9.81),
     )
     touching = contact(
-        "contact", table, ball, constrained=["v_x", "v_y", "v_z"],
-        normal_stiffness=STIFFNESS, normal_damping=40.0, tangential_stiffness=STIFFNESS, tangential_damping=40.0,
-    )  # fmt: skip
+        "contact",
+        table,
+        ball,
+        constrained=["v_x", "v_y", "v_z"],
+        normal_stiffness=STIFFNESS,
+        normal_damping=40.0,
+        tangential_stiffness=STIFFNESS,
+        tangential_damping=40.0,
+    )
     graph = Graph("ball on a turntable")
     attach_contact(graph, touching, table, ball)
     return run_contact(graph, table, ball, t_end, 0.01, rtol=rtol)

@@ -28,7 +28,7 @@ def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
     """The contact of Bortoff 2020, fig. 1: states free, contact and ballistic (the force is zero, the ball not yet off)."""
     floor = Constraint(
         "floor", alpha1=a1, alpha0=a0, alpha2=a2, initial=HEIGHT, automaton="contact", active=["contact"], closing="smooth"
-    )  # fmt: skip
+    )
     transitions = (
         Transition("free", "contact", lambda h: -h, ("floor.h",), kind="touches"),
         Transition("contact", "ballistic", lambda force: -force, ("floor.multiplier",), kind="lets go"),
@@ -41,9 +41,7 @@ def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
 def with_restitution(e: float = 0.8) -> Graph:
     """Impacts v -> -e v; where they accumulate the contact closes, and the ball rests on the floor."""
     floor = Constraint("floor", initial=HEIGHT, automaton="contact", active=["resting"], restitution=e)
-    bounce = Transition(
-        "free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting"
-    )
+    bounce = Transition("free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting")
     lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")
     return falling(floor, Automaton("contact", ("free", "resting"), "free", (bounce, lift)))
 
@@ -64,9 +62,7 @@ if __name__ == "__main__":
     found = runs()
     for name, result in found.items():
         touches = [e.time for e in result.events if e.kind in ("touches", "bounces")]
-        print(
-            f"{name:>22}: {len(touches)} contacts, the first at {touches[0]:.6f} s; {result['floor.h'][-1]:.3g} m at the end"
-        )
+        print(f"{name:>22}: {len(touches)} contacts, the first at {touches[0]:.6f} s; {result['floor.h'][-1]:.3g} m at the end")
     out.mkdir(parents=True, exist_ok=True)
     signals = {"floor.h": "height $h$, m", "floor.multiplier": r"force $\lambda$, N"}
     courses(found, signals, out / "heights.png", limits={"floor.multiplier": (-20.0, 200.0)})

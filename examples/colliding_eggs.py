@@ -21,15 +21,24 @@ def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
     """Build the graph of both eggs and their contact, and run it; samples every millisecond."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     egg1 = rigid_body(
-        "egg 1", mass=MASS, inertia=INERTIA, surface=skin,
+        "egg 1",
+        mass=MASS,
+        inertia=INERTIA,
+        surface=skin,
         quaternion=(0.9004471023526769, 0.1898345223582485, 0.37966904471649676, 0.09491726117912422),
-        velocity=(0.15, 0.02, -0.01), angular_velocity=(1.5, -2.0, 3.0),
-    )  # fmt: skip
+        velocity=(0.15, 0.02, -0.01),
+        angular_velocity=(1.5, -2.0, 3.0),
+    )
     egg2 = rigid_body(
-        "egg 2", mass=MASS, inertia=INERTIA, surface=skin, position=(0.07, 0.012, 0.006),
+        "egg 2",
+        mass=MASS,
+        inertia=INERTIA,
+        surface=skin,
+        position=(0.07, 0.012, 0.006),
         quaternion=(0.4975710478917269, 0.16360329285681963, -0.5453443095227319, 0.6544131714272784),
-        velocity=(-0.45, -0.05, 0.02), angular_velocity=(-4.0, 5.0, 2.5),
-    )  # fmt: skip
+        velocity=(-0.45, -0.05, 0.02),
+        angular_velocity=(-4.0, 5.0, 2.5),
+    )
     graph = Graph("colliding eggs")
     touching = contact("contact", egg1, egg2, constrained="rolling and sliding", normal_stiffness=5e4)
     attach_contact(graph, touching, egg1, egg2)

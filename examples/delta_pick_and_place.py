@@ -31,8 +31,10 @@ if __name__ == "__main__":
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
     tracking = simulate()
-    print(f"{tracking.motion.duration:.3f} s, tool within {1e3 * tracking.largest_error:.3f} mm of its motion "
-          f"({1e3 * tracking.rms_error:.3f} mm rms), at most {tracking.largest_torque:.2f} N m")  # fmt: skip
+    print(
+        f"{tracking.motion.duration:.3f} s, tool within {1e3 * tracking.largest_error:.3f} mm of its motion "
+        f"({1e3 * tracking.rms_error:.3f} mm rms), at most {tracking.largest_torque:.2f} N m"
+    )
     plot_tracking(tracking, out / "tracking.png")
     can_render, why = rendering()
     if can_render:

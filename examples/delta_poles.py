@@ -39,9 +39,7 @@ def report() -> str:
     for angle, shown in zip(ANGLES.values(), maps().values(), strict=True):
         rest = ROBOT.forward_kinematics((angle,) * 3)
         lines.append(f"motors at {np.rad2deg(angle):g} degrees, tool {1e3 * rest.w[2]:.1f} mm below the shafts")
-        lines.append(
-            f"  {len(shown.cancelled_poles)} poles cancel with zeros near {shown.cancelled_poles.real.mean():.4f}"
-        )
+        lines.append(f"  {len(shown.cancelled_poles)} poles cancel with zeros near {shown.cancelled_poles.real.mean():.4f}")
         lines.append("  poles " + ", ".join(f"{pole:.3f}" for pole in shown.poles) + " 1/s")
     lines.append(f"one root is unstable below {crossing_angle():.3f} degrees")
     return "\n".join(lines)
@@ -57,6 +55,4 @@ if __name__ == "__main__":
     print(report())
     pole_zero_plot(maps(), out / "delta_poles.png", title="Delta robot: poles and zeros")
     swept = sweep(ROBOT, np.deg2rad(np.linspace(-10.0, 60.0, 71)))
-    sweep_plot(
-        swept, np.deg2rad(crossing_angle()), out / "delta_sweep.png", title="Delta robot: poles over the motor angle"
-    )
+    sweep_plot(swept, np.deg2rad(crossing_angle()), out / "delta_sweep.png", title="Delta robot: poles over the motor angle")

@@ -19,11 +19,7 @@ from models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
 def simulate(t_end: float = 16.0) -> dict[str, Touch]:
     """The touch and its counter-examples."""
     robot, plan = DeltaParameters.fit(), TouchPlan()
-    plans = {
-        "soft touch": plan,
-        "kp kept": replace(plan, fade=None),
-        "hard as a ball": replace(plan, constants=BALL),
-    }
+    plans = {"soft touch": plan, "kp kept": replace(plan, fade=None), "hard as a ball": replace(plan, constants=BALL)}
     return {name: soft_touch(robot, plan, t_end=t_end, samples=1e-3) for name, plan in plans.items()}
 
 
@@ -36,8 +32,6 @@ if __name__ == "__main__":
     out.mkdir(parents=True, exist_ok=True)
     touches = simulate()
     for name, touch in touches.items():
-        print(
-            f"{name}: contact at {touch.contacts[0]:.4f} s with {1e3 * touch.impacts[0]:.2f} mN, {touch.bounces} bounces"
-        )
+        print(f"{name}: contact at {touch.contacts[0]:.4f} s with {1e3 * touch.impacts[0]:.2f} mN, {touch.bounces} bounces")
         print(f"  {1e3 * touch.held:.2f} mN in the end, the brick moves by {1e6 * touch.displacement:.4g} um")
     plot_touch(touches, out / "soft_touch.png")

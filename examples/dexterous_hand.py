@@ -32,9 +32,7 @@ def hand(friction: float | None = None) -> Hand:
 def simulate(friction: float | None = None) -> HandRun:
     """Nine seconds; with a friction of 0.2 a tip slips, and the ball is lost."""
     given = hand(friction)
-    return run_hand(
-        Scenario("hand", 9.0, given.steps, given.parameters, description="to the side and up"), progress=False
-    )
+    return run_hand(Scenario("hand", 9.0, given.steps, given.parameters, description="to the side and up"), progress=False)
 
 
 if __name__ == "__main__":

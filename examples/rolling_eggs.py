@@ -60,10 +60,18 @@ def build() -> tuple[Graph, Body, Body]:
     """The graph of both eggs, their contact and the force to the centre."""
     egg1, egg2 = eggs()
     touching = contact(
-        "contact", egg1, egg2, constrained="rolling",
-        normal_stiffness=STIFFNESS, normal_damping=10.0, tangential_stiffness=STIFFNESS, tangential_damping=10.0,
-        rotational_stiffness=2.0, rotational_damping=2e-3, transport="gauss",
-    )  # fmt: skip
+        "contact",
+        egg1,
+        egg2,
+        constrained="rolling",
+        normal_stiffness=STIFFNESS,
+        normal_damping=10.0,
+        tangential_stiffness=STIFFNESS,
+        tangential_damping=10.0,
+        rotational_stiffness=2.0,
+        rotational_damping=2e-3,
+        transport="gauss",
+    )
     graph = Graph("rolling eggs")
     attach_contact(graph, touching, egg1, egg2)
     attach_central_gravity(graph, central_gravity("gravity", egg2, egg1, PULL), egg2, egg1)

@@ -210,14 +210,12 @@ def rigid_body(
 
     body = Body(name, surface)
     one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{_tex(name)},0}}"})
-    to_world = MTF("Ad", AD_WORLD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"),
-                   action=TO_WORLD)  # fmt: skip
+    to_world = MTF(
+        "Ad", AD_WORLD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"), action=TO_WORLD
+    )
     world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
     inertia_element = I(
-        "inertia",
-        np.diagonal(M_b).copy() if diagonal else M_b,
-        initial=M_b @ twist,
-        symbols={"p": rf"P^{{{_tex(name)}}}"},
+        "inertia", np.diagonal(M_b).copy() if diagonal else M_b, initial=M_b @ twist, symbols={"p": rf"P^{{{_tex(name)}}}"}
     )
     body.connect(one, inertia_element)
     body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
@@ -230,11 +228,7 @@ def rigid_body(
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
     """C whose state is the pose itself: it integrates the body twist on SE(3) and holds the energy of the weight."""
     law = Storage("effort", "H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
-    parameters = {
-        "mass": Parameter(mass, "kg"),
-        "centre of mass": Parameter(centre, "m"),
-        "gravity": Parameter(gravity, "m/s^2"),
-    }
+    parameters = {"mass": Parameter(mass, "kg"), "centre of mass": Parameter(centre, "m"), "gravity": Parameter(gravity, "m/s^2")}
     return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters)
 
 

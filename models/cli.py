@@ -124,17 +124,7 @@ def info() -> str:
     from models.pictures.probe import rendering
 
     lines = [f"screwbond {_version('screwbond')}, Python {platform.python_version()}, {platform.platform()}"]
-    for package in (
-        "numpy",
-        "scipy",
-        "sympy",
-        "networkx",
-        "llvmlite",
-        "scikit-sundae",
-        "pyvista",
-        "matplotlib",
-        "pandas",
-    ):
+    for package in ("numpy", "scipy", "sympy", "networkx", "llvmlite", "scikit-sundae", "pyvista", "matplotlib", "pandas"):
         lines.append(f"  {package:14} {_version(package)}")
     found, reason = library.available()
     lines.append(f"solver: {'SUNDIALS and machine code' if found else f'machine code and SciPy ({reason})'}")

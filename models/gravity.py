@@ -53,15 +53,19 @@ def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph
     graph.connect(distance, ends["centre"].port("2"))
     graph.connect(
         distance,
-        C("spring", output=PULL, energy=WELL, parameters={"force": Parameter(force, "N")}, initial=np.zeros(3),
-          symbols={"q": "r"}),
-    )  # fmt: skip
+        C(
+            "spring",
+            output=PULL,
+            energy=WELL,
+            parameters={"force": Parameter(force, "N")},
+            initial=np.zeros(3),
+            symbols={"q": "r"},
+        ),
+    )
     graph.expose("drawn", ends["drawn"].port("1"))
     graph.expose("centre", ends["centre"].port("1"))
     graph.start(
-        lambda pose2, pose1: (np.asarray(pose2)[4:] - np.asarray(pose1)[4:],),
-        ["pose drawn", "pose centre"],
-        ["spring.q"],
+        lambda pose2, pose1: (np.asarray(pose2)[4:] - np.asarray(pose1)[4:],), ["pose drawn", "pose centre"], ["spring.q"]
     )
     return graph
 

@@ -53,13 +53,7 @@ class Jet:
     __slots__ = ("du", "duu", "duv", "dv", "dvv", "value")
 
     def __init__(
-        self,
-        value: Scalar,
-        du: Scalar = 0.0,
-        dv: Scalar = 0.0,
-        duu: Scalar = 0.0,
-        duv: Scalar = 0.0,
-        dvv: Scalar = 0.0,
+        self, value: Scalar, du: Scalar = 0.0, dv: Scalar = 0.0, duu: Scalar = 0.0, duv: Scalar = 0.0, dvv: Scalar = 0.0
     ) -> None:
         self.value, self.du, self.dv, self.duu, self.duv, self.dvv = value, du, dv, duu, duv, dvv
 

@@ -19,13 +19,7 @@ def tilde(v: Sequence[Scalar] | np.ndarray) -> np.ndarray:
 
 def untilde(matrix: np.ndarray) -> np.ndarray:
     """Vector (3,) of a skew-symmetric matrix; the symmetric part is ignored."""
-    return array(
-        [
-            (matrix[2, 1] - matrix[1, 2]) * 0.5,
-            (matrix[0, 2] - matrix[2, 0]) * 0.5,
-            (matrix[1, 0] - matrix[0, 1]) * 0.5,
-        ]
-    )
+    return array([(matrix[2, 1] - matrix[1, 2]) * 0.5, (matrix[0, 2] - matrix[2, 0]) * 0.5, (matrix[1, 0] - matrix[0, 1]) * 0.5])
 
 
 def _series(s: Scalar, coefficients: Sequence[float]) -> Scalar:
@@ -81,13 +75,7 @@ def rotation(q: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     wx, wy, wz = w * sx, w * sy, w * sz
     xx, xy, xz = x * sx, x * sy, x * sz
     yy, yz, zz = y * sy, y * sz, z * sz
-    return array(
-        [
-            [1.0 - (yy + zz), xy - wz, xz + wy],
-            [xy + wz, 1.0 - (xx + zz), yz - wx],
-            [xz - wy, yz + wx, 1.0 - (xx + yy)],
-        ]
-    )
+    return array([[1.0 - (yy + zz), xy - wz, xz + wy], [xy + wz, 1.0 - (xx + zz), yz - wx], [xz - wy, yz + wx, 1.0 - (xx + yy)]])
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:
@@ -122,9 +110,7 @@ def quaternion_product(p: Sequence[Scalar] | np.ndarray, q: Sequence[Scalar] | n
     )
 
 
-def quaternion_rate(
-    q: Sequence[Scalar] | np.ndarray, omega: Sequence[Scalar] | np.ndarray, kappa: float = 1.0
-) -> np.ndarray:
+def quaternion_rate(q: Sequence[Scalar] | np.ndarray, omega: Sequence[Scalar] | np.ndarray, kappa: float = 1.0) -> np.ndarray:
     """Rate (4,) of a quaternion that follows the body angular velocity omega (3,), rad/s.
 
     q' = q (0, omega) / 2 + kappa (1 - q.q) q; the last term draws |q| back to 1 at the rate 2 kappa (1/s)

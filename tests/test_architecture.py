@@ -153,9 +153,7 @@ def test_names_are_no_identity() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Compare) and any(map(_holds_text, (node.left, *node.comparators))):
                 sides = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Attribute)]
-                found += [
-                    f"{path}:{node.lineno}" for side in sides if side.attr in ("name", "kind") and _is_anothers(side)
-                ]
+                found += [f"{path}:{node.lineno}" for side in sides if side.attr in ("name", "kind") and _is_anothers(side)]
     assert found == []
 
 

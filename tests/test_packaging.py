@@ -23,9 +23,7 @@ def test_installs_exactly_the_three_packages(config):
     assert config["options"]["packages"] == "find:"
     patterns = config["options.packages.find"]["include"].split()
     here = [path.parent.relative_to(ROOT) for path in ROOT.glob("[!.]*/**/__init__.py")]
-    found = {
-        name for name in map(".".join, (path.parts for path in here)) if any(fnmatchcase(name, p) for p in patterns)
-    }
+    found = {name for name in map(".".join, (path.parts for path in here)) if any(fnmatchcase(name, p) for p in patterns)}
     assert {name.partition(".")[0] for name in found} == set(PACKAGES)
     with_modules = {path.parent.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
     assert found == {".".join(path.parts) for path in with_modules}, "every folder with modules needs an __init__.py"

@@ -72,9 +72,8 @@ class Derivatives:
         if n < SPARSE:
             blocks = tuple(block.toarray() for block in blocks)  # type: ignore[assignment]
         return Linear(
-            self.compiled.model.name, *blocks, self.states, self.inputs, self.outputs,
-            rates=rates, values=outputs, point=point,
-        )  # fmt: skip
+            self.compiled.model.name, *blocks, self.states, self.inputs, self.outputs, rates=rates, values=outputs, point=point
+        )
 
 
 def _not_smooth(labels: list[str]) -> Problem:
@@ -94,17 +93,12 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     names, wanted = pick_outputs(traced, outputs)
     states, state_places, state_labels = own_states(traced.system)
     rates = [scalar for s in states for scalar in scalars_of(traced.values[s.rate])]
-    variables = [
-        *(traced.inputs["x"][place] for place in state_places),
-        *(traced.inputs["p"][place] for place in places),
-    ]
+    variables = [*(traced.inputs["x"][place] for place in state_places), *(traced.inputs["p"][place] for place in places)]
     slopes = jacobian([*rates, *wanted], variables)
     blocks = tuple((block, len(scalars)) for block, scalars in traced.inputs.items())
     routine = Routine("derivatives", traced.tape, blocks, (*rates, *wanted, *slopes.values))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
-    return Derivatives(
-        compiled, state_labels, labels, names, state_places, places, rows, columns, numpy_kernel(routine)
-    )
+    return Derivatives(compiled, state_labels, labels, names, state_places, places, rows, columns, numpy_kernel(routine))
 
 
 def linearise(

@@ -120,10 +120,14 @@ class Linear:
         """
         columns, rows = _places(self, "input", inputs, self.inputs), _places(self, "output", outputs, self.outputs)
         return replace(
-            self, B=self.B[:, columns], C=self.C[rows, :], D=self.D[rows, :][:, columns],
-            inputs=tuple(self.inputs[k] for k in columns), outputs=tuple(self.outputs[k] for k in rows),
+            self,
+            B=self.B[:, columns],
+            C=self.C[rows, :],
+            D=self.D[rows, :][:, columns],
+            inputs=tuple(self.inputs[k] for k in columns),
+            outputs=tuple(self.outputs[k] for k in rows),
             values=self.values[rows],
-        )  # fmt: skip
+        )
 
     def minimal(self, tolerance: float = 1e-11) -> Linear:
         """A realisation with the fewest states: without what no input reaches and what no output sees.
@@ -134,9 +138,7 @@ class Linear:
         a, b, c, d = self.dense()
         left, right = minimal_basis((a, b, c, d), tolerance)
         names = tuple(f"z[{k}]" for k in range(len(left)))
-        return replace(
-            self, A=left @ a @ right, B=left @ b, C=c @ right, D=d, states=names, rates=left @ self.rates, point=None
-        )
+        return replace(self, A=left @ a @ right, B=left @ b, C=c @ right, D=d, states=names, rates=left @ self.rates, point=None)
 
     def balance(self) -> Linear:
         """The same system in scaled states, so that numbers in rows and columns are of like size."""
@@ -174,9 +176,7 @@ class Linear:
             import control
         except ImportError as missing:
             cure = 'pip install "screwbond[control]"'
-            raise ModelError(
-                self.name, [Problem("E258", "python-control is not installed", cures=(cure,))]
-            ) from missing
+            raise ModelError(self.name, [Problem("E258", "python-control is not installed", cures=(cure,))]) from missing
         names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
         names = {kind: [label.replace(".", "_") for label in labels] for kind, labels in names.items()}
         return control.ss(*self.dense(), **names, name=self.name.replace(".", "_"))

@@ -162,9 +162,7 @@ def _ended(
     scale = nominal + np.abs(z)
     terms = abs(jacobian) @ scale
     small = np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)
-    return Solution(
-        z, residual, bool(np.all(small)) and not stuck, len(history), tuple(history), solver.rank, solver.free
-    )
+    return Solution(z, residual, bool(np.all(small)) and not stuck, len(history), tuple(history), solver.rank, solver.free)
 
 
 def _numbers(jacobian: Any) -> np.ndarray:

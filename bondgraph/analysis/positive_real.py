@@ -76,9 +76,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     right = poles[poles.real > 1e-9 * fast]
     if len(right):
         worst = right[np.argmax(right.real)]
-        return Passivity(
-            False, False, -np.inf, float(abs(np.imag(worst))), "poles", f"unstable pole at {worst:.6g} 1/s"
-        )
+        return Passivity(False, False, -np.inf, float(abs(np.imag(worst))), "poles", f"unstable pole at {worst:.6g} 1/s")
     shift = 1e-7 * slow
     special = np.concatenate([np.abs(poles), np.abs(np.imag(poles)), np.abs(np.imag(system.zeros()))])
     grid = np.concatenate(

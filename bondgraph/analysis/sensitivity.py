@@ -88,6 +88,13 @@ def sensitivities(
         )
         raise ModelError(compiled.model.name, [problem])
     return Sensitivities(
-        linear.states, linear.outputs, linear.inputs, b, d, steady, np.asarray(c @ steady) + d,
-        linear.values, point.p[list(derivatives.input_places)],
-    )  # fmt: skip
+        linear.states,
+        linear.outputs,
+        linear.inputs,
+        b,
+        d,
+        steady,
+        np.asarray(c @ steady) + d,
+        linear.values,
+        point.p[list(derivatives.input_places)],
+    )

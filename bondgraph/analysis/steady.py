@@ -135,15 +135,7 @@ def operating_point(
     undetermined = tuple(_shares(direction, [labels[k] for k in unknowns]) for direction in solution.free.T)
     due = _due(compiled, point)
     return OperatingPoint(
-        compiled,
-        point,
-        derivatives.states,
-        point.x[own],
-        found,
-        undetermined,
-        due,
-        solution.iterations,
-        solution.history,
+        compiled, point, derivatives.states, point.x[own], found, undetermined, due, solution.iterations, solution.history
     )
 
 
@@ -187,9 +179,7 @@ def _due(compiled: Compiled, point: Point) -> tuple[str, ...]:
 
 def _failed(solution: Solution, equations: list[str], unknowns: list[str], tolerance: float) -> Problem:
     size = np.abs(solution.residual)
-    worst = [
-        f"{equations[k]} = {solution.residual[k]:.3g}" for k in np.argsort(-size, kind="stable")[:4] if size[k] > 0
-    ]
+    worst = [f"{equations[k]} = {solution.residual[k]:.3g}" for k in np.argsort(-size, kind="stable")[:4] if size[k] > 0]
     details = [f"after {solution.iterations} steps: {', '.join(worst)}"]
     details += [f"not determined: {', '.join(_shares(part, unknowns))}" for part in solution.free.T]
     if solution.history and solution.history[-1] <= tolerance:

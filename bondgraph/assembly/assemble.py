@@ -98,12 +98,8 @@ def writer_of(element: Element) -> Writer:
     law = type(element.law)
     if law not in ASSEMBLE:
         title = f'{element.kind} "{element.name}" has a law without statements'
-        cure = (
-            f"bondgraph.assembly.assemble.ASSEMBLE[{law.__name__}] = a function (draft, path, element) that writes them"
-        )
-        raise ModelError(
-            element.name, [Problem("E172", title, (f"its law is a {law.__name__}",), (element.place,), (cure,))]
-        )
+        cure = f"bondgraph.assembly.assemble.ASSEMBLE[{law.__name__}] = a function (draft, path, element) that writes them"
+        raise ModelError(element.name, [Problem("E172", title, (f"its law is a {law.__name__}",), (element.place,), (cure,))])
     return ASSEMBLE[law]
 
 

@@ -15,8 +15,10 @@ Numbers = Sequence[Any] | np.ndarray
 def environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> dict[str, Any]:
     """Values that are given from outside, by name, cut out of the flat blocks."""
     env: dict[str, Any] = {"time": t}
-    for block, items in ((x, [(s.name, np.shape(s.initial)) for s in system.states]),
-                         (p, [(name, np.shape(value)) for name, value in system.parameters.items()])):  # fmt: skip
+    for block, items in (
+        (x, [(s.name, np.shape(s.initial)) for s in system.states]),
+        (p, [(name, np.shape(value)) for name, value in system.parameters.items()]),
+    ):
         start = 0
         for name, shape in items:
             size = int(np.prod(shape))

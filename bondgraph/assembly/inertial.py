@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.assembly.draft import (
-    Draft,
-    account_power,
-    declare_state,
-    effort,
-    flow,
-    into,
-    law_arguments,
-    name_port,
-    signed,
-)
+from bondgraph.assembly.draft import Draft, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.assembly.system import Unknown
 from bondgraph.model.element import Element
 from bondgraph.model.laws import InertialField, StateSpec

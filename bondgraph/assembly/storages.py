@@ -7,17 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.assembly.draft import (
-    Draft,
-    account_power,
-    declare_state,
-    into,
-    law_arguments,
-    name_port,
-    seek,
-    signed,
-    variable,
-)
+from bondgraph.assembly.draft import Draft, account_power, declare_state, into, law_arguments, name_port, seek, signed, variable
 from bondgraph.assembly.system import Unknown
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import Problem
@@ -41,9 +31,11 @@ def storage(draft: Draft, path: str, element: Element) -> None:
     assert shape is not None
     state, rate = f"{path}.{law.state}", f"{path}.{law.state}'"
     unit = _state_unit(bond, law)
-    spec = law.spec if law.spec.unit else StateSpec(
-        law.spec.initial, law.spec.nominal, unit, element.symbols.get(law.state, law.spec.symbol)
-    )  # fmt: skip
+    spec = (
+        law.spec
+        if law.spec.unit
+        else StateSpec(law.spec.initial, law.spec.nominal, unit, element.symbols.get(law.state, law.spec.symbol))
+    )
     declare_state(draft, path, law.state, spec, shape, rate)
     draft.declare(rate, shape, "", "")
     draft.state(path, law.output, result, state, *arguments)

@@ -58,11 +58,7 @@ def _begins(model: Model, automaton: Automaton, transition: Transition) -> bool:
     """Whether something that an impulse must bring to rest begins to hold at a transition."""
     for element in model.elements.values():
         law = element.law
-        if (
-            isinstance(law, Switched)
-            and law.automaton == automaton.name
-            and law.stops(transition.source, transition.target)
-        ):
+        if isinstance(law, Switched) and law.automaton == automaton.name and law.stops(transition.source, transition.target):
             return True
     return False
 

@@ -35,11 +35,7 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
 
 
 def setters(
-    model: Model,
-    strokes: Strokes,
-    denied: Sequence[str],
-    free: str,
-    others_with: Callable[[int, bool], int | None],
+    model: Model, strokes: Strokes, denied: Sequence[str], free: str, others_with: Callable[[int, bool], int | None]
 ) -> dict[str, list[int]]:
     """Switched junction -> bonds that set its common variable in causalities that are equally good, the chosen one first.
 
@@ -97,10 +93,7 @@ def _problem(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
     cures = (
         ("a J0 in its place; what it is to part behind a J1 with a Switch, open where this is not active", "an I or R")
         if zero
-        else (
-            "a J1 in its place; what it is to part behind a J0 with a Switch, closed where this is not active",
-            "a C or R",
-        )
+        else ("a J1 in its place; what it is to part behind a J0 with a Switch, closed where this is not active", "a C or R")
     )
     return Problem(
         "E154",

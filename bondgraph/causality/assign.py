@@ -96,9 +96,7 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
 def _complete(model: Model, strokes: Strokes) -> tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]:
     """Decide all strokes that are open: who denied which wish, the free choices, and the elements whose wish was denied:
     storages in derivative causality, and resistors against their only relation."""
-    wishes = [
-        (strokes.index[bond.name], into == (bond.head.element == path), by) for path, bond, into, by in _wishes(model)
-    ]
+    wishes = [(strokes.index[bond.name], into == (bond.head.element == path), by) for path, bond, into, by in _wishes(model)]
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied)
@@ -114,9 +112,7 @@ class _Choice:
     """Whether the stroke that was wished for has been tried and taken back."""
 
 
-def _search(
-    model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]
-) -> tuple[dict[str, tuple[str, ...]], list[int]]:
+def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> tuple[dict[str, tuple[str, ...]], list[int]]:
     """Fulfil the wishes in their order as far as possible; returns who denied which element's, and the free choices."""
     forced_by: dict[str, tuple[str, ...]] = {}
     choices: list[_Choice] = []
@@ -187,9 +183,7 @@ def _asking(model: Model, wish: Wish) -> Iterator[tuple[str, Bond, bool]]:
 def _wishes(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
     """(element, bond, effort into the element, who is denied it) in the order in which they are heard; at last effort into
     1-junctions, whichever way an arrow points."""
-    for path, bond, into in sorted(
-        _asking(model, Wish.INTEGRAL), key=lambda own: first_integral(model.elements[own[0]])
-    ):
+    for path, bond, into in sorted(_asking(model, Wish.INTEGRAL), key=lambda own: first_integral(model.elements[own[0]])):
         yield path, bond, into, path
     for path, bond, into in _asking(model, Wish.AS_GIVEN):
         yield path, bond, into, path

@@ -89,18 +89,13 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
     others = [path for path in culprits if path != node.path]
     if node.path in culprits:
         law = element.law
-        one_way = (
-            "takes flow in at both ports" if isinstance(law, Gyrator) else "takes flow in at port 1, effort at port 2"
-        )
+        one_way = "takes flow in at both ports" if isinstance(law, Gyrator) else "takes flow in at port 1, effort at port 2"
         return (
             f"it is a matrix and so {one_way}; {_all(model, others or culprits)} would need its inverse",
             f"turn {_name(model, node.path)} round, or a C, I or R between it and what is demanded of it",
         )
     what = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
-    return (
-        f"{_all(model, others)} set {what} of it, which it makes of each other",
-        "a C, I or R between it and one of them",
-    )
+    return (f"{_all(model, others)} set {what} of it, which it makes of each other", "a C, I or R between it and one of them")
 
 
 def _name(model: Model, path: str) -> str:

@@ -68,9 +68,7 @@ class Strokes:
             law = element.law
             if not isinstance(law, (Junction, Transformer, Gyrator)):
                 continue
-            node = Node(
-                path, special=law.type == 0 if isinstance(law, Junction) else None, turns=isinstance(law, Gyrator)
-            )
+            node = Node(path, special=law.type == 0 if isinstance(law, Junction) else None, turns=isinstance(law, Gyrator))
             for bond in bonds_at(path):
                 i, at_head = self.index[bond.name], bond.head.element == path
                 node.bonds.append((i, at_head))

@@ -8,13 +8,7 @@ from bondgraph.checks.numbers import check_energies, check_kinetic_energies, che
 from bondgraph.checks.passive import check_passive
 from bondgraph.checks.ranges import check_ranges
 from bondgraph.checks.structure import check_blocks, check_junctions, check_parts
-from bondgraph.checks.switching import (
-    check_automata,
-    check_impacts,
-    check_resets,
-    check_switches,
-    check_values_by_mode,
-)
+from bondgraph.checks.switching import check_automata, check_impacts, check_resets, check_switches, check_values_by_mode
 from bondgraph.checks.units import check_units
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model

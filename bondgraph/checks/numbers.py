@@ -122,9 +122,7 @@ def is_positive(value: np.ndarray, strict: bool) -> bool:
     """Whether a number, a diagonal or a symmetric matrix is positive (or, not strict, zero as well)."""
     if value.ndim < 2:
         return bool(np.all(value > 0) if strict else np.all(value >= 0))
-    if value.shape[0] != value.shape[1] or not np.allclose(
-        value, value.T, rtol=1e-12, atol=1e-12 * np.abs(value).max()
-    ):
+    if value.shape[0] != value.shape[1] or not np.allclose(value, value.T, rtol=1e-12, atol=1e-12 * np.abs(value).max()):
         return False
     lowest = float(np.linalg.eigvalsh(value)[0])
     return lowest > 0 if strict else lowest >= -1e-12 * float(np.abs(value).max())
@@ -140,8 +138,10 @@ def check_sizes(model: Model) -> Iterator[Problem]:
         vector: list[tuple[int, ...]] = [(n,)] if n > 1 else []
         allowed: list[tuple[str, Any, list[tuple[int, ...]]]] = []
         if isinstance(law, Storage) and law.rate is None:
-            allowed += [(name, value, [(), *vector]) for name, value in
-                        ((f"start value of {law.state}", law.spec.initial), ("nominal size", law.spec.nominal))]  # fmt: skip
+            allowed += [
+                (name, value, [(), *vector])
+                for name, value in ((f"start value of {law.state}", law.spec.initial), ("nominal size", law.spec.nominal))
+            ]
         if isinstance(law, InertialField):
             for name, spec in element.law.states().items():
                 allowed.append((f"start value of {name}", spec.initial, vector or [()]))
@@ -159,10 +159,7 @@ def check_sizes(model: Model) -> Iterator[Problem]:
                 yield Problem(
                     "E128",
                     f'{element.kind} "{path}": {name} has shape {array.shape}',
-                    (
-                        f'its bond "{bonds[0].name}" has dimension {n}',
-                        f"shapes that fit: {', '.join(map(str, shapes))}",
-                    ),
+                    (f'its bond "{bonds[0].name}" has dimension {n}', f"shapes that fit: {', '.join(map(str, shapes))}"),
                     (element.place,),
                     ("a value of a fitting shape, or another `dimension`",),
                 )

@@ -36,9 +36,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
                 given, power = found
                 at = np.array2string(np.asarray(given), precision=4)
                 yield _problem(
-                    element,
-                    f"at {name} = {at} its power is {power:.4g} W",
-                    "a relation through zero that stays in its quadrants",
+                    element, f"at {name} = {at} its power is {power:.4g} W", "a relation through zero that stays in its quadrants"
                 )
                 break
 

@@ -73,11 +73,7 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
         tried = _tried(np.broadcast_to(given, shape) if shape else given[()], size)
         for values, mode in _parameters(element):
             found = next(
-                (
-                    problem
-                    for pair in pairs_of(element, [*values, *read])
-                    if (problem := _refused(element, pair, tried, mode))
-                ),
+                (problem for pair in pairs_of(element, [*values, *read]) if (problem := _refused(element, pair, tried, mode))),
                 None,
             )
             if found is not None:
@@ -107,16 +103,23 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
     result = law.gives
     if not law.by_gradient:
         yield Pair(
-            law.state, f"its {result} by `output`", "the slope of its `energy`", output, _with(gradient(law.energy), others),
+            law.state,
+            f"its {result} by `output`",
+            "the slope of its `energy`",
+            output,
+            _with(gradient(law.energy), others),
             "the energy that belongs to the output, or `energy` alone: its slope is then the output",
-        )  # fmt: skip
+        )
     if law.inverse is not None:
         back = _with(law.inverse, others)
         yield Pair(
-            law.state, f"its {result} by `output`", f"the {result} of the {law.state} that `inverse` makes of it",
-            output, lambda x: output(back(output(x))),
+            law.state,
+            f"its {result} by `output`",
+            f"the {result} of the {law.state} that `inverse` makes of it",
+            output,
+            lambda x: output(back(output(x))),
             "an inverse that gives back what the output was made of",
-        )  # fmt: skip
+        )
 
 
 def _of_resistor(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
@@ -125,13 +128,11 @@ def _of_resistor(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
     effort, flow = _with(law.effort, others), _with(law.flow, others)
     cure = "two relations that are each other's inverse, or one of them alone"
     yield Pair(
-        "flow", "its `effort`", "its effort of the flow that `flow` makes of it", effort,
-        lambda f: effort(flow(effort(f))), cure,
-    )  # fmt: skip
+        "flow", "its `effort`", "its effort of the flow that `flow` makes of it", effort, lambda f: effort(flow(effort(f))), cure
+    )
     yield Pair(
-        "effort", "its `flow`", "its flow of the effort that `effort` makes of it", flow,
-        lambda e: flow(effort(flow(e))), cure,
-    )  # fmt: skip
+        "effort", "its `flow`", "its flow of the effort that `effort` makes of it", flow, lambda e: flow(effort(flow(e))), cure
+    )
 
 
 def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
@@ -150,9 +151,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             return np.asarray(mechanics.mass(q, *others))
 
         cure = "an inertia M with M^T = M"
-        yield Pair(
-            "q", "its inertia", "its symmetric part", listed(mass), listed(lambda q: (mass(q) + mass(q).T) / 2), cure
-        )
+        yield Pair("q", "its inertia", "its symmetric part", listed(mass), listed(lambda q: (mass(q) + mass(q).T) / 2), cure)
     if mechanics.bias is not None:
 
         def motion(q: Any) -> np.ndarray:
@@ -162,12 +161,14 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             return np.asarray(mechanics.given_bias(q, motion(q), *others))
 
         yield Pair(
-            "q", "the power of its `bias`", "that of M' v - dT/dq, which belongs to its kinetic energy",
+            "q",
+            "the power of its `bias`",
+            "that of M' v - dT/dq, which belongs to its kinetic energy",
             listed(lambda q: motion(q) @ force(q)),
             listed(lambda q: motion(q) @ np.asarray(mechanics.coriolis(q, motion(q), *others))),
             "leave `bias` out: it follows from the inertia; forces that take power belong into an R",
             listed(lambda q: motion(q) * force(q)),
-        )  # fmt: skip
+        )
 
 
 def _with(op: Formula, others: Sequence[Any]) -> Formula:
@@ -181,9 +182,7 @@ def _tried(start: Any, nominal: np.ndarray) -> list[Any]:
     for scale in SCALES:
         for sign in (1.0, -1.0):
             spread = rng.uniform(0.8, 1.2, size=np.shape(start)) * (rng.choice([-1.0, 1.0], size=np.shape(start)))
-            points.append(
-                start + sign * scale * nominal * (spread if np.shape(start) else float(rng.uniform(0.8, 1.2)))
-            )
+            points.append(start + sign * scale * nominal * (spread if np.shape(start) else float(rng.uniform(0.8, 1.2))))
     return points
 
 
@@ -219,9 +218,7 @@ def _differ(both: Both, x: Any, still: Sequence[bool]) -> bool:
     `still` says which of the two is the same everywhere; one that takes a value twice nearby has too few digits left
     there.
     """
-    cases = [
-        case for case in both([(1.0 + NEAR_BY * apart) * x for apart in APART]) if case is not None and _differs(*case)
-    ]
+    cases = [case for case in both([(1.0 + NEAR_BY * apart) * x for apart in APART]) if case is not None and _differs(*case)]
     if len(cases) < len(APART):
         return False
     component = int(np.argmax(np.abs(np.ravel(cases[0][0] - cases[0][1]))))

@@ -61,11 +61,7 @@ class Started:
 
 
 def changed_start(
-    model: Model,
-    system: System,
-    changes: Mapping[str, Any],
-    numbers: Mapping[str, Any],
-    earlier: Sequence[Started] = (),
+    model: Model, system: System, changes: Mapping[str, Any], numbers: Mapping[str, Any], earlier: Sequence[Started] = ()
 ) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
     """Start state x and modes m with some changed, and with what follows from others computed; and how that went.
 

@@ -18,14 +18,7 @@ from bondgraph.assembly.execute import evaluate_statements
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
-from bondgraph.compile.consistency import (
-    Keep,
-    contradicting_closures,
-    fitting_start,
-    foreign_velocities,
-    motion_of,
-    values_of,
-)
+from bondgraph.compile.consistency import Keep, contradicting_closures, fitting_start, foreign_velocities, motion_of, values_of
 from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of
 from bondgraph.compile.pipeline import equations
 from bondgraph.compile.programs import program_of
@@ -270,9 +263,7 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
         bad = [out for out in statement.outs if not np.all(np.isfinite(np.asarray(env[out], dtype=float)))]
         if bad:
             element = compiled.model.elements.get(statement.element)
-            arguments = ", ".join(
-                f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args
-            )
+            arguments = ", ".join(f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args)
             return [
                 Problem(
                     "E125",

@@ -182,12 +182,12 @@ def fitting_start(
     found = fitting(wanted, x, kept)
     if found is None:
         staying = f" while {', '.join(targets)} stay{'s' if len(targets) == 1 else ''}" if targets else ""
-        cures = ("less in keep: one rate for each freedom, such as a joint's",) if targets else (
-            "other velocities of the sources", "places at which it can move so"
-        )  # fmt: skip
-        raise ModelError(
-            model.name, [Problem("E432", f"no start velocities fit the constraints{staying}", (), (), cures)]
+        cures = (
+            ("less in keep: one rate for each freedom, such as a joint's",)
+            if targets
+            else ("other velocities of the sources", "places at which it can move so")
         )
+        raise ModelError(model.name, [Problem("E432", f"no start velocities fit the constraints{staying}", (), (), cures)])
     shapes = {state.name: np.shape(state.initial) for state in system.states}
     return {name: found[where.start : where.stop].reshape(shapes[name])[()] for name, where in places.items()}
 

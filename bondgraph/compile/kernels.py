@@ -74,9 +74,7 @@ def jacobian_of(
 
 @paused_collection()
 def couplings_of(
-    routines: Mapping[str, Routine | Choice] | Scheduled,
-    jacobian: Callable[[], tuple[Kernel | None, Pattern]],
-    backend: str,
+    routines: Mapping[str, Routine | Choice] | Scheduled, jacobian: Callable[[], tuple[Kernel | None, Pattern]], backend: str
 ) -> tuple[Kernel | None, Pattern]:
     """The derivatives of the rates as error control asks for them, a few dozen times in a run: not worth a compiler. What
     has no straight line of steps, or no machine code at all, takes those of `jacobian`."""

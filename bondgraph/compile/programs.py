@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def program_of(
-    system: System,
-    kernels: Mapping[str, Kernel],
-    differentiate: Callable[[], Any],
-    couple: Callable[[], Any],
-    model: Model,
+    system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any], couple: Callable[[], Any], model: Model
 ) -> Program:
     """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
     words of what ends a run.

@@ -35,11 +35,7 @@ def own_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
 
 
 def contradicting_starts(
-    model: Model,
-    causality: Causality,
-    system: System,
-    given: Mapping[str, np.ndarray],
-    evaluate: Callable[[], Mapping[str, Any]],
+    model: Model, causality: Causality, system: System, given: Mapping[str, np.ndarray], evaluate: Callable[[], Mapping[str, Any]]
 ) -> list[Problem]:
     """Storages in derivative causality that are `given` a start, by the name of the state, which is not what follows (E213).
 
@@ -149,9 +145,7 @@ def _at_points(system: System, name: str, known: Mapping[str, Any]) -> np.ndarra
     return np.array([float(computed(system, name, point)) for point in points])
 
 
-def contradicting_friction(
-    model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, int]
-) -> list[Problem]:
+def contradicting_friction(model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, int]) -> list[Problem]:
     """Dry friction that is told to start in another mode than that in which its parts move (E214)."""
     problems = []
     for path, place in sliding.items():

@@ -44,8 +44,7 @@ def Block(
         title = f'block "{name}" defines twice {", ".join(twice)}'
         raise ModelError(name, [Problem("E118", title, (), (caller_place(),), ("another name for the parameter",))])
     written = tuple(
-        Equation(names_of(outs, "outs"), as_op(op, formula_name(op)), names_of(args, "args"))
-        for outs, op, args in equations
+        Equation(names_of(outs, "outs"), as_op(op, formula_name(op)), names_of(args, "args")) for outs, op, args in equations
     )
     inputs = inputs or {}
     if not isinstance(states or {}, Mapping):
@@ -53,13 +52,19 @@ def Block(
     specs = {key: _spec(given) for key, given in (states or {}).items()}
     clock = ["period" if "period" in ticking else None, "offset" if "offset" in ticking else None]
     law = SignalBlock(
-        tuple(inputs), specs, written, dict(rates or {}), dict(symbols or {}), dict(units or {}), dict(updates or {}),
-        clock[0], clock[1], names_of(breaks, "breaks"),
-    )  # fmt: skip
+        tuple(inputs),
+        specs,
+        written,
+        dict(rates or {}),
+        dict(symbols or {}),
+        dict(units or {}),
+        dict(updates or {}),
+        clock[0],
+        clock[1],
+        names_of(breaks, "breaks"),
+    )
     numbers = parameters_of({**own, **ticking}, dict.fromkeys(ticking, "s"))
-    return Element(
-        "block", name, law, (), numbers, tuple(inputs.values()), dict(symbols or {}), None, None, caller_place()
-    )  # fmt: skip
+    return Element("block", name, law, (), numbers, tuple(inputs.values()), dict(symbols or {}), None, None, caller_place())
 
 
 def _spec(given: Any) -> StateSpec:

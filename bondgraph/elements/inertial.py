@@ -100,19 +100,12 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
         Op("acceleration" if lagrangian else "momentum rate", on_bond(mechanics, rate, 3), _RATES[motion]),
         Op("energy", energy, r"\mathcal{H}(#1, #2)"),
         Op("momentum", on_bond(mechanics, Mechanics.momentum, 2), r"M(#1)\,#2"),
-        Op(
-            "own momentum rate",
-            on_bond(mechanics, Mechanics.own_momentum_rate, 2),
-            r"\nabla_{#1} T(#1, #2) - \nabla V(#1)",
-        ),
+        Op("own momentum rate", on_bond(mechanics, Mechanics.own_momentum_rate, 2), r"\nabla_{#1} T(#1, #2) - \nabla V(#1)"),
         mechanics,
     )
 
 
-_RATES = {
-    "v": r"M(#1)^{-1}\left(#3 - h(#1, #2) - \nabla V(#1)\right)",
-    "p": r"#3 + \nabla_{#1} T(#1, #2) - \nabla V(#1)",
-}
+_RATES = {"v": r"M(#1)^{-1}\left(#3 - h(#1, #2) - \nabla V(#1)\right)", "p": r"#3 + \nabla_{#1} T(#1, #2) - \nabla V(#1)"}
 
 
 def _with_momentum(law: InertialField, mechanics: Mechanics, parameters: Mapping[str, Parameter]) -> InertialField:

@@ -29,5 +29,7 @@ BY_INVERSE = (
 )
 
 
-BY_PRODUCT = (Op("multiply", lambda x, k: _times(k, x), "#2\\,#1"),
-               Op("energy", lambda x, k: _half_dot(x, _times(k, x)), "\\tfrac12 #1^T #2\\,#1"))  # fmt: skip
+BY_PRODUCT = (
+    Op("multiply", lambda x, k: _times(k, x), "#2\\,#1"),
+    Op("energy", lambda x, k: _half_dot(x, _times(k, x)), "\\tfrac12 #1^T #2\\,#1"),
+)

@@ -10,14 +10,7 @@ from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.model.arguments import bounded, choice, one_of, only_with_formula, size_of, start_of
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port, one_port
-from bondgraph.model.laws import (
-    IdealConstraint,
-    Resistor,
-    SkewGyrator,
-    Source,
-    StateSpec,
-    Variable,
-)
+from bondgraph.model.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec, Variable
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
 
@@ -108,9 +101,7 @@ def Constraint(
     choice("Constraint", name, holds=(holds, ("position", "velocity")), closing=(closing, ("impulse", "smooth")))
     if coordinates and position is None:
         one_of("Constraint", f"{name} with coordinates", position=position)
-    reached = (
-        coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
-    )
+    reached = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
     law = IdealConstraint(
         as_op(position, "h") if position else None,
         StateSpec(start_of(initial, dimension)),

@@ -46,14 +46,9 @@ def C(
     how = one_of("C", name, capacitance=capacitance, stiffness=stiffness, output=output)
     spec = StateSpec(start_of(initial, dimension), nominal)
     if how == "output":
-        law, values = (
-            _by_formula("C", name, "q", spec, "effort", output, energy, inverse, by_gradient),
-            parameters or {},
-        )
+        law, values = (_by_formula("C", name, "q", spec, "effort", output, energy, inverse, by_gradient), parameters or {})
     else:
-        only_with_formula(
-            "C", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
-        )
+        only_with_formula("C", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals)
         ops, others = (BY_INVERSE, BY_PRODUCT) if how == "capacitance" else (BY_PRODUCT, BY_INVERSE)
         law = Storage("effort", "q", spec, *ops, inverse=others[0], linear=True)
         values = {how: capacitance if how == "capacitance" else stiffness}
@@ -91,28 +86,16 @@ def I(  # noqa: E743 - the name of the element in the literature
     if how == "output":
         law, values = _by_formula("I", name, "p", spec, "flow", output, energy, inverse, by_gradient), parameters or {}
     else:
-        only_with_formula(
-            "I", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals
-        )
+        only_with_formula("I", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals)
         law = Storage("flow", "p", spec, *BY_INVERSE, inverse=BY_PRODUCT[0], linear=True)
         values = {"inertia": inertia}
     return one_port("I", name, law, values, signals, dimension, domain, symbols, frame)
 
 
 def _by_formula(
-    kind: str,
-    name: str,
-    state: str,
-    spec: StateSpec,
-    result: Variable,
-    output: Any,
-    energy: Any,
-    inverse: Any,
-    by_gradient: bool,
+    kind: str, name: str, state: str, spec: StateSpec, result: Variable, output: Any, energy: Any, inverse: Any, by_gradient: bool
 ) -> Storage:
     """The law of an energy of the user's own; E110 for an output without one."""
     one_of(kind, name, energy=energy)
     back = as_op(inverse, "state") if inverse else None
-    return Storage(
-        result, state, spec, as_op(output, result), as_op(energy, "energy"), inverse=back, by_gradient=by_gradient
-    )
+    return Storage(result, state, spec, as_op(output, result), as_op(energy, "energy"), inverse=back, by_gradient=by_gradient)

@@ -146,10 +146,14 @@ def Friction(
 
     limits = (f"{name}.effort", f"{name}.stick_limit", *signals)
     wrong = f'the scale of friction "{name}" is negative, so that it would drive: a normal force is positive where it presses'
-    checked = () if scale is None else tuple(
-        Transition(state, state, Op("-scale", negative), signals, kind=f"{name} has a negative scale", error=wrong)
-        for state in (STICK, FORWARD, BACKWARD)
-    )  # fmt: skip
+    checked = (
+        ()
+        if scale is None
+        else tuple(
+            Transition(state, state, Op("-scale", negative), signals, kind=f"{name} has a negative scale", error=wrong)
+            for state in (STICK, FORWARD, BACKWARD)
+        )
+    )
     own = Automaton(
         name,
         (STICK, FORWARD, BACKWARD),

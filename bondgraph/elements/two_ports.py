@@ -132,6 +132,4 @@ def MGY(
 ) -> Element:
     """Modulated gyrator: e1 = r f2, e2 = r^T f1 with r = matrix(*parameters, *signals)."""
     law = Gyrator(as_op(matrix, "r"), dimensions in ((1, 1), (None, None)))
-    return _two_port(
-        "MGY", name, law, parameters_of(parameters or {}), signals, dimensions, domains, (None, None), symbols
-    )
+    return _two_port("MGY", name, law, parameters_of(parameters or {}), signals, dimensions, domains, (None, None), symbols)

@@ -161,10 +161,7 @@ def _trusted(folder: Path) -> bool:
         return False
     if not reason:
         return True
-    cures = (
-        f"chmod go-w {folder}, if you know who wrote there",
-        "another folder as SCREWBOND_CACHE, or SCREWBOND_CACHE=off",
-    )
+    cures = (f"chmod go-w {folder}, if you know who wrote there", "another folder as SCREWBOND_CACHE, or SCREWBOND_CACHE=off")
     title = f"the folder of compiled code {folder} is not used"
     warnings.warn(CacheWarning(Problem("E397", title, (reason,), (), cures)), stacklevel=1)
     return False

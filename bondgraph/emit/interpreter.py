@@ -30,9 +30,7 @@ STRIP = 32
 
 _OF_TWO = op.COMMUTATIVE | {op.SUBTRACT, op.POWER, op.ATAN2, op.LESS, op.LESS_EQUAL}
 _ARGUMENTS = {
-    code: 3 if code == op.WHERE else 2 if code in _OF_TWO else 1
-    for code in range(op.ADD, len(op.NAMES))
-    if code != op.DIVIDE
+    code: 3 if code == op.WHERE else 2 if code in _OF_TWO else 1 for code in range(op.ADD, len(op.NAMES)) if code != op.DIVIDE
 }
 """Instructions of a tape with the count of their arguments: at most three."""
 _TESTS = {op.WHERE: 1, op.BOTH: 2, op.EITHER: 2, op.OPPOSITE: 1}
@@ -94,9 +92,8 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
             rows[seeds, np.arange(len(seeds))] = 1.0
             rows[0] = 0.0  # also of variables on which nothing depends
             interpret(
-                *map(address_of, (steps.table, values, rows, work)),
-                len(steps.table), len(values) - len(steps.table), len(seeds),
-            )  # fmt: skip
+                *map(address_of, (steps.table, values, rows, work)), len(steps.table), len(values) - len(steps.table), len(seeds)
+            )
             own = slice(indptr[first], indptr[first + len(seeds)])
             out[own] = rows[found[own], columns[own] - first]
 
@@ -171,9 +168,7 @@ def _rule(code: int) -> str:
 
 def _interpret() -> Procedure:
     """All steps: values, and rows of derivatives."""
-    arguments = dict.fromkeys(("steps", "values", "rows", "work"), "ptr") | dict.fromkeys(
-        ("count", "first", "width"), "i64"
-    )
+    arguments = dict.fromkeys(("steps", "values", "rows", "work"), "ptr") | dict.fromkeys(("count", "first", "width"), "i64")
     write = Procedure("interpret", arguments)
     values, rows, work, width = (write[name] for name in ("values", "rows", "work", "width"))
     with write.loop(write["count"]) as k:

@@ -137,9 +137,7 @@ class Kernel:
             raise self._misfit(f"{len(blocks)} blocks are given")
         arrays: list[np.ndarray] = []
         for block, n in zip(blocks, self.sizes, strict=True):
-            if not (
-                block.__class__ is _ARRAY and block.dtype is _FLOAT and block.shape == (n,) and block.flags.c_contiguous
-            ):
+            if not (block.__class__ is _ARRAY and block.dtype is _FLOAT and block.shape == (n,) and block.flags.c_contiguous):
                 given, block = block, np.ascontiguousarray(block, dtype=float)  # makes (1,) of a number
                 if block.shape != (n,):
                     raise self._misfit(f"block {len(arrays)} is {_kind(given)}")

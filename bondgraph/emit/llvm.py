@@ -141,9 +141,7 @@ def compile_routines(routines: Sequence[Routine | Choice], quick: int = QUICK) -
     return Library(addresses, shapes, (tracker,))
 
 
-def compile_ir(
-    text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = (), quick: bool = False
-) -> Library:
+def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = (), quick: bool = False) -> Library:
     """Compile LLVM text that was written by hand.
 
     Parameters

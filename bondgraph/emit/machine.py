@@ -16,9 +16,31 @@ from bondgraph.emit import cache
 from bondgraph.errors import Problem, ScrewbondError
 
 _LIBRARY = (
-    "sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "pow", "fmod", "sqrt",
-    "fabs", "fmin", "fmax", "floor", "ceil", "memcpy", "memset", "memmove", "malloc", "free",
-)  # fmt: skip
+    "sin",
+    "cos",
+    "sincos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "exp",
+    "log",
+    "tanh",
+    "pow",
+    "fmod",
+    "sqrt",
+    "fabs",
+    "fmin",
+    "fmax",
+    "floor",
+    "ceil",
+    "memcpy",
+    "memset",
+    "memmove",
+    "malloc",
+    "free",
+)
 _numbers = itertools.count()
 _lock = threading.Lock()
 
@@ -99,14 +121,7 @@ def target_machine(level: int) -> Any:
     llvm = binding()
     cpu, features = processor()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=cpu,
-        features=features,
-        opt=level,
-        reloc="pic",
-        codemodel="small",
-        jit=True,
-    )
+    return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small", jit=True)
 
 
 def optimised(text: str, passes: int, machine: Any) -> Any:

@@ -18,19 +18,25 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Program
 
-_BINARY = {
-    op.ADD: "fadd contract",
-    op.SUBTRACT: "fsub contract",
-    op.MULTIPLY: "fmul contract",
-    op.DIVIDE: "fdiv",
-}
+_BINARY = {op.ADD: "fadd contract", op.SUBTRACT: "fsub contract", op.MULTIPLY: "fmul contract", op.DIVIDE: "fdiv"}
 _CALLS = {
-    op.POWER: "llvm.pow.f64", op.SIN: "llvm.sin.f64", op.COS: "llvm.cos.f64", op.TAN: "llvm.tan.f64",
-    op.ASIN: "llvm.asin.f64", op.ACOS: "llvm.acos.f64", op.ATAN: "llvm.atan.f64", op.ATAN2: "llvm.atan2.f64",
-    op.SQRT: "llvm.sqrt.f64", op.EXP: "llvm.exp.f64", op.LOG: "llvm.log.f64", op.TANH: "llvm.tanh.f64",
-    op.ABSOLUTE: "llvm.fabs.f64", op.FLOOR: "llvm.floor.f64",
-    op.MINIMUM: "llvm.minimum.f64", op.MAXIMUM: "llvm.maximum.f64",
-}  # fmt: skip
+    op.POWER: "llvm.pow.f64",
+    op.SIN: "llvm.sin.f64",
+    op.COS: "llvm.cos.f64",
+    op.TAN: "llvm.tan.f64",
+    op.ASIN: "llvm.asin.f64",
+    op.ACOS: "llvm.acos.f64",
+    op.ATAN: "llvm.atan.f64",
+    op.ATAN2: "llvm.atan2.f64",
+    op.SQRT: "llvm.sqrt.f64",
+    op.EXP: "llvm.exp.f64",
+    op.LOG: "llvm.log.f64",
+    op.TANH: "llvm.tanh.f64",
+    op.ABSOLUTE: "llvm.fabs.f64",
+    op.FLOOR: "llvm.floor.f64",
+    op.MINIMUM: "llvm.minimum.f64",
+    op.MAXIMUM: "llvm.maximum.f64",
+}
 _COMPARISONS = {op.LESS: "olt", op.LESS_EQUAL: "ole", op.EQUAL: "oeq"}
 _LOGIC = {op.BOTH: "and", op.EITHER: "or"}
 _OF_CONDITIONS = frozenset((op.BOTH, op.EITHER, op.OPPOSITE))
@@ -176,9 +182,7 @@ def joint_angles(program: Program, first: int, last: int) -> dict[int, list[int]
     return {min(group.values()): list(group) for group in groups if group}
 
 
-def function_text(
-    name: str, program: Program, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None
-) -> str:
+def function_text(name: str, program: Program, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None) -> str:
     """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`.
 
     `outs` says where outputs go instead: names of arrays with the count of each.
@@ -295,12 +299,7 @@ def split_text(blocks: int, both: str, name: str, beginning: str, counts: Sequen
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int) -> str:
     """The function `name.many` that calls `name` for each of many samples; a stride of 0 keeps a block."""
     count = len(sizes)
-    parameters = [
-        "i64 %samples",
-        *(f"i64 %stride{i}" for i in range(count)),
-        *(f"ptr %b{i}" for i in range(count)),
-        "ptr %out",
-    ]
+    parameters = ["i64 %samples", *(f"i64 %stride{i}" for i in range(count)), *(f"ptr %b{i}" for i in range(count)), "ptr %out"]
     lines = ["%some = icmp sgt i64 %samples, 0", "br i1 %some, label %body, label %done", "body:"]
     lines.append("%k = phi i64 [0, %entry], [%next, %body]")
     for i in range(count):

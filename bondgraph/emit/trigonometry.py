@@ -125,10 +125,7 @@ def definition() -> str:
 
 
 DECLARATIONS = "\n".join(
-    (
-        f"declare {VECTOR} @llvm.fabs.v{LANES}f64({VECTOR})",
-        f"declare i1 @llvm.vector.reduce.and.v{LANES}i1({_TRUTHS})",
-    )
+    (f"declare {VECTOR} @llvm.fabs.v{LANES}f64({VECTOR})", f"declare i1 @llvm.vector.reduce.and.v{LANES}i1({_TRUTHS})")
 )
 
 
@@ -159,8 +156,7 @@ def _horner(name: str, coefficients: tuple[float, ...]) -> list[str]:
     for k, coefficient in enumerate(reversed(rest)):
         result = name if k == len(rest) - 1 else f"{name}.sum{k}"
         lines += _operations(
-            (f"{name}.product{k}", "fmul contract", "%z", value),
-            (result, "fadd contract", f"%{name}.product{k}", coefficient),
+            (f"{name}.product{k}", "fmul contract", "%z", value), (result, "fadd contract", f"%{name}.product{k}", coefficient)
         )
         value = f"%{result}"
     return lines

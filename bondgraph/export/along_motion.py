@@ -49,8 +49,7 @@ class WhatVanishes:
         self.decided[element] = [
             sympy.S.Zero
             if any(
-                self._may_act(sought[w], env) and reduced(sympy.diff(scalar, w)) != 0
-                for w in scalar.free_symbols & sought.keys()
+                self._may_act(sought[w], env) and reduced(sympy.diff(scalar, w)) != 0 for w in scalar.free_symbols & sought.keys()
             )
             else scalar.xreplace(zero)
             for scalar in map(sympy.S, scalars_of(value))

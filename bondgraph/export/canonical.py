@@ -116,8 +116,7 @@ def _by_monomials(above: Any, below: Any, variables: list[Any]) -> Any:
     terms = sympy.Poly(above, *variables).terms()
     return sympy.Add(
         *(
-            _factored(sympy.cancel(coefficient / below))
-            * sympy.Mul(*(v**k for v, k in zip(variables, powers, strict=True)))
+            _factored(sympy.cancel(coefficient / below)) * sympy.Mul(*(v**k for v, k in zip(variables, powers, strict=True)))
             for powers, coefficient in terms
         )
     )

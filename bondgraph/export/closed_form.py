@@ -34,9 +34,7 @@ class StateEquations:
 
     def latex(self) -> str:
         """An `align*` environment with one line for each state and output."""
-        lines = [
-            rf"{self._left(name)} &= {self._right(name)} \\" for name in itertools.chain(self.equations, self.outputs)
-        ]
+        lines = [rf"{self._left(name)} &= {self._right(name)} \\" for name in itertools.chain(self.equations, self.outputs)]
         return "\\begin{align*}\n" + "\n".join(lines).removesuffix(r" \\") + "\n\\end{align*}\n"
 
     def _left(self, name: str) -> str:

@@ -54,9 +54,7 @@ def needed_statements(system: System, wanted: Iterable[str]) -> frozenset[int]:
 def too_large(system: System, what: str, cure: str = "the equations of a part of it") -> ModelError:
     """E272: text for a person to read ends here."""
     cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", cure)
-    return ModelError(
-        system.name, [Problem("E272", "the model is too large for equations in one piece", (what,), (), cures)]
-    )
+    return ModelError(system.name, [Problem("E272", "the model is too large for equations in one piece", (what,), (), cures)])
 
 
 class Elimination:
@@ -219,10 +217,7 @@ class Elimination:
     def _unsolved(self, unknowns: Sequence[Unknown], why: str) -> ModelError:
         elements = ", ".join(dict.fromkeys(unknown.element for unknown in unknowns))
         title = f"no closed form for {', '.join(unknown.value for unknown in unknowns)}"
-        cures = (
-            "`bondgraph.export.latex(compiled)`: one line for each statement",
-            "a small C or I that breaks the loop",
-        )
+        cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", "a small C or I that breaks the loop")
         return ModelError(self.system.name, [Problem("E273", title, (why, f"elements: {elements}"), (), cures)])
 
 

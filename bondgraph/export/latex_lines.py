@@ -60,9 +60,7 @@ def _switches(system: System) -> list[str]:
         title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}}}"
         if title not in lines:
             lines.append(title)
-        guard = (
-            condition(system, producer[event.guard]) if event.guard in producer else value_latex(system, event.guard)
-        )
+        guard = condition(system, producer[event.guard]) if event.guard in producer else value_latex(system, event.guard)
         goal = text("the run ends") if event.error else text(states[event.target])
         line = rf"&{text(states[event.source])} \to {goal} \text{{ when }} {guard} \text{{ rises through }} 0"
         for state, value in event.resets:

@@ -118,9 +118,7 @@ def _listed(names: Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _unknown(
-    system: System, outputs: Sequence[str], varying: Sequence[str], modes: Mapping[str, str]
-) -> Iterator[Problem]:
+def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], modes: Mapping[str, str]) -> Iterator[Problem]:
     for name in outputs:
         if system.resolve(name) not in system.values:
             yield _no("E251", name, "value of the model", [*system.values, *system.aliases])
@@ -163,9 +161,7 @@ def _inputs(compiled: Compiled) -> list[str]:
     return [name for name in compiled.system.parameters if name.startswith(sources)]
 
 
-def _given(
-    system: System, kept: Collection[str], varying: Sequence[str], numbers: bool
-) -> tuple[dict[str, Any], dict[Any, Any]]:
+def _given(system: System, kept: Collection[str], varying: Sequence[str], numbers: bool) -> tuple[dict[str, Any], dict[Any, Any]]:
     """States, parameters and time as symbols or exact numbers; and the time derivatives of what moves by itself."""
     import sympy
 
@@ -231,9 +227,7 @@ def _cases(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> tuple[C
     return tuple(out)
 
 
-def _letters(
-    compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], varying: Sequence[str]
-) -> dict[str, str]:
+def _letters(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], varying: Sequence[str]) -> dict[str, str]:
     """LaTeX of every name that may occur; a source's value is written as the effort or flow that it is."""
     system, elements = compiled.system, compiled.model.elements
     letters: dict[str, str] = {}

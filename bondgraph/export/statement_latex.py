@@ -44,9 +44,7 @@ def right_side(system: System, statement: Statement) -> str:
             before, after = found.string[: found.start()], found.string[found.end() :]
             # What has an index or an exponent already takes no second one.
             raised = after.startswith(("^", "_")) and (after[0] in argument or argument.startswith("-"))
-            factor = (
-                argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
-            )
+            factor = argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
             return rf"({argument})" if raised or factor else argument
 
         return _signs(re.sub(r"#(\d+)", written, statement.op.latex))

@@ -7,9 +7,20 @@ import re
 from bondgraph.assembly.system import System, Value
 
 _LOCAL = {
-    "effort": "e", "flow": "f", "power": "P", "energy": "E", "mode": "m", "stiffness": "K", "capacitance": "C",
-    "inertia": "I", "resistance": "R", "conductance": "G", "damping": "D", "force": "F", "mass": "m",
-}  # fmt: skip
+    "effort": "e",
+    "flow": "f",
+    "power": "P",
+    "energy": "E",
+    "mode": "m",
+    "stiffness": "K",
+    "capacitance": "C",
+    "inertia": "I",
+    "resistance": "R",
+    "conductance": "G",
+    "damping": "D",
+    "force": "F",
+    "mass": "m",
+}
 """Letters of the literature for the usual local names; other names of one letter stand for themselves."""
 
 _GREEK = "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|chi|psi|omega"
@@ -64,10 +75,14 @@ def text(words: str) -> str:
     return r"\text{" + r"}\to\text{".join(escaped(piece) for piece in words.split("->")) + "}"
 
 
-_SPECIAL = str.maketrans({
-    "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
-    **{sign: "\\" + sign for sign in "_&#%${}"},
-})  # fmt: skip
+_SPECIAL = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        **{sign: "\\" + sign for sign in "_&#%${}"},
+    }
+)
 
 
 def escaped(words: str) -> str:

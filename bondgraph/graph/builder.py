@@ -140,13 +140,9 @@ class Graph(Draft):
         self.automata[automaton.name] = replace(automaton, place=caller_place())
         return self
 
-    def start(
-        self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]
-    ) -> Graph:
+    def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
         """Compute start values from others before every run, in floats."""
-        self.starts.append(
-            Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place())
-        )
+        self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:
@@ -154,9 +150,7 @@ class Graph(Draft):
         if name in known:
             first = known[name].place if isinstance(known[name], Automaton) else None
             title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
-            self.problems.append(
-                Problem("E101", title, places=(first, caller_place()), cures=("give one of them another name",))
-            )
+            self.problems.append(Problem("E101", title, places=(first, caller_place()), cures=("give one of them another name",)))
 
     def freeze(self) -> Model:
         """Resolve nested graphs, ports and signals; check everything; return the frozen model.

@@ -48,9 +48,8 @@ def multiport(
         energy = _of_one_port(energy)
         start = initial[0] if np.shape(initial) == (1,) else initial
     storage = make(
-        "storage", energy=energy, initial=start, nominal=nominal, parameters=parameters,
-        signals=signals, dimension=count,
-    )  # fmt: skip
+        "storage", energy=energy, initial=start, nominal=nominal, parameters=parameters, signals=signals, dimension=count
+    )
     junction = meet("ports", dimension=count)
     graph.connect(junction, storage)
     for index, (port, domain) in enumerate(ports.items()):

@@ -26,10 +26,7 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     for own in dict.fromkeys(scope.graph for scope in scopes):
         problems += own.problems
     elements = {
-        scope.prefix + name: part
-        for scope in scopes
-        for name, part in scope.graph.parts.items()
-        if isinstance(part, Element)
+        scope.prefix + name: part for scope in scopes for name, part in scope.graph.parts.items() if isinstance(part, Element)
     }
     known = _signal_names(scopes, elements, problems)
     aliases = _aliases(scopes, known, problems)
@@ -40,9 +37,7 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
         for scope in scopes
         for name, automaton in own_automata(scope.graph).items()
     }
-    starts = tuple(
-        _flat_start(scope.prefix, start, resolver, automata) for scope in scopes for start in scope.graph.starts
-    )
+    starts = tuple(_flat_start(scope.prefix, start, resolver, automata) for scope in scopes for start in scope.graph.starts)
     bonds = join(scopes, flat, problems)
     groups = tuple(scope.prefix.removesuffix(".") for scope in scopes if scope.prefix)
     exposed = frozenset(
@@ -163,15 +158,17 @@ def _signal_names(scopes: list[Scope], elements: dict[str, Element], problems: l
 
 
 def _aliases(scopes: list[Scope], known: set[str], problems: list[Problem]) -> dict[str, str]:
-    aliases = {
-        scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()
-    }
+    aliases = {scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()}
     for name, path in list(aliases.items()):
         if name in known:
             problems.append(
-                Problem("E101", f'two values are called "{name}"', ("an exported signal is one of them",),
-                        cures=("export it under another name",))
-            )  # fmt: skip
+                Problem(
+                    "E101",
+                    f'two values are called "{name}"',
+                    ("an exported signal is one of them",),
+                    cures=("export it under another name",),
+                )
+            )
         seen = {name}
         while path in aliases and path not in seen:
             seen.add(path)
@@ -264,7 +261,5 @@ def _flat_start(prefix: str, start: Start, resolver: _Resolver, automata: dict[s
     return replace(
         start,
         arguments=tuple(resolver.resolve(prefix, a, user, None) for a in start.arguments),
-        results=tuple(
-            prefix + r if prefix + r in automata else resolver.resolve(prefix, r, user, None) for r in start.results
-        ),
+        results=tuple(prefix + r if prefix + r in automata else resolver.resolve(prefix, r, user, None) for r in start.results),
     )

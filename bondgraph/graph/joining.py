@@ -92,10 +92,9 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
         in_frame = frame.get(draft.name)
         bonds.append(
             Bond(
-                draft.name, draft.ends[0], draft.ends[1], size, found or GENERIC,
-                str(in_frame) if in_frame else None, draft.place,
+                draft.name, draft.ends[0], draft.ends[1], size, found or GENERIC, str(in_frame) if in_frame else None, draft.place
             )
-        )  # fmt: skip
+        )
     return tuple(bonds)
 
 
@@ -110,11 +109,7 @@ def _has_sound_dimension(port: Port) -> bool:
 
 def _port_problem(path: str, element: Element, port: Port) -> Problem:
     fixed = port.domain.dimension if port.domain else None
-    asks = (
-        f"bonds of domain {port.domain.name} have dimension {fixed}"
-        if port.domain and fixed
-        else "it must be 1, 2, 3 ..."
-    )
+    asks = f"bonds of domain {port.domain.name} have dimension {fixed}" if port.domain and fixed else "it must be 1, 2, 3 ..."
     return Problem(
         "E103",
         f'{element.kind} "{path}" asks for dimension {port.dimension}',
@@ -173,11 +168,7 @@ def _end(
             title = f'"{element_path}" is a signal block and has no power port'
         else:
             title = f'{element.kind} "{element_path}" has no free port for another bond'
-        problems.append(
-            Problem(
-                "E112", title, tuple(details), (element.place, place), (cure,),
-            )
-        )  # fmt: skip
+        problems.append(Problem("E112", title, tuple(details), (element.place, place), (cure,)))
         return None
     port = candidates[0]
     free[element_path].remove(port)
@@ -236,12 +227,7 @@ def _keeps_dimension(element: Element) -> bool:
 
 
 def _clash(
-    attribute: str,
-    code: str,
-    draft: _Draft,
-    first: tuple[object, str],
-    second: tuple[object, str],
-    flat: dict[str, Element],
+    attribute: str, code: str, draft: _Draft, first: tuple[object, str], second: tuple[object, str], flat: dict[str, Element]
 ) -> Problem:
     def said(entry: tuple[object, str]) -> str:
         value, path = entry

@@ -35,8 +35,7 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
     """Parameters of plain values; a `Parameter` stays as it is."""
     units = units or {}
     return {
-        name: value if isinstance(value, Parameter) else Parameter(value, units.get(name, ""))
-        for name, value in values.items()
+        name: value if isinstance(value, Parameter) else Parameter(value, units.get(name, "")) for name, value in values.items()
     }
 
 

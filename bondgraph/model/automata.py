@@ -54,9 +54,7 @@ class Automaton:
         object.__setattr__(self, "states", names_of(self.states, "states"))
         edges = (self.transitions,) if isinstance(self.transitions, Transition) else self.transitions
         if not isinstance(edges, Sequence) or not all(isinstance(edge, Transition) for edge in edges):
-            raise refused(
-                "transitions", edges, "a Transition, or several", "(Transition(source, target, guard, signals),)"
-            )
+            raise refused("transitions", edges, "a Transition, or several", "(Transition(source, target, guard, signals),)")
         object.__setattr__(self, "transitions", tuple(edges))
 
 

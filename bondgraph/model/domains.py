@@ -28,33 +28,49 @@ class Domain:
 
 
 GENERIC = Domain("generic", "effort", "", "flow", "", "", "")
-ELECTRICAL = Domain(
-    "electrical", "voltage", "V", "current", "A", "C", "Wb",
-    parts=("a capacitor", "a coil", "a resistance"),
-)  # fmt: skip
-TRANSLATION = Domain(
-    "translation", "force", "N", "velocity", "m/s", "m", "N s",
-    parts=("a spring", "a mass", "a damper"),
-)  # fmt: skip
+ELECTRICAL = Domain("electrical", "voltage", "V", "current", "A", "C", "Wb", parts=("a capacitor", "a coil", "a resistance"))
+TRANSLATION = Domain("translation", "force", "N", "velocity", "m/s", "m", "N s", parts=("a spring", "a mass", "a damper"))
 ROTATION = Domain(
-    "rotation", "torque", "N m", "angular velocity", "rad/s", "rad", "N m s",
+    "rotation",
+    "torque",
+    "N m",
+    "angular velocity",
+    "rad/s",
+    "rad",
+    "N m s",
     parts=("a torsion spring", "a moment of inertia", "a rotary damper"),
-)  # fmt: skip
+)
 HYDRAULIC = Domain(
-    "hydraulic", "pressure", "Pa", "volume flow", "m^3/s", "m^3", "Pa s",
+    "hydraulic",
+    "pressure",
+    "Pa",
+    "volume flow",
+    "m^3/s",
+    "m^3",
+    "Pa s",
     parts=("an elastic chamber", "the inertia of a line", "a throttle"),
-)  # fmt: skip
+)
 THERMAL = Domain(
-    "thermal", "temperature", "K", "entropy flow", "W/K", "J/K", "K s",
+    "thermal",
+    "temperature",
+    "K",
+    "entropy flow",
+    "W/K",
+    "J/K",
+    "K s",
     parts=("a heat capacity", "no such part", "a thermal resistance"),
-)  # fmt: skip
+)
 CHEMICAL = Domain(
-    "chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol",
+    "chemical",
+    "chemical potential",
+    "J/mol",
+    "molar flow",
+    "mol/s",
+    "mol",
+    "J s/mol",
     parts=("a species", "no such part", "a reaction"),
-)  # fmt: skip
+)
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", dimension=6)
 
-DOMAINS = {
-    domain.name: domain for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)
-}
+DOMAINS = {domain.name: domain for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)}
 """Every domain by its name."""

@@ -25,9 +25,7 @@ def gradient(energy: Op) -> Op:
         slopes = partials(lambda at: [function(at, *others)], x, others)[0]
         return array(list(slopes)).reshape(np.shape(x)) if np.shape(x) else slopes[0]
 
-    return Op(
-        f"gradient of {energy.name}", formula, r"\nabla_{#1}\left(" + energy.latex + r"\right)" if energy.latex else ""
-    )
+    return Op(f"gradient of {energy.name}", formula, r"\nabla_{#1}\left(" + energy.latex + r"\right)" if energy.latex else "")
 
 
 def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any] = ()) -> np.ndarray:

@@ -77,9 +77,7 @@ class Mechanics:
 
     def coriolis(self, q: Any, v: Any, *others: Any) -> Any:
         """h = M' v - dT/dq, (n,): centrifugal and Coriolis forces."""
-        slopes = partials(
-            lambda at: [*self.momentum(at, v, *others), self.kinetic_energy(at, v, *others)], q, (v, *others)
-        )
+        slopes = partials(lambda at: [*self.momentum(at, v, *others), self.kinetic_energy(at, v, *others)], q, (v, *others))
         return slopes[:-1] @ v - slopes[-1]
 
     def momentum_rate(self, q: Any, v: Any, effort: Any, *others: Any) -> Any:

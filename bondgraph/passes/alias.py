@@ -60,8 +60,7 @@ def remove_aliases(system: System) -> System:
         values=values,
         states=tuple(State(s.name, s.initial, s.nominal, final(s.rate)) for s in system.states),
         events=tuple(
-            replace(e, guard=final(e.guard), resets=tuple((final(s), final(v)) for s, v in e.resets))
-            for e in system.events
+            replace(e, guard=final(e.guard), resets=tuple((final(s), final(v)) for s, v in e.resets)) for e in system.events
         ),
         energies=tuple((path, final(value)) for path, value in system.energies),
         powers=tuple(replace(p, value=final(p.value)) for p in system.powers),

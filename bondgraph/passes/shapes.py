@@ -135,9 +135,7 @@ def _rates(system: System, model: Model, values: dict[str, Any]) -> list[Problem
 def _resets(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
     shapes = {state.name: state.initial.shape for state in system.states}
     return [
-        _unlike(
-            f'"{event.kind}" resets "{state}": the value', _shape(values[value]), shapes[state], model, event.automaton
-        )
+        _unlike(f'"{event.kind}" resets "{state}": the value', _shape(values[value]), shapes[state], model, event.automaton)
         for event in system.events
         for state, value in event.resets
         if value in values and _shape(values[value]) != shapes[state]

@@ -12,9 +12,7 @@ FEW = 6
 """Unknowns that a value may depend on, or it becomes an unknown itself: a long loop then has a sparse matrix."""
 
 
-def tear(
-    loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[int, int]
-) -> tuple[list[int], list[int]]:
+def tear(loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[int, int]) -> tuple[list[int], list[int]]:
     """Nodes of a loop to cut, and an order of all its nodes once the cut nodes' results are known.
 
     Nodes that need their own result are cut. Then, greedily: of every remaining cycle's strongly connected part, the node is

@@ -63,9 +63,17 @@ def _places(node: Node, centre: np.ndarray) -> list[tuple[float, float]]:
     up = down + 1.0
     side, beside = half + BESIDE, node.half_width + half + 6.0
     return [
-        (x, y + down), (x + side, y + down), (x - side, y + down), (x + side, y - up), (x - side, y - up),
-        (x, y - up), (x + beside, y), (x - beside, y), (x + side, y + down + 9), (x - side, y + down + 9),
-    ]  # fmt: skip
+        (x, y + down),
+        (x + side, y + down),
+        (x - side, y + down),
+        (x + side, y - up),
+        (x - side, y - up),
+        (x, y - up),
+        (x + beside, y),
+        (x - beside, y),
+        (x + side, y + down + 9),
+        (x - side, y + down + 9),
+    ]
 
 
 def _overlap(a: Rectangle, b: Rectangle) -> float:

@@ -62,10 +62,7 @@ class Diagram:
 
 
 def diagram(
-    model: Compilable,
-    positions: Mapping[str, tuple[float, float]] | None = None,
-    *,
-    folded: Collection[str] = (),
+    model: Compilable, positions: Mapping[str, tuple[float, float]] | None = None, *, folded: Collection[str] = ()
 ) -> Diagram:
     """Draw a model: half arrows, causal strokes, vector bonds as double lines, switches, signals.
 
@@ -132,11 +129,7 @@ def _with_strokes(model: Compilable) -> tuple[Model, Causality | None]:
 
 
 def _extent(
-    drawn: Sketch,
-    where: np.ndarray,
-    frames: list[Rectangle],
-    lines: tuple[Route, ...],
-    names: dict[int, tuple[float, float]],
+    drawn: Sketch, where: np.ndarray, frames: list[Rectangle], lines: tuple[Route, ...], names: dict[int, tuple[float, float]]
 ) -> tuple[np.ndarray, float, float, float]:
     """Shift of the drawing, width and height of the picture without its legend, and the legend's top."""
     corners = [(0.0, 0.0)] if not len(where) else []
@@ -186,9 +179,7 @@ def _edges(drawn: Sketch, lines: tuple[Route, ...], causality: Causality | None)
     return ['<g fill="none" stroke-linecap="round" stroke-linejoin="round">', *signals, *bonds, "</g>"]
 
 
-def _nodes(
-    drawn: Sketch, where: np.ndarray, names: dict[int, tuple[float, float]], causality: Causality | None
-) -> list[str]:
+def _nodes(drawn: Sketch, where: np.ndarray, names: dict[int, tuple[float, float]], causality: Causality | None) -> list[str]:
     derivative = set(causality.derivative) if causality else set()
     return [
         f'<g class="{node.shape}" {glyphs.attributes(node.name)}>'

@@ -37,9 +37,7 @@ def attributes(name: str) -> str:
     return f'data-name="{escape(drawable(name), quote=True)}"'
 
 
-def text(
-    x: float, y: float, content: str, size: float, fill: str = INK, anchor: str = "middle", extra: str = ""
-) -> str:
+def text(x: float, y: float, content: str, size: float, fill: str = INK, anchor: str = "middle", extra: str = "") -> str:
     """One line of text whose middle is at height y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
@@ -101,10 +99,7 @@ def signal_line(route: Route) -> str:
 
 def rounded(left: float, top: float, right: float, bottom: float, radius: float, style: str) -> str:
     """A rectangle with round corners."""
-    return (
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
-        f'rx="{radius:g}" {style}/>'
-    )
+    return f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="{radius:g}" {style}/>'
 
 
 def node_text(node: Node, x: float, y: float, caption: tuple[float, float] | None, derivative: bool) -> str:
@@ -114,9 +109,7 @@ def node_text(node: Node, x: float, y: float, caption: tuple[float, float] | Non
     if node.shape in ("junction", "switch"):
         if node.shape == "switch":
             style = f'fill="#fff8ec" stroke="{SWITCH}" stroke-width="1.4" stroke-dasharray="4 3"'
-            parts.append(
-                rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 6, style)
-            )
+            parts.append(rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 6, style))
             italic = 'font-style="italic" class="automaton"'
             parts.append(text(x, y + 14, node.note, LABEL_SIZE - 0.5, SWITCH, extra=italic))
             y -= 7
@@ -128,9 +121,7 @@ def node_text(node: Node, x: float, y: float, caption: tuple[float, float] | Non
         dash = ' stroke-dasharray="4 3"' if node.shape == "automaton" else ""
         colour = SWITCH if dash else SIGNAL
         style = f'fill="#ffffff" stroke="{colour}" stroke-width="1.1"{dash}'
-        parts.append(
-            rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 5, style)
-        )
+        parts.append(rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 5, style))
         return "".join([*parts, text(x, y, node.label, LABEL_SIZE, MUTED)])
     if node.shape == "folded":
         return _folded(node, x, y)

@@ -102,20 +102,34 @@ class _Painter:
         weight = "bold" if int(style.get("font-weight", 400)) >= 600 else "normal"
         anchors = {"start": "left", "middle": "center", "end": "right"}
         self.axes.text(
-            float(style["x"]) + shift[0], float(style["y"]) + shift[1], "".join(child.itertext()),
-            fontsize=float(style["font-size"]) * POINTS * NARROWER[weight], color=style["fill"], fontweight=weight,
-            ha=anchors[style["text-anchor"]], va="baseline", fontstyle=style.get("font-style", "normal"), parse_math=False,
+            float(style["x"]) + shift[0],
+            float(style["y"]) + shift[1],
+            "".join(child.itertext()),
+            fontsize=float(style["font-size"]) * POINTS * NARROWER[weight],
+            color=style["fill"],
+            fontweight=weight,
+            ha=anchors[style["text-anchor"]],
+            va="baseline",
+            fontstyle=style.get("font-style", "normal"),
+            parse_math=False,
             zorder=self.count,
-        )  # fmt: skip
+        )
 
     def _add(self, outline: Any, style: Mapping[str, str]) -> None:
         from matplotlib.patches import PathPatch
 
         width = float(style.get("stroke-width", 1.0)) * POINTS
         dashes = [float(part) * POINTS for part in style.get("stroke-dasharray", "").split()]
-        self.axes.add_patch(PathPatch(
-            outline, facecolor=style.get("fill", "none"), edgecolor=style.get("stroke", "none"), zorder=self.count,
-            linewidth=width, linestyle=(0.0, tuple(part / width for part in dashes)) if dashes else "solid",
-            capstyle="round" if style.get("stroke-linecap") == "round" else "butt",
-            joinstyle="round" if style.get("stroke-linejoin") == "round" else "miter", clip_on=False,
-        ))  # fmt: skip
+        self.axes.add_patch(
+            PathPatch(
+                outline,
+                facecolor=style.get("fill", "none"),
+                edgecolor=style.get("stroke", "none"),
+                zorder=self.count,
+                linewidth=width,
+                linestyle=(0.0, tuple(part / width for part in dashes)) if dashes else "solid",
+                capstyle="round" if style.get("stroke-linecap") == "round" else "butt",
+                joinstyle="round" if style.get("stroke-linejoin") == "round" else "miter",
+                clip_on=False,
+            )
+        )

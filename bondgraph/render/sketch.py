@@ -108,9 +108,7 @@ def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
     place = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
     within = {node.name: group for node in nodes for group in (around.get(node.group),) if group is not None}
     edges = [Edge(place[bond.tail.element], place[bond.head.element], bond) for bond in model.bonds]
-    edges += [
-        Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, place, switches, frozenset(within)))
-    ]
+    edges += [Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, place, switches, frozenset(within)))]
     count = Counter(within[path] for path in model.elements if path in within)
     drawn, edges = _fold(nodes, edges, within, count)
     boxes = []
@@ -132,8 +130,7 @@ def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
         known = ", ".join(model.groups[:8]) or "there is none"
         cures = (f"the path of a nested graph: {known}",)
         raise ModelError(
-            model.name,
-            [Problem("E134", f'"{path}" cannot be folded: it is no nested graph', cures=cures) for path in unknown],
+            model.name, [Problem("E134", f'"{path}" cannot be folded: it is no nested graph', cures=cures) for path in unknown]
         )
     out = {}
     for path in model.groups:
@@ -169,9 +166,7 @@ def _folded(path: str, count: int) -> Node:
     return Node(path, "folded", "", label, group, half, 23.0, note=note)
 
 
-def _signals(
-    model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]
-) -> Iterator[tuple[int, int]]:
+def _signals(model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]) -> Iterator[tuple[int, int]]:
     """(source, reader) of every signal; a guard's signals go to the switch that its automaton moves."""
     for path, element in model.elements.items():
         yield from _arrows(element.signals, place[path], model, place, switches, hidden)
@@ -181,12 +176,7 @@ def _signals(
 
 
 def _arrows(
-    signals: tuple[str, ...],
-    reader: int,
-    model: Model,
-    place: dict[str, int],
-    switches: dict[str, int],
-    hidden: Collection[str],
+    signals: tuple[str, ...], reader: int, model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]
 ) -> Iterator[tuple[int, int]]:
     for signal in signals:
         path = model.aliases.get(signal, signal)

@@ -50,9 +50,7 @@ class Bound:
         out = np.zeros(kernel.n_out)
         return kernel.bind(self._t, self._x, self.p, self._m, out=out), out
 
-    def _call(
-        self, bound: tuple[Callable[[], object] | None, np.ndarray], t: float, x: np.ndarray, m: np.ndarray
-    ) -> np.ndarray:
+    def _call(self, bound: tuple[Callable[[], object] | None, np.ndarray], t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         call, out = bound
         if call is None:
             return out

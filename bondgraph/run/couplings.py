@@ -207,9 +207,7 @@ def _ears(part: Sequence[int], drives: Sequence[Sequence[tuple[int, int]]]) -> l
     return ears
 
 
-def _shortest(
-    first: tuple[int, int], drives: Sequence[Sequence[tuple[int, int]]], known: set[int]
-) -> list[tuple[int, int]]:
+def _shortest(first: tuple[int, int], drives: Sequence[Sequence[tuple[int, int]]], known: set[int]) -> list[tuple[int, int]]:
     """The shortest way on from the step `first` to a known state, that step included."""
     steps, came, ahead = {first[0]: first}, {first[0]: -1}, deque([first[0]])
     while ahead:

@@ -273,10 +273,22 @@ class Program:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
         return replace(
-            self, rates=absent(self.rates), guards=absent(self.guards), powers=absent(self.powers),
-            energies=absent(self.energies), outputs=absent(self.outputs), resets=(), pushes=(), supplies=(),
-            differentiate=None, couple=None, rates_and_powers=None, collisions=None, loops=(), clocks=(),
-        )  # fmt: skip
+            self,
+            rates=absent(self.rates),
+            guards=absent(self.guards),
+            powers=absent(self.powers),
+            energies=absent(self.energies),
+            outputs=absent(self.outputs),
+            resets=(),
+            pushes=(),
+            supplies=(),
+            differentiate=None,
+            couple=None,
+            rates_and_powers=None,
+            collisions=None,
+            loops=(),
+            clocks=(),
+        )
 
     @property
     def jacobian(self) -> Kernel | None:

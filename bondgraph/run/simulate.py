@@ -148,17 +148,13 @@ def simulate(
         warnings.warn(f'"{program.name}": {text}', kind, stacklevel=_depth())
     if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
         named = ", ".join(f'"{name}"' for name in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
-        text = (
-            f"the tolerance lies below the rounding of the rates of {named}: {noise.steps} of {result.statistics.steps}"
-        )
+        text = f"the tolerance lies below the rounding of the rates of {named}: {noise.steps} of {result.statistics.steps}"
         text += f" steps were controlled to an rtol of {noise.rtol:.2g}, not {settings.rtol:g}"
         warnings.warn(f'"{program.name}": {text}', RoundingWarning, stacklevel=_depth())
     return result
 
 
-SETTINGS = tuple(
-    name for name, given in inspect.signature(simulate).parameters.items() if given.kind is given.KEYWORD_ONLY
-)
+SETTINGS = tuple(name for name, given in inspect.signature(simulate).parameters.items() if given.kind is given.KEYWORD_ONLY)
 """Names of all settings of a run."""
 
 
@@ -166,11 +162,7 @@ def _depth() -> int:
     """How many calls above this module the user's own line is."""
     here, depth = caller_place(), 1
     frame = sys._getframe(1)
-    while (
-        here is not None
-        and frame.f_back is not None
-        and (frame.f_code.co_filename, frame.f_lineno) != (here.file, here.line)
-    ):
+    while here is not None and frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != (here.file, here.line):
         frame, depth = frame.f_back, depth + 1
     return depth
 
@@ -237,9 +229,7 @@ class _Run:
                 if pattern and self._accumulates(transition):
                     resting[transition] = None
                 elif pattern and self.failure is None:
-                    self._fail(
-                        pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name
-                    )
+                    self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
         if settled.looping and self._accumulates(settled.events[-1].transition):
             resting[settled.events[-1].transition] = None
         elif settled.looping or not set(settled.stuck) <= set(resting):
@@ -251,9 +241,7 @@ class _Run:
             self._fail("too many events", f"more than {self.settings.max_events} events", self.events[-1].name)
         if unsolved is not None and self.failure is None:
             named = ", ".join(unsolved.elements)
-            self._fail(
-                "algebraic loop", f"Newton's method finds no solution of the algebraic loop through {named}", named
-            )
+            self._fail("algebraic loop", f"Newton's method finds no solution of the algebraic loop through {named}", named)
         if not np.isfinite(self.x).all() and self.failure is None:
             bad = np.flatnonzero(~np.isfinite(self.x))
             label = self.bound.program.layout.label("x", int(bad[0]))

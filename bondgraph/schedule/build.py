@@ -95,10 +95,7 @@ def _scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.
     found = {name: find(shop, wanted[name]) for name in PREPARED if name in wanted}
     plans = [values(name, part) for name, part in found.items()]
     jacobian, pattern = derivatives(
-        shop,
-        "jacobian",
-        find(shop, wanted["rates"], for_derivatives=True),
-        [number[state.name] for state in system.states],
+        shop, "jacobian", find(shop, wanted["rates"], for_derivatives=True), [number[state.name] for state in system.states]
     )
     if jacobian.n_out:
         plans.append(jacobian)

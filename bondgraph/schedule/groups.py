@@ -30,10 +30,7 @@ class Group:
 
 
 def groups(
-    table: Table,
-    wanted: Sequence[int],
-    kernels: dict[object, Traced],
-    narrow: Mapping[int, tuple[int, ...]] | None = None,
+    table: Table, wanted: Sequence[int], kernels: dict[object, Traced], narrow: Mapping[int, tuple[int, ...]] | None = None
 ) -> list[Group]:
     """Groups that give the `wanted` values, in an order of evaluation; `kernels` holds those traced so far, by key.
 

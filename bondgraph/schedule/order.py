@@ -46,8 +46,7 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     lanes: dict[tuple[object, ...], int] = {}
     look = base.get
     lane = [
-        lanes.setdefault((call.kind, *[look(v) for v in call.ins], *[look(v) for v in call.outs]), len(lanes))
-        for call in calls
+        lanes.setdefault((call.kind, *[look(v) for v in call.ins], *[look(v) for v in call.outs]), len(lanes)) for call in calls
     ]
     remaining = [0] * len(lanes)
     for number in lane:

@@ -89,9 +89,7 @@ def values(name: str, found: Found) -> Plan:
     return Plan(name, found.calls, found.width, found.results)
 
 
-def derivatives(
-    shop: Workshop, name: str, found: Found, states: Sequence[int]
-) -> tuple[Plan, tuple[np.ndarray, np.ndarray]]:
+def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) -> tuple[Plan, tuple[np.ndarray, np.ndarray]]:
     """Nonzeros of the derivatives of the values by `states`, by columns; and the pattern (indptr, indices), int32.
 
     Every kernel is differentiated once; forward accumulation over the groups gives one sum of products for each value and

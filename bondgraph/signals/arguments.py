@@ -49,8 +49,13 @@ def need_positive(kind: str, name: str, **values: Any) -> None:
     for key, value in values.items():
         number = numbers_of(value)
         if number is not None and not np.all(number > 0.0):
-            raise wrong("E142", name, f'{kind} "{name}": {key} must be positive', f"given: {number[()]}",
-                         f"a {key} of more than 0 s; without it, leave the block out")  # fmt: skip
+            raise wrong(
+                "E142",
+                name,
+                f'{kind} "{name}": {key} must be positive',
+                f"given: {number[()]}",
+                f"a {key} of more than 0 s; without it, leave the block out",
+            )
 
 
 def need_order(kind: str, name: str, **values: Any) -> None:
@@ -58,20 +63,35 @@ def need_order(kind: str, name: str, **values: Any) -> None:
     (low, low_value), (high, high_value) = values.items()
     one, two = numbers_of(low_value), numbers_of(high_value)
     if one is not None and two is not None and np.any(one > two):
-        raise wrong("E148", name, f'{kind} "{name}": {low} is above {high}', f"{low} {one[()]}, {high} {two[()]}",
-                     f"{low} and {high} the other way round")  # fmt: skip
+        raise wrong(
+            "E148",
+            name,
+            f'{kind} "{name}": {low} is above {high}',
+            f"{low} {one[()]}, {high} {two[()]}",
+            f"{low} and {high} the other way round",
+        )
 
 
 def coefficients(name: str, which: str, given: Any) -> np.ndarray:
     """Coefficients without leading zeros; only den must not vanish."""
     numbers = numbers_of(given)
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
-        raise wrong("E145", name, f'transfer function "{name}": {which} is no list of coefficients',
-                     f"given: {given!r}", "finite numbers, the highest power of s first")  # fmt: skip
+        raise wrong(
+            "E145",
+            name,
+            f'transfer function "{name}": {which} is no list of coefficients',
+            f"given: {given!r}",
+            "finite numbers, the highest power of s first",
+        )
     trimmed = np.trim_zeros(numbers, "f")
     if which == "den" and not trimmed.size:
-        raise wrong("E145", name, f'transfer function "{name}": den is zero', f"given: {given!r}",
-                     "a polynomial with at least one coefficient that is not zero")  # fmt: skip
+        raise wrong(
+            "E145",
+            name,
+            f'transfer function "{name}": den is zero',
+            f"given: {given!r}",
+            "a polynomial with at least one coefficient that is not zero",
+        )
     return trimmed if trimmed.size else np.zeros(1)
 
 
@@ -81,11 +101,19 @@ def same_unit(given: Any, value: Any) -> Any:
 
 
 def static_block(
-    name: str, op: Op, parameters: Mapping[str, Any], inputs: Sequence[str], unit: str, symbol: str, *,
-    parameters_first: bool = False, breaks: Sequence[str] = (),
-) -> Element:  # fmt: skip
+    name: str,
+    op: Op,
+    parameters: Mapping[str, Any],
+    inputs: Sequence[str],
+    unit: str,
+    symbol: str,
+    *,
+    parameters_first: bool = False,
+    breaks: Sequence[str] = (),
+) -> Element:
     """A block without states, y = op(inputs, parameters)."""
     local = {"u" if len(inputs) == 1 else f"u{k}": path for k, path in enumerate(inputs, start=1)}
     arguments = [*parameters, *local] if parameters_first else [*local, *parameters]
-    return Block(name, [("y", op, arguments)], inputs=local, parameters=parameters, units={"y": unit},
-                 symbols={"y": symbol}, breaks=breaks)  # fmt: skip
+    return Block(
+        name, [("y", op, arguments)], inputs=local, parameters=parameters, units={"y": unit}, symbols={"y": symbol}, breaks=breaks
+    )

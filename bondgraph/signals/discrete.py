@@ -20,10 +20,20 @@ from bondgraph.signals.arguments import need_order, need_positive, numbers_of, s
 
 
 def sampled(
-    name: str, update: Op | Callable[..., Any], *, period: Any, offset: Any = 0.0, output: Op | Callable[..., Any] | None = None,
-    initial: Any = 0.0, dimension: int | None = None, parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (), nominal: Any = None, unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    update: Op | Callable[..., Any],
+    *,
+    period: Any,
+    offset: Any = 0.0,
+    output: Op | Callable[..., Any] | None = None,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Sequence[str] = (),
+    nominal: Any = None,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """A discrete-time block of your own: at every tick state = `update`(state, *parameters, *signals).
 
     Its result `y` is `output`(state, *parameters), with the state called `x`, or without `output` the state itself, () or
@@ -35,21 +45,37 @@ def sampled(
     own, state = dict(parameters or {}), "y" if output is None else "x"
     signals = names_of(signals, "signals")
     local = {"u" if len(signals) == 1 else f"u{k}": path for k, path in enumerate(signals, start=1)}
-    equations: list[tuple[str, Op, list[str]]] = [
-        ("next", as_op(update, formula_name(update)), [state, *own, *local]),
-    ]
+    equations: list[tuple[str, Op, list[str]]] = [("next", as_op(update, formula_name(update)), [state, *own, *local])]
     units, symbols = ({}, {}) if output is None else ({"y": unit}, {"y": symbol})
     spec = StateSpec(start_values(initial, dimension), nominal, *((unit, symbol) if output is None else ()))
     if output is not None:
         equations.append(("y", as_op(output, formula_name(output)), ["x", *own]))
-    return Block(name, equations, inputs=local, states={state: spec}, updates={state: "next"}, parameters=own,
-                 period=period, offset=offset, units=units, symbols=symbols)  # fmt: skip
+    return Block(
+        name,
+        equations,
+        inputs=local,
+        states={state: spec},
+        updates={state: "next"},
+        parameters=own,
+        period=period,
+        offset=offset,
+        units=units,
+        symbols=symbols,
+    )
 
 
 def hold(
-    name: str, input: str, period: Any, *, offset: Any = 0.0, initial: Any = 0.0, dimension: int | None = None,
-    nominal: Any = None, unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    input: str,
+    period: Any,
+    *,
+    offset: Any = 0.0,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    nominal: Any = None,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first one.
 
     Raises `ModelError` E142 unless the period is positive.
@@ -60,9 +86,17 @@ def hold(
 
 
 def sampled_derivative(
-    name: str, input: str, period: Any, time_constant: Any = 0.0, *, offset: Any = 0.0, dimension: int | None = None,
-    nominal: Any = None, unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    input: str,
+    period: Any,
+    time_constant: Any = 0.0,
+    *,
+    offset: Any = 0.0,
+    dimension: int | None = None,
+    nominal: Any = None,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """Filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
 
     The backward difference of the derivative s / (T s + 1); with T = 0 the plain difference quotient.
@@ -77,16 +111,36 @@ def sampled_derivative(
     }
     results = ["y_next", "previous_next", "count_next"]
     arguments = ["u", "previous", "y", "count", "period", "period", "time_constant"]
-    return Block(name, [(results, formulas.DIFFERENCE, arguments)], inputs={"u": input}, states=states,
-                 updates=dict(zip(states, results, strict=True)), parameters={"time_constant": time_constant},
-                 period=period, offset=offset)  # fmt: skip
+    return Block(
+        name,
+        [(results, formulas.DIFFERENCE, arguments)],
+        inputs={"u": input},
+        states=states,
+        updates=dict(zip(states, results, strict=True)),
+        parameters={"time_constant": time_constant},
+        period=period,
+        offset=offset,
+    )
 
 
 def sampled_pid(
-    name: str, error: str, kp: Any, ki: Any = None, kd: Any = None, *, period: Any, time_constant: Any = 0.0,
-    filter_period: Any = None, measurement: str | None = None, limits: tuple[Any, Any] | None = None, offset: Any = 0.0,
-    dimension: int | None = None, nominal: Any = None, unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    error: str,
+    kp: Any,
+    ki: Any = None,
+    kd: Any = None,
+    *,
+    period: Any,
+    time_constant: Any = 0.0,
+    filter_period: Any = None,
+    measurement: str | None = None,
+    limits: tuple[Any, Any] | None = None,
+    offset: Any = 0.0,
+    dimension: int | None = None,
+    nominal: Any = None,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """Sampled PID controller of a signal e = `error`, held between the ticks: y = kp e + ki integral + kd slope.
 
     integral[n] = integral[n-1] + period e[n]; slope is the filtered difference of e (see `sampled_derivative`, T =
@@ -120,29 +174,20 @@ def sampled_pid(
         states["count"] = StateSpec(-1.0)
         updates |= {state: f"{state}_next" for state in ("slope", "previous", "count")}
         between = "period" if filter_period is None else "filter_period"
-        given = [
-            "u" if measurement is None else "measured",
-            "previous",
-            "slope",
-            "count",
-            "period",
-            between,
-            "time_constant",
-        ]
+        given = ["u" if measurement is None else "measured", "previous", "slope", "count", "period", between, "time_constant"]
         equations.append((["slope_next", "previous_next", "count_next"], formulas.DIFFERENCE, given))
         arguments += ["kd", "slope_next"]
     elif measurement is not None or filter_period is not None:
-        raise wrong("E143", name, f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope",
-                    "kd=...")  # fmt: skip
+        raise wrong(
+            "E143", name, f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope", "kd=..."
+        )
     if limits is not None:
         need_order("sampled pid", name, lowest=limits[0], highest=limits[1])
         own |= {"lowest": limits[0], "highest": limits[1]}
         arguments += ["lowest", "highest"]
     kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
     equations.append((results, formulas.sampled_pid(*kind), arguments))
-    return Block(
-        name, equations, inputs=inputs, states=states, updates=updates, parameters=own, period=period, offset=offset
-    )
+    return Block(name, equations, inputs=inputs, states=states, updates=updates, parameters=own, period=period, offset=offset)
 
 
 def need_multiple(name: str, period: Any, longer: Any) -> None:
@@ -153,5 +198,10 @@ def need_multiple(name: str, period: Any, longer: Any) -> None:
     count = float(long / short)
     if round(count) < 1 or abs(count - round(count)) > 1e-9 * count:
         near = max(round(count), 1)
-        raise wrong("E331", name, f'"{name}": a period of {long:g} s is no multiple of {short:g} s',
-                    f"their ratio is {count:.6g}", f"{near * float(short):g} s")  # fmt: skip
+        raise wrong(
+            "E331",
+            name,
+            f'"{name}": a period of {long:g} s is no multiple of {short:g} s',
+            f"their ratio is {count:.6g}",
+            f"{near * float(short):g} s",
+        )

@@ -84,38 +84,40 @@ def lookup(points: tuple[float, ...]) -> Op:
 
 
 LIMITER = Op("limiter", _clipped, r"\min\left(\max\left(#1, #2\right), #3\right)")
-DEAD_ZONE = Op(
-    "dead zone", lambda u, low, high: u - _clipped(u, low, high), r"#1 - \min\left(\max\left(#1, #2\right), #3\right)"
-)
+DEAD_ZONE = Op("dead zone", lambda u, low, high: u - _clipped(u, low, high), r"#1 - \min\left(\max\left(#1, #2\right), #3\right)")
 GREATER = Op("greater", lambda u, level: where(less(level, u), 1.0, 0.0), r"\left[#1 > #2\right]")
 NOT = Op("not", lambda u: where(less(0.5, u), 0.0, 1.0), r"\lnot #1")
 LAG = Op("lag", lambda u, y, time: (u - y) / time, r"\tfrac{1}{#3}\left(#1 - (#2)\right)")
 RATIO = Op("ratio", lambda u, num, den: num[0] / den[0] * u, r"\tfrac{(#2)_1}{(#3)_1}\,#1")
 CANONICAL_RATE = Op(
-    "canonical rate", _canonical_rate,
+    "canonical rate",
+    _canonical_rate,
     r"\left(x_2, \ldots, x_n, \tfrac{1}{a_n}\left(#2 - \textstyle\sum_{k=0}^{n-1} a_k x_{k+1}\right)\right),"
     r"\quad x = #1,\quad (a_n, \ldots, a_0) = #3",
-)  # fmt: skip
+)
 CANONICAL_RESULT = Op(
-    "canonical result", _canonical_result,
+    "canonical result",
+    _canonical_result,
     r"\textstyle\sum_{k=0}^{m} b_k z_k,\quad z = (#1, (#2)_n),\quad (b_m, \ldots, b_0) = #3",
-)  # fmt: skip
+)
 SINE = Op(
-    "sine", lambda t, amplitude, omega, phase, offset: offset + amplitude * sin(omega * t + phase),
+    "sine",
+    lambda t, amplitude, omega, phase, offset: offset + amplitude * sin(omega * t + phase),
     r"#5 + #2 \sin\left(#3\,#1 + #4\right)",
-)  # fmt: skip
+)
 STEP = Op(
-    "step", lambda t, start, before, after: where(less(t, start), before, after),
+    "step",
+    lambda t, start, before, after: where(less(t, start), before, after),
     r"\begin{cases} #3 & #1 < #2 \\ #4 & \text{else} \end{cases}",
-)  # fmt: skip
+)
 RAMP = Op(
-    "ramp", lambda t, slope, start, offset: offset + slope * maximum(t - start, 0.0),
-    r"#4 + #2 \max\left(#1 - (#3), 0\right)",
-)  # fmt: skip
+    "ramp", lambda t, slope, start, offset: offset + slope * maximum(t - start, 0.0), r"#4 + #2 \max\left(#1 - (#3), 0\right)"
+)
 RAMP_TO = Op(
-    "ramp", lambda t, slope, start, offset, end: offset + slope * (_clipped(t, start, end) - start),
+    "ramp",
+    lambda t, slope, start, offset, end: offset + slope * (_clipped(t, start, end) - start),
     r"#4 + #2 \left(\min\left(\max\left(#1, #3\right), #5\right) - (#3)\right)",
-)  # fmt: skip
+)
 
 
 def _turns(t: Any, start: Any, period: Any) -> Any:
@@ -134,19 +136,22 @@ def _square(t: Any, period: Any, start: Any, duty: Any, low: Any, high: Any) -> 
 
 PULSE = Op("pulse", _pulse, r"\begin{cases} #5 & #2 \le #1 < #2 + #3 \\ #4 & \text{else} \end{cases}")
 SQUARE = Op(
-    "square", _square,
+    "square",
+    _square,
     r"\begin{cases} #6 & \tau - \lfloor \tau \rfloor < #4 \\ #5 & \text{else} \end{cases},"
     r"\quad \tau = \tfrac{#1 - (#3)}{#2}",
-)  # fmt: skip
+)
 SAWTOOTH = Op(
-    "sawtooth", lambda t, period, start, low, high: low + (high - low) * _turns(t, start, period),
+    "sawtooth",
+    lambda t, period, start, low, high: low + (high - low) * _turns(t, start, period),
     r"#4 + \left(#5 - (#4)\right) \left(\tau - \lfloor \tau \rfloor\right),\quad \tau = \tfrac{#1 - (#3)}{#2}",
-)  # fmt: skip
+)
 SMOOTH_STEP = Op(
-    "smooth step", _quintic,
+    "smooth step",
+    _quintic,
     r"#4 + \left(#5 - (#4)\right) s^3 \left(10 - 15 s + 6 s^2\right),\quad"
     r" s = \min\left(\max\left(\tfrac{#1 - (#2)}{#3}, 0\right), 1\right)",
-)  # fmt: skip
+)
 
 
 def _difference(
@@ -162,9 +167,7 @@ def _difference(
     )
 
 
-DIFFERENCE = Op(
-    "filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)",
-)  # fmt: skip
+DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
 """(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the
 count is that of ticks since the last difference, -1 before the first tick."""
 

@@ -46,8 +46,13 @@ def summation(name: str, inputs: Mapping[str, int], *, unit: str = "", symbol: s
     need_inputs("summation", name, inputs)
     for path, sign in inputs.items():
         if sign not in (1, -1):
-            raise wrong("E141", name, f'summation "{name}": "{path}" has the sign {sign!r}', "a sign is 1 or -1",
-                         "a gain in front of the sum for any other factor")  # fmt: skip
+            raise wrong(
+                "E141",
+                name,
+                f'summation "{name}": "{path}" has the sign {sign!r}',
+                "a sign is 1 or -1",
+                "a gain in front of the sum for any other factor",
+            )
     return static_block(name, combine(tuple(int(sign) for sign in inputs.values())), {}, list(inputs), unit, symbol)
 
 
@@ -80,14 +85,23 @@ def table(
     """
     at, given = numbers_of(points), numbers_of(values)
     if at is None or given is None or at.ndim != 1 or at.shape != given.shape or len(at) < 2:
-        raise wrong("E147", name, f'table "{name}": points and values do not fit together',
-                     f"points {shape_text(at)}, values {shape_text(given)}", "two lists of one length, two or more")  # fmt: skip
+        raise wrong(
+            "E147",
+            name,
+            f'table "{name}": points and values do not fit together',
+            f"points {shape_text(at)}, values {shape_text(given)}",
+            "two lists of one length, two or more",
+        )
     bad = np.flatnonzero(~(np.isfinite(at[:-1]) & np.isfinite(at[1:]) & (np.diff(at) > 0)))
     if bad.size:
         first = int(bad[0])
-        raise wrong("E146", name, f'table "{name}": points must be finite and ascending',
-                     f"{at[first]:g} is followed by {at[first + 1]:g}, at index {first + 1}",
-                     "sort the points, each with its value; for a jump, two points close together")  # fmt: skip
+        raise wrong(
+            "E146",
+            name,
+            f'table "{name}": points must be finite and ascending',
+            f"{at[first]:g} is followed by {at[first + 1]:g}, at index {first + 1}",
+            "sort the points, each with its value; for a jump, two points close together",
+        )
     return static_block(name, formulas.lookup(tuple(at.tolist())), {"values": values}, [input], unit, symbol)
 
 
@@ -110,13 +124,23 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     Raises `ModelError` E140 for a wrong number of inputs, E149 for another relation.
     """
     if relation not in ("and", "or", "not"):
-        raise wrong("E149", name, f'logic "{name}": there is no relation {relation!r}', "there are: and, or, not",
-                     'one of these; any other is a chain of blocks, such as "not" of "and"')  # fmt: skip
+        raise wrong(
+            "E149",
+            name,
+            f'logic "{name}": there is no relation {relation!r}',
+            "there are: and, or, not",
+            'one of these; any other is a chain of blocks, such as "not" of "and"',
+        )
     inputs = names_of(inputs, "inputs")
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
-        raise wrong("E140", name, f'logic "{name}": "not" has {len(inputs)} inputs', "it has one",
-                     '"and" or "or" first, and "not" of its result')  # fmt: skip
+        raise wrong(
+            "E140",
+            name,
+            f'logic "{name}": "not" has {len(inputs)} inputs',
+            "it has one",
+            '"and" or "or" first, and "not" of its result',
+        )
     return static_block(
         name, formulas.NOT if relation == "not" else formulas.logic(relation, len(inputs)), {}, inputs, "", symbol
     )
@@ -126,48 +150,84 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
 
 
 def integrator(
-    name: str, input: str, initial: Any = 0.0, dimension: int | None = None, *, nominal: Any = None, unit: str = "",
+    name: str,
+    input: str,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    *,
+    nominal: Any = None,
+    unit: str = "",
     symbol: str = "",
-) -> Element:  # fmt: skip
+) -> Element:
     """y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
     spec = StateSpec(start_values(initial, dimension), nominal, unit, symbol)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
 
 
 def lowpass(
-    name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, *,
-    nominal: Any = None, unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    input: str,
+    time_constant: Any,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    *,
+    nominal: Any = None,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state. Raises `ModelError` E142 unless T > 0."""
     need_positive("lowpass", name, time_constant=time_constant)
     return Block(
-        name, [("rate", formulas.LAG, ["u", "y", "time_constant"])],
-        inputs={"u": input}, parameters={"time_constant": time_constant},
-        states={"y": StateSpec(start_values(initial, dimension), nominal, unit, symbol)}, rates={"y": "rate"},
-    )  # fmt: skip
+        name,
+        [("rate", formulas.LAG, ["u", "y", "time_constant"])],
+        inputs={"u": input},
+        parameters={"time_constant": time_constant},
+        states={"y": StateSpec(start_values(initial, dimension), nominal, unit, symbol)},
+        rates={"y": "rate"},
+    )
 
 
 def derivative_filter(
-    name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, *,
-    nominal: Any = None, unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    input: str,
+    time_constant: Any,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    *,
+    nominal: Any = None,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """y = (u - filtered) / T, filtered' = y: the derivative s / (T s + 1) of u; the state `filtered` starts at `initial`.
 
     Give u's own start value there for a derivative that starts at zero. Raises `ModelError` E142 unless T > 0.
     """
     need_positive("derivative filter", name, time_constant=time_constant)
     return Block(
-        name, [("y", formulas.LAG, ["u", "filtered", "time_constant"])],
-        inputs={"u": input}, parameters={"time_constant": time_constant},
-        states={"filtered": StateSpec(start_values(initial, dimension), nominal)}, rates={"filtered": "y"},
-        units={"y": unit}, symbols={"y": symbol},
-    )  # fmt: skip
+        name,
+        [("y", formulas.LAG, ["u", "filtered", "time_constant"])],
+        inputs={"u": input},
+        parameters={"time_constant": time_constant},
+        states={"filtered": StateSpec(start_values(initial, dimension), nominal)},
+        rates={"filtered": "y"},
+        units={"y": unit},
+        symbols={"y": symbol},
+    )
 
 
 def pid(
-    name: str, error: str, kp: Any, ki: Any = None, kd: Any = None, filter_time: Any = None, *,
-    initial: Mapping[str, Any] | None = None, nominal: Any = None, unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    error: str,
+    kp: Any,
+    ki: Any = None,
+    kd: Any = None,
+    filter_time: Any = None,
+    *,
+    initial: Mapping[str, Any] | None = None,
+    nominal: Any = None,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e - filtered) / T.
 
     Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
@@ -177,8 +237,13 @@ def pid(
     """
     if (kd is None) != (filter_time is None):
         given, missing = ("filter_time", "kd") if kd is None else ("kd", "filter_time")
-        raise wrong("E143", name, f'pid "{name}" has {given} but no {missing}',
-                     "a pure derivative of a signal does not exist: it is filtered", f"{missing}=...")  # fmt: skip
+        raise wrong(
+            "E143",
+            name,
+            f'pid "{name}" has {given} but no {missing}',
+            "a pure derivative of a signal does not exist: it is filtered",
+            f"{missing}=...",
+        )
     gains, arguments, equations = {"kp": kp}, ["u"], []
     states, rates, start = {}, {}, dict(initial or {})
     if ki is not None:
@@ -190,23 +255,40 @@ def pid(
         gains["kd"] = kd
         arguments.append("slope")
         equations.append(("slope", formulas.LAG, ["u", "filtered", "filter_time"]))
-        states["filtered"], rates["filtered"] = (
-            StateSpec(start_values(start.pop("filtered", 0.0), None), nominal),
-            "slope",
-        )
+        states["filtered"], rates["filtered"] = (StateSpec(start_values(start.pop("filtered", 0.0), None), nominal), "slope")
     if start:
-        raise wrong("E143", name, f'pid "{name}" has no state {", ".join(start)}',
-                     f"its states: {', '.join(states) or 'none'}", "ki for the integral, kd for the filter")  # fmt: skip
+        raise wrong(
+            "E143",
+            name,
+            f'pid "{name}" has no state {", ".join(start)}',
+            f"its states: {', '.join(states) or 'none'}",
+            "ki for the integral, kd for the filter",
+        )
     equations.append(("y", formulas.weighted(len(gains)), [*gains, *arguments]))
     parameters = gains if kd is None else {**gains, "filter_time": filter_time}
-    return Block(name, equations, inputs={"u": error}, states=states, rates=rates, parameters=parameters,
-                 units={"y": unit}, symbols={"y": symbol})  # fmt: skip
+    return Block(
+        name,
+        equations,
+        inputs={"u": error},
+        states=states,
+        rates=rates,
+        parameters=parameters,
+        units={"y": unit},
+        symbols={"y": symbol},
+    )
 
 
 def transfer_function(
-    name: str, input: str, num: Sequence[float], den: Sequence[float], *, initial: Any = 0.0, nominal: float | None = None,
-    unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    input: str,
+    num: Sequence[float],
+    den: Sequence[float],
+    *,
+    initial: Any = 0.0,
+    nominal: float | None = None,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
 
     The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den.
@@ -217,52 +299,62 @@ def transfer_function(
     above, below = coefficients(name, "num", num), coefficients(name, "den", den)
     order, scale = len(below) - 1, np.abs(below)
     if len(above) > len(below):
-        raise wrong("E144", name, f'transfer function "{name}" is not proper',
-                     f"num has degree {len(above) - 1}, den has degree {order}",
-                     "a filter with more poles, as a real differentiator has")  # fmt: skip
+        raise wrong(
+            "E144",
+            name,
+            f'transfer function "{name}" is not proper',
+            f"num has degree {len(above) - 1}, den has degree {order}",
+            "a filter with more poles, as a real differentiator has",
+        )
     values = {"num": same_unit(num, above), "den": same_unit(den, below)}
     if order == 0:
         return static_block(name, formulas.RATIO, values, [input], unit, symbol)
     start = start_values(initial, order)
     if np.shape(start) != (order,):
-        raise wrong("E145", name, f'transfer function "{name}": {initial!r} is no start of its state',
-                     f"x has shape ({order},)", f"{order} numbers: x and its derivatives, lowest first")  # fmt: skip
+        raise wrong(
+            "E145",
+            name,
+            f'transfer function "{name}": {initial!r} is no start of its state',
+            f"x has shape ({order},)",
+            f"{order} numbers: x and its derivatives, lowest first",
+        )
     # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
     last = int(np.flatnonzero(scale)[-1])
     pole = (scale[last] / scale[0]) ** (1.0 / last) if last else 1.0
     spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
-    equations = [
-        ("rate", formulas.CANONICAL_RATE, ["x", "u", "den"]),
-        ("y", formulas.CANONICAL_RESULT, ["x", "rate", "num"]),
-    ]
-    return Block(name, equations, inputs={"u": input}, states={"x": spec}, rates={"x": "rate"}, parameters=values,
-                 units={"y": unit}, symbols={"y": symbol})  # fmt: skip
+    equations = [("rate", formulas.CANONICAL_RATE, ["x", "u", "den"]), ("y", formulas.CANONICAL_RESULT, ["x", "rate", "num"])]
+    return Block(
+        name,
+        equations,
+        inputs={"u": input},
+        states={"x": spec},
+        rates={"x": "rate"},
+        parameters=values,
+        units={"y": unit},
+        symbols={"y": symbol},
+    )
 
 
 # --- signals of time -------------------------------------------------------------------------------------------------
 
 
 def sine(
-    name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, *, unit: str = "",
-    symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, *, unit: str = "", symbol: str = ""
+) -> Element:
     """y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
     return static_block(name, formulas.SINE, values, ["time"], unit, symbol)
 
 
-def step(
-    name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, *, unit: str = "", symbol: str = ""
-) -> Element:
+def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, *, unit: str = "", symbol: str = "") -> Element:
     """y = `before` until t = start (s), `after` from then on; integration stops at the jump and begins anew."""
     values = {"start": start, "before": before, "after": after}
     return static_block(name, formulas.STEP, values, ["time"], unit, symbol, breaks=["start"])
 
 
 def pulse(
-    name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, *, unit: str = "",
-    symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, *, unit: str = "", symbol: str = ""
+) -> Element:
     """y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
 
     Raises `ModelError` E142 unless the width is positive.
@@ -273,9 +365,16 @@ def pulse(
 
 
 def square(
-    name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, *,
-    unit: str = "", symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    period: Any = 1.0,
+    start: Any = 0.0,
+    duty: Any = 0.5,
+    low: Any = 0.0,
+    high: Any = 1.0,
+    *,
+    unit: str = "",
+    symbol: str = "",
+) -> Element:
     """y = `high` for the part `duty` (0 to 1) of each `period` (s), `low` for the rest; one of them begins at t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
@@ -298,9 +397,8 @@ def sawtooth(
 
 
 def ramp(
-    name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, *, unit: str = "",
-    symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, *, unit: str = "", symbol: str = ""
+) -> Element:
     """y = offset until t = start (s), then it grows by `slope` per second, until t = end where that is given.
 
     Raises `ModelError` E148 where the end comes before the start.
@@ -313,9 +411,8 @@ def ramp(
 
 
 def smooth_step(
-    name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, *, unit: str = "",
-    symbol: str = "",
-) -> Element:  # fmt: skip
+    name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, *, unit: str = "", symbol: str = ""
+) -> Element:
     """From `before` to `after` in `duration` (s), with two continuous derivatives: s^3 (10 - 15 s + 6 s^2), s = 0 ... 1.
 
     Raises `ModelError` E142 unless the duration is positive.

@@ -93,9 +93,7 @@ def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
         return ((a, tape.multiply(tape.constant(2.0), a)),) if a == b else ((a, b), (b, a))
     if code == op.POWER:
         log = tape.function("log", a)
-        by_exponent = tape.where(
-            tape.function("equal", a, tape.constant(0.0)), tape.constant(0.0), tape.multiply(position, log)
-        )
+        by_exponent = tape.where(tape.function("equal", a, tape.constant(0.0)), tape.constant(0.0), tape.multiply(position, log))
         return (a, tape.multiply(b, tape.power(a, tape.subtract(b, one)))), (b, by_exponent)
     if code == op.ATAN2:
         scale = tape.reciprocal(tape.add(tape.multiply(a, a), tape.multiply(b, b)))
@@ -179,9 +177,7 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, i
                     term = tape.multiply(partial, value)
                     total[column] = tape.add(total[column], term) if column in total else term
         derivatives[position] = total
-    return {
-        (row, column): value for row, root in enumerate(roots) for column, value in derivatives.get(root, none).items()
-    }
+    return {(row, column): value for row, root in enumerate(roots) for column, value in derivatives.get(root, none).items()}
 
 
 def _varying(tape: Nodes, position: int, active: Container[int]) -> list[tuple[int, int]]:

@@ -60,7 +60,5 @@ def hoist(tape: Tape, outputs: Sequence[TapeScalar | float], block: str = "p") -
         else:
             new[position] = target.place((node[0], *(new[a] for a in node[1:])))
     return Hoisted(
-        target,
-        tuple(TapeScalar(target, new[root]) for root in roots),
-        tuple(TapeScalar(tape, position) for position in prepared),
+        target, tuple(TapeScalar(target, new[root]) for root in roots), tuple(TapeScalar(tape, position) for position in prepared)
     )

@@ -267,15 +267,7 @@ _ARITHMETIC = {
 }
 """Method of `Nodes` for each arithmetic instruction."""
 
-_SAME = {
-    op.MINIMUM: None,
-    op.MAXIMUM: None,
-    op.BOTH: None,
-    op.EITHER: None,
-    op.LESS: 0.0,
-    op.LESS_EQUAL: 1.0,
-    op.EQUAL: 1.0,
-}
+_SAME = {op.MINIMUM: None, op.MAXIMUM: None, op.BOTH: None, op.EITHER: None, op.LESS: 0.0, op.LESS_EQUAL: 1.0, op.EQUAL: 1.0}
 """Result of an operation whose arguments are the same node: None stands for the argument itself."""
 
 _FOLD: dict[int, Callable[..., Any]] = {op.CODES[name]: function for name, (function, _) in FUNCTIONS.items()} | {

@@ -18,9 +18,7 @@ def specialise(
     return substitute(tape, outputs, {place: tape.constant(value) for place, value in places.items()})
 
 
-def substitute(
-    tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int]
-) -> tuple[TapeScalar, ...]:
+def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int]) -> tuple[TapeScalar, ...]:
     """The same outputs, on the same tape, with other nodes in place of some: `replaced` maps positions to positions."""
     roots = [tape.scalar(output).index for output in outputs]
     new: dict[int, int] = {}

@@ -338,9 +338,7 @@ class _Solver:
         """Times at which straight lines in time pass whole numbers."""
         if not self.moving(value.index):
             return []
-        return [
-            _Root(self.tape.scalar(-(c0 / c1)), self.tape.scalar(1.0 / s.absolute(c1))) for c0, c1 in self._lines(value)
-        ]
+        return [_Root(self.tape.scalar(-(c0 / c1)), self.tape.scalar(1.0 / s.absolute(c1))) for c0, c1 in self._lines(value)]
 
 
 def _sum(left: Piece, right: Piece) -> Piece:

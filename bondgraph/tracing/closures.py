@@ -40,26 +40,17 @@ class Closures:
     scalars: tuple[Any, ...]
 
 
-def closures_of(
-    system: System, values: Mapping[str, Any], entries: Entries, repeating: Sequence[Repeating]
-) -> Closures | None:
+def closures_of(system: System, values: Mapping[str, Any], entries: Entries, repeating: Sequence[Repeating]) -> Closures | None:
     """The constraints among the unknowns of a system with values in place; None without any."""
     owners = [u for u in system.unknowns for _ in scalars_of(values[u.value])]
-    flows = [
-        (u.element, s) for u in system.unknowns if u.reason == "constraint" for s in scalars_of(values[u.vanishing])
-    ]
+    flows = [(u.element, s) for u in system.unknowns if u.reason == "constraint" for s in scalars_of(values[u.vanishing])]
     held = positions_held(system, system.unknowns)
     places = [k for k in sorted(held) if owners[k].residual == owners[k].held]
     at = {place: row for row, place in enumerate(places)}
     own = {(at[i], at[j]): value for (i, j), value in entries.items() if i in at and j in at}
-    rows = [
-        (at[i], b, r) for part in repeating for i, b, r in zip(part.rows, part.right, part.left, strict=True) if i in at
-    ]
+    rows = [(at[i], b, r) for part in repeating for i, b, r in zip(part.rows, part.right, part.left, strict=True) if i in at]
     closing = Closing(
-        tuple(element for element, _ in flows),
-        tuple(owners[k].element for k in places),
-        tuple(own),
-        tuple(i for i, _, _ in rows),
+        tuple(element for element, _ in flows), tuple(owners[k].element for k in places), tuple(own), tuple(i for i, _, _ in rows)
     )
     scalars = (*(flow for _, flow in flows), *own.values(), *(b for _, b, _ in rows), *(r for _, _, r in rows))
     return Closures(closing, scalars) if flows else None

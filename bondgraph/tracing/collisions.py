@@ -49,12 +49,7 @@ def _is_bounce(event: Event) -> bool:
 
 
 def collision_table(
-    system: System,
-    tape: Tape,
-    inputs: Mapping[str, np.ndarray],
-    acting: Acting,
-    chosen: Colliding,
-    sampled: Sampled,
+    system: System, tape: Tape, inputs: Mapping[str, np.ndarray], acting: Acting, chosen: Colliding, sampled: Sampled
 ) -> list[Any]:
     """For c constraints that collide, n states, k events and s powers, row by row: states per impulse (n, c), flows per impulse
     (c, c), pushes of guards per impulse (k, c), energies supplied per impulse (s, c), flows (c,), restitutions (c,).
@@ -80,10 +75,9 @@ def collision_table(
     rows = slopes([u.residual for u in acting.unknowns])
     entries = {key: value for key, value in rows.items() if key[0] not in given and value.value != 0.0}
     entries |= {(k, k): tape.scalar(1.0) for k in given}
-    states = partials([
-        s for state in system.states
-        for s in scalars_of(values.get(state.rate, np.zeros(np.shape(state.initial))))
-    ], w)  # fmt: skip
+    states = partials(
+        [s for state in system.states for s in scalars_of(values.get(state.rate, np.zeros(np.shape(state.initial))))], w
+    )
     action = dict(zip(states, still(list(states.values())), strict=True))
     ideal = in_an_impulse(system, inputs, w, acting.unknowns, values, still, action)
     impulses = [

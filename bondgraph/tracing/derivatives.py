@@ -111,15 +111,12 @@ class TimeDerivatives:
     def _refuse_unknown(self, env: Values) -> None:
         """A value whose time derivative is needed must not depend on the unknowns: their rates are not known."""
         statements = [self.system.statements[index] for index in sorted(self.late)]
-        argument = {
-            s.element: s.args[0] for s in statements if s.op is TIME_DERIVATIVE and s.element not in self.algebraic
-        }
+        argument = {s.element: s.args[0] for s in statements if s.op is TIME_DERIVATIVE and s.element not in self.algebraic}
         roots = {e: [self.tape.scalar(v).index for v in scalars_of(env[a])] for e, a in argument.items()}
         if not self.sought.keys() & set(reachable(self.tape, [i for group in roots.values() for i in group])):
             return
         met = {
-            element: [self.sought[i] for i in reachable(self.tape, group) if i in self.sought]
-            for element, group in roots.items()
+            element: [self.sought[i] for i in reachable(self.tape, group) if i in self.sought] for element, group in roots.items()
         }
         guilty = [element for element, unknowns in met.items() if unknowns]
         raise Unsolvable("index", list(dict.fromkeys(u for e in guilty for u in met[e])), None, guilty)

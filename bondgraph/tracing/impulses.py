@@ -87,9 +87,8 @@ def after_impulse(
     w = list(acting.w)
     residuals = [s for u in acting.unknowns for s in scalars_of(acting.values[_row(u, event)])]
     rates = [
-        s for state in system.states
-        for s in scalars_of(acting.values.get(state.rate, np.zeros(np.shape(state.initial))[()]))
-    ]  # fmt: skip
+        s for state in system.states for s in scalars_of(acting.values.get(state.rate, np.zeros(np.shape(state.initial))[()]))
+    ]
     matrix, action = partials(residuals, w), partials(rates, w)
 
     def at(state: Sequence[Any], mode: int, scalars: Sequence[Any]) -> list[Any]:
@@ -156,12 +155,7 @@ def after_impulse(
 
 
 def _pushes(
-    system: System,
-    acting: Acting,
-    event: Event,
-    impulses: Sequence[Any],
-    at: Valued,
-    before: Sequence[Any],
+    system: System, acting: Acting, event: Event, impulses: Sequence[Any], at: Valued, before: Sequence[Any]
 ) -> list[Any]:
     """What an impulse adds to the guard of each event: a diode closes rather than let a current be cut off. Only events with
     an impulse of their own can answer, since that then takes the place of this one; none answers a collision."""
@@ -173,28 +167,15 @@ def _pushes(
 
 
 def _supplied(
-    system: System,
-    acting: Acting,
-    event: Event,
-    impulses: Sequence[Any],
-    at: Valued,
-    after: Sequence[Any],
+    system: System, acting: Acting, event: Event, impulses: Sequence[Any], at: Valued, after: Sequence[Any]
 ) -> list[Any]:
     """Energy that sources give in an impulse: the charge that a battery drives into a capacitor, times its voltage."""
     return [
-        _integral(power.value, acting, event, impulses, at, after) if power.role == "supplied" else 0.0
-        for power in system.powers
+        _integral(power.value, acting, event, impulses, at, after) if power.role == "supplied" else 0.0 for power in system.powers
     ]
 
 
-def _integral(
-    name: str,
-    acting: Acting,
-    event: Event,
-    impulses: Sequence[Any],
-    at: Valued,
-    state: Sequence[Any],
-) -> Any:
+def _integral(name: str, acting: Acting, event: Event, impulses: Sequence[Any], at: Valued, state: Sequence[Any]) -> Any:
     """Integral over the impulse of a value that is linear in the unknowns."""
     total: Any = 0.0
     parts = partials([acting.values[name]], list(acting.w))
@@ -234,32 +215,26 @@ def _iterated(
 class _Missing:
     """What impulses W have not removed yet, at the states that they lead to, one number for each row of A."""
 
-    def __init__(
-        self,
-        system: System,
-        acting: Acting,
-        event: Event,
-        at: Valued,
-        before: Sequence[Any],
-    ):
+    def __init__(self, system: System, acting: Acting, event: Event, at: Valued, before: Sequence[Any]):
         self.acting, self.event, self.at = acting, event, at
         self.shapes = [system.values[u.value].shape or () for u in acting.unknowns]
         self.followed = _followed(system, acting)
         producer = {s.outs: s.op for s in system.statements}
         self.balance = {u.element: producer[(u.residual,)] for u in acting.unknowns if u.element in self.followed}
-        self.was = {
-            path: at(before, event.source, scalars_of(acting.values[name])) for path, name in self.followed.items()
-        }
+        self.was = {path: at(before, event.source, scalars_of(acting.values[name])) for path, name in self.followed.items()}
         self.rebound = {
-            u.element: at(before, event.target, scalars_of(
-                REBOUND(acting.values[u.vanishing], acting.values[f"{u.element}.restitution"]) - acting.values[u.vanishing]
-            ))
-            for u in acting.unknowns if u.element in event.impact
-        }  # fmt: skip
+            u.element: at(
+                before,
+                event.target,
+                scalars_of(
+                    REBOUND(acting.values[u.vanishing], acting.values[f"{u.element}.restitution"]) - acting.values[u.vanishing]
+                ),
+            )
+            for u in acting.unknowns
+            if u.element in event.impact
+        }
 
-    def __call__(
-        self, state: Sequence[Any], impulses: Sequence[Any], entries: Mapping[tuple[int, int], Any]
-    ) -> list[Any]:
+    def __call__(self, state: Sequence[Any], impulses: Sequence[Any], entries: Mapping[tuple[int, int], Any]) -> list[Any]:
         out: list[Any] = []
         for unknown, shape in zip(self.acting.unknowns, self.shapes, strict=True):
             rows = range(len(out), len(out) + int(np.prod(shape)))

@@ -33,13 +33,7 @@ def jumps(tape: Tape, roots: Sequence[int], held: Collection[int] = ()) -> bool:
             return True
         if node[0] in op.CONDITIONS and moving[position] and position in used and position not in conditions:
             return True
-        if (
-            node[0] == op.WHERE
-            and moving[node[1]]
-            and node[2] != node[3]
-            and not moving[node[2]]
-            and not moving[node[3]]
-        ):
+        if node[0] == op.WHERE and moving[node[1]] and node[2] != node[3] and not moving[node[2]] and not moving[node[3]]:
             return True
     return False
 

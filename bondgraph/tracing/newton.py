@@ -57,9 +57,7 @@ class Pursuit:
     samples: dict[tuple[int, int], np.ndarray]
 
 
-def pursue(
-    tape: Tape, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], guess: Guess, sampled: Samples
-) -> Pursuit:
+def pursue(tape: Tape, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], guess: Guess, sampled: Samples) -> Pursuit:
     """Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` where they are not determined.
 
     Pivots are chosen at the guesses of the samples, for all steps: where steps from there lead says nothing about the loop. Where
@@ -81,9 +79,7 @@ def pursue(
     )
 
 
-def _regular(
-    entries: Entries, right: Sequence[Any], guess: Guess, sampled: Samples
-) -> dict[tuple[int, int], np.ndarray]:
+def _regular(entries: Entries, right: Sequence[Any], guess: Guess, sampled: Samples) -> dict[tuple[int, int], np.ndarray]:
     """Values of a matrix at the samples, with the largest guesses for which it is regular."""
     everything = range(len(right))
     stuck: list[SingularSystem] = []

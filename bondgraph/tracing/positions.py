@@ -67,9 +67,7 @@ def _compared(traced: Traced, model: Model, unknown: Unknown, law: IdealConstrai
         return None
     at, row = np.unravel_index(int(off.argmax()), off.shape)
     sample = table[at, 3 * n :]
-    return _problem(
-        traced, model, unknown, (rate[at], given[at], int(row)), (sample[modes:], sample[:modes]), along, moving, h
-    )
+    return _problem(traced, model, unknown, (rate[at], given[at], int(row)), (sample[modes:], sample[:modes]), along, moving, h)
 
 
 def _sampled(traced: Traced, scalars: Sequence[Any]) -> np.ndarray:
@@ -92,8 +90,11 @@ def _problem(
     path, element = unknown.element, model.elements[unknown.element]
     (rate, given, row), elements = found, [element]
     names = [name for name in element.signals if name not in traced.system.modes]
-    details = [f"h' is {given[row]:.6g} by its flow" + (f" in row {row}" if len(h) > 1 else "")
-               + f", and {rate[row]:.6g} by its position, of {', '.join(names) or 'nothing'}"]  # fmt: skip
+    details = [
+        f"h' is {given[row]:.6g} by its flow"
+        + (f" in row {row}" if len(h) > 1 else "")
+        + f", and {rate[row]:.6g} by its position, of {', '.join(names) or 'nothing'}"
+    ]
     turned = np.allclose(rate, -given, rtol=AGREES)
     cures = ["the half arrow of the constraint the other way round"] if turned else []
     before = _transformer(model, path)
@@ -103,16 +104,21 @@ def _problem(
         elements = [model.elements[matrix], element]
         if entry is not None:
             (i, j), is_now, should = entry
-            details.insert(0, f'MTF "{matrix}": in row {i}, column {j} its matrix is {is_now:.6g}, and the derivative of the '
-                              f"position {should:.6g}")  # fmt: skip
+            details.insert(
+                0,
+                f'MTF "{matrix}": in row {i}, column {j} its matrix is {is_now:.6g}, and the derivative of the '
+                f"position {should:.6g}",
+            )
             cures = [f'this entry of MTF "{matrix}"']
     x = dict(zip(_state_labels(traced.system), place[0], strict=True))
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
     if read:
         details.append(f"for example at {', '.join(read[:8])}")
     sizes = {name: max(int(np.size(traced.values[traced.system.resolve(name)])), 1) for name in names}
-    cures.append(f"no MTF, and coordinates={sizes} in place of signals, connected where their rates are the flows: the "
-                 "compiler then differentiates the position")  # fmt: skip
+    cures.append(
+        f"no MTF, and coordinates={sizes} in place of signals, connected where their rates are the flows: the "
+        "compiler then differentiates the position"
+    )
     return Problem(
         "E170",
         f'the flow of constraint "{path}" is not the rate of its position',

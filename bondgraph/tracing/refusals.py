@@ -81,10 +81,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
             "a derivative is needed of what is unknown itself",
             (f"{needed} must be differentiated, and depends on what these give: {named(owners)}",),
             tuple(e.place for e in dict.fromkeys([*elements, *owners])),
-            (
-                "an Sf of zero in place of a constraint that holds no inertia",
-                "a small C or I between them",
-            ),
+            ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them"),
         )
     if stuck.reason == "jump":
         return _of_jump(stuck, model)
@@ -189,9 +186,11 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
     cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
     if all(isinstance(e.law, SignalBlock) for e in closing):
         cure = "a state in one of the blocks, or equations that do not need each other's result"
-    code, title = ("E205", "algebraic loop that is not linear") if stuck.reason == "nonlinear" else (
-        "E206", "algebraic loop without a unique solution"
-    )  # fmt: skip
+    code, title = (
+        ("E205", "algebraic loop that is not linear")
+        if stuck.reason == "nonlinear"
+        else ("E206", "algebraic loop without a unique solution")
+    )
     return Problem(code, title, tuple(details), tuple(e.place for e in closing[:12]), (*cures, cure))
 
 

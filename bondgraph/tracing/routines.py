@@ -117,13 +117,9 @@ def _on_tape(system: System) -> Traced:
     if solver.nonlinear:
         raise _Nonlinear(solver.nonlinear.values())
     values = {name: replace(value, shape=np.shape(env[name])) for name, value in system.values.items()}
-    newton = (
-        [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
-    )
+    newton = [[*p.first_residuals, *p.first_step] for p in solver.pursuits[-_nonlinear(system) :]] if solver.pursuits else []
     places, shrunk = system.places, solver.sampled.shrunk
-    states = tuple(
-        replace(s, initial=s.initial * shrunk.get(next(iter(places[s.name]), -1), 1.0)) for s in system.states
-    )
+    states = tuple(replace(s, initial=s.initial * shrunk.get(next(iter(places[s.name]), -1), 1.0)) for s in system.states)
     closing = None if solver.closures is None else solver.closures.closing
     system = replace(system, values=values, states=states, closing=closing)
     contradictions = _contradictions(solver)
@@ -140,9 +136,7 @@ def _on_tape(system: System) -> Traced:
         )
         for mode in solver.shared_modes
     )
-    system = solver.system = replace(
-        system, values=values | known, events=(*system.events, *ends), indeterminate=shares
-    )
+    system = solver.system = replace(system, values=values | known, events=(*system.events, *ends), indeterminate=shares)
     return Traced(system, tape, inputs, env, newton, solver)
 
 
@@ -157,9 +151,17 @@ def _contradictions(solver: Solver) -> list[tuple[Event, Any]]:
         wrong = 1.0 if not shared.decided else shared.contradiction
         elements = tuple(dict.fromkeys((*solver.elements_of(shared.singular), *shared.elements)))
         event = Event(
-            modes[slot].removesuffix(".mode"), slot, place, place, f":contradiction {k}", (), "no solution", False, None,
+            modes[slot].removesuffix(".mode"),
+            slot,
+            place,
+            place,
+            f":contradiction {k}",
+            (),
+            "no solution",
+            False,
+            None,
             contradicting=(elements, mode_in_words(mode.names)),
-        )  # fmt: skip
+        )
         found.append((event, where(chosen(m, mode.places), wrong, -1.0)))
     return found
 
@@ -222,9 +224,7 @@ def trace_for_runs(
     for index, clock in enumerate(system.clocks):
         if clock.updates:
             ticked = dict(clock.updates)
-            outputs[f"tick_{index}"] = [
-                scalar for s in system.states for scalar in scalars_of(env[ticked.get(s.name, s.name)])
-            ]
+            outputs[f"tick_{index}"] = [scalar for s in system.states for scalar in scalars_of(env[ticked.get(s.name, s.name)])]
     everything = [scalar for group in outputs.values() for scalar in group]
     hoisted = hoist(tape, everything)
     blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))

@@ -93,16 +93,12 @@ class Solver:
         self.fresh += 1
         return list(self.tape.inputs(f"w{self.fresh}", sum(int(np.prod(shape)) for shape in shapes)))
 
-    def _solved(
-        self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
-    ) -> Values:
+    def _solved(self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]) -> Values:
         """Values with the unknowns such that their residuals vanish."""
         shapes = shapes_of(self.system, unknowns)
         w = self._inputs(shapes)
         if loop is None:
-            owners = [
-                unknown for unknown, shape in zip(unknowns, shapes, strict=True) for _ in range(int(np.prod(shape)))
-            ]
+            owners = [unknown for unknown, shape in zip(unknowns, shapes, strict=True) for _ in range(int(np.prod(shape)))]
             self.derivatives.sought = {scalar.index: unknown for scalar, unknown in zip(w, owners, strict=True)}
         env = run({**given, **placed(unknowns, shapes, w)})
         if loop is None:
@@ -115,21 +111,22 @@ class Solver:
             return env
         zero = [0.0] * len(w)
         right = [-r for r in residuals_of(run({**given, **placed(unknowns, shapes, zero)}), unknowns)]
-        ideal = None if loop is not None else along_the_motion(
-            self.system, self.tape, self.inputs, w, unknowns, env, self.derivatives.held
-        )  # fmt: skip
+        ideal = (
+            None
+            if loop is not None
+            else along_the_motion(self.system, self.tape, self.inputs, w, unknowns, env, self.derivatives.held)
+        )
         held = positions_held(self.system, unknowns) if loop is None else frozenset()
-        solved = self._regular(unknowns, loop, lambda: solve_in_modes(
-            self.system, self.tape, entries, right, self.sampled, ideal, held))  # fmt: skip
+        solved = self._regular(
+            unknowns, loop, lambda: solve_in_modes(self.system, self.tape, entries, right, self.sampled, ideal, held)
+        )
         self.shared_modes += solved.modes
         values = run({**given, **placed(unknowns, shapes, solved.values)})
         if loop is None:
             self.closures = closures_of(self.system, values, entries, solved.repeating)
         return values
 
-    def _pursued(
-        self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]
-    ) -> Values:
+    def _pursued(self, given: Values, unknowns: Sequence[Unknown], loop: Loop | None, run: Callable[[Values], Values]) -> Values:
         """Values with the unknowns of a nonlinear loop after Newton steps from the guesses."""
         assert loop is not None
         shapes = shapes_of(self.system, unknowns)
@@ -173,8 +170,9 @@ class Solver:
         acting = self.acting
         if acting is None or not self.is_impulse(event):
             return Impulse(list(before), [], [])
-        return self._regular(acting.unknowns, None, lambda: after_impulse(
-            self.system, self.tape, self.inputs, acting, event, before, self.sampled))  # fmt: skip
+        return self._regular(
+            acting.unknowns, None, lambda: after_impulse(self.system, self.tape, self.inputs, acting, event, before, self.sampled)
+        )
 
     def elements_of(self, singular: SingularSystem) -> tuple[str, ...]:
         """Elements of the equations and unknowns of a singular part of the outer system."""

@@ -60,8 +60,7 @@ class Balances:
             return float(kinetic(self._given(q), self._given(v), *others))
 
         single = [energy(u) for u in one]
-        return np.array([[energy(a + b) - single[i] - single[j] for j, b in enumerate(one)]
-                         for i, a in enumerate(one)])  # fmt: skip
+        return np.array([[energy(a + b) - single[i] - single[j] for j, b in enumerate(one)] for i, a in enumerate(one)])
 
     def _forces(self, q: np.ndarray, v: np.ndarray, others: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """M' v, and d(T - V)/dq."""

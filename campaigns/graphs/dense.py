@@ -9,24 +9,12 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve
 
 from bondgraph.causality.assign import Causality
-from bondgraph.model.laws import (
-    Gyrator,
-    IdealConstraint,
-    Junction,
-    Resistor,
-    SkewGyrator,
-    Source,
-    Storage,
-    Transformer,
-)
+from bondgraph.model.laws import Gyrator, IdealConstraint, Junction, Resistor, SkewGyrator, Source, Storage, Transformer
 from bondgraph.model.model import Bond, Model
 
 
 def rates_and_power(
-    model: Model,
-    states: Mapping[str, np.ndarray],
-    modes: Mapping[str, str] | None = None,
-    causality: Causality | None = None,
+    model: Model, states: Mapping[str, np.ndarray], modes: Mapping[str, str] | None = None, causality: Causality | None = None
 ) -> tuple[dict[str, np.ndarray], float]:
     """Rates of all states (by element) and the largest violation of power continuity, relative to the largest power.
 
@@ -115,9 +103,7 @@ class Relations:
     def solve(self) -> np.ndarray:
         assert len(self.right) == self.size
         rows, columns, values = zip(*self.entries, strict=True)
-        return np.atleast_1d(
-            spsolve(csc_array((values, (rows, columns)), shape=(self.size, self.size)), np.array(self.right))
-        )
+        return np.atleast_1d(spsolve(csc_array((values, (rows, columns)), shape=(self.size, self.size)), np.array(self.right)))
 
     def arguments(self, path: str) -> list[np.ndarray]:
         element = self.model.elements[path]
@@ -133,8 +119,7 @@ class Relations:
 
     def power(self, solution: np.ndarray, path: str) -> float:
         return sum(
-            self.sign(b, path) * solution[self.block(b, "e")] @ solution[self.block(b, "f")]
-            for b in self.model.bonds_at(path)
+            self.sign(b, path) * solution[self.block(b, "e")] @ solution[self.block(b, "f")] for b in self.model.bonds_at(path)
         )
 
     def worst_power(self, solution: np.ndarray) -> float:

@@ -76,15 +76,15 @@ def drawn(rng: np.random.Generator) -> Description:
     for joint in joints:
         lead = "I" if joint.type else "C"
         kinds = [lead] if rng.random() < 0.75 else [str(rng.choice(["R", "Sf" if joint.type else "Se"]))]
-        kinds += [str(rng.choice([lead, "C" if joint.type else "I", "R", "R", "Se" if joint.type else "Sf"]))
-                  for _ in range(rng.integers(1, 3))]  # fmt: skip
+        kinds += [
+            str(rng.choice([lead, "C" if joint.type else "I", "R", "R", "Se" if joint.type else "Sf"]))
+            for _ in range(rng.integers(1, 3))
+        ]
         for kind in kinds:
             curved = kind in "CI" and rng.random() < 0.15
             start = float(rng.normal()) if kind in "CI" and rng.random() < 0.35 else 0.0
             name = f"p{len(parts)}"
-            parts.append(
-                Part(name, kind.lower() if curved else kind, float(rng.uniform(0.5, 2.0)), start, joint.name, name)
-            )
+            parts.append(Part(name, kind.lower() if curved else kind, float(rng.uniform(0.5, 2.0)), start, joint.name, name))
     return Description(joints, tuple(links), tuple(parts), tuple(range(len(links) + len(parts))))
 
 

@@ -37,11 +37,7 @@ class Descriptor(Relations):
         for path in model.elements:
             self.relations(path)
         assert len(self.right) == self.size
-        self.N, self.M, self.b = (
-            np.zeros((self.size, self.size)),
-            np.zeros((self.size, self.size)),
-            np.array(self.right),
-        )
+        self.N, self.M, self.b = (np.zeros((self.size, self.size)), np.zeros((self.size, self.size)), np.array(self.right))
         for matrix, entries in ((self.N, self.moving), (self.M, self.entries)):
             for row, column, value in entries:
                 matrix[row, column] += value
@@ -55,20 +51,20 @@ class Descriptor(Relations):
         n, sign = bond.dimension, self.sign(bond, path)
         if isinstance(element.law, Storage):
             output, given = ("e", "f") if element.kind == "C" else ("f", "e")
-            ((name, value),) = (
-                (k, _square(np.asarray(v.value, dtype=float), n)) for k, v in element.parameters.items()
+            ((name, value),) = ((k, _square(np.asarray(v.value, dtype=float), n)) for k, v in element.parameters.items())
+            self.rows(
+                [
+                    (self.block(bond, output), np.eye(n)),
+                    (self.state(path), -value if name == "stiffness" else -np.linalg.inv(value)),
+                ]
             )
-            self.rows([(self.block(bond, output), np.eye(n)),
-                       (self.state(path), -value if name == "stiffness" else -np.linalg.inv(value))])  # fmt: skip
             self.rows([(self.block(bond, given), -sign * np.eye(n))], [(self.state(path), np.eye(n))])
         elif isinstance(element.law, IdealConstraint):
             self.constraint(path, bond)
         elif isinstance(element.law, IdealSwitch):
             closed = self.modes[element.law.automaton] in element.law.closed
             variable = self.block(bond, "e" if closed else "f")
-            asked = closed == self.causality.effort_into(
-                bond, path
-            )  # else what vanishes is what the switch itself gives
+            asked = closed == self.causality.effort_into(bond, path)  # else what vanishes is what the switch itself gives
             a1 = float(element.parameters["alpha1"].value)
             moving = asked and path not in self.algebraic
             self.rows([(variable, a1 * np.eye(n))], [(variable, np.eye(n))] if moving else [])

@@ -99,9 +99,7 @@ class _Draw:
         rng, n = self.rng, self.n
         if rng.random() < 0.15:
             kind = X0 if rng.random() < 0.5 else X1
-            return kind(
-                self.name("x"), automaton="relay", active=["on", "half"] if rng.random() < 0.5 else ["on"], dimension=n
-            )
+            return kind(self.name("x"), automaton="relay", active=["on", "half"] if rng.random() < 0.5 else ["on"], dimension=n)
         return (J0 if rng.random() < 0.5 else J1)(self.name("j"), dimension=n)
 
     def join(self, a, b) -> None:
@@ -134,9 +132,7 @@ class _Draw:
         if draw < 0.2 and not self.linear:
             cubic = {"output": lambda x, k: k * x * x * x + x, "parameters": {"k": 0.3}}
             square = (
-                (lambda x, k: k * x**4 / 4 + x * x / 2)
-                if self.n == 1
-                else (lambda x, k: k * (x * x) @ (x * x) / 4 + x @ x / 2)
+                (lambda x, k: k * x**4 / 4 + x * x / 2) if self.n == 1 else (lambda x, k: k * (x * x) @ (x * x) / 4 + x @ x / 2)
             )
             return kind(name, energy=square, initial=self.numbers(), dimension=self.n, **cubic)
         if kind is C and draw < 0.6:
@@ -166,9 +162,7 @@ class _Draw:
             return self.source(Sf if zero else Se)
         if draw < 0.75 and self.n > 1 and not zero:
             skew = self.rng.normal(size=(self.n, self.n))
-            return EulerJunction(
-                self.name("e"), lambda J: J, parameters={"skew": skew - skew.T}, signals=[], dimension=self.n
-            )
+            return EulerJunction(self.name("e"), lambda J: J, parameters={"skew": skew - skew.T}, signals=[], dimension=self.n)
         return self.resistor(sets_effort=not zero)
 
     def source(self, kind) -> Element:
@@ -185,12 +179,8 @@ class _Draw:
         if draw < 0.8:
             return R(name, conductance=self.positive())
         if sets_effort:
-            return R(
-                name, effort=lambda f, r: r * f, parameters={"resistance": self.rng.uniform(0.5, 2.0)}, dimension=self.n
-            )
-        return R(
-            name, flow=lambda e, g: g * e, parameters={"conductance": self.rng.uniform(0.5, 2.0)}, dimension=self.n
-        )
+            return R(name, effort=lambda f, r: r * f, parameters={"resistance": self.rng.uniform(0.5, 2.0)}, dimension=self.n)
+        return R(name, flow=lambda e, g: g * e, parameters={"conductance": self.rng.uniform(0.5, 2.0)}, dimension=self.n)
 
     def branch(self, a: Element, b: Element) -> None:
         """Connect two junctions: directly where they differ, else through a gyrator; matrices the way they can go."""
@@ -215,9 +205,12 @@ class _Draw:
         if self.n == 1:
             return kind(self.name("m"), lambda a, x: a + x * x, parameters={"a": 0.6}, signals=[signal])
         return kind(
-            self.name("m"), lambda A, x: A * (1 + x @ x), parameters={"A": self.rng.normal(size=(self.n, self.n))},
-            signals=[signal], dimensions=(self.n, self.n),
-        )  # fmt: skip
+            self.name("m"),
+            lambda A, x: A * (1 + x @ x),
+            parameters={"A": self.rng.normal(size=(self.n, self.n))},
+            signals=[signal],
+            dimensions=(self.n, self.n),
+        )
 
     def transformer(self) -> Element:
         if self.states and self.rng.random() < 0.3 and not self.linear:
@@ -242,9 +235,7 @@ class _Rigid(_Draw):
         if 0.4 < draw < 0.65:
             self.join(junction, self.storage(C if zero else I))
         elif not zero and draw < 0.15:
-            self.join(
-                junction, Constraint(self.name("k"), dimension=self.n, initial=self.numbers() / 10, closing="smooth")
-            )
+            self.join(junction, Constraint(self.name("k"), dimension=self.n, initial=self.numbers() / 10, closing="smooth"))
         elif draw >= 0.7:
             self.join(junction, self.resistor(sets_effort=zero))
 
@@ -261,11 +252,7 @@ class _Rigid(_Draw):
 
 class _Switched(_Rigid):
     def junction(self) -> Element:
-        return (
-            super().junction()
-            if self.rng.random() < 0.3
-            else (J0, J1)[self.rng.integers(2)](self.name("j"), dimension=self.n)
-        )
+        return super().junction() if self.rng.random() < 0.3 else (J0, J1)[self.rng.integers(2)](self.name("j"), dimension=self.n)
 
     def active(self) -> list[str]:
         return [["on"], ["on", "half"], ["off"]][self.rng.integers(3)]
@@ -278,15 +265,23 @@ class _Switched(_Rigid):
         if draw < 0.25 and one:
             holds = "position" if self.rng.random() < 0.6 else "velocity"
             return Constraint(
-                self.name("k"), automaton="relay", active=self.active(), dimension=self.n, initial=self.numbers() / 10,
-                holds=holds, closing="impulse" if self.rng.random() < 0.7 else "smooth",
-            )  # fmt: skip
+                self.name("k"),
+                automaton="relay",
+                active=self.active(),
+                dimension=self.n,
+                initial=self.numbers() / 10,
+                holds=holds,
+                closing="impulse" if self.rng.random() < 0.7 else "smooth",
+            )
         if draw < 0.36 and one and self.n == 1:
             start = ("stick", "forward", "backward")[self.rng.integers(3)]
             return Friction(
-                self.name("f"), self.rng.uniform(0.1, 0.5), stick_limit=self.rng.uniform(0.5, 1.0),
-                viscous=self.rng.uniform(0.0, 0.3), initial=start,
-            )  # fmt: skip
+                self.name("f"),
+                self.rng.uniform(0.1, 0.5),
+                stick_limit=self.rng.uniform(0.5, 1.0),
+                viscous=self.rng.uniform(0.0, 0.3),
+                initial=start,
+            )
         return super().guest(junction)
 
 

@@ -47,9 +47,7 @@ def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
             continue
         key, given = numbers[0]
         share = float(rng.uniform(0.2, 0.8))
-        series = (junction.law.type == 1) == (
-            key == "resistance"
-        )  # conductances in series are those of larger resistors
+        series = (junction.law.type == 1) == (key == "resistance")  # conductances in series are those of larger resistors
         sizes = (share, 1.0 - share) if series else (1.0 / share, 1.0 / (1.0 - share))
         one, other = (
             replace(part, name=name, parameters={key: Parameter(size * np.asarray(given.value)[()], given.unit)})
@@ -74,10 +72,7 @@ def with_units(graph: Graph, rng: np.random.Generator) -> Rewritten:
         unit = TF(f"unit at {part.name}", 1.0)
         scope.parts[unit.name] = unit
         at = next(k for k, known in enumerate(scope.links) if known is link)
-        scope.links[at : at + 1] = [
-            Link(link.tail, unit.port("1"), link.place),
-            Link(unit.port("2"), link.head, link.place),
-        ]
+        scope.links[at : at + 1] = [Link(link.tail, unit.port("1"), link.place), Link(unit.port("2"), link.head, link.place)]
     return Rewritten(new, {path: path for path in names_of(graph)})
 
 

@@ -40,11 +40,7 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         result = compiled.simulate(END, rtol=1e-8, samples=[0.0, END], progress=False)
-    if (
-        result.failure is not None
-        and result.failure.kind == "algebraic loop"
-        and not _loops_have_solutions(compiled, result)
-    ):
+    if result.failure is not None and result.failure.kind == "algebraic loop" and not _loops_have_solutions(compiled, result):
         return ""
     if not result.ok:
         return f"ended: {result.failure or result.doubts}"
@@ -85,9 +81,7 @@ def _states_differ(compiled: Compiled, result: Result) -> str:
     sample = at_zero(compiled, modes)
     values = {name: np.asarray(env[compiled.system.resolve(name)], dtype=float) for name in sample.states}
     periods = {path: float(np.asarray(model.elements[path].parameters["period"].value)) for path in held}
-    times = sorted(
-        {round(k * period, 12) for period in periods.values() for k in range(int(END / period) + 1)} | {INSTANT, END}
-    )
+    times = sorted({round(k * period, 12) for period in periods.values() for k in range(int(END / period) + 1)} | {INSTANT, END})
     now, most = 0.0, 1.0
     for time in (0.0, *times) if times[0] > 0.0 else times:
         if time > now:

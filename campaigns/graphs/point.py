@@ -195,9 +195,7 @@ class Point:
         e = [f"{bond.name}:effort" for bond in (one, two)]
         for bond, sign in ((one, self.sign(one, path)), (two, -self.sign(two, path))):
             self.formula_rows(
-                element,
-                [f"{bond.name}:flow", *e],
-                lambda f, a, b, *rest, sign=sign: sign * f - law.flow(a, b, *rest),
+                element, [f"{bond.name}:flow", *e], lambda f, a, b, *rest, sign=sign: sign * f - law.flow(a, b, *rest)
             )
 
     def _in_order(self, path: str) -> tuple[Bond, Bond]:

@@ -32,9 +32,7 @@ def path_of(path: str, names: Mapping[str, str]) -> str:
     return ".".join(steps)
 
 
-def rebuilt(
-    graph: Graph, names: Mapping[str, str] = NOTHING, elsewhere: Mapping[str, str] = NOTHING, prefix: str = ""
-) -> Graph:
+def rebuilt(graph: Graph, names: Mapping[str, str] = NOTHING, elsewhere: Mapping[str, str] = NOTHING, prefix: str = "") -> Graph:
     """A copy that shares no graph with the original, its ports named where bonds end.
 
     `names` renames parts by their paths, `elsewhere` tells readers of a signal, by its path, which other they read.
@@ -64,14 +62,11 @@ def rebuilt(
     new.ports = {name: PortRef(made[id(inner.owner)], inner.name) for name, inner in graph.ports.items()}
     new.inputs, new.problems = dict(graph.inputs), list(graph.problems)
     new.exports = {name: signal(path) for name, path in graph.exports.items()}
-    new.wires = {
-        (names.get(f"{prefix}{part}", part), name): signal(source) for (part, name), source in graph.wires.items()
-    }
+    new.wires = {(names.get(f"{prefix}{part}", part), name): signal(source) for (part, name), source in graph.wires.items()}
     for name, automaton in graph.automata.items():
         new.automata[names.get(f"{prefix}{name}", name)] = automaton_of(automaton, signal)
     new.starts = [
-        replace(s, arguments=tuple(map(signal, s.arguments)), results=tuple(map(signal, s.results)))
-        for s in graph.starts
+        replace(s, arguments=tuple(map(signal, s.arguments)), results=tuple(map(signal, s.results))) for s in graph.starts
     ]
     return new
 
@@ -91,15 +86,11 @@ def _element(part: Element, name: str, signal: Callable[[str], str]) -> Element:
     if automaton is not None:
         law = replace(law, automaton=signal(automaton))
     values = {
-        key: replace(p, value=replace(p.value, automaton=signal(p.value.automaton)))
-        if isinstance(p.value, ByMode)
-        else p
+        key: replace(p, value=replace(p.value, automaton=signal(p.value.automaton))) if isinstance(p.value, ByMode) else p
         for key, p in part.parameters.items()
     }
     own = None if part.automaton is None else automaton_of(part.automaton, signal)
-    return replace(
-        part, name=name, law=law, parameters=values, signals=tuple(map(signal, part.signals)), automaton=own,
-    )  # fmt: skip
+    return replace(part, name=name, law=law, parameters=values, signals=tuple(map(signal, part.signals)), automaton=own)
 
 
 def automaton_of(automaton: Automaton, signal: Callable[[str], str]) -> Automaton:

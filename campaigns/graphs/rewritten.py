@@ -90,9 +90,7 @@ def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
             if isinstance(part, Graph):
                 shuffle(part)
         names = list(scope.parts)
-        blocks = iter(
-            [name for name in names if isinstance(scope.parts[name], Element) and _is_block(scope.parts[name])]
-        )
+        blocks = iter([name for name in names if isinstance(scope.parts[name], Element) and _is_block(scope.parts[name])])
         names = [names[k] for k in rng.permutation(len(names))]
         names = [next(blocks) if _is_block(scope.parts[name]) else name for name in names]
         scope.parts = {name: scope.parts[name] for name in names}
@@ -177,12 +175,7 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
     units: dict[str, float] = {}
     for path, element in model.elements.items():
         law = element.law
-        if (
-            isinstance(law, Storage)
-            and law.rate is None
-            and path not in dependent
-            and f"{path}.{law.state}" not in given
-        ):
+        if isinstance(law, Storage) and law.rate is None and path not in dependent and f"{path}.{law.state}" not in given:
             units[path] = float(10.0 ** rng.uniform(-12.0, 12.0))
     elsewhere = {f"{path}.{model.elements[path].law.state}": f"{_unit(path)}.value" for path in units}
     new = rebuilt(graph, elsewhere=elsewhere)
@@ -195,9 +188,13 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
                 scale = units[f"{prefix}{name}"]
                 put(scope, part, replace(part, law=_scaled(part.law, scale)))
                 scope.add(
-                    Block(_unit(name), [("value", lambda x, s: x / s, ["x", "s"])], inputs={"x": f"{name}.{part.law.state}"},
-                          parameters={"s": scale})
-                )  # fmt: skip
+                    Block(
+                        _unit(name),
+                        [("value", lambda x, s: x / s, ["x", "s"])],
+                        inputs={"x": f"{name}.{part.law.state}"},
+                        parameters={"s": scale},
+                    )
+                )
 
     measure(new, "")
     return Rewritten(new, same)

@@ -82,9 +82,7 @@ def parted_by(compiled: Compiled) -> dict[str, str]:
     }
 
 
-def openings(
-    model: Model, modes: Mapping[str, str], choices: Mapping[str, Sequence[str]] | None
-) -> Iterator[dict[str, str]]:
+def openings(model: Model, modes: Mapping[str, str], choices: Mapping[str, Sequence[str]] | None) -> Iterator[dict[str, str]]:
     """With each bond in turn as the one that an open junction leaves to itself: those of its `choices`, if they are known."""
     shut = [path for path, law in switched_junctions(model).items() if modes[str(law.automaton)] not in law.active]
     every = choices or {path: [bond.name for bond in model.bonds_at(path)] for path in shut}

@@ -100,11 +100,7 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
         return Verdict("undecided", "Newton's method found no solution")
     point = Point(compiled.model, Situation(values_of(compiled, x, m), modes, parted_by(compiled)))
     if any(all(modes[a] == state for a, state in i.mode.items()) for i in compiled.system.indeterminate):
-        return (
-            Verdict("right")
-            if is_singular(point)
-            else Verdict("wrong", "regular mode called indeterminate", str(modes))
-        )
+        return Verdict("right") if is_singular(point) else Verdict("wrong", "regular mode called indeterminate", str(modes))
     reference = allowed(point, 3 if linear else 1)
     if reference.condition > TOO_ILL or not np.isfinite(reference.y).all():
         return Verdict("undecided", "ill-conditioned")

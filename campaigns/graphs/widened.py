@@ -73,13 +73,14 @@ def _event(graph: Graph, rng: np.random.Generator) -> None:
         dependent = assign_causality(model).derivative
     except ModelError:
         return
-    free = [f"{path}.{'q' if e.kind == 'C' else 'p'}" for path, e in model.elements.items()
-            if e.kind in "CI" and path not in dependent and "." not in path]  # fmt: skip
+    free = [
+        f"{path}.{'q' if e.kind == 'C' else 'p'}"
+        for path, e in model.elements.items()
+        if e.kind in "CI" and path not in dependent and "." not in path
+    ]
     if free:
         state = free[rng.integers(len(free))]
-        jump = Transition(
-            "before", "after", lambda t: t - INSTANT, "time", ((state, lambda x: 0.5 * x, (state,)),)
-        )  # fmt: skip
+        jump = Transition("before", "after", lambda t: t - INSTANT, "time", ((state, lambda x: 0.5 * x, (state,)),))
         graph.add_automaton(Automaton("third", ("before", "after"), "before", jump))
 
 
@@ -131,14 +132,22 @@ class _Wide(_Draw):
         m, a, k = (float(rng.uniform(0.5, 2.0)) for _ in range(3))
         if n == 1:
             return IC(
-                name, inertia=lambda q, m, a: m + a * q * q, potential=lambda q, m, a: -m * cos(q),
-                position=float(rng.normal()), parameters={"m": m, "a": a}, **more,
-            )  # fmt: skip
+                name,
+                inertia=lambda q, m, a: m + a * q * q,
+                potential=lambda q, m, a: -m * cos(q),
+                position=float(rng.normal()),
+                parameters={"m": m, "a": a},
+                **more,
+            )
         return IC(
-            name, kinetic=lambda q, v, m, a, k: (m * v @ v + a * (q @ v) * (q @ v) + k * v[0] * v[0]) / 2,
-            potential=lambda q, m, a, k: k * cos(q[0]) + (q @ q) / 2, position=self.numbers(), dimension=n,
-            parameters={"m": m, "a": a, "k": k}, **more,
-        )  # fmt: skip
+            name,
+            kinetic=lambda q, v, m, a, k: (m * v @ v + a * (q @ v) * (q @ v) + k * v[0] * v[0]) / 2,
+            potential=lambda q, m, a, k: k * cos(q[0]) + (q @ q) / 2,
+            position=self.numbers(),
+            dimension=n,
+            parameters={"m": m, "a": a, "k": k},
+            **more,
+        )
 
     def source(self, kind: Callable[..., Element]) -> Element:
         """Some follow a sampled state, some jump."""
@@ -153,9 +162,14 @@ class _Wide(_Draw):
                 block = signals.hold(hold, state, period, initial=start, dimension=n if n > 1 else None)
             else:
                 block = signals.sampled(
-                    hold, lambda y, g, u: 0.5 * y + g * u, period=period, initial=start,
-                    dimension=n if n > 1 else None, parameters={"g": 0.3}, signals=[state],
-                )  # fmt: skip
+                    hold,
+                    lambda y, g, u: 0.5 * y + g * u,
+                    period=period,
+                    initial=start,
+                    dimension=n if n > 1 else None,
+                    parameters={"g": 0.3},
+                    signals=[state],
+                )
             self.pending.append(lambda: self.graph.add(block) and None)
             follow = {"parameters": {"gain": 0.7}, "signals": [f"{hold}.y"]}
             return kind(name, lambda gain, x: gain * x, dimension=n, **follow)
@@ -165,8 +179,9 @@ class _Wide(_Draw):
 
     def resistor(self, sets_effort: bool) -> Element:
         if self.jumps:
-            by = self.either(self.positive() if self.n == 1 else float(self.rng.uniform(0.5, 2.0)),
-                             float(self.rng.uniform(0.5, 2.0)))  # fmt: skip
+            by = self.either(
+                self.positive() if self.n == 1 else float(self.rng.uniform(0.5, 2.0)), float(self.rng.uniform(0.5, 2.0))
+            )
             return R(self.name("r"), by) if self.rng.random() < 0.5 else R(self.name("r"), conductance=by)
         return super().resistor(sets_effort)
 
@@ -199,9 +214,13 @@ class _Wide(_Draw):
         self.used.add("field")
         names = [f"p{k}" for k in range(1, 1 + min(len(at) + int(rng.random() < 0.3), 3))]
         field = multiport(
-            kind, self.name("field"), lambda x, a: (x @ x) / 2 + a * cos(sum(x)), dict.fromkeys(names),
-            initial=rng.normal(size=len(names)), parameters={"a": Parameter(0.3)},
-        )  # fmt: skip
+            kind,
+            self.name("field"),
+            lambda x, a: (x @ x) / 2 + a * cos(sum(x)),
+            dict.fromkeys(names),
+            initial=rng.normal(size=len(names)),
+            parameters={"a": Parameter(0.3)},
+        )
         for k, port in enumerate(names):
             self.join(at[k % len(at)], field.port(port))
 

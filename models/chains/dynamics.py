@@ -135,9 +135,7 @@ def bias(chain: Chain, q: Any, v: Any, *numbers: Any) -> np.ndarray:
     spin: np.ndarray = np.zeros(3)
     rate: np.ndarray = np.zeros(3)
     wrenches = []
-    for section, (R, p), body, (omega, linear), speed in zip(
-        chain.sections.freedoms, moves, carried, twists, v, strict=True
-    ):
+    for section, (R, p), body, (omega, linear), speed in zip(chain.sections.freedoms, moves, carried, twists, v, strict=True):
         rate = R.T @ (rate + cross(spin, p))
         spin = R.T @ spin
         along, shift = unit_screw(section)

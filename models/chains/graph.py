@@ -66,8 +66,13 @@ class ChainGraph(Graph):
         """
         if name not in self.link_ports:
             cure = f'chain_graph(chain, ports=("{name}", ...))'
-            problem = Problem("E454", f'chain "{self.name}" has no port of a link "{name}"',
-                              (f"ports: {', '.join(self.link_ports) or 'none'}",), (self.place,), (cure,))  # fmt: skip
+            problem = Problem(
+                "E454",
+                f'chain "{self.name}" has no port of a link "{name}"',
+                (f"ports: {', '.join(self.link_ports) or 'none'}",),
+                (self.place,),
+                (cure,),
+            )
             raise ModelError(self.name, [problem])
         skin = surface or self.chain.links[self.chain.index(name)].surface
         path = f"{self.name}.{name}"
@@ -152,13 +157,7 @@ def chain_graph(
 
 
 def _mechanism(
-    chain: Chain,
-    form: str,
-    q0: np.ndarray,
-    v0: np.ndarray,
-    gravity: np.ndarray,
-    stiffness: np.ndarray | None,
-    nominal: Any,
+    chain: Chain, form: str, q0: np.ndarray, v0: np.ndarray, gravity: np.ndarray, stiffness: np.ndarray | None, nominal: Any
 ) -> Element:
     """The IC; its formulas take the numbers of the inertias first, then gravity and the stops' stiffness, if there are any."""
     numbers = inertia_numbers(chain)
@@ -271,23 +270,35 @@ def _problems(
     ):
         unknown = [str(x) for x in asked if x not in known]
         if unknown or len(set(asked)) < len(asked):
-            problem(f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}",
-                    f"{what}s: {', '.join(known)}", "names of this list, each once")  # fmt: skip
+            problem(
+                f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}",
+                f"{what}s: {', '.join(known)}",
+                "names of this list, each once",
+            )
     for what, values in (("position", q0), ("velocity", v0)):
         if values.shape != (chain.freedoms,) or not np.all(np.isfinite(values)):
-            problem(f"the {what} {values.tolist()} does not fit", f"coordinates: {', '.join(chain.coordinates)}",
-                    f"{chain.freedoms} finite numbers")  # fmt: skip
+            problem(
+                f"the {what} {values.tolist()} does not fit",
+                f"coordinates: {', '.join(chain.coordinates)}",
+                f"{chain.freedoms} finite numbers",
+            )
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
         problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
     if np.shape(stiffness) not in ((), (chain.freedoms,)) or not np.all(np.asarray(stiffness) > 0.0):
-        problem(f"stop_stiffness is {stiffness!r}", f"coordinates: {', '.join(chain.coordinates)}",
-                "one positive number, or one for each coordinate")  # fmt: skip
+        problem(
+            f"stop_stiffness is {stiffness!r}",
+            f"coordinates: {', '.join(chain.coordinates)}",
+            "one positive number, or one for each coordinate",
+        )
     if limits not in stops.WAYS:
         problem(f"limits {limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")
     if not found:
         M = np.asarray(mass_matrix(chain, q0), dtype=float)
         weak = np.linalg.eigvalsh(M)[0] <= 1e-14 * np.trace(M)
         if weak:
-            problem("its mass matrix is singular", f"diagonal at the start: {np.diagonal(M).tolist()}",
-                    "mass on the outer links, and no two freedoms that do the same")  # fmt: skip
+            problem(
+                "its mass matrix is singular",
+                f"diagonal at the start: {np.diagonal(M).tolist()}",
+                "mass on the outer links, and no two freedoms that do the same",
+            )
     return found

@@ -87,12 +87,10 @@ def _automaton(chain: Chain, name: str, k: int, ends: bool) -> Automaton:
         transitions += [
             Transition("inside", side, _distance(k, float(limit), sign), ("mechanism.q",), kind=f"{bound} reached", error=reason),
             Transition(side, "inside", _distance(k, float(limit), -sign), ("mechanism.q",), kind=f"{bound} left"),
-        ]  # fmt: skip
+        ]
     return Automaton(name, STATES, "inside", tuple(transitions))
 
 
 def _distance(k: int, limit: float, sign: float) -> Op:
     """Positive beyond the limit (sign 1: above an upper one; -1: below a lower one)."""
-    return Op(
-        "limit", lambda q: sign * (_entry(q, k) - limit), f"{'' if sign > 0 else '-'}(#1_{{{k + 1}}} - ({limit:g}))"
-    )
+    return Op("limit", lambda q: sign * (_entry(q, k) - limit), f"{'' if sign > 0 else '-'}(#1_{{{k + 1}}} - ({limit:g}))")

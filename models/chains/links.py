@@ -191,40 +191,47 @@ def _problems(chain: Chain) -> list[Problem]:
     names = [link.name for link in chain.links]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        problem(
-            "E450",
-            f"two links are called {', '.join(twice)}",
-            f"links: {', '.join(names)}",
-            "another name for one of them",
-        )
+        problem("E450", f"two links are called {', '.join(twice)}", f"links: {', '.join(names)}", "another name for one of them")
     if not chain.freedoms:
-        problem(
-            "E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)"
-        )
+        problem("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
     for what, H in (("base", chain.base), *((f'home of "{link.name}"', link.home) for link in chain.links)):
         if not _is_pose(H):
-            problem(
-                "E451", f"the {what} is no pose", f"its shape is {np.shape(H)}", "a (4, 4) matrix: screws.pose(R, p)"
-            )
+            problem("E451", f"the {what} is no pose", f"its shape is {np.shape(H)}", "a (4, 4) matrix: screws.pose(R, p)")
     for link in chain.links:
         for column in link.joint.screws.T:
             size = np.linalg.norm(column[:3]) or np.linalg.norm(column[3:])
             if abs(size - 1.0) > 1e-9:
-                problem("E452", f'a screw of "{link.name}" has the length {size:.6g}', f"{column.tolist()}",
-                        "a unit screw: |omega| = 1, or omega = 0 and |v| = 1")  # fmt: skip
+                problem(
+                    "E452",
+                    f'a screw of "{link.name}" has the length {size:.6g}',
+                    f"{column.tolist()}",
+                    "a unit screw: |omega| = 1, or omega = 0 and |v| = 1",
+                )
         if not (link.inertia is None or isinstance(link.inertia, BodyInertia)):
-            problem("E453", f'the inertia of "{link.name}" is a {type(link.inertia).__name__}', "not the inertia of a body",
-                    "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None")  # fmt: skip
+            problem(
+                "E453",
+                f'the inertia of "{link.name}" is a {type(link.inertia).__name__}',
+                "not the inertia of a body",
+                "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None",
+            )
         n = link.joint.freedoms
         damping = np.asarray(link.damping, dtype=float)
         if damping.shape not in ((), (n,)) or not np.all(np.isfinite(damping)) or np.any(damping < 0.0):
-            problem("E453", f'the damping of "{link.name}" is {link.damping!r}', f"its joint has {n} freedoms",
-                    "one number, or one for each freedom, none negative")  # fmt: skip
+            problem(
+                "E453",
+                f'the damping of "{link.name}" is {link.damping!r}',
+                f"its joint has {n} freedoms",
+                "one number, or one for each freedom, none negative",
+            )
         if link.limits is not None:
             given = np.asarray(link.limits, dtype=float)
             if given.shape not in ((2,), (n, 2)) or not np.all(given[..., 0] < given[..., 1]):
-                problem("E453", f'the limits of "{link.name}" are {link.limits!r}', f"its joint has {n} freedoms",
-                        "(lower, upper) with lower < upper, or such a pair for each freedom")  # fmt: skip
+                problem(
+                    "E453",
+                    f'the limits of "{link.name}" are {link.limits!r}',
+                    f"its joint has {n} freedoms",
+                    "(lower, upper) with lower < upper, or such a pair for each freedom",
+                )
     return found
 
 

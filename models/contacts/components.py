@@ -35,11 +35,7 @@ def in_order(constrained: str | Sequence[str]) -> tuple[str, ...]:
 
 def _named(constrained: Any) -> tuple[Any, ...]:
     """What a caller wants constrained, as a tuple, whatever it is."""
-    return (
-        tuple(constrained)
-        if isinstance(constrained, (Sequence, set)) and not isinstance(constrained, str)
-        else (constrained,)
-    )
+    return tuple(constrained) if isinstance(constrained, (Sequence, set)) and not isinstance(constrained, str) else (constrained,)
 
 
 def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
@@ -74,10 +70,16 @@ def argument_problems(
     """All that is wrong with the arguments of a contact."""
     place = caller_place()
     problems = [
-        Problem("E420", f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface', (),
-                (getattr(body, "place", place),), ("give it one: surface=sphere(0.1)",))
-        for body in (body1, body2) if getattr(body, "surface", None) is None
-    ]  # fmt: skip
+        Problem(
+            "E420",
+            f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface',
+            (),
+            (getattr(body, "place", place),),
+            ("give it one: surface=sphere(0.1)",),
+        )
+        for body in (body1, body2)
+        if getattr(body, "surface", None) is None
+    ]
     named = _named(constrained)
     unknown = [c for c in named if c not in COMPONENTS and c not in PAPER_NAMES]
     if unknown or not chosen:

@@ -78,9 +78,7 @@ def friction_cones(chosen: Sequence[str], friction: float | None, torsional: flo
     return tuple(cones)
 
 
-def friction_problems(
-    name: str, cones: Sequence[Cone], chosen: Sequence[str], damping: Mapping[str, float]
-) -> list[Problem]:
+def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], damping: Mapping[str, float]) -> list[Problem]:
     """All that is wrong with the friction of a contact: E490 coefficient, E491 components, E492 damping."""
     place, problems = caller_place(), []
     for cone in cones:
@@ -168,7 +166,7 @@ def _cone_block(cone: Cone, places: Sequence[int], normal: int, tangential: Sequ
         parameters={"coefficient": Parameter(cone.coefficient, cone.unit)},
         symbols={"normal": "N", "trial": "w", "limit": r"\mu N", "damping": "c", "pressing": "N_{|\\,|}", "coefficient": r"\mu"},
         units={"normal": "N", "pressing": "N", "excess": "N m" if cone.unit else "N", "limit": "N m" if cone.unit else "N"},
-    )  # fmt: skip
+    )
 
 
 @cache

@@ -125,9 +125,11 @@ def contact(
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
             graph.add_automaton(chart_switch(index, surface, chosen))
-    graph.start(start_values(name, surface1, surface2, chosen, len(cones), None if near is None else reals(near, 3)),
-                ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
-                start_results(surface1, surface2, [cone.name for cone in cones]))  # fmt: skip
+    graph.start(
+        start_values(name, surface1, surface2, chosen, len(cones), None if near is None else reals(near, 3)),
+        ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
+        start_results(surface1, surface2, [cone.name for cone in cones]),
+    )
     if transport == "parallel" and turns(transport, chosen):
         second = J1(TWIST_2, domain=SCREW, frame="0", symbols={"flow": "T_{O_2}^{0,0}"})
         graph.connect(second, relative)

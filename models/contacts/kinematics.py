@@ -32,11 +32,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     geometry1 = geometry_op(surface1, 1), ["q1", *(["chart 1"] if surface1.charts > 1 else []), *names[:number1]]
     geometry2 = (
         geometry_op(surface2, 2),
-        [
-            "q2",
-            *(["chart 2"] if surface2.charts > 1 else []),
-            *names[number1 : number1 + number2],
-        ],
+        ["q2", *(["chart 2"] if surface2.charts > 1 else []), *names[number1 : number1 + number2]],
     )
     size = min(surface1.size, surface2.size)
     further = [] if transport is None else [turning_equation(transport)]
@@ -64,13 +60,26 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
         rates={"q1": "q1'", "q2": "q2'", "alpha": "alpha'", "d": "d'"},
         parameters=parameters,
         symbols={
-            "H_O1_C1": "H_{C_1}^{O_1}", "H_O2_C2": "H_{C_2}^{O_2}", "H_0_C1": "H_{C_1}^0", "H_0_C2": "H_{C_2}^0",
+            "H_O1_C1": "H_{C_1}^{O_1}",
+            "H_O2_C2": "H_{C_2}^{O_2}",
+            "H_0_C1": "H_{C_1}^0",
+            "H_0_C2": "H_{C_2}^0",
             "drawn": r"\hat T",
-            "M1": "M_1", "K1": "K_1", "T1": "T_1", "M2": "M_2", "K2": "K_2", "T2": "T_2",
-            "relative curvature": r"\Delta", "q1'": r"\dot q_1", "q2'": r"\dot q_2", "alpha'": r"\dot\alpha", "d'": r"\dot d",
-        } | ({"turning": r"\omega_s"} if further else {}),
+            "M1": "M_1",
+            "K1": "K_1",
+            "T1": "T_1",
+            "M2": "M_2",
+            "K2": "K_2",
+            "T2": "T_2",
+            "relative curvature": r"\Delta",
+            "q1'": r"\dot q_1",
+            "q2'": r"\dot q_2",
+            "alpha'": r"\dot\alpha",
+            "d'": r"\dot d",
+        }
+        | ({"turning": r"\omega_s"} if further else {}),
         units={"d'": "m/s", "alpha'": "rad/s"} | ({"turning": "rad/s"} if further else {}),
-    )  # fmt: skip
+    )
 
 
 def geometry_op(surface: Surface, index: int) -> Op:

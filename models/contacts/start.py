@@ -25,25 +25,11 @@ def start_parameters(surface1: Surface, surface2: Surface) -> list[str]:
 def start_results(surface1: Surface, surface2: Surface, frictions: Sequence[str] = ()) -> list[str]:
     """States and automata that `start_values` sets, in its order."""
     charts = [f"chart {i}" for i, s in ((1, surface1), (2, surface2)) if s.charts > 1]
-    return [
-        "kinematics.q1",
-        "kinematics.q2",
-        "kinematics.alpha",
-        "kinematics.d",
-        "spring.q",
-        "switch",
-        *frictions,
-        *charts,
-    ]
+    return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", "kinematics.d", "spring.q", "switch", *frictions, *charts]
 
 
 def start_values(
-    name: str,
-    surface1: Surface,
-    surface2: Surface,
-    chosen: Sequence[str],
-    frictions: int = 0,
-    near: np.ndarray | None = None,
+    name: str, surface1: Surface, surface2: Surface, chosen: Sequence[str], frictions: int = 0, near: np.ndarray | None = None
 ) -> Any:
     """Closest points of the start poses -> contact coordinates, spring (at its penetration) and modes.
 
@@ -57,9 +43,7 @@ def start_values(
         try:
             nearest = closest_points(skin1, skin2, np.asarray(H_1_2, dtype=float), near=near)
         except GeometryError as error:
-            raise ModelError(
-                name, [Problem(error.code, error.message, (f'contact "{name}"',), (), (error.cure,))]
-            ) from error
+            raise ModelError(name, [Problem(error.code, error.message, (f'contact "{name}"',), (), (error.cure,))]) from error
         if near is None and not (is_convex(surface1) and is_convex(surface2)):
             _one_place(name, skin1, skin2, np.asarray(H_1_2, dtype=float))
         if unpaired(chosen) and nearest.chart2 == 1.0:
@@ -69,14 +53,18 @@ def start_values(
         if touching and "v_z" in chosen:
             spring[chosen.index("v_z")] = -nearest.d
         charts = [
-            ("axis z", "axis x")[int(c)]
-            for c, s in ((nearest.chart1, surface1), (nearest.chart2, surface2))
-            if s.charts > 1
+            ("axis z", "axis x")[int(c)] for c, s in ((nearest.chart1, surface1), (nearest.chart2, surface2)) if s.charts > 1
         ]
         return (
-            nearest.q1, nearest.q2, nearest.alpha, nearest.d, spring if len(chosen) > 1 else spring[0],
-            "contact" if touching else "free", *(["stick" if touching else "off"] * frictions), *charts,
-        )  # fmt: skip
+            nearest.q1,
+            nearest.q2,
+            nearest.alpha,
+            nearest.d,
+            spring if len(chosen) > 1 else spring[0],
+            "contact" if touching else "free",
+            *(["stick" if touching else "off"] * frictions),
+            *charts,
+        )
 
     return start
 
@@ -87,10 +75,7 @@ def _one_place(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarra
     if len(touching) < 2:
         return
     points = [surface1.point(place.q1, place.chart1) for place in touching]
-    where = [
-        f"({', '.join(f'{x:.4g}' for x in p)}) m, {-place.d:.3g} m deep"
-        for p, place in zip(points, touching, strict=True)
-    ]
+    where = [f"({', '.join(f'{x:.4g}' for x in p)}) m, {-place.d:.3g} m deep" for p, place in zip(points, touching, strict=True)]
     title = f'contact "{name}" is one, but its bodies touch in {len(touching)} places'
     cure = "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to its place"
     raise ModelError(name, [Problem("E428", title, tuple(f"at {w}" for w in where), (), (cure,))])

@@ -29,20 +29,9 @@ def contact_switch(surfaces: Sequence[Surface]) -> Automaton:
         "free",
         (
             Transition("free", "contact", NEGATIVE, ("kinematics.d",), kind="contact on"),
-            Transition(
-                "contact",
-                "free",
-                ITSELF,
-                ("kinematics.d",),
-                (("spring.q", release, ("spring.q",)),),
-                kind="contact off",
-            ),
-            Transition(
-                "free", "free", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
-            ),
-            Transition(
-                "contact", "contact", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit
-            ),
+            Transition("contact", "free", ITSELF, ("kinematics.d",), (("spring.q", release, ("spring.q",)),), kind="contact off"),
+            Transition("free", "free", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
+            Transition("contact", "contact", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
             *_edges(surfaces),
         ),
     )
@@ -110,6 +99,4 @@ def _chart_change(surface: Surface, chart: float) -> Any:
     return lambda q, parameters: surface.change_chart(q, chart, parameters)
 
 
-POLE = (
-    "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"
-)
+POLE = "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"

@@ -33,8 +33,7 @@ def fading(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: fl
     if axis is None:
         last[...] = to
     elif first.ndim == 0 or not -len(first) <= axis < len(first):
-        refuse("E470", f"a gain of shape {first.shape} has no axis {axis}", "", "an index below the number of axes",
-               "gain")  # fmt: skip
+        refuse("E470", f"a gain of shape {first.shape} has no axis {axis}", "", "an index below the number of axes", "gain")
     else:
         last[axis] = to
     return quintic(first, last, t0, t1)
@@ -52,8 +51,13 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
         low = high = numbers("the gain kp", kp)
         low_at = high_at = np.full(low.shape, np.nan)
     if low.ndim and rate.ndim and low.shape != rate.shape:
-        refuse("E470", f'gains of "{name}" do not fit together', f"kp {low.shape}, kd {rate.shape}",
-               "a number, or one for each axis", name)  # fmt: skip
+        refuse(
+            "E470",
+            f'gains of "{name}" do not fit together',
+            f"kp {low.shape}, kd {rate.shape}",
+            "a number, or one for each axis",
+            name,
+        )
     bound = rate * rate
     lines = []
     for what, wrong, value, at in (
@@ -100,18 +104,18 @@ def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float,
 
     Source: Bortoff 2020, section 4 and fig. 13.
     """
-    given = {
-        "Lambda_xx": Lambda_xx,
-        "approach_speed": approach_speed,
-        "hold_force": hold_force,
-        "peak_force": peak_force,
-    }
+    given = {"Lambda_xx": Lambda_xx, "approach_speed": approach_speed, "hold_force": hold_force, "peak_force": peak_force}
     wrong = tuple(f"{key} is {value!r}" for key, value in given.items() if not (np.isfinite(value) and value > 0.0))
     if wrong:
         refuse("E477", "no soft touch has these numbers", wrong, "positive numbers in kg, m/s and N", "soft touch")
     if peak_force < hold_force:
-        refuse("E477", "the peak of a soft touch is below its holding force", f"{peak_force:g} N and {hold_force:g} N",
-               "a peak of at least the holding force", "soft touch")  # fmt: skip
+        refuse(
+            "E477",
+            "the peak of a soft touch is below its holding force",
+            f"{peak_force:g} N and {hold_force:g} N",
+            "a peak of at least the holding force",
+            "soft touch",
+        )
     momentum = Lambda_xx * approach_speed
     kd, alpha1 = hold_force / momentum, peak_force / momentum
     return SoftTouch(kd=kd, kp0=0.25 * kd * kd, alpha1=alpha1, alpha0=0.25 * alpha1 * alpha1)

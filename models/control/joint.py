@@ -10,16 +10,7 @@ from numpy.typing import ArrayLike
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import IDENTITY
-from models.control.paths import (
-    ModelTerm,
-    add_gain,
-    add_rate,
-    add_reference,
-    add_signals,
-    add_term,
-    count_of,
-    wiring_of,
-)
+from models.control.paths import ModelTerm, add_gain, add_rate, add_reference, add_signals, add_term, count_of, wiring_of
 from models.control.task import DIFFERENCE, SUM
 from models.motion.polynomials import Motion
 from models.motion.refusals import numbers, refuse
@@ -27,22 +18,30 @@ from screws.scalars import maximum, minimum
 
 PD_TERMS = Op("PD", lambda kp, kd, e, de: kp * e + kd * de, r"#1\,#3 + #2\,#4")
 PID_TERMS = Op("PID", lambda kp, kd, e, de, ki, z: kp * e + kd * de + ki * z, r"#1\,#3 + #2\,#4 + #5\,#6")
-SATURATED = Op(
-    "limit", lambda u, limit: maximum(minimum(u, limit), -limit), r"\min\left(\max\left(#1, -#2\right), #2\right)"
-)
-WOUND_BACK = Op(
-    "integral rate", lambda e, held, asked, kp: e + (held - asked) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)"
-)
+SATURATED = Op("limit", lambda u, limit: maximum(minimum(u, limit), -limit), r"\min\left(\max\left(#1, -#2\right), #2\right)")
+WOUND_BACK = Op("integral rate", lambda e, held, asked, kp: e + (held - asked) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)")
 STEPPED = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
 
 
 def joint_pid(
-    name: str, reference: str | Mapping[str, str], position: str, velocity: str | None = None, *, kp: Motion | ArrayLike,
-    kd: ArrayLike, ki: ArrayLike | None = None, dimension: int | None = None, filter_time: Any = None,
-    initial: ArrayLike = 0.0, nominal: Any = None, compensation: ModelTerm | None = None,
-    compensation_signals: Sequence[str] = (), limit: ArrayLike | None = None, period: float | None = None,
+    name: str,
+    reference: str | Mapping[str, str],
+    position: str,
+    velocity: str | None = None,
+    *,
+    kp: Motion | ArrayLike,
+    kd: ArrayLike,
+    ki: ArrayLike | None = None,
+    dimension: int | None = None,
+    filter_time: Any = None,
+    initial: ArrayLike = 0.0,
+    nominal: Any = None,
+    compensation: ModelTerm | None = None,
+    compensation_signals: Sequence[str] = (),
+    limit: ArrayLike | None = None,
+    period: float | None = None,
     unit: str = "N m",
-) -> Element:  # fmt: skip
+) -> Element:
     """Torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
 
     Parameters

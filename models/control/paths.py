@@ -41,17 +41,23 @@ class Wiring:
             self.states[result], self.updates[result] = StateSpec(start), now
             timing = {"updates": self.updates, "period": self.period}
         return Block(
-            self.name, self.equations, inputs=self.inputs, parameters=self.parameters, states=self.states, rates=self.rates,
-            breaks=self.breaks, units={result: unit}, symbols={result: symbol}, **timing,
-        )  # fmt: skip
+            self.name,
+            self.equations,
+            inputs=self.inputs,
+            parameters=self.parameters,
+            states=self.states,
+            rates=self.rates,
+            breaks=self.breaks,
+            units={result: unit},
+            symbols={result: symbol},
+            **timing,
+        )
 
 
 def wiring_of(name: str, period: float | None) -> Wiring:
     """An empty wiring; refuses a period that is not positive (E478)."""
     if period is not None and not (np.isfinite(period) and period > 0.0):
-        refuse(
-            "E478", f'the period of "{name}" is {period!r} s', "", "more than 0 s, or None for continuous control", name
-        )
+        refuse("E478", f'the period of "{name}" is {period!r} s', "", "more than 0 s, or None for continuous control", name)
     return Wiring(name, period=period)
 
 
@@ -60,8 +66,13 @@ def count_of(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[in
     shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
     if len(sizes) > 1:
-        refuse("E478", f'gains of "{name}" are for different counts of axes', f"{sorted(size[0] for size in sizes)}",
-               "a number, or one for each axis", name)  # fmt: skip
+        refuse(
+            "E478",
+            f'gains of "{name}" are for different counts of axes',
+            f"{sorted(size[0] for size in sizes)}",
+            "a number, or one for each axis",
+            name,
+        )
     return next(iter(sizes), ())
 
 
@@ -73,8 +84,13 @@ def add_reference(wiring: Wiring, reference: str | Mapping[str, str], needed: Se
     paths = {what: f"{reference}.{what}" for what in needed} if isinstance(reference, str) else dict(reference)
     unknown = [key for key in paths if key not in QUANTITIES]
     if unknown or "position" not in paths:
-        refuse("E478", f'the reference of "{wiring.name}" is {reference!r}', f"it may hold: {', '.join(needed)}",
-               'the name of a `reference` block, or {"position": path, ...}', wiring.name)  # fmt: skip
+        refuse(
+            "E478",
+            f'the reference of "{wiring.name}" is {reference!r}',
+            f"it may hold: {', '.join(needed)}",
+            'the name of a `reference` block, or {"position": path, ...}',
+            wiring.name,
+        )
     for what in needed:
         local = "reference" if what == "position" else f"reference_{what}"
         if what in paths:
@@ -90,9 +106,13 @@ def add_rate(wiring: Wiring, position: str, velocity: str | None, filter_time: A
     """`y` and `dy`: measured, or y filtered, dy = filtered' = (y - filtered) / T; sampled, a filtered difference quotient."""
     wiring.inputs["y"] = position
     if (velocity is None) == (filter_time is None):
-        refuse("E478", f'"{wiring.name}" needs either a velocity or a filter',
-               f"velocity {velocity!r}, filter_time {filter_time!r}",
-               "the path of a measured velocity, or a `filter_time` in s that differentiates y", wiring.name)  # fmt: skip
+        refuse(
+            "E478",
+            f'"{wiring.name}" needs either a velocity or a filter',
+            f"velocity {velocity!r}, filter_time {filter_time!r}",
+            "the path of a measured velocity, or a `filter_time` in s that differentiates y",
+            wiring.name,
+        )
     if velocity is not None:
         wiring.inputs["dy"] = velocity
         return

@@ -10,16 +10,7 @@ from numpy.typing import ArrayLike
 
 from bondgraph import Element, Op
 from models.control.gains import check_gains
-from models.control.paths import (
-    ModelTerm,
-    add_gain,
-    add_rate,
-    add_reference,
-    add_signals,
-    add_term,
-    count_of,
-    wiring_of,
-)
+from models.control.paths import ModelTerm, add_gain, add_rate, add_reference, add_signals, add_term, count_of, wiring_of
 from models.motion.polynomials import Motion
 from models.motion.refusals import refuse
 from screws.linear import solve_spd
@@ -31,10 +22,21 @@ PD_EXTRA = Op("PD", lambda kp, kd, e, de, ff, f: kp * e + kd * de + ff + f, r"#1
 
 
 def pd_feedforward(
-    name: str, reference: str | Mapping[str, str], position: str, velocity: str | None = None, *, kp: Motion | ArrayLike,
-    kd: ArrayLike, filter_time: Any = None, initial: ArrayLike = 0.0, nominal: Any = None, extra: str | None = None,
-    dimension: int | None = None, period: float | None = None, unit: str = "",
-) -> Element:  # fmt: skip
+    name: str,
+    reference: str | Mapping[str, str],
+    position: str,
+    velocity: str | None = None,
+    *,
+    kp: Motion | ArrayLike,
+    kd: ArrayLike,
+    filter_time: Any = None,
+    initial: ArrayLike = 0.0,
+    nominal: Any = None,
+    extra: str | None = None,
+    dimension: int | None = None,
+    period: float | None = None,
+    unit: str = "",
+) -> Element:
     """Acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis: `<name>.acceleration`, with `.error`.
 
     Parameters
@@ -113,10 +115,20 @@ SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
 
 
 def operational_torque(
-    name: str, acceleration: str, *, jacobian: ModelTerm, mass: ModelTerm | None = None, Lambda: ModelTerm | None = None,
-    position: Sequence[str] = (), velocity: Sequence[str] = (), drift: ModelTerm | None = None,
-    compensation: ModelTerm | None = None, dimension: int | None = None, period: float | None = None, unit: str = "N m",
-) -> Element:  # fmt: skip
+    name: str,
+    acceleration: str,
+    *,
+    jacobian: ModelTerm,
+    mass: ModelTerm | None = None,
+    Lambda: ModelTerm | None = None,
+    position: Sequence[str] = (),
+    velocity: Sequence[str] = (),
+    drift: ModelTerm | None = None,
+    compensation: ModelTerm | None = None,
+    dimension: int | None = None,
+    period: float | None = None,
+    unit: str = "N m",
+) -> Element:
     """Torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
 
     Exact (y'' = u) where compensation is the whole bias h of M v' + h = torque and the drift J' v is given.
@@ -140,8 +152,13 @@ def operational_torque(
     Source: Khatib 1987, operational space.
     """
     if (mass is None) == (Lambda is None):
-        refuse("E478", f'"{name}" needs one inertia', "given: " + ("none" if mass is None else "mass and Lambda"),
-               "the mass matrix of the joints, or the inertia of the task", name)  # fmt: skip
+        refuse(
+            "E478",
+            f'"{name}" needs one inertia',
+            "given: " + ("none" if mass is None else "mass and Lambda"),
+            "the mass matrix of the joints, or the inertia of the task",
+            name,
+        )
     wiring = wiring_of(name, period)
     wiring.inputs["u"] = acceleration
     q = add_signals(wiring, "q", position)

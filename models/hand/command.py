@@ -12,9 +12,21 @@ if TYPE_CHECKING:
 
 
 FILES = (
-    "trajectory.npz", "study.csv", "events.json", "summary.json", "scenario.json", "graph.svg", "equations.tex",
-    "page.html", "figure6.png", "figure7.png", "grasp.png", "lost.png", "movie.mp4", "movie.gif",
-)  # fmt: skip
+    "trajectory.npz",
+    "study.csv",
+    "events.json",
+    "summary.json",
+    "scenario.json",
+    "graph.svg",
+    "equations.tex",
+    "page.html",
+    "figure6.png",
+    "figure7.png",
+    "grasp.png",
+    "lost.png",
+    "movie.mp4",
+    "movie.gif",
+)
 """Every file that a run can have."""
 
 
@@ -28,9 +40,7 @@ def add_hand_command(commands: Any) -> None:
     )
     parser.add_argument("--scenario", default="main", metavar="main|far|rotate|FILE.json", help="default %(default)s")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument(
-        "--friction", type=float, metavar="MU", help="coefficient of friction instead of the scenario's"
-    )
+    parser.add_argument("--friction", type=float, metavar="MU", help="coefficient of friction instead of the scenario's")
     parser.add_argument("--no-render", action="store_true", help="write no pictures")
     parser.add_argument("--rtol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
     parser.add_argument("--method", default="auto", help="integration method (default %(default)s)")

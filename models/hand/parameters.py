@@ -19,22 +19,46 @@ SHAPES: dict[str, tuple[str, ...]] = {"sphere": ("radius",), "ellipsoid": ("a", 
 """Shape of the object -> names of the numbers in `object_size`, m."""
 
 POSITIVE = (
-    "base_radius", "link_lengths", "link_masses", "link_radius", "tip_radius", "tip_mass", "object_size", "object_mass",
-    "normal_stiffness", "tangential_stiffness", "rotational_stiffness", "virtual_mass", "virtual_inertia",
-    "reference_stiffness", "reference_rotational_stiffness", "finger_stiffness", "grip",
-)  # fmt: skip
+    "base_radius",
+    "link_lengths",
+    "link_masses",
+    "link_radius",
+    "tip_radius",
+    "tip_mass",
+    "object_size",
+    "object_mass",
+    "normal_stiffness",
+    "tangential_stiffness",
+    "rotational_stiffness",
+    "virtual_mass",
+    "virtual_inertia",
+    "reference_stiffness",
+    "reference_rotational_stiffness",
+    "finger_stiffness",
+    "grip",
+)
 """Numbers that must be above zero."""
 
 NOT_NEGATIVE = (
-    "joint_damping", "normal_damping", "tangential_damping", "rotational_damping", "virtual_damping",
-    "virtual_rotational_damping", "friction",
-)  # fmt: skip
+    "joint_damping",
+    "normal_damping",
+    "tangential_damping",
+    "rotational_damping",
+    "virtual_damping",
+    "virtual_rotational_damping",
+    "friction",
+)
 """Numbers that may be zero."""
 
 VECTORS = {
-    "link_lengths": 4, "link_masses": 4, "joint_lower": 4, "joint_upper": 4, "object_inertia": 3, "object_position": 3,
+    "link_lengths": 4,
+    "link_masses": 4,
+    "joint_lower": 4,
+    "joint_upper": 4,
+    "object_inertia": 3,
+    "object_position": 3,
     "object_quaternion": 4,
-}  # fmt: skip
+}
 """Name -> how many numbers it has."""
 
 
@@ -239,7 +263,5 @@ def _finite(value: Any, count: int | None) -> tuple[float, ...] | None:
     entries = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) != (count is not None) or (count is not None and len(entries) != count):
         return None
-    right = all(
-        isinstance(v, int | float | np.number) and not isinstance(v, bool) and math.isfinite(v) for v in entries
-    )
+    right = all(isinstance(v, int | float | np.number) and not isinstance(v, bool) and math.isfinite(v) for v in entries)
     return tuple(float(v) for v in entries) if right else None

@@ -107,9 +107,7 @@ def _scenario_problems(given: Scenario) -> list[Problem]:
     for name in ("t_end", "sample_dt"):
         value = getattr(given, name)
         if not (math.isfinite(value) and value > 0.0):
-            problems.append(
-                Problem("E480", f"{name} of the scenario is {value!r}", ("it needs more than zero",), (place,))
-            )
+            problems.append(Problem("E480", f"{name} of the scenario is {value!r}", ("it needs more than zero",), (place,)))
     if given.sample_dt > given.t_end > 0.0:
         title = f"sample_dt of the scenario, {given.sample_dt:g} s, is longer than its t_end, {given.t_end:g} s"
         problems.append(Problem("E480", title, (), (place,), ("a shorter one",)))
@@ -119,9 +117,7 @@ def _scenario_problems(given: Scenario) -> list[Problem]:
     for i, step in enumerate(given.steps):
         numbers = (step.begin, step.end, *step.shift, *step.turn)
         if len(numbers) != 8 or not all(map(math.isfinite, numbers)):
-            problems.append(
-                Problem("E480", f"step {i} of the reference is {step!r}", ("it needs finite numbers",), (place,))
-            )
+            problems.append(Problem("E480", f"step {i} of the reference is {step!r}", ("it needs finite numbers",), (place,)))
         elif step.end <= step.begin or step.begin < 0.0:
             problems.append(
                 Problem(
@@ -137,18 +133,24 @@ def _scenario_problems(given: Scenario) -> list[Problem]:
 
 SCENARIOS: dict[str, Scenario] = {
     "main": Scenario(
-        "main", 9.0, (Step(0.5, 2.5, (0.012, 0.0, 0.0)), Step(2.5, 7.5, (0.0, 0.0, 0.06))),
+        "main",
+        9.0,
+        (Step(0.5, 2.5, (0.012, 0.0, 0.0)), Step(2.5, 7.5, (0.0, 0.0, 0.06))),
         description="to the side, then up until the fingers reach no farther",
     ),
     "far": Scenario(
-        "far", 12.0, (Step(0.5, 2.5, (0.012, 0.0, 0.0)), Step(2.5, 9.5, (0.0, 0.0, 0.09))),
+        "far",
+        12.0,
+        (Step(0.5, 2.5, (0.012, 0.0, 0.0)), Step(2.5, 9.5, (0.0, 0.0, 0.09))),
         description="as main, but the reference goes far beyond the reach",
     ),
     "rotate": Scenario(
-        "rotate", 6.0, (Step(0.5, 2.5, turn=(0.0, 0.0, 0.4)), Step(2.5, 4.5, turn=(0.3, 0.0, 0.0))),
+        "rotate",
+        6.0,
+        (Step(0.5, 2.5, turn=(0.0, 0.0, 0.4)), Step(2.5, 4.5, turn=(0.3, 0.0, 0.0))),
         description="turns about z, then about x",
     ),
-}  # fmt: skip
+}
 """The motions of the example by name."""
 
 
@@ -250,7 +252,11 @@ def to_json(given: Scenario) -> str:
         for step in given.steps
     ]
     whole = {
-        "name": given.name, "description": given.description, "t_end": given.t_end, "sample_dt": given.sample_dt,
-        "parameters": numbers, "motion": motion,
-    }  # fmt: skip
+        "name": given.name,
+        "description": given.description,
+        "t_end": given.t_end,
+        "sample_dt": given.sample_dt,
+        "parameters": numbers,
+        "motion": motion,
+    }
     return json.dumps(whole, indent=1) + "\n"

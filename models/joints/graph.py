@@ -117,9 +117,17 @@ def joint_graph(
         position = _op("violation", joint.kind)
         graph.connect(
             hold,
-            Constraint("constraint", position=position, signals=signals, dimension=count,
-                       alpha1=alpha1, alpha0=alpha0, alpha2=alpha2, closing=closing),
-        )  # fmt: skip
+            Constraint(
+                "constraint",
+                position=position,
+                signals=signals,
+                dimension=count,
+                alpha1=alpha1,
+                alpha0=alpha0,
+                alpha2=alpha2,
+                closing=closing,
+            ),
+        )
         graph.export("violation", "constraint.h")
         graph.export("multiplier", "constraint.effort")
         if largest_gap is not None and largest_tilt is not None:
@@ -136,11 +144,7 @@ def joint_graph(
         graph.export("rate", "motion.flow")
         names = ["H", *numbers]
         graph.add(
-            Block(
-                "coordinates",
-                [("q", _op("coordinates", joint.kind), names)],
-                inputs=dict(zip(names, signals, strict=True)),
-            )
+            Block("coordinates", [("q", _op("coordinates", joint.kind), names)], inputs=dict(zip(names, signals, strict=True)))
         )
         graph.export("q", "coordinates.q")
     graph.add(Block("reaction", [("wrench", REACTION, ["W"])], inputs={"W": "Ad.2.effort"}, units={"wrench": "N m, N"}))
@@ -152,11 +156,16 @@ def joint_graph(
 
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
     found = [
-        Problem("E151", f'joint "{name}": {which} must be zero or more, or None', (f"given: {given!r}",), (place,),
-                (f"for {which}, a number that is zero or more",))
+        Problem(
+            "E151",
+            f'joint "{name}": {which} must be zero or more, or None',
+            (f"given: {given!r}",),
+            (place,),
+            (f"for {which}, a number that is zero or more",),
+        )
         for which, given in limits.items()
         if given is not None and not (isinstance(given, Real) and float(given) >= 0.0)
-    ]  # fmt: skip
+    ]
     raise_if_any(name, found)
 
 
@@ -177,11 +186,10 @@ def _refuse_others(graph: Graph, joint: Any, *bodies: Any) -> None:
     raise_if_any(
         graph.name,
         [
-            Problem("E458", f"{given!r} ({type(given).__name__}) is no {what}", places=(caller_place(),),
-                    cures=(cure,))
+            Problem("E458", f"{given!r} ({type(given).__name__}) is no {what}", places=(caller_place(),), cures=(cure,))
             for given, what, cure in found
         ],
-    )  # fmt: skip
+    )
 
 
 def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any, Any]:

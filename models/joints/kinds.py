@@ -131,9 +131,7 @@ def _at_point(H: np.ndarray) -> list[Row]:
 
 KINDS: dict[str, Kind] = {
     "revolute": Kind(lambda H: [*parallel(H), *_at_point(H)], lambda H: UNIT[2], _turn, 2, _off_axis),
-    "prismatic": Kind(
-        lambda H: [*aligned(H), shift(H, 0), shift(H, 1)], lambda H: UNIT[5], lambda H: H[2, 3], 3, _whole
-    ),
+    "prismatic": Kind(lambda H: [*aligned(H), shift(H, 0), shift(H, 1)], lambda H: UNIT[5], lambda H: H[2, 3], 3, _whole),
     "helical": Kind(
         lambda H, pitch: [*_across(H), nut(H, pitch)],
         lambda H, pitch: UNIT[2],

@@ -31,14 +31,18 @@ def start_check(
                     Problem(
                         "E455",
                         f'{kind} joint "{name}" does not close at the start',
-                        (f"its axes on the two bodies miss it by {gap:.4g} m and {turn:.4g} rad; "
-                         f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay",),
+                        (
+                            f"its axes on the two bodies miss it by {gap:.4g} m and {turn:.4g} rad; "
+                            f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay",
+                        ),
                         (place,),
-                        ("start positions and quaternions of the bodies, frame_a and frame_b that meet it",
-                         "a larger largest_gap or largest_tilt"),
+                        (
+                            "start positions and quaternions of the bodies, frame_a and frame_b that meet it",
+                            "a larger largest_gap or largest_tilt",
+                        ),
                     )
                 ],
-            )  # fmt: skip
+            )
         return ()
 
     return check

@@ -57,20 +57,24 @@ def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", t
     equations = [(what, DERIVATIVES[k], ["t", "breaks", "coefficients"]) for k, what in enumerate(QUANTITIES)]
     marks = (symbol, rf"\dot{{{symbol}}}", rf"\ddot{{{symbol}}}", rf"\dddot{{{symbol}}}")
     return Block(
-        name, equations, inputs={"t": time}, parameters=motion_parameters(motion, unit),
+        name,
+        equations,
+        inputs={"t": time},
+        parameters=motion_parameters(motion, unit),
         units={what: unit_of(unit, k) for k, what in enumerate(QUANTITIES)},
-        symbols=dict(zip(QUANTITIES, marks, strict=True)), breaks=["breaks"] if time == "time" else [],
-    )  # fmt: skip
+        symbols=dict(zip(QUANTITIES, marks, strict=True)),
+        breaks=["breaks"] if time == "time" else [],
+    )
 
 
 FLOW = Op("flow of a motion", lambda breaks, table, t: DERIVATIVES[1](t, breaks, table), r"\dot r(#3)")
 
 
 def flow_source(
-    name: str, motion: Motion, *, unit: str = "", domain: Domain | str | None = None, frame: str | None = None,
-    time: str = "time",
-) -> Element:  # fmt: skip
+    name: str, motion: Motion, *, unit: str = "", domain: Domain | str | None = None, frame: str | None = None, time: str = "time"
+) -> Element:
     """Sf of r': what is bonded to it moves by r(t) - r(0), whatever effort that takes."""
     dimension = motion.shape[0] if motion.shape else None
-    return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], dimension=dimension,
-              domain=domain, frame=frame)  # fmt: skip
+    return Sf(
+        name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], dimension=dimension, domain=domain, frame=frame
+    )

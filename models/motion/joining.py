@@ -26,10 +26,12 @@ def _recentred(motion: Motion, breaks: Array) -> Array:
     table = pieces(motion)
     index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
     shifts = breaks[:-1] - bases(motion.breaks)[index]
-    return np.array([
-        [horner(shift, table[k], power) / factorial(power) for power in range(table.shape[1])]
-        for k, shift in zip(index, shifts, strict=True)
-    ])  # fmt: skip
+    return np.array(
+        [
+            [horner(shift, table[k], power) / factorial(power) for power in range(table.shape[1])]
+            for k, shift in zip(index, shifts, strict=True)
+        ]
+    )
 
 
 def hold(position: float | Array | list[float] | tuple[float, ...], duration: float, start: float = 0.0) -> Motion:

@@ -28,8 +28,12 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
             continue
         value = numbers(f"the limit of {QUANTITIES[order]}", given)
         if value.shape not in ((), shape) or not np.all(value > 0.0):
-            refuse("E470", f"the limit of {QUANTITIES[order]} is {given!r}", f"the motion has the shape {shape}",
-                   "a positive number, or one for each axis")  # fmt: skip
+            refuse(
+                "E470",
+                f"the limit of {QUANTITIES[order]} is {given!r}",
+                f"the motion has the shape {shape}",
+                "a positive number, or one for each axis",
+            )
         limits[order] = np.broadcast_to(value, shape)
     return limits
 
@@ -66,9 +70,5 @@ def check_limits(motion: Motion, limits: dict[int, Array], shortest: float | Non
     """Refuse a motion whose given times exceed a limit (E473), with what is reached and where."""
     lines = violations(motion, limits)
     if lines:
-        cure = (
-            "leave the times out, and they are chosen"
-            if shortest is None
-            else f"a duration of {shortest:.6g} s or more"
-        )
+        cure = "leave the times out, and they are chosen" if shortest is None else f"a duration of {shortest:.6g} s or more"
         refuse("E473", "the given times of a motion exceed its limits", lines, cure)

@@ -60,14 +60,19 @@ def profiles(
         edges = [start for start, _ in phases] + [motion.end]
         for (_, words), start, end in zip(phases, edges[:-1], edges[1:], strict=True):
             panels[0].annotate(
-                words, (0.5 * (start + end), 1.0), (0, 4), ha="center", va="bottom", color=MUTED, fontsize=9,
-                xycoords=("data", "axes fraction"), textcoords="offset points",
-            )  # fmt: skip
+                words,
+                (0.5 * (start + end), 1.0),
+                (0, 4),
+                ha="center",
+                va="bottom",
+                color=MUTED,
+                fontsize=9,
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+            )
         if motion.shape:
             lines, words = panels[0].get_legend_handles_labels()
-            figure.legend(
-                lines, words, ncols=len(words), loc="upper right", bbox_to_anchor=(0.985, 0.985), handlelength=1.1
-            )
+            figure.legend(lines, words, ncols=len(words), loc="upper right", bbox_to_anchor=(0.985, 0.985), handlelength=1.1)
         panels[-1].set_xlim(motion.start, motion.end)
         panels[-1].set_xlabel("time (s)")
         figure.align_ylabels(panels)

@@ -47,9 +47,12 @@ class Motion:
         breaks, given = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
         fit = breaks.ndim == 1 and given.ndim in (2, 3) and len(given) == len(breaks) - 1 >= 1 and given.shape[1] >= 1
         if not fit or not (np.isfinite(breaks).all() and np.isfinite(given).all()):
-            refuse("E470", "breaks and coefficients of a motion do not fit together",
-                   f"breaks {breaks.shape}, coefficients {given.shape}, all to be finite",
-                   "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)")  # fmt: skip
+            refuse(
+                "E470",
+                "breaks and coefficients of a motion do not fit together",
+                f"breaks {breaks.shape}, coefficients {given.shape}, all to be finite",
+                "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)",
+            )
         check_times(breaks)
         for values in (breaks, given):
             values.setflags(write=False)
@@ -187,9 +190,12 @@ def check_times(times: Array) -> None:
     bad = np.flatnonzero(~(np.diff(times) > 0.0))
     if bad.size:
         k = int(bad[0])
-        refuse("E471", "the times of a motion do not ascend",
-               f"{times[k]:g} s is followed by {times[k + 1]:g} s, at index {k + 1}",
-               "each time later than the one before; `hold` for a pause")  # fmt: skip
+        refuse(
+            "E471",
+            "the times of a motion do not ascend",
+            f"{times[k]:g} s is followed by {times[k + 1]:g} s, at index {k + 1}",
+            "each time later than the one before; `hold` for a pause",
+        )
 
 
 @dataclass(frozen=True)
@@ -213,9 +219,7 @@ def largest_jump(motion: Motion, order: int) -> Jump:
     size = max(_bound(motion, order), float(np.abs(before).max()), float(np.abs(after).max()))
     at = np.unravel_index(int(jumps.argmax()), jumps.shape)
     axis = tuple(int(k) for k in at[1:])
-    return Jump(
-        float(jumps[at]) / size if size else 0.0, float(before[at]), float(after[at]), float(breaks[at[0]]), axis
-    )
+    return Jump(float(jumps[at]) / size if size else 0.0, float(before[at]), float(after[at]), float(breaks[at[0]]), axis)
 
 
 def _bound(motion: Motion, order: int) -> float:
@@ -230,9 +234,12 @@ def check_jumps(motion: Motion) -> None:
         jump = largest_jump(motion, order)
         if jump.part > 1e-9:
             place = f" along axis {jump.axis[0]}" if jump.axis else ""
-            refuse("E472", f"the {QUANTITIES[order]} of a motion jumps at {jump.time:g} s{place}",
-                   f"from {jump.before:.6g} to {jump.after:.6g}",
-                   "phases that meet with equal position and velocity, such as rest, or a `quintic` in between")  # fmt: skip
+            refuse(
+                "E472",
+                f"the {QUANTITIES[order]} of a motion jumps at {jump.time:g} s{place}",
+                f"from {jump.before:.6g} to {jump.after:.6g}",
+                "phases that meet with equal position and velocity, such as rest, or a `quintic` in between",
+            )
 
 
 def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
@@ -277,8 +284,12 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
     """
     if not motions or len({motion.shape for motion in motions}) > 1:
         shapes = ", ".join(str(motion.shape) for motion in motions) or "none"
-        refuse("E470", "motions that follow each other have different shapes", f"given: {shapes}",
-               "one or more motions with the same axes")  # fmt: skip
+        refuse(
+            "E470",
+            "motions that follow each other have different shapes",
+            f"given: {shapes}",
+            "one or more motions with the same axes",
+        )
     if not numbers("the pause", pause, (0,)) >= 0.0:
         refuse("E471", f"a pause of {pause!r} s between motions", "", "a pause of 0 s or more")
     order = max(pieces(motion).shape[1] for motion in motions)

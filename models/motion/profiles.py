@@ -34,9 +34,15 @@ def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:
 
 
 def s_curve(
-    start: ArrayLike, end: ArrayLike, *, jerk: Any, acceleration: Any = None, velocity: Any = None,
-    duration: float | None = None, at: float = 0.0,
-) -> Motion:  # fmt: skip
+    start: ArrayLike,
+    end: ArrayLike,
+    *,
+    jerk: Any,
+    acceleration: Any = None,
+    velocity: Any = None,
+    duration: float | None = None,
+    at: float = 0.0,
+) -> Motion:
     """The fastest straight motion from rest to rest within limits: piecewise constant jerk, up to seven cubic pieces.
 
     Parameters
@@ -55,15 +61,11 @@ def s_curve(
     """
     first, last = _two_points(start, end)
     if jerk is None:
-        refuse(
-            "E470", "an s-curve without a limit of jerk", "its acceleration would jump", "a limit of jerk, or `quintic`"
-        )
+        refuse("E470", "an s-curve without a limit of jerk", "its acceleration would jump", "a limit of jerk, or `quintic`")
     limits = limit_values(first.shape, velocity, acceleration, jerk)
     length = np.abs(last - first)
     if not length.any():
-        refuse(
-            "E471", "a motion from a point to itself has no duration", f"from {first} to {last}", "`hold` for a pause"
-        )
+        refuse("E471", "a motion from a point to itself has no duration", f"from {first} to {last}", "`hold` for a pause")
     with np.errstate(divide="ignore"):
         v, a, j = (float(np.min(np.where(length > 0.0, limits[k] / length, np.inf))) for k in (1, 2, 3))
     steps, signs = _double_s(v, a, j)
@@ -112,9 +114,16 @@ def _of_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
 
 
 def pick_and_place(
-    pick: ArrayLike, place: ArrayLike, lift: ArrayLike, *, jerk: Any, acceleration: Any = None, velocity: Any = None,
-    pause: float = 0.0, at: float = 0.0,
-) -> Motion:  # fmt: skip
+    pick: ArrayLike,
+    place: ArrayLike,
+    lift: ArrayLike,
+    *,
+    jerk: Any,
+    acceleration: Any = None,
+    velocity: Any = None,
+    pause: float = 0.0,
+    at: float = 0.0,
+) -> Motion:
     """From `pick` up by the vector `lift`, over, and down to `place`: three `s_curve` motions with rest between.
 
     Parameters
@@ -135,6 +144,10 @@ def pick_and_place(
 def _two_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
     first, last = numbers("the start", start), numbers("the end", end)
     if first.shape != last.shape:
-        refuse("E470", "start and end of a motion have different shapes", f"{first.shape} and {last.shape}",
-               "two numbers, or two points with the same axes")  # fmt: skip
+        refuse(
+            "E470",
+            "start and end of a motion have different shapes",
+            f"{first.shape} and {last.shape}",
+            "two numbers, or two points with the same axes",
+        )
     return first, last

@@ -60,8 +60,12 @@ def turning(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving:
     given = np.atleast_2d(numbers("the axis", directions, (1, 2)))
     lengths = np.linalg.norm(given, axis=1)
     if given.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
-        refuse("E475", f"the axes of a turning are {np.asarray(directions).tolist()}", f"there are {joined.shape[0]} angles",
-               "a vector of three numbers, not zero, for each angle")  # fmt: skip
+        refuse(
+            "E475",
+            f"the axes of a turning are {np.asarray(directions).tolist()}",
+            f"there are {joined.shape[0]} angles",
+            "a vector of three numbers, not zero, for each angle",
+        )
     return Turning(joined, given / lengths[:, None], moving)
 
 
@@ -96,9 +100,8 @@ class PoseMotion:
 
     def _at(self, t: ArrayLike, which: int) -> Array:
         values = [
-            np.moveaxis(motion.derivative(t, order), -1, 0) for motion in (self.centre, self.turn.angles)
-            for order in (0, 1, 2)
-        ]  # fmt: skip
+            np.moveaxis(motion.derivative(t, order), -1, 0) for motion in (self.centre, self.turn.angles) for order in (0, 1, 2)
+        ]
         rates = _rates if self.turn.moving else _fixed_rates
         found = rates(*values, self.turn.directions, self.quaternion, self.arm)[which]
         return np.moveaxis(np.asarray(found, dtype=float), 0, -1)
@@ -121,8 +124,12 @@ def pose_motion(
     path = centre if isinstance(centre, Motion) else hold(numbers("the centre", centre), 1.0)
     offset = numbers("the arm", arm)
     if path.shape != (3,) or offset.shape != (3,):
-        refuse("E470", "centre and arm of a body's motion need three components", f"given: {path.shape} and {offset.shape}",
-               "points in the world's coordinates, m")  # fmt: skip
+        refuse(
+            "E470",
+            "centre and arm of a body's motion need three components",
+            f"given: {path.shape} and {offset.shape}",
+            "points in the world's coordinates, m",
+        )
     about = turn or turning(hold(0.0, 1.0), (0.0, 0.0, 1.0))
     return PoseMotion(path, about, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
 
@@ -165,9 +172,7 @@ def _turns(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) ->
 
 
 def _motion(moving: bool) -> Any:
-    def rates(
-        c: Any, dc: Any, ddc: Any, angle: Any, rate: Any, second: Any, directions: Any, start: Any, arm: Any
-    ) -> Any:
+    def rates(c: Any, dc: Any, ddc: Any, angle: Any, rate: Any, second: Any, directions: Any, start: Any, arm: Any) -> Any:
         """(c, c', c'', angles and rates) -> pose (7,), world twist (6,), its rate (6,)."""
         q, omega, alpha = _turns(angle, rate, second, directions, moving)
         point = _plus(c, _turned(q, arm))
@@ -182,9 +187,7 @@ _rates, _fixed_rates = _motion(True), _motion(False)
 _LATEX = r"\left(H, T, \dot T\right)(#1, #2, #3, #4, #5, #6)"
 MOVING = Op("motion of a body, moving axes", _rates, _LATEX)
 FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
-BODY_TWIST = Op(
-    "Ad", lambda pose, twist: transform_twist_back(pose_from_state(pose), twist), r"\mathrm{Ad}_{(#1)^{-1}}\,#2"
-)
+BODY_TWIST = Op("Ad", lambda pose, twist: transform_twist_back(pose_from_state(pose), twist), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
 
 
 # --- in a graph -------------------------------------------------------------------------------------------------------
@@ -208,10 +211,13 @@ def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Elem
     equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, "axes", "quaternion", "arm"]))
     equations.append(("body_twist", BODY_TWIST, ["pose", "twist"]))
     return Block(
-        name, equations, inputs={"t": time}, parameters=parameters,
+        name,
+        equations,
+        inputs={"t": time},
+        parameters=parameters,
         units={"pose": "1, m", "twist": "rad/s, m/s", "body_twist": "rad/s, m/s", "twist_rate": "rad/s^2, m/s^2"},
         breaks=["centre breaks", "angle breaks"] if time == "time" else [],
-    )  # fmt: skip
+    )
 
 
 def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = None, time: str = "time") -> Body:

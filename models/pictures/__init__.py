@@ -11,15 +11,4 @@ from models.pictures.posters import poster
 from models.pictures.probe import rendering
 from models.pictures.scene import Scene
 
-__all__ = [
-    "ContactMotion",
-    "Event",
-    "from_archive",
-    "gauss_frames",
-    "Scene",
-    "movie",
-    "plots",
-    "page",
-    "poster",
-    "rendering",
-]
+__all__ = ["ContactMotion", "Event", "from_archive", "gauss_frames", "Scene", "movie", "plots", "page", "poster", "rendering"]

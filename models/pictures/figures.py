@@ -48,9 +48,13 @@ def can_plot() -> bool:
 
 @contextmanager
 def plot_file(
-    path: str | os.PathLike[str] | IO[bytes], size: tuple[float, float], *, dpi: int = 160, layout: Any = None,
+    path: str | os.PathLike[str] | IO[bytes],
+    size: tuple[float, float],
+    *,
+    dpi: int = 160,
+    layout: Any = None,
     style: Mapping[str, Any] | None = None,
-) -> Iterator[Any]:  # fmt: skip
+) -> Iterator[Any]:
     """A figure of a size (inches) that is written to `path` when the block ends: a png, svg or pdf, or a stream that takes a PNG.
 
     Raises

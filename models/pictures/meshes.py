@@ -58,9 +58,7 @@ def body_mesh(points: Array, surface: Any) -> Any:
     """Smooth mesh, normals outward, of a grid of surface points (n_u, n_v, 3)."""
     import pyvista as pv
 
-    mesh = pv.StructuredGrid(points[..., 0], points[..., 1], points[..., 2]).extract_surface(
-        algorithm="dataset_surface"
-    )
+    mesh = pv.StructuredGrid(points[..., 0], points[..., 1], points[..., 2]).extract_surface(algorithm="dataset_surface")
     size = float(np.ptp(points.reshape(-1, 3), axis=0).max())
     mesh = mesh.clean(tolerance=1e-9 * size, absolute=True).triangulate()
     mesh = mesh.compute_normals(cell_normals=False, split_vertices=False, consistent_normals=True)
@@ -70,9 +68,7 @@ def body_mesh(points: Array, surface: Any) -> Any:
     q, chart = nearest_coordinates(surface, here)
     outward = np.asarray(surface.geometry(q, chart).H, dtype=float)[:3, 2]
     if mesh.point_data["Normals"][mesh.find_closest_point(here)] @ outward < 0.0:
-        mesh = mesh.compute_normals(
-            cell_normals=False, split_vertices=False, consistent_normals=True, flip_normals=True
-        )
+        mesh = mesh.compute_normals(cell_normals=False, split_vertices=False, consistent_normals=True, flip_normals=True)
         mesh = mesh if mesh.point_data["Normals"][mesh.find_closest_point(here)] @ outward > 0.0 else mesh.flip_faces()
     return mesh
 
@@ -101,9 +97,7 @@ def arrow(length: float, radius: float, head: float) -> Any:
     shaft = pv.Cylinder(
         center=(0.5 * (length - head), 0, 0), direction=(1, 0, 0), radius=radius, height=length - head, resolution=20
     )
-    cone = pv.Cone(
-        center=(length - 0.5 * head, 0, 0), direction=(1, 0, 0), height=head, radius=0.42 * head, resolution=28
-    )
+    cone = pv.Cone(center=(length - 0.5 * head, 0, 0), direction=(1, 0, 0), height=head, radius=0.42 * head, resolution=28)
     return shaft.merge(cone)
 
 

@@ -173,9 +173,7 @@ def from_archive(archive: Mapping[str, Any], surfaces: tuple[Any, Any], name: st
     extra : further attributes of `ContactMotion` (title, names, events, energies, residual, frame1, frame2).
     """
     wanted = {f.name for f in fields(ContactMotion)}
-    values: dict[str, Any] = {
-        key: np.asarray(archive[key], dtype=float) for key in archive if key in wanted and key not in extra
-    }
+    values: dict[str, Any] = {key: np.asarray(archive[key], dtype=float) for key in archive if key in wanted and key not in extra}
     for body in (1, 2):
         if f"frame{body}" not in values and f"frame{body}" not in extra:
             pose = poses(values[f"p{body}"], values[f"q{body}_wxyz"])

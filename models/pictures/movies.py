@@ -158,21 +158,12 @@ def _has_ffmpeg() -> bool:
     return True
 
 
-def _write_mp4(
-    path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None
-) -> None:
+def _write_mp4(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None) -> None:
     import imageio_ffmpeg
 
     options = ["-preset", "veryfast", "-crf", "19", "-movflags", "+faststart"]
     writer = imageio_ffmpeg.write_frames(
-        str(path),
-        size,
-        fps=fps,
-        codec="libx264",
-        pix_fmt_out="yuv420p",
-        macro_block_size=2,
-        quality=None,
-        output_params=options,
+        str(path), size, fps=fps, codec="libx264", pix_fmt_out="yuv420p", macro_block_size=2, quality=None, output_params=options
     )
     with closing(writer):
         writer.send(None)
@@ -182,9 +173,7 @@ def _write_mp4(
                 report(count)
 
 
-def _write_gif(
-    path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None
-) -> None:
+def _write_gif(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None) -> None:
     from PIL import Image
 
     palette = None

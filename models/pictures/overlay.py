@@ -38,11 +38,7 @@ def _beside(label: Label, size: tuple[float, float], distance: float, turn: floa
 
 
 def place(
-    labels: Sequence[Label],
-    boxes: Sequence[tuple[float, float]],
-    avoid: NDArray[Any],
-    taken: Sequence[Box],
-    reach: float,
+    labels: Sequence[Label], boxes: Sequence[tuple[float, float]], avoid: NDArray[Any], taken: Sequence[Box], reach: float
 ) -> list[Box]:
     """Boxes for labels of given sizes, near their points, off each other, `taken` boxes and `avoid` points (k, 2)."""
     placed: list[Box] = []
@@ -99,11 +95,7 @@ def draw_heading(image: Any, title: str, lines: Sequence[str], at: tuple[float, 
 
 
 def draw_legend(
-    image: Any,
-    entries: Sequence[tuple[str, str]],
-    force: tuple[str, float] | None,
-    at: tuple[float, float],
-    scale: float,
+    image: Any, entries: Sequence[tuple[str, str]], force: tuple[str, float] | None, at: tuple[float, float], scale: float
 ) -> Box:
     """Draw a legend upwards from its lower left corner; the box it takes.
 

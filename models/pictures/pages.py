@@ -181,10 +181,7 @@ def _plots(motion: ContactMotion, put: Any, paths: Sequence[str]) -> list[dict[s
         for colour, (name, values) in zip(ENERGIES * 3, motion.energies.items(), strict=False)
     ]
     plots: list[dict[str, Any]] = [
-        {
-            "title": "gap (µm)" if small else "gap (mm)",
-            "curves": [curve("gap shown", motion.gap * (1e6 if small else 1e3), INK)],
-        },
+        {"title": "gap (µm)" if small else "gap (mm)", "curves": [curve("gap shown", motion.gap * (1e6 if small else 1e3), INK)]},
         {"title": "normal force (N)", "curves": [curve("fn", motion.fn, FORCE)]},
         {"title": "contact coordinates", "curves": coordinates},
     ]

@@ -41,9 +41,7 @@ def plots(motion: ContactMotion, path: str | os.PathLike[str], dpi: int = 160) -
         figure.align_ylabels(axes[:, 0])
         top = 1.0 - 0.62 / figure.get_figheight()
         x = 0.95 / figure.get_figwidth()
-        figure.subplots_adjust(
-            left=x, right=0.985 - 0.5 / figure.get_figwidth(), top=top, bottom=0.055, hspace=0.3, wspace=0.22
-        )
+        figure.subplots_adjust(left=x, right=0.985 - 0.5 / figure.get_figwidth(), top=top, bottom=0.055, hspace=0.3, wspace=0.22)
         figure.text(x, 1.0 - 0.2 / figure.get_figheight(), motion.title, fontsize=13, fontweight="bold", va="top")
 
 
@@ -121,11 +119,7 @@ def _residual(axes: Any, motion: ContactMotion, unit: float) -> str:
 
 
 def strip(
-    motion: ContactMotion,
-    size: tuple[int, int],
-    quantity: str = "force",
-    dpi: int = 100,
-    span: tuple[float, float] | None = None,
+    motion: ContactMotion, size: tuple[int, int], quantity: str = "force", dpi: int = 100, span: tuple[float, float] | None = None
 ) -> tuple[NDArray[np.uint8], Callable[[float], float], tuple[float, float]]:
     """One slim plot for the foot of a picture.
 
@@ -145,9 +139,7 @@ def strip(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    draw = {"force": _force, "gap": _gap, "coordinates": _coordinates, "energy": _energy, "residual": _residual}[
-        quantity
-    ]
+    draw = {"force": _force, "gap": _gap, "coordinates": _coordinates, "energy": _energy, "residual": _residual}[quantity]
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
         canvas = FigureCanvasAgg(figure)

@@ -61,9 +61,7 @@ def poster(motion: ContactMotion, path: str | os.PathLike[str], t: float | None 
     save_image(page, path)
 
 
-def _scene(
-    motion: ContactMotion, t: float, size: tuple[int, int]
-) -> tuple[Any, Camera, ContactMotion, tuple[str, float]]:
+def _scene(motion: ContactMotion, t: float, size: tuple[int, int]) -> tuple[Any, Camera, ContactMotion, tuple[str, float]]:
     with Stage(motion, size, background=(PAPER, PAPER), around=True) as stage:
         camera = fit(extent_at(stage, t), direction(motion, t), upward(motion), size, (130, 100, 250, 90))
         now = stage.show(t, camera)

@@ -77,9 +77,7 @@ class Stage:
         self._poses = motion.poses
         self.tube = 0.8 * self.radius
         self._cp = (motion.cp1_O1, motion.cp2_O2)
-        self.points = tuple(
-            meshes.body_points(s, cp, self.reach, *mesh) for s, cp in zip(motion.surfaces, self._cp, strict=True)
-        )
+        self.points = tuple(meshes.body_points(s, cp, self.reach, *mesh) for s, cp in zip(motion.surfaces, self._cp, strict=True))
         self._moving = tuple(motion.moving(body) for body in (0, 1))
         self._ghosts: list[list[Any]] = [[], []]
         self._bodies: list[Any] = []
@@ -142,9 +140,7 @@ class Stage:
         add, r = self.plotter.add_mesh, 0.62 * self.radius
         self.head = 9.0 * r
         shaft = pv.Cylinder(center=(0.5, 0, 0), direction=(1, 0, 0), radius=r, height=1.0, resolution=24)
-        head = pv.Cone(
-            center=(-0.5 * self.head, 0, 0), direction=(1, 0, 0), height=self.head, radius=3.2 * r, resolution=32
-        )
+        head = pv.Cone(center=(-0.5 * self.head, 0, 0), direction=(1, 0, 0), height=self.head, radius=3.2 * r, resolution=32)
         look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
         self._force = (add(shaft, **look), add(head, **look))
         self._string = add(_dot(), color=INK, line_width=1.5, lighting=False, reset_camera=False)
@@ -263,9 +259,17 @@ def glass(
 ) -> Any:
     """Add a mesh as glass: its opacity is `low` where it is seen face on, `high` at its rim, both times `strength`."""
     actor = plotter.add_mesh(
-        mesh, color=colour, smooth_shading=True, opacity=0.99, ambient=0.42, diffuse=0.72, specular=0.35,
-        specular_power=40, culling=None if both_sides else "back", reset_camera=False,
-    )  # fmt: skip
+        mesh,
+        color=colour,
+        smooth_shading=True,
+        opacity=0.99,
+        ambient=0.42,
+        diffuse=0.72,
+        specular=0.35,
+        specular_power=40,
+        culling=None if both_sides else "back",
+        reset_camera=False,
+    )
     code = _GLASS.format(low=low, high=high, strength=f"{strength:f}")
     actor.GetShaderProperty().AddFragmentShaderReplacement("//VTK::Light::Impl", True, code, False)
     return actor

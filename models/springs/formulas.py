@@ -60,9 +60,7 @@ def rotation_vector(q: Any) -> tuple[Any, Any]:
     s = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
     small = less(s, 1e-4 * w * w)
     ratio = s / where(small, w * w, 1.0)
-    series = (1.0 + ratio * (-1.0 / 3.0 + ratio * (1.0 / 5.0 + ratio * (-1.0 / 7.0 + ratio / 9.0)))) / where(
-        small, w, 1.0
-    )
+    series = (1.0 + ratio * (-1.0 / 3.0 + ratio * (1.0 / 5.0 + ratio * (-1.0 / 7.0 + ratio / 9.0)))) / where(small, w, 1.0)
     n = sqrt(where(small, 1.0, s))
     factor = 2.0 * flip * where(small, series, atan2(n, w) / n)
     return array([factor * q[1], factor * q[2], factor * q[3]]), w / sqrt(s + w * w)

@@ -48,11 +48,7 @@ WITH_LENGTH = (
 
 
 def point_spring(
-    name: str,
-    stiffness: float,
-    point_a: Any = (0.0, 0.0, 0.0),
-    point_b: Any = (0.0, 0.0, 0.0),
-    rest_length: float = 0.0,
+    name: str, stiffness: float, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0.0, 0.0), rest_length: float = 0.0
 ) -> Graph:
     """Spring between `point_a` of body a and `point_b` of body b, in object coordinates, m.
 
@@ -84,11 +80,7 @@ def point_spring(
     graph.add(
         Block(
             "points",
-            [
-                ("a", PLACE, ["pose a", "point a"]),
-                ("b", PLACE, ["pose b", "point b"]),
-                ("r", DIFFERENCE, ["b", "a"]),
-            ],
+            [("a", PLACE, ["pose a", "point a"]), ("b", PLACE, ["pose b", "point b"]), ("r", DIFFERENCE, ["b", "a"])],
             inputs={"pose a": "pose a", "pose b": "pose b"},
             parameters={f"point {label}": Parameter(value, "m") for label, value in points.items()},
             units={"a": "m", "b": "m", "r": "m"},
@@ -103,8 +95,14 @@ def point_spring(
 
 
 def _end(label: str) -> Element:
-    return MTF(f"point of {label}", VELOCITY, signals=[f"points.{label}"], dimensions=(6, 3), domains=(SCREW, TRANSLATION),
-               frames=("0", "0"))  # fmt: skip
+    return MTF(
+        f"point of {label}",
+        VELOCITY,
+        signals=[f"points.{label}"],
+        dimensions=(6, 3),
+        domains=(SCREW, TRANSLATION),
+        frames=("0", "0"),
+    )
 
 
 def _spring(stiffness: float, rest_length: float) -> Element:

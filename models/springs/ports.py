@@ -18,11 +18,13 @@ from screws.twists import transform_twist_back, transform_wrench
 
 AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}")
 TO_FRAME = Action(
-    Op("twist to B", lambda frame, pose, T: transform_twist_back(frame_pose(pose, frame), T),
-       r"\mathrm{Ad}_{(#2\,#1)^{-1}}\,#3"),
-    Op("wrench to world", lambda frame, pose, W: transform_wrench(frame_pose(pose, frame), W),
-       r"\mathrm{Ad}_{(#2\,#1)^{-1}}^T\,#3"),
-)  # fmt: skip
+    Op("twist to B", lambda frame, pose, T: transform_twist_back(frame_pose(pose, frame), T), r"\mathrm{Ad}_{(#2\,#1)^{-1}}\,#3"),
+    Op(
+        "wrench to world",
+        lambda frame, pose, W: transform_wrench(frame_pose(pose, frame), W),
+        r"\mathrm{Ad}_{(#2\,#1)^{-1}}^T\,#3",
+    ),
+)
 
 
 def between(name: str) -> tuple[Graph, Element]:
@@ -37,9 +39,17 @@ def between(name: str) -> tuple[Graph, Element]:
 
 def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
     """MTF that expresses T_0_a_b in the frame B fixed to body b: T_B_A_B."""
-    to_B = MTF("Ad", AD_FRAME, parameters={"frame b": Parameter(frame_b, "1, m")}, signals=["pose b"], dimensions=(6, 6),
-               domains=(SCREW, SCREW), frames=("0", "B"), symbols={"matrix": r"\mathrm{Ad}_{H_0^B}"},
-               action=TO_FRAME)  # fmt: skip
+    to_B = MTF(
+        "Ad",
+        AD_FRAME,
+        parameters={"frame b": Parameter(frame_b, "1, m")},
+        signals=["pose b"],
+        dimensions=(6, 6),
+        domains=(SCREW, SCREW),
+        frames=("0", "B"),
+        symbols={"matrix": r"\mathrm{Ad}_{H_0^B}"},
+        action=TO_FRAME,
+    )
     graph.connect(relative, to_B)
     return to_B
 
@@ -58,9 +68,17 @@ def storage_of_signals(
     the tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
     """
     law = Storage("effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
-    return Element("C", name, law, (Port("1", dimension, options.get("domain"), options.get("frame")),),
-                   {key: Parameter(value) for key, value in parameters.items()}, tuple(signals),
-                   options.get("symbols", {}), options.get("domain"), options.get("frame"))  # fmt: skip
+    return Element(
+        "C",
+        name,
+        law,
+        (Port("1", dimension, options.get("domain"), options.get("frame")),),
+        {key: Parameter(value) for key, value in parameters.items()},
+        tuple(signals),
+        options.get("symbols", {}),
+        options.get("domain"),
+        options.get("frame"),
+    )
 
 
 _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")

@@ -63,8 +63,18 @@ def spatial_spring(
     The energy is a function of the poses, so that the spring has no state of its own.
     """
     if form not in FORMS:
-        raise ModelError(name, [Problem("E496", f'"{name}": unknown form {form!r}', (f"forms: {', '.join(FORMS)}",),
-                                        (caller_place(),), ('form="trace"',))])  # fmt: skip
+        raise ModelError(
+            name,
+            [
+                Problem(
+                    "E496",
+                    f'"{name}": unknown form {form!r}',
+                    (f"forms: {', '.join(FORMS)}",),
+                    (caller_place(),),
+                    ('form="trace"',),
+                )
+            ],
+        )
     values = blocks(name, stiffness, rotational, translational, coupling)
     A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
     graph, relative = between(name)
@@ -72,16 +82,7 @@ def spatial_spring(
     vector = form == "rotation vector" and bool(np.any(values["rotational"]))
     graph.add(_relative(A, B, vector))
     graph.connect(
-        to_B,
-        storage_of_signals(
-            "spring",
-            *_laws(form, "coupling" in values),
-            values,
-            ["relative.H"],
-            6,
-            domain=SCREW,
-            frame="B",
-        ),
+        to_B, storage_of_signals("spring", *_laws(form, "coupling" in values), values, ["relative.H"], 6, domain=SCREW, frame="B")
     )
     if vector:
         graph.add_automaton(_limit())
@@ -99,9 +100,7 @@ def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
     def of_signals(formula: Any) -> Any:
         return lambda *arguments: formula(arguments[-1], *arguments[:-1], form=form)
 
-    return Op("spring wrench", of_signals(spring_wrench), r"\nabla V"), Op(
-        "spring energy", of_signals(spring_energy), "V"
-    )
+    return Op("spring wrench", of_signals(spring_wrench), r"\nabla V"), Op("spring energy", of_signals(spring_energy), "V")
 
 
 RELATIVE = Op("relative pose", relative_pose, r"(#1\,#3)^{-1}\,#2\,#4")

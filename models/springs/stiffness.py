@@ -30,9 +30,18 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
     coupling, translation = K[:3, 3:], K[3:, 3:]
     moment = np.trace(translation) * np.eye(3) - translation
     if np.linalg.cond(moment) > 1e12:
-        raise ModelError("stiffness", [Problem(
-            "E493", "this stiffness has no centre", ("it does not resist translation in two directions at least",),
-            (caller_place(),), ("name the frames in which it acts, and give a symmetric coupling",))])  # fmt: skip
+        raise ModelError(
+            "stiffness",
+            [
+                Problem(
+                    "E493",
+                    "this stiffness has no centre",
+                    ("it does not resist translation in two directions at least",),
+                    (caller_place(),),
+                    ("name the frames in which it acts, and give a symmetric coupling",),
+                )
+            ],
+        )
     r = np.linalg.solve(moment, np.asarray(untilde(coupling - coupling.T), dtype=float))
     to_origin = np.eye(6)
     to_origin[3:, :3] = [[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]]
@@ -57,15 +66,18 @@ def blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupl
     if coupling is not None:
         cross = _block(coupling, name, symmetric=False)
         if not _is_symmetric(full(cross)):
-            raise _wrong("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness",
-                         "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns")  # fmt: skip
+            raise _wrong(
+                "E494",
+                name,
+                "its coupling is not symmetric: the frames are not at the centre of stiffness",
+                "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns",
+            )
         values["coupling"] = cross
-    whole = np.block([[full(rotational), full(values.get("coupling", 0.0))],
-                      [full(values.get("coupling", 0.0)), full(translational)]])  # fmt: skip
+    whole = np.block(
+        [[full(rotational), full(values.get("coupling", 0.0))], [full(values.get("coupling", 0.0)), full(translational)]]
+    )
     if not is_semidefinite(whole):
-        raise _wrong(
-            "E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement"
-        )
+        raise _wrong("E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement")
     return values
 
 
@@ -81,13 +93,9 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
     else:
         zero = np.zeros((3, 3))
         turning = full(_block(0.0 if rotational is None else rotational, name, "damping"))
-        D = np.block(
-            [[turning, zero], [zero, full(_block(0.0 if translational is None else translational, name, "damping"))]]
-        )
+        D = np.block([[turning, zero], [zero, full(_block(0.0 if translational is None else translational, name, "damping"))]])
     if not is_semidefinite(D):
-        raise _wrong(
-            "E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist"
-        )
+        raise _wrong("E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist")
     return D
 
 

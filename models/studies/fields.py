@@ -153,13 +153,7 @@ class Fields:
         return value
 
     def number(
-        self,
-        key: str,
-        unit: str = "",
-        default: float | None = None,
-        *,
-        above: float | None = None,
-        least: float | None = None,
+        self, key: str, unit: str = "", default: float | None = None, *, above: float | None = None, least: float | None = None
     ) -> float:
         """A finite number, required unless it has a default; nan where it is missing or wrong."""
         wanted = f"a number ({unit})" if unit else "a number"
@@ -173,9 +167,7 @@ class Fields:
             self.report("E407", key, f"{number:g} where {least:g} or more is needed")
         return number
 
-    def vector(
-        self, key: str, size: int, unit: str = "", default: tuple[float, ...] | None = None
-    ) -> tuple[float, ...]:
+    def vector(self, key: str, size: int, unit: str = "", default: tuple[float, ...] | None = None) -> tuple[float, ...]:
         """A list of finite numbers, required unless it has a default; nan where it is missing or wrong."""
         wanted = f"a list of {size} numbers" + (f" ({unit})" if unit else "")
         value = self._value(key, wanted, lambda v: isinstance(v, list), default is None)
@@ -229,9 +221,7 @@ class Fields:
                 continue
             missing = [known for known in self.known if known not in self.values]
             near = _near(key, missing) or _near(key, [*self.known, *comments])
-            cure = (
-                f'did you mean "{near}"?' if near else f"known here: {', '.join(self.known)}; a comment begins with _"
-            )
+            cure = f'did you mean "{near}"?' if near else f"known here: {', '.join(self.known)}; a comment begins with _"
             self.report("E404", key, "unknown key", cure)
 
     def _option(self, path: str, word: str, options: list[str]) -> str:

@@ -56,18 +56,11 @@ def contact_fields(fields: Fields | None, notes: list[str], comments: Iterable[s
     transport = fields.choice("transport", TRANSPORTS, default=TRANSPORTS[0])
     label = fields.label("paper_name", fields.label("mode", ""))
     fields.finish(comments)
-    return ContactSpec(
-        constrained, **laws, label=label, friction=friction, torsional_friction=torsional, transport=transport
-    )
+    return ContactSpec(constrained, **laws, label=label, friction=friction, torsional_friction=torsional, transport=transport)
 
 
 def _friction(
-    fields: Fields,
-    key: str,
-    unit: str,
-    needs: tuple[str, ...],
-    constrained: tuple[str, ...],
-    damping: tuple[str, float],
+    fields: Fields, key: str, unit: str, needs: tuple[str, ...], constrained: tuple[str, ...], damping: tuple[str, float]
 ) -> float | None:
     """A limit of friction, or None where it is not given."""
     limit = fields.number(key, unit, default=0.0, least=0.0)

@@ -15,9 +15,17 @@ from bondgraph.render.diagram import diagram
 from models.two_bodies.run import ContactRun
 
 FILES = (
-    "trajectory.npz", "events.json", "summary.json", "graph.svg", "equations.tex",
-    "page.html", "plots.png", "poster.png", "movie.mp4", "movie.gif",
-)  # fmt: skip
+    "trajectory.npz",
+    "events.json",
+    "summary.json",
+    "graph.svg",
+    "equations.tex",
+    "page.html",
+    "plots.png",
+    "poster.png",
+    "movie.mp4",
+    "movie.gif",
+)
 """Every file that a run can have."""
 
 

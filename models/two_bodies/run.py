@@ -58,9 +58,7 @@ class ContactRun:
         # The events of a run that ended early may lie after its last sample.
         times = times[times <= self.result.t[-1]]
         times = times[np.diff(times, prepend=-np.inf) > 1e-9 * times[-1]]
-        result = self.compiled.simulate(
-            float(times[-1]), samples=times, rtol=self.rtol, method=self.method, progress=False
-        )
+        result = self.compiled.simulate(float(times[-1]), samples=times, rtol=self.rtol, method=self.method, progress=False)
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
 
     def _fine(self, start: float, end: float) -> int:
@@ -142,11 +140,14 @@ def _refuse_others(name: str, *bodies: Any) -> None:
         "rigid_body(..., surface=sphere(0.02)), ground(...) or prescribed_body(...)",
         "compile_model(graph).simulate(t_end) for a link of a chain: the signals of the contact are in its result",
     )
-    raise_if_any(name, [
-        Problem("E459", f"{given!r} ({type(given).__name__}) is no body with a surface", (), (caller_place(),), cures)
-        for given in bodies
-        if not isinstance(given, Body) or given.surface is None
-    ])  # fmt: skip
+    raise_if_any(
+        name,
+        [
+            Problem("E459", f"{given!r} ({type(given).__name__}) is no body with a surface", (), (caller_place(),), cures)
+            for given in bodies
+            if not isinstance(given, Body) or given.surface is None
+        ],
+    )
 
 
 def run_contact(

@@ -35,9 +35,22 @@ SURFACES = ("egg", "sphere", "ellipsoid", "plane")
 """Types of surface."""
 
 COMMENTS = frozenset(
-    ("name", "description", "units", "note", "notes", "R0", "twist0_world_WW", "contact_seed", "mode", "paper_name",
-     "initial_contact_coordinates", "initial_construction", "conventions")
-)  # fmt: skip
+    (
+        "name",
+        "description",
+        "units",
+        "note",
+        "notes",
+        "R0",
+        "twist0_world_WW",
+        "contact_seed",
+        "mode",
+        "paper_name",
+        "initial_contact_coordinates",
+        "initial_construction",
+        "conventions",
+    )
+)
 """Keys that are only read by people."""
 
 UNIT_TOLERANCE = 1e-3
@@ -158,9 +171,7 @@ def _check_together(scenario: Scenario, fields: Fields) -> None:
     one, two = scenario.body1, scenario.body2
     motions = (one.motion, two.motion)
     if "" not in motions and "free" not in motions:
-        fields.report(
-            "E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"'
-        )
+        fields.report("E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"')
     if one.surface_type == two.surface_type == "plane":
         what = "both bodies are planes: flat on flat has no contact point"
         fields.report("E412", "body2.surface.type", what, "curve one of them: a sphere or an ellipsoid")

@@ -49,9 +49,7 @@ def contact_trajectory(
         local = _turned_frames(result[f"{kinematics}.H_O{index}_C{index}"], turn)
         out[f"cp{index}_O{index}"] = local[:, :3, 3]
         pose = _over_time(result, f"{bodies[index - 1]}.pose")
-        frames.append(
-            np.array([np.asarray(pose_from_state(p), dtype=float) @ H for p, H in zip(pose, local, strict=True)])
-        )
+        frames.append(np.array([np.asarray(pose_from_state(p), dtype=float) @ H for p, H in zip(pose, local, strict=True)]))
     ledger = result.ledger
     out |= {
         "uv1": q1,

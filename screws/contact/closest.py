@@ -124,9 +124,7 @@ _DISTINCT = 1e-3
 """Distance of two places, in sizes of the bodies, below which they are the same."""
 
 
-def _places(
-    surface1: Surface, surface2: Surface, H: np.ndarray
-) -> tuple[list[Stationary], list[str], list[Stationary]]:
+def _places(surface1: Surface, surface2: Surface, H: np.ndarray) -> tuple[list[Stationary], list[str], list[Stationary]]:
     """Stationary pairs that face each other, a verdict on each, and the distinct places of nearness among them, in order."""
     samples1, samples2 = common_samples(surface1, surface2, H)
     found: list[Stationary] = []
@@ -153,9 +151,10 @@ def _pose(H_1_2: np.ndarray) -> np.ndarray:
     sound = H.shape == (4, 4) and bool(np.all(np.isfinite(H))) and np.allclose(H[3], [0.0, 0.0, 0.0, 1.0])
     if not (sound and np.allclose(H[:3, :3] @ H[:3, :3].T, np.eye(3), atol=1e-8) and np.linalg.det(H[:3, :3]) > 0.0):
         raise GeometryError(
-            "G124", "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation",
+            "G124",
+            "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation",
             "build it with screws.pose(R, p) or screws.pose_from_state(x)",
-        )  # fmt: skip
+        )
     return H
 
 
@@ -268,6 +267,5 @@ def _refusal(surface1: Surface, surface2: Surface, found: list[Stationary], verd
         "G121",
         f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
         "within the surfaces",
-        "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a "
-        "guess",
+        "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a guess",
     )

@@ -42,12 +42,7 @@ def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> 
     return (
         (a11, a12, a12, a22),
         (b11, b12, b12, b22),
-        (
-            k11 * b11 + k12 * b12 + a11,
-            k11 * b12 + k12 * b22 + a12,
-            k12 * b11 + k22 * b12 + a12,
-            k12 * b12 + k22 * b22 + a22,
-        ),
+        (k11 * b11 + k12 * b12 + a11, k11 * b12 + k12 * b22 + a12, k12 * b11 + k22 * b12 + a12, k12 * b12 + k22 * b22 + a22),
     )
 
 

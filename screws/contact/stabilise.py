@@ -29,14 +29,16 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
     x2, y2 = ([H_0_C2[i, k] for i in range(3)] for k in (0, 1))
     between = [H_0_C2[i, 3] - H_0_C1[i, 3] for i in range(3)]
     height, tilt_x, tilt_y = _dot(z1, between), -_dot(z1, y2), _dot(z1, x2)
-    return array([
-        tilt_x,
-        tilt_y,
-        -(_dot(x1, y2) * cos(alpha) + _dot(x1, x2) * sin(alpha)),
-        _dot(x2, between) - tilt_y * height,
-        _dot(y2, between) + tilt_x * height,
-        d - height,
-    ])  # fmt: skip
+    return array(
+        [
+            tilt_x,
+            tilt_y,
+            -(_dot(x1, y2) * cos(alpha) + _dot(x1, x2) * sin(alpha)),
+            _dot(x2, between) - tilt_y * height,
+            _dot(y2, between) + tilt_x * height,
+            d - height,
+        ]
+    )
 
 
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:

@@ -65,9 +65,7 @@ def seen(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, pair: Pair) ->
     )
 
 
-def polished(
-    surface1: Surface, surface2: Surface, H_1_2: np.ndarray, start: Pair, steps: int = 60
-) -> Stationary | None:
+def polished(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, start: Pair, steps: int = 60) -> Stationary | None:
     """Stationary pair reached from a start by Newton with a line search, to rounding; None without convergence."""
     length = min(surface1.size, surface2.size)
     now = seen(surface1, surface2, H_1_2, start)

@@ -82,9 +82,7 @@ def closed_surface_is_sound(surface: Surface, count: int = 120) -> None:
         volume, before = _enclosed(surface, count), volume
     if abs(volume) < 1e-9 * surface.size**3:
         raise GeometryError(
-            "G105",
-            f"the {surface.name} encloses no volume",
-            "a formula c(n) that maps the sphere one to one on a solid",
+            "G105", f"the {surface.name} encloses no volume", "a formula c(n) that maps the sphere one to one on a solid"
         )
     _refuse_inward(surface, volume)
 

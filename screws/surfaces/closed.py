@@ -70,12 +70,7 @@ class Ellipsoid:
         # c_ss = c_tt = -c and c_st = 0 along the great circles of e and g.
         bend = -(p[0] * cofactors[0] / area)
         return from_forms(
-            frame(x, y, z, c),
-            (m11, dot(x, c_t), area / m11),
-            (bend, 0.0, bend),
-            (-dot(y, c), 0.0),
-            sin_u,
-            cos_u / sin_u,
+            frame(x, y, z, c), (m11, dot(x, c_t), area / m11), (bend, 0.0, bend), (-dot(y, c), 0.0), sin_u, cos_u / sin_u
         )
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
@@ -168,9 +163,7 @@ def closed_surface(
     [0.02, 0.0, 0.0]
     """
     if not callable(formula):
-        raise GeometryError(
-            "G107", f"the formula of the {name} is not a function", "a function of n and the parameters"
-        )
+        raise GeometryError("G107", f"the formula of the {name} is not a function", "a function of n and the parameters")
     return checked(ClosedFormula(formula, name), checks.numbers(name, parameters))
 
 

@@ -95,16 +95,9 @@ def parametric(
         formula = expressions(formula, (*symbols, *(_symbol(by_name[key]) for key in numbers)), name)
     elif not callable(formula):
         raise GeometryError(
-            "G107",
-            f"the formula of the {name} is not a function",
-            "a function of u and v, or expressions with `symbols`",
+            "G107", f"the formula of the {name} is not a function", "a function of u and v, or expressions with `symbols`"
         )
-    shape = Parametric(
-        formula,
-        (*spans[0], closes[0]),
-        (*spans[1], closes[1]),
-        name,
-    )
+    shape = Parametric(formula, (*spans[0], closes[0]), (*spans[1], closes[1]), name)
     unsized = Surface(shape, numbers, 1.0)
     with np.errstate(all="ignore"):
         points = unsized.grid(9, 9).reshape(-1, 3)
@@ -118,9 +111,7 @@ def _closes(name: str, periodic: Any) -> tuple[bool, bool]:
     """Which coordinates close on themselves, G101 where that is no pair of truth values."""
     given = tuple(periodic) if isinstance(periodic, Sequence) else ()
     if len(given) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in given):
-        raise GeometryError(
-            "G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False), say: of u, of v"
-        )
+        raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False), say: of u, of v")
     return bool(given[0]), bool(given[1])
 
 

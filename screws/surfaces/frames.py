@@ -74,14 +74,7 @@ def from_forms(
 
 
 def gauss_frame(
-    c: Triple,
-    c_s: Triple,
-    c_t: Triple,
-    c_ss: Triple,
-    c_st: Triple,
-    c_tt: Triple,
-    scale: Scalar = 1.0,
-    cot: Scalar = 0.0,
+    c: Triple, c_s: Triple, c_t: Triple, c_ss: Triple, c_st: Triple, c_tt: Triple, scale: Scalar = 1.0, cot: Scalar = 0.0
 ) -> Geometry:
     """Geometry from the derivatives of any regular chart, orthogonal or not; `scale` and `cot` as in `from_forms`."""
     m11 = sqrt(dot(c_s, c_s))

@@ -57,11 +57,7 @@ def revolved(at: charts.Direction, rho: Taylor, sigma: Taylor) -> Geometry:
     ii = i * i
     m22, m12, j = r0 * area * i, Q * eg * i, m11 * over_area * over_r0
 
-    x = (
-        i * (r0 * e[0] + ez * (r1 * n[0])),
-        i * (r0 * e[1] + ez * (r1 * n[1])),
-        i * (r0 * ez + ez * (r1 * w + s1)),
-    )
+    x = (i * (r0 * e[0] + ez * (r1 * n[0])), i * (r0 * e[1] + ez * (r1 * n[1])), i * (r0 * ez + ez * (r1 * w + s1)))
     a, b = A * over_area, B * over_area
     z = (a * n[0], a * n[1], a * w - b)
     y = cross(z, x)
@@ -104,11 +100,7 @@ class Revolution:
         w = at.n[2]
         rho = taylor(self.radius, w, p)
         height = taylor(self.height, w, p)
-        sigma = (
-            height[0] - rho[0] * w,
-            height[1] - rho[1] * w - rho[0],
-            height[2] - rho[2] * w - 2.0 * rho[1],
-        )
+        sigma = (height[0] - rho[0] * w, height[1] - rho[1] * w - rho[0], height[2] - rho[2] * w - 2.0 * rho[1])
         return revolved(at, rho, sigma)
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
@@ -147,10 +139,7 @@ class Egg:
 
 
 def revolution(
-    radius: Profile,
-    height: Profile,
-    parameters: Mapping[str, float] | None = None,
-    name: str = "surface of revolution",
+    radius: Profile, height: Profile, parameters: Mapping[str, float] | None = None, name: str = "surface of revolution"
 ) -> Surface:
     """Closed surface r = sin(u) radius(cos u), z = height(cos u) about the z axis; its poles are smooth.
 

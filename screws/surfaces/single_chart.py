@@ -80,12 +80,7 @@ class Torus:
         rim = p[0] + r * su
         over = 1.0 / rim
         return Geometry(
-            frame(
-                (cu * cv, cu * sv, -su),
-                (-sv, cv, 0.0),
-                (su * cv, su * sv, cu),
-                (rim * cv, rim * sv, r * cu),
-            ),
+            frame((cu * cv, cu * sv, -su), (-sv, cv, 0.0), (su * cv, su * sv, cu), (rim * cv, rim * sv, r * cu)),
             array([[r, 0.0], [0.0, rim]]),
             array([[1.0 / r, 0.0], [0.0, su * over]]),
             array([0.0, cu * over]),

@@ -120,9 +120,7 @@ class Surface:
         """Positive inside the chart, zero where the other chart must take over; 1 where there is one chart only."""
         return charts.margin(q) if self.shape.closed else 1.0
 
-    def change_chart(
-        self, q: Coordinates, chart: Scalar, parameters: Values | None = None
-    ) -> tuple[np.ndarray, Scalar]:
+    def change_chart(self, q: Coordinates, chart: Scalar, parameters: Values | None = None) -> tuple[np.ndarray, Scalar]:
         """Coordinates (2,) in the other chart, and the turn of the Gauss frame about its z, rad; any scalar.
 
         x_new = cos(turn) x_old + sin(turn) y_old. The contact angle alpha becomes alpha + turn on either body.
@@ -148,6 +146,4 @@ class Surface:
 
     def _need_two_charts(self) -> None:
         if not self.shape.closed:
-            raise GeometryError(
-                "G108", f"the {self.name} has one chart only", "change charts only where `surface.charts` is 2"
-            )
+            raise GeometryError("G108", f"the {self.name} has one chart only", "change charts only where `surface.charts` is 2")

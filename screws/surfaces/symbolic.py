@@ -70,14 +70,7 @@ def expressions(entries: Any, symbols: tuple[Any, ...], name: str) -> Expression
 
 
 def _supported(part: Any) -> bool:
-    return (
-        part.is_Symbol
-        or part.is_Add
-        or part.is_Mul
-        or part.is_Pow
-        or part.is_number
-        or type(part).__name__ in _FUNCTIONS
-    )
+    return part.is_Symbol or part.is_Add or part.is_Mul or part.is_Pow or part.is_number or type(part).__name__ in _FUNCTIONS
 
 
 def _walk(part: Any, known: dict[Any, Scalar]) -> Scalar:

@@ -226,10 +226,7 @@ def hoist() -> Found:
     graph.connect(load, I("mass", 5e-3)).connect(Se("weight", -5e-3 * 9.81), load)
     point = steady_state(compiled(graph))
     speed, current = at_end(graph, 12.0, "shaft.flow", "coil.flow")
-    return [
-        ([point["shaft.flow"], speed], 398.793, 1.5e-6),
-        ([point["coil.flow"], current], 0.298878, 6e-7),
-    ]
+    return [([point["shaft.flow"], speed], 398.793, 1.5e-6), ([point["coil.flow"], current], 0.298878, 6e-7)]
 
 
 @entry("two masses")
@@ -328,11 +325,7 @@ def euler() -> Found:
     graph = joined(J1("w", dimension=3), body, turn)
     result = run(graph.add_automaton(crossings("body.p", 1)), 20.0, rtol=1e-11)
     momentum = np.linalg.norm(result["body.p"], axis=1)
-    return [
-        (result.events[0].time, 10.917, 6e-4),
-        (np.ptp(result["body.energy"]), 0.0, 1e-9),
-        (np.ptp(momentum), 0.0, 1e-9),
-    ]
+    return [(result.events[0].time, 10.917, 6e-4), (np.ptp(result["body.energy"]), 0.0, 1e-9), (np.ptp(momentum), 0.0, 1e-9)]
 
 
 # --- nonlinear relations and chemistry -------------------------------------------------------------------------------
@@ -355,10 +348,7 @@ def association() -> Found:
     graph.connect(reactants, reaction.port("1")).connect(reaction.port("2"), Ce("C", initial=3.0))
     model = compiled(graph)
     written = str(state_equations(model).equations["C.q"])
-    return [
-        (written == "A.q*B.q - C.q", True, 0.0),
-        (at_end(graph, 3.0, "A.q", "B.q", "C.q"), [1.23607, 2.23607, 2.76393], 6e-6),
-    ]
+    return [(written == "A.q*B.q - C.q", True, 0.0), (at_end(graph, 3.0, "A.q", "B.q", "C.q"), [1.23607, 2.23607, 2.76393], 6e-6)]
 
 
 @entry("reaction cycle X-Y-Z")
@@ -470,10 +460,7 @@ def stick_slip() -> Found:
     times = [event.time for event in result.events]
     assert [event.kind for event in result.events][:2] == ["friction slips", "friction sticks"]
     sticking = result["friction.mode"] == 0.0
-    return [
-        (np.diff(times)[:4], [3.902605, 5.0, 3.902605, 5.0], 6e-7),
-        (np.ptp(result["v.flow"][sticking]), 0.0, 1e-14),
-    ]
+    return [(np.diff(times)[:4], [3.902605, 5.0, 3.902605, 5.0], 6e-7), (np.ptp(result["v.flow"][sticking]), 0.0, 1e-14)]
 
 
 @entry("ideal rectifier")
@@ -504,8 +491,9 @@ def boost() -> Found:
     graph.connect(out, C("c", 100e-6, initial=100e-6 * 24.0, nominal=1e-3)).connect(out, R("load", 10.0))
     graph.add(Block("clock", [("s'", lambda: 1.0, [])], states={"s": StateSpec(0.0, half)}, rates={"s": "s'"}))
     again = (("clock.s", lambda: 0.0, ()),)
-    turn = [Transition(a, b, lambda s: s - half, ("clock.s",), again, kind=b)
-            for a, b in (("closed", "open"), ("open", "closed"))]  # fmt: skip
+    turn = [
+        Transition(a, b, lambda s: s - half, ("clock.s",), again, kind=b) for a, b in (("closed", "open"), ("open", "closed"))
+    ]
     graph.add_automaton(Automaton("switch", ("closed", "open"), "closed", tuple(turn)))
     result = run(graph, 1500 * 2 * half, 2)
     before = {name: result.at_events(name)[0] for name in ("coil.flow", "out.effort")}
@@ -518,9 +506,8 @@ def boost() -> Found:
 def landing(alpha1: float) -> Graph:
     """The ball of Bortoff 2020, section 2: contact by a constraint that a machine of three states switches."""
     ground = Constraint(
-        "ground", alpha1=alpha1, alpha0=100.0, alpha2=1e6, initial=1.0, automaton="contact", active=["contact"],
-        closing="smooth",
-    )  # fmt: skip
+        "ground", alpha1=alpha1, alpha0=100.0, alpha2=1e6, initial=1.0, automaton="contact", active=["contact"], closing="smooth"
+    )
     graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), ground)
     transitions = (
         Transition("free", "contact", lambda h: -h, ("ground.h",), kind="touch"),

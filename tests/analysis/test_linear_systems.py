@@ -17,9 +17,7 @@ from tests.analysis.models import chain, coupled_masses, motor, two_masses, wire
 def linear(a, b, c, d=None, name: str = "made") -> Linear:
     a, b, c = (np.atleast_2d(np.asarray(m, dtype=float)) for m in (a, b, c))
     d = np.zeros((len(c), b.shape[1])) if d is None else np.atleast_2d(np.asarray(d, dtype=float))
-    names = [
-        tuple(f"{letter}{k}" for k in range(n)) for letter, n in zip("xuy", (len(a), b.shape[1], len(c)), strict=True)
-    ]
+    names = [tuple(f"{letter}{k}" for k in range(n)) for letter, n in zip("xuy", (len(a), b.shape[1], len(c)), strict=True)]
     return Linear(name, a, b, c, d, *names, rates=np.zeros(len(a)), values=np.zeros(len(c)))
 
 

@@ -81,8 +81,9 @@ def test_point_by_names_and_by_arrays() -> None:
     graph = Graph("pendulum")
     swing = J1("swing")
     graph.connect(swing, I("body", 1.0))
-    spring = C("weight", output=lambda q, k: k * sin(q), energy=lambda q, k: -k * (1.0 - sin(q) * sin(q)) ** 0.5,
-               parameters={"k": 4.0})  # fmt: skip
+    spring = C(
+        "weight", output=lambda q, k: k * sin(q), energy=lambda q, k: -k * (1.0 - sin(q) * sin(q)) ** 0.5, parameters={"k": 4.0}
+    )
     graph.connect(swing, spring)
     compiled = compile_model(graph, backend="numpy")
     at_rest = linearise(compiled)

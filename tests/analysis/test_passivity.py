@@ -69,8 +69,14 @@ def plate(force) -> Graph:
 
         return array([q[0] * (1.0 + q[1]) / c, force(q, c)])
 
-    law = C("capacitor", output=output, energy=lambda q, c: q[0] ** 2 * (1.0 + q[1]) / (2.0 * c), parameters={"c": 2.0},
-            initial=np.array([0.5, 1.0]), dimension=2)  # fmt: skip
+    law = C(
+        "capacitor",
+        output=output,
+        energy=lambda q, c: q[0] ** 2 * (1.0 + q[1]) / (2.0 * c),
+        parameters={"c": 2.0},
+        initial=np.array([0.5, 1.0]),
+        dimension=2,
+    )
     graph.connect(Se("u", np.zeros(2)), node).connect(node, law)
     return graph.connect(node, R("r", effort=lambda f: -f, dimension=2)).connect(node, I("i", 1.0, initial=np.zeros(2)))
 

@@ -17,9 +17,14 @@ def signals(name: str, rates, initial, parameters=None):
     graph = Graph(name)
     names = list(initial)
     graph.add(
-        Block("b", [([f"d{n}" for n in names] if len(names) > 1 else f"d{names[0]}", rates, [*names, *(parameters or {})])],
-              states={n: StateSpec(v) for n, v in initial.items()}, rates={n: f"d{n}" for n in names}, parameters=parameters)
-    )  # fmt: skip
+        Block(
+            "b",
+            [([f"d{n}" for n in names] if len(names) > 1 else f"d{names[0]}", rates, [*names, *(parameters or {})])],
+            states={n: StateSpec(v) for n, v in initial.items()},
+            rates={n: f"d{n}" for n in names},
+            parameters=parameters,
+        )
+    )
     return compile_model(graph, backend="numpy")
 
 
@@ -55,8 +60,9 @@ def falling() -> Graph:
     graph = Graph("falling")
     speed = J1("speed", domain="translation")
     graph.connect(Se("weight", 9.81), speed).connect(speed, I("body", 1.0)).connect(speed, R("air", 3.0))
-    graph.add(Block("height", [("rate", lambda p: p, ["p"])], inputs={"p": "body.p"}, states={"h": StateSpec(0.0)},
-                    rates={"h": "rate"}))  # fmt: skip
+    graph.add(
+        Block("height", [("rate", lambda p: p, ["p"])], inputs={"p": "body.p"}, states={"h": StateSpec(0.0)}, rates={"h": "rate"})
+    )
     return graph
 
 
@@ -74,8 +80,9 @@ def test_a_free_direction_is_reported_and_left_alone() -> None:
     graph = Graph("free body")
     speed = J1("speed", domain="translation")
     graph.connect(speed, I("body", 1.0, initial=2.0)).connect(speed, R("air", 3.0))
-    graph.add(Block("place", [("rate", lambda p: p, ["p"])], inputs={"p": "body.p"}, states={"x": StateSpec(5.0)},
-                    rates={"x": "rate"}))  # fmt: skip
+    graph.add(
+        Block("place", [("rate", lambda p: p, ["p"])], inputs={"p": "body.p"}, states={"x": StateSpec(5.0)}, rates={"x": "rate"})
+    )
     point = steady_state(compile_model(graph, backend="numpy"))
     assert point["body.p"] == pytest.approx(0.0, abs=1e-15)
     # it coasts: x' = p and p' = -3 p, so x + p / 3 is conserved
@@ -117,9 +124,7 @@ def test_wide_scales_are_no_lack_of_rank() -> None:
     graph = Graph("ladder")
     inlet, near, far = J1("inlet"), J0("near"), J0("far")
     between = J1("between")
-    graph.connect(Se("supply", 1.0), inlet).connect(inlet, R("r1", 1e6)).connect(inlet, near).connect(
-        near, C("small", 1e-12)
-    )
+    graph.connect(Se("supply", 1.0), inlet).connect(inlet, R("r1", 1e6)).connect(inlet, near).connect(near, C("small", 1e-12))
     graph.connect(near, between).connect(between, R("r2", 1.0)).connect(between, far).connect(far, C("large", 1.0))
     graph.connect(far, R("load", 1e6))
     point = steady_state(compile_model(graph, backend="numpy"))
@@ -180,8 +185,9 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 def test_sensitivity_with_a_conserved_amount() -> None:
     """A <=> B, rates k1, k2: a = 3 k2 / (k1 + k2) of the three that there are."""
-    compiled = signals("pair", lambda a, b, k1, k2: (k2 * b - k1 * a, k1 * a - k2 * b), {"a": 1.0, "b": 2.0},
-                       {"k1": 2.0, "k2": 1.0})  # fmt: skip
+    compiled = signals(
+        "pair", lambda a, b, k1, k2: (k2 * b - k1 * a, k1 * a - k2 * b), {"a": 1.0, "b": 2.0}, {"k1": 2.0, "k2": 1.0}
+    )
     found = sensitivities(compiled, ["b.a"], ["b.k1", "b.k2"], steady_state(compiled))
     np.testing.assert_allclose(found.steady_outputs, [[-3.0 / 9.0, 3.0 * 2.0 / 9.0]], rtol=1e-10)
 

@@ -85,9 +85,7 @@ def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str,
     ideal = [path for path, e in compiled.model.elements.items() if isinstance(e.law, (IdealConstraint, IdealSwitch))]
     system = Descriptor(compiled.model, modes, compiled.causality, ideal)
     n, zero = system.size, np.zeros((system.size, system.size))
-    rows = np.block(
-        [[system.M, system.N, zero, zero], [zero, system.M, system.N, zero], [zero, zero, system.M, system.N]]
-    )
+    rows = np.block([[system.M, system.N, zero, zero], [zero, system.M, system.N, zero], [zero, zero, system.M, system.N]])
     right = np.concatenate([system.b, np.zeros(2 * n)])
     sizes = np.abs(rows).max(axis=1)
     rows, right = rows / sizes[:, None], right / sizes

@@ -77,13 +77,7 @@ def test_parallel_circuit() -> None:
 def test_dc_motor() -> None:
     coil, shaft, k = J1("coil"), J1("shaft"), GY("k", 1.0)
     graph = join(
-        "motor",
-        (Se("u", 1.0), coil),
-        (coil, I("l", 1.0)),
-        (coil, R("r", 1.0)),
-        (coil, k),
-        (k, shaft),
-        (shaft, I("j", 1.0)),
+        "motor", (Se("u", 1.0), coil), (coil, I("l", 1.0)), (coil, R("r", 1.0)), (coil, k), (k, shaft), (shaft, I("j", 1.0))
     )
     found = strokes(graph)
     assert found["coil -> k"] is False and found["k -> shaft"] is True  # flow in at both ports
@@ -209,9 +203,7 @@ def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> Non
     graph = Graph("driven").connect(Sf("drive", lambda t: t, signals=["time"]), v := J1("v"))
     graph.connect(v, I("load", output=flux, energy=flux_energy, parameters={"k": 0.3}))
     result = compile_model(graph).simulate(3.0, samples=[1.0, 2.0, 3.0])
-    for t, p, effort, energy in zip(
-        result.t, result["load.p"], result["load.effort"], result["load.energy"], strict=True
-    ):
+    for t, p, effort, energy in zip(result.t, result["load.p"], result["load.effort"], result["load.energy"], strict=True):
         (root,) = (r.real for r in np.roots([0.3, 0.0, 1.0, -t]) if abs(r.imag) < 1e-9)
         assert p == pytest.approx(root, rel=1e-12)
         assert effort == pytest.approx(1.0 / (1.0 + 0.9 * root**2), rel=1e-12)
@@ -261,9 +253,7 @@ def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
 
 def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
     """What it takes is not the rate of its state, which a law of its own makes of it (a pose, a spring that is carried along)."""
-    law = Storage(
-        "effort", "q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q)
-    )
+    law = Storage("effort", "q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q))
     graph = Graph("pushed").connect(Se("push", 1.0), node := J0("node"))
     graph.connect(node, Element("C", "carried", law, (Port("1", 1),))).connect(node, R("leak", 1.0))
     (problem,) = problems(graph)
@@ -279,9 +269,15 @@ def resistive_loop(**first) -> Graph:
     """Se - 1 (R2) - 0 (R3) - 1 (R5, I7): R2 and R3 determine each other."""
     a, node, b = J1("a"), J0("node"), J1("b")
     return join(
-        "loop", (Se("u", 1.5), a), (a, R("r2", **(first or {"resistance": 2.0}))), (a, node), (node, R("r3", 3.0)),
-        (node, b), (b, R("r5", 5.0)), (b, I("i7", 7.0, initial=4.0)),
-    )  # fmt: skip
+        "loop",
+        (Se("u", 1.5), a),
+        (a, R("r2", **(first or {"resistance": 2.0}))),
+        (a, node),
+        (node, R("r3", 3.0)),
+        (node, b),
+        (b, R("r5", 5.0)),
+        (b, I("i7", 7.0, initial=4.0)),
+    )
 
 
 def test_a_linear_loop_is_solved() -> None:
@@ -395,13 +391,7 @@ def test_all_conflicts_at_once() -> None:
     a, b = J0("a"), J1("b")
     found = problems(
         join(
-            "both",
-            (Se("s", 1.0), a),
-            (Se("t", 1.0), a),
-            (a, R("r", 1.0)),
-            (Sf("f", 1.0), b),
-            (Sf("g", 1.0), b),
-            (b, R("q", 1.0)),
+            "both", (Se("s", 1.0), a), (Se("t", 1.0), a), (a, R("r", 1.0)), (Sf("f", 1.0), b), (Sf("g", 1.0), b), (b, R("q", 1.0))
         )
     )
     assert [p.title for p in found] == ['causality conflict at 0-junction "a"', 'causality conflict at 1-junction "b"']

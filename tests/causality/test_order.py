@@ -32,10 +32,7 @@ from bondgraph import (
 
 def opening(name: str = "gate") -> Automaton:
     """On until half a second, off for another half, then on."""
-    edges = (
-        Transition("on", "off", lambda t: (t - 0.5) * (1.0 - t), "time"),
-        Transition("off", "on", lambda t: t - 1.0, "time"),
-    )
+    edges = (Transition("on", "off", lambda t: (t - 0.5) * (1.0 - t), "time"), Transition("off", "on", lambda t: t - 1.0, "time"))
     return Automaton(name, ("on", "off"), "on", edges)
 
 
@@ -115,10 +112,9 @@ def test_a_resistor_behind_a_ratio_is_a_resistor(between: type | None) -> None:
 STORAGES = {
     "charged": lambda: C("charged", 2.0, initial=1.0),
     "curved": lambda: C("curved", energy=lambda q: q * q / 2 + q**4 / 4),
-    "invertible": lambda: C("invertible", output=lambda q: q * q * q, energy=lambda q: q**4 / 4,
-                            inverse=lambda e: e ** (1 / 3)),
+    "invertible": lambda: C("invertible", output=lambda q: q * q * q, energy=lambda q: q**4 / 4, inverse=lambda e: e ** (1 / 3)),
     "linear": lambda: C("linear", 1.0),
-}  # fmt: skip
+}
 """Storages, those first that rather keep their state."""
 
 

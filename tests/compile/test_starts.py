@@ -57,9 +57,7 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
     from models.contacts import start
 
     search = start.closest_points
-    monkeypatch.setattr(
-        start, "closest_points", lambda *given, **more: (searches.append(given), search(*given, **more))[1]
-    )
+    monkeypatch.setattr(start, "closest_points", lambda *given, **more: (searches.append(given), search(*given, **more))[1])
     name = "contact.spring.stiffness"
     stiff, _ = compiled.initial(parameters={name: 1.5 * compiled.system.parameters[name]})
     assert not searches and np.array_equal(stiff, whole)

@@ -40,10 +40,30 @@ EXECUTED = [
     "hand.md",
 ]
 ELEMENTS = {
-    "C", "I", "R", "Se", "Sf", "TF", "MTF", "GY", "MGY", "EulerJunction", "J0", "J1", "X0", "X1", "Constraint", "Block",
-    "Diode", "Friction", "Switch", "IC", "Ce", "Re",
+    "C",
+    "I",
+    "R",
+    "Se",
+    "Sf",
+    "TF",
+    "MTF",
+    "GY",
+    "MGY",
+    "EulerJunction",
+    "J0",
+    "J1",
+    "X0",
+    "X1",
+    "Constraint",
+    "Block",
+    "Diode",
+    "Friction",
+    "Switch",
+    "IC",
+    "Ce",
+    "Re",
     "multiport",
-}  # fmt: skip
+}
 
 
 def plain(text: str) -> list[str]:
@@ -99,9 +119,7 @@ def test_the_architecture_names_every_package() -> None:
     folders = [path.parent for layer in ("bondgraph", "models") for path in (ROOT / layer).glob("*/__init__.py")]
     modules = [path for name in ("assembly", "tracing") for path in (ROOT / "bondgraph" / name).glob("[!_]*.py")]
     known = {"execute", "system", "routines"}
-    missing = [
-        p.stem for p in (*folders, *modules) if not re.search(rf"`(run\.)?{p.stem}`", text) and p.stem not in known
-    ]
+    missing = [p.stem for p in (*folders, *modules) if not re.search(rf"`(run\.)?{p.stem}`", text) and p.stem not in known]
     assert not missing
 
 
@@ -133,10 +151,11 @@ def sections(page: str) -> Iterator[tuple[str, str]]:
 
 def test_every_element_has_its_section() -> None:
     made = {
-        name for name in bondgraph.__all__
+        name
+        for name in bondgraph.__all__
         if isinstance(getattr(bondgraph, name), types.FunctionType)
         and getattr(bondgraph, name).__annotations__.get("return") in ("Element", "Graph")
-    }  # fmt: skip
+    }
     assert made == ELEMENTS
     titles = " ".join(title for title, _ in sections("elements.md"))
     assert set(re.findall(r"\b\w+\b", titles)) >= ELEMENTS

@@ -33,7 +33,7 @@ def with_accents():
         ("<mo>&rarr;</mo><mo>&lt;</mo><mtext>&nbsp;</mtext>", "<mo>→</mo><mo>&lt;</mo><mtext>\xa0</mtext>"),
         ("<msup><mi>x</mi><mn>2</mn></msup>", "<msup><mi>x</mi><mn>2</mn></msup>"),
     ],
-)  # fmt: skip
+)
 def test_an_accent_is_above_its_letter_and_the_index_beside_both(with_accents, made, shown):
     """What docutils makes of a formula, and what the site shows."""
     assert with_accents(MATH.format(made)) == MATH.format(shown)

@@ -28,9 +28,7 @@ from bondgraph.export import c_source, latex, state_equations
 
 def after(time: float) -> Automaton:
     """In the state "contact" from a time on."""
-    return Automaton(
-        "bumper", ("free", "contact"), "free", (Transition("free", "contact", lambda t: t - time, ("time",)),)
-    )
+    return Automaton("bumper", ("free", "contact"), "free", (Transition("free", "contact", lambda t: t - time, ("time",)),))
 
 
 def test_a_damper_that_switches() -> None:
@@ -65,9 +63,7 @@ def test_sources_ratios_and_formulas_take_values_by_mode() -> None:
     graph, one, two = Graph("drive").add_automaton(after(1.0)), J1("one"), J1("two")
     graph.connect(Se("pull", by_mode("bumper", {"free": 1.0, "contact": 4.0})), one)
     graph.connect(one, gear := TF("gear", by_mode("bumper", {"free": 2.0, "contact": 0.5}))).connect(gear, two)
-    graph.connect(
-        two, R("load", effort=lambda f, k: k * f, parameters={"k": by_mode("bumper", {"free": 3.0, "contact": 7.0})})
-    )
+    graph.connect(two, R("load", effort=lambda f, k: k * f, parameters={"k": by_mode("bumper", {"free": 3.0, "contact": 7.0})}))
     graph.connect(one, R("rub", 1.0)).connect(one, I("rotor", 1.0))
     compiled = compile_model(graph)
     values = compiled.simulate(30.0, samples=[0.0, 30.0])
@@ -87,9 +83,7 @@ def test_vectors_and_nested_automata() -> None:
 def test_blocks_and_fields_take_values_by_mode() -> None:
     graph = Graph("arm").add_automaton(after(1.0))
     weight = by_mode("bumper", {"free": 0.0, "contact": 9.81})
-    graph.connect(
-        Se("free end"), IC("arm", inertia=lambda q, g: 1.0, potential=lambda q, g: g * q, parameters={"g": weight})
-    )
+    graph.connect(Se("free end"), IC("arm", inertia=lambda q, g: 1.0, potential=lambda q, g: g * q, parameters={"g": weight}))
     speed = by_mode("bumper", {"free": 1.0, "contact": 3.0})
     graph.add(Block("clock", [], parameters={"k": speed}, states={"t": StateSpec(0.0)}, rates={"t": "k"}))
     result = compile_model(graph).simulate(2.0, rtol=1e-10)

@@ -42,9 +42,7 @@ def test_a_chain_in_dimensional_constants_settles_where_potentials_are_equal() -
     graph, node, first, second = Graph("chain"), J0("Y node"), Re("r1", 4.0, RT=RT), Re("r2", 0.5, RT=RT)
     one, two = TF("n1", 2.0), TF("n2", 2.0)
     graph.connect(Ce("X", 2.0, RT=RT, initial=1.0), first.port("1")).connect(first.port("2"), one).connect(one, node)
-    graph.connect(node, Ce("Y", 3.0, RT=RT, initial=0.0)).connect(two.port("2"), node).connect(
-        second.port("1"), two.port("1")
-    )
+    graph.connect(node, Ce("Y", 3.0, RT=RT, initial=0.0)).connect(two.port("2"), node).connect(second.port("1"), two.port("1"))
     graph.connect(second.port("2"), Ce("Z", 5.0, RT=RT, initial=0.0))
     result = compile_model(graph).simulate(60.0, rtol=1e-9)
     mu = [result[f"{name}.effort"][-1] for name in "XYZ"]

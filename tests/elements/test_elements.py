@@ -50,9 +50,7 @@ def rates(model: Compiled, t: float = 0.0, parameters=None, **initial) -> dict[s
     x, m = model.initial(initial)
     dx = model.program.rates(t, x, model.parameters(parameters), m)
     slots = model.program.layout
-    return {
-        s.name: dx[slots[s.name].start : slots[s.name].stop].reshape(slots[s.name].shape) for s in model.system.states
-    }
+    return {s.name: dx[slots[s.name].start : slots[s.name].stop].reshape(slots[s.name].shape) for s in model.system.states}
 
 
 def value(model: Compiled, name: str, t: float = 0.0):
@@ -227,9 +225,7 @@ def test_transformer_by_row_selection_and_matrix(matrix, structural: bool) -> No
     q = RNG.normal(size=n2) if n2 > 1 else 0.7
     graph, pick = Graph("pick"), TF("pick", matrix, structural=structural)
     v = J1("v")
-    graph.connect(v, I("m", M, initial=p)).connect(v, pick.port("1")).connect(
-        pick.port("2"), C("k", stiffness=5.0, initial=q)
-    )
+    graph.connect(v, I("m", M, initial=p)).connect(v, pick.port("1")).connect(pick.port("2"), C("k", stiffness=5.0, initial=q))
     found = rates(compiled(graph))
     np.testing.assert_allclose(np.atleast_1d(found["k.q"]), N @ (p / M))
     np.testing.assert_allclose(found["m.p"], -N.T @ (5.0 * np.atleast_1d(q)))
@@ -238,9 +234,7 @@ def test_transformer_by_row_selection_and_matrix(matrix, structural: bool) -> No
 def test_a_column_spreads_one_flow() -> None:
     graph, spread = Graph("spread"), TF("spread", [[1.0], [2.0]])
     v = J1("v")
-    graph.connect(v, I("m", 2.0, initial=3.0)).connect(v, spread).connect(
-        spread, C("k", stiffness=1.0, initial=[0.1, 0.2])
-    )
+    graph.connect(v, I("m", 2.0, initial=3.0)).connect(v, spread).connect(spread, C("k", stiffness=1.0, initial=[0.1, 0.2]))
     found = rates(compiled(graph))
     np.testing.assert_allclose(found["k.q"], [1.5, 3.0])
     assert found["m.p"] == pytest.approx(-0.5)
@@ -312,15 +306,9 @@ def test_modulated_matrix_with_given_dimensions() -> None:
     graph, v = Graph("m"), J1("v")
     turn = MTF("turn", lambda a: array([[cos(a), -sin(a)], [sin(a), cos(a)]]), signals=["angle.a"], dimensions=(2, 2))
     angle = Block(
-        "angle",
-        [("rate", lambda w: w, ["w"])],
-        parameters={"w": 1.5},
-        states={"a": StateSpec(0.3)},
-        rates={"a": "rate"},
+        "angle", [("rate", lambda w: w, ["w"])], parameters={"w": 1.5}, states={"a": StateSpec(0.3)}, rates={"a": "rate"}
     )
-    graph.connect(v, I("m", 2.0, initial=[1.0, 2.0])).connect(v, turn).connect(
-        turn, C("k", stiffness=1.0, initial=[0.5, 0.6])
-    )
+    graph.connect(v, I("m", 2.0, initial=[1.0, 2.0])).connect(v, turn).connect(turn, C("k", stiffness=1.0, initial=[0.5, 0.6]))
     graph.add(angle)
     found, c, s = rates(compiled(graph)), np.cos(0.3), np.sin(0.3)
     turned = np.array([[c, -s], [s, c]])
@@ -340,15 +328,10 @@ def test_blocks_chain_signals_and_integrate() -> None:
             rates={"x": "rate"},
         )
     )
-    graph.add(
-        Block("error", [("e", lambda x, r: x - r, ["x", "goal"])], inputs={"x": "position.x"}, parameters={"goal": 0.1})
-    )
+    graph.add(Block("error", [("e", lambda x, r: x - r, ["x", "goal"])], inputs={"x": "position.x"}, parameters={"goal": 0.1}))
     graph.add(
         Block(
-            "gain",
-            [(("twice", "y"), lambda e, k: (2 * e, k * e), ["e", "k"])],
-            inputs={"e": "error.e"},
-            parameters={"k": 30.0},
+            "gain", [(("twice", "y"), lambda e, k: (2 * e, k * e), ["e", "k"])], inputs={"e": "error.e"}, parameters={"k": 30.0}
         )
     )
     model = compiled(graph)
@@ -381,9 +364,7 @@ def test_parameters_stay_inputs_of_the_compiled_code() -> None:
     model = circuit()
     before = model.program.rates
     assert rates(model)["c.q"] == pytest.approx((1.0 - 6.0) / 2.0)
-    assert rates(model, parameters={"r.resistance": 5.0, "u.value": 2.0, "c.capacitance": 1.0})["c.q"] == pytest.approx(
-        -0.2
-    )
+    assert rates(model, parameters={"r.resistance": 5.0, "u.value": 2.0, "c.capacitance": 1.0})["c.q"] == pytest.approx(-0.2)
     assert rates(model, **{"c.q": 0.0})["c.q"] == pytest.approx(0.5)
     assert model.program.rates is before
 
@@ -416,10 +397,7 @@ def test_start_values_that_follow_from_others() -> None:
 
 def test_backends_agree() -> None:
     graph = star(
-        J1("v"),
-        C("k", stiffness=spd(3), initial=RNG.normal(size=3)),
-        I("m", spd(3), initial=RNG.normal(size=3)),
-        R("d", spd(3)),
+        J1("v"), C("k", stiffness=spd(3), initial=RNG.normal(size=3)), I("m", spd(3), initial=RNG.normal(size=3)), R("d", spd(3))
     )
     numbers = [compile_model(graph, backend=backend) for backend in ("numpy", "llvm")]
     one, two = (m.program.rates(0.0, m.initial()[0], m.parameters(), m.initial()[1]) for m in numbers)
@@ -429,10 +407,21 @@ def test_backends_agree() -> None:
 # --- domains ---------------------------------------------------------------------------------------------------------
 
 SI = {
-    "": {}, "V": {"W": 1, "A": -1}, "A": {"A": 1}, "C": {"A": 1, "s": 1}, "Wb": {"W": 1, "A": -1, "s": 1},
-    "N": {"W": 1, "s": 1, "m": -1}, "m": {"m": 1}, "s": {"s": 1}, "rad": {}, "Pa": {"W": 1, "s": 1, "m": -3}, "K": {"K": 1},
-    "J": {"W": 1, "s": 1}, "W": {"W": 1}, "mol": {"mol": 1},
-}  # fmt: skip
+    "": {},
+    "V": {"W": 1, "A": -1},
+    "A": {"A": 1},
+    "C": {"A": 1, "s": 1},
+    "Wb": {"W": 1, "A": -1, "s": 1},
+    "N": {"W": 1, "s": 1, "m": -1},
+    "m": {"m": 1},
+    "s": {"s": 1},
+    "rad": {},
+    "Pa": {"W": 1, "s": 1, "m": -3},
+    "K": {"K": 1},
+    "J": {"W": 1, "s": 1},
+    "W": {"W": 1},
+    "mol": {"mol": 1},
+}
 """Units as powers of W, A, m, s, K and mol."""
 
 

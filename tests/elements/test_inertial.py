@@ -8,24 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from bondgraph import (
-    IC,
-    J0,
-    J1,
-    TF,
-    Automaton,
-    Block,
-    C,
-    Constraint,
-    Graph,
-    I,
-    ModelError,
-    R,
-    Se,
-    Sf,
-    Transition,
-    compile_model,
-)
+from bondgraph import IC, J0, J1, TF, Automaton, Block, C, Constraint, Graph, I, ModelError, R, Se, Sf, Transition, compile_model
 from bondgraph.analysis import linearise
 from bondgraph.export import c_source, latex, state_equations
 from bondgraph.render.diagram import diagram
@@ -191,8 +174,7 @@ def test_two_mechanisms_of_one_lever_move_as_their_common_lagrangian(form: str) 
         return 1.0 + 0.3 * cos(q), 2.0 + 0.5 * sin(0.1 + 2.0 * (q - 0.3))
 
     a, b, lever = J1("a side"), J1("b side"), TF("lever", 2.0)
-    one = IC("a", inertia=lambda q: 1.0 + 0.3 * cos(q), potential=lambda q: 1.5 * q * q, position=0.3, velocity=0.7,
-             form=form)  # fmt: skip
+    one = IC("a", inertia=lambda q: 1.0 + 0.3 * cos(q), potential=lambda q: 1.5 * q * q, position=0.3, velocity=0.7, form=form)
     other = IC("b", inertia=lambda q: 2.0 + 0.5 * sin(q), potential=lambda q: 9.81 * cos(q), position=0.1, form=form)
     graph = Graph("pair").connect(a, one).connect(a, lever.port("1")).connect(lever.port("2"), b)
     compiled = compile_model(graph.connect(b, other).connect(b, R("drag", 0.2)))
@@ -239,9 +221,7 @@ def test_refusals() -> None:
     with pytest.raises(ModelError, match="inertia has shape"):
         compile_model(Graph("g").connect(Se("e"), IC("arm", inertia=lambda q: np.eye(3), position=[0.0, 1.0])))
     with pytest.raises(ModelError, match="E128"):
-        compile_model(
-            Graph("g").connect(Se("e"), IC("arm", inertia=lambda q: 1.0, position=[0.0, 1.0], velocity=[1, 2, 3]))
-        )
+        compile_model(Graph("g").connect(Se("e"), IC("arm", inertia=lambda q: 1.0, position=[0.0, 1.0], velocity=[1, 2, 3])))
 
 
 def test_a_gradient_is_partial_where_a_signal_depends_on_the_state() -> None:
@@ -259,9 +239,7 @@ def test_two_mechanisms_coupled_by_a_constraint_move_as_one() -> None:
     """Two pendulums of one shaft speed, tied at a 0-junction, move as a compound one from the same angle."""
 
     def arm(name: str, m: float) -> Any:
-        return IC(
-            name, inertia=lambda q, m: m, potential=lambda q, m: -m * 9.81 * cos(q), position=1.0, parameters={"m": m}
-        )
+        return IC(name, inertia=lambda q, m: m, potential=lambda q, m: -m * 9.81 * cos(q), position=1.0, parameters={"m": m})
 
     tie, one, two = J0("tie"), J1("one"), J1("two")
     graph = Graph("pair").connect(one, arm("a", 1.0)).connect(two, arm("b", 2.0))
@@ -278,9 +256,7 @@ def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
     hit = Transition("free", "free", lambda q: -q, ("arm.q",), impact=("stop",))
     joint, stop = J1("joint"), Constraint("stop", automaton="contact", active=["on"], restitution=0.8)
     graph = Graph("bell").add_automaton(Automaton("contact", ("free", "on"), "free", (hit,)))
-    result = compile_model(graph.connect(joint, pendulum(form, "inertia")).connect(stop, joint)).simulate(
-        1.0, rtol=1e-9
-    )
+    result = compile_model(graph.connect(joint, pendulum(form, "inertia")).connect(stop, joint)).simulate(1.0, rtol=1e-9)
     (event,) = result.events
     assert event.time == pytest.approx(PERIOD / 4.0, rel=1e-6)
     assert event.lost == pytest.approx(0.36 * 2.0 * 9.81, rel=1e-8)

@@ -57,17 +57,7 @@ def test_a_switched_0_junction_gives_zero_to_all_its_bonds_when_off(dimension: i
     np.testing.assert_allclose(on["switch.effort"], start / 0.5 if dimension > 1 else 6.0)
     np.testing.assert_allclose(np.atleast_1d(on["l.p'"]), start / 0.5)
     np.testing.assert_allclose(np.atleast_1d(on["c -> switch:flow"]), start / 2 + start / 2)
-    for name in (
-        "switch.effort",
-        "l.p'",
-        "r.effort",
-        "r.flow",
-        "c -> switch:flow",
-        "c.q'",
-        "c.power",
-        "l.power",
-        "r.power",
-    ):
+    for name in ("switch.effort", "l.p'", "r.effort", "r.flow", "c -> switch:flow", "c.q'", "c.power", "l.power", "r.power"):
         assert not np.any(off[name]), name
     assert np.all(off["c.effort"]) and np.all(off["l.flow"])  # the storages keep what they hold
 
@@ -98,8 +88,10 @@ def test_several_active_states() -> None:
 def test_both_modes_with_every_arrow() -> None:
     """The power that a switched junction takes is zero in both modes, whichever way its half arrows point."""
     for flips in np.ndindex(2, 2, 2):
-        for kind, parts in ((X0, (C("s", 1.0, initial=2.0), I("a", 1.0, initial=3.0), R("b", 5.0))),
-                            (X1, (I("s", 1.0, initial=2.0), C("a", 1.0, initial=3.0), R("b", 5.0)))):  # fmt: skip
+        for kind, parts in (
+            (X0, (C("s", 1.0, initial=2.0), I("a", 1.0, initial=3.0), R("b", 5.0))),
+            (X1, (I("s", 1.0, initial=2.0), C("a", 1.0, initial=3.0), R("b", 5.0))),
+        ):
             graph, switch = Graph("arrows").add_automaton(never()), kind("switch", automaton="s", active=["on"])
             for flip, part in zip(flips, parts, strict=True):
                 graph.connect(switch, part) if flip else graph.connect(part, switch)
@@ -118,14 +110,21 @@ def bouncing() -> Graph:
     graph.connect(Se("weight", -10.0), fall).connect(fall, I("ball", 1.0))
     graph.add(
         Block(
-            "at", [("h'", lambda v: v, ["v"]), ("n'", lambda: 0.0, [])], inputs={"v": "v.flow"},
-            states={"h": StateSpec(1.0), "n": StateSpec(0.0)}, rates={"h": "h'", "n": "n'"},
+            "at",
+            [("h'", lambda v: v, ["v"]), ("n'", lambda: 0.0, [])],
+            inputs={"v": "v.flow"},
+            states={"h": StateSpec(1.0), "n": StateSpec(0.0)},
+            rates={"h": "h'", "n": "n'"},
         )
-    )  # fmt: skip
+    )
     bounce = Transition(
-        "flying", "flying", lambda h: -h, ("at.h",),
-        (("ball.p", lambda p: -0.5 * p, ("ball.p",)), ("at.n", lambda n: n + 1, ("at.n",))), kind="bounce",
-    )  # fmt: skip
+        "flying",
+        "flying",
+        lambda h: -h,
+        ("at.h",),
+        (("ball.p", lambda p: -0.5 * p, ("ball.p",)), ("at.n", lambda n: n + 1, ("at.n",))),
+        kind="bounce",
+    )
     enough = Transition("flying", "down", lambda n: n - 2.5, ("at.n",), (("ball.p", lambda: 0.0, ()),), kind="enough")
     ends = Transition("down", "down", lambda n: n - 3.5, ("at.n",), error="it bounced although it was down")
     return graph.add_automaton(Automaton("floor", ("flying", "down"), "flying", (bounce, enough, ends)))
@@ -206,9 +205,7 @@ def test_a_clutch_in_the_flow_direction_keeps_its_energy_account() -> None:
         Automaton("s", ("on", "off"), "on", (Transition("on", "off", lambda t: t - 0.5, ("time",)),))
     )
     switch = X0("switch", automaton="s", active=["on"])
-    graph.connect(Sf("drive", 1.0), switch).connect(switch, C("spring", stiffness=100.0)).connect(
-        switch, R("slip", 10.0)
-    )
+    graph.connect(Sf("drive", 1.0), switch).connect(switch, C("spring", stiffness=100.0)).connect(switch, R("slip", 10.0))
     graph.connect(switch, v := J1("v")).connect(v, I("wheel", 2.0)).connect(v, R("bearing", 0.3))
     result = compile_model(graph).simulate(2.0, progress=False)
     assert result.ok
@@ -218,9 +215,7 @@ def test_a_clutch_in_the_flow_direction_keeps_its_energy_account() -> None:
 
 def test_the_terminal_transition_ends_the_run() -> None:
     graph = Graph("limit").add_automaton(
-        Automaton(
-            "limit", ("ok",), "ok", (Transition("ok", "ok", lambda q: q - 1.0, ("c.q",), error="the spring breaks"),)
-        )
+        Automaton("limit", ("ok",), "ok", (Transition("ok", "ok", lambda q: q - 1.0, ("c.q",), error="the spring breaks"),))
     )
     graph.connect(Sf("drive", 2.0), C("c", 1.0))
     result = compile_model(graph).simulate(2.0, progress=False)
@@ -279,9 +274,7 @@ def test_a_diode_conducts_into_itself(turned: bool, drive: float) -> None:
 
 def test_a_diode_that_feeds_a_node_stands_on_a_junction_of_its_own() -> None:
     graph, own, node = Graph("feeds"), J1("own"), J0("node")
-    graph.connect(own, Diode("d")).connect(own, node).connect(node, I("coil", 1.0, initial=2.0)).connect(
-        node, R("r", 1e3)
-    )
+    graph.connect(own, Diode("d")).connect(own, node).connect(node, I("coil", 1.0, initial=2.0)).connect(node, R("r", 1e3))
     result = compile_model(graph, backend="numpy").simulate(0.1)
     assert result["d.inflow"][-1] == pytest.approx(2.0), "the coil goes on freewheeling"
     assert result["node.effort"][-1] == pytest.approx(0.0, abs=1e-9)

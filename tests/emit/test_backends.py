@@ -16,10 +16,7 @@ from bondgraph.tape.routine import Choice, Routine, program
 from bondgraph.tape.scalar import Tape
 from tests.emit.expressions import EXPRESSIONS
 
-BACKENDS = {
-    "numpy": numpy_kernel,
-    "llvm": lambda routine: compile_routines([routine]).kernel(routine.name),
-}
+BACKENDS = {"numpy": numpy_kernel, "llvm": lambda routine: compile_routines([routine]).kernel(routine.name)}
 
 
 @pytest.fixture(params=BACKENDS)
@@ -130,9 +127,7 @@ def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, c
     out = np.full(count + 2, np.nan)
     np.testing.assert_array_equal(library.kernel("short")(x, p, out=out[:count]), library.kernel("both")(x, p)[:count])
     assert np.isnan(out[count:]).all()
-    np.testing.assert_allclose(
-        library.kernel("short").many(np.array([x, x]), p)[1], expected[:count], rtol=1e-12, atol=1e-13
-    )
+    np.testing.assert_allclose(library.kernel("short").many(np.array([x, x]), p)[1], expected[:count], rtol=1e-12, atol=1e-13)
 
 
 def test_routines_of_their_own_share_no_code():
@@ -157,9 +152,7 @@ def test_products_and_sums_contract(monkeypatch):
 def test_many_equals_a_loop(compiled):
     tape = Tape()
     t, x, p, _ = (tape.inputs(block, n) for block, n in (("t", 1), ("x", 3), ("p", 2), ("m", 0)))
-    kernel = compiled(
-        Routine("f", tape, (("t", 1), ("x", 3), ("p", 2), ("m", 0)), (t[0] * x[1], s.sin(x[2]) * p[1], 7.0, x[0]))
-    )
+    kernel = compiled(Routine("f", tape, (("t", 1), ("x", 3), ("p", 2), ("m", 0)), (t[0] * x[1], s.sin(x[2]) * p[1], 7.0, x[0])))
     rng = np.random.default_rng(1)
     times, states, fixed, modes = rng.random(9), rng.random((9, 3)), rng.random(2), np.zeros((9, 0))
     expected = [kernel(t, x, fixed, np.zeros(0)) for t, x in zip(times, states, strict=True)]

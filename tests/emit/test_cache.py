@@ -108,9 +108,7 @@ def test_what_is_broken_is_compiled_anew(folder, damage):
 def test_a_folder_that_others_may_write_is_not_used(folder, mode):
     cache.store("ab" * 32, b"code")
     folder.chmod(mode)
-    with pytest.warns(
-        CacheWarning, match=r"E397 the folder of compiled code .*/objects is not used\n  others may write there"
-    ):
+    with pytest.warns(CacheWarning, match=r"E397 the folder of compiled code .*/objects is not used\n  others may write there"):
         assert cache.load("ab" * 32) is None
     with pytest.warns(CacheWarning):
         assert not cache.store("cd" * 32, b"code")

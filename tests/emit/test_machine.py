@@ -147,7 +147,5 @@ print(abs(found - wanted) < 1e-9)
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is filled by calls of Linux")
 def test_code_links_where_memory_has_small_gaps_only(folder):
     """Between blocks of 8 GB: where code and its constants do not lie together they are out of each other's reach."""
-    done = subprocess.run(
-        [sys.executable, "-c", FULL], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", FULL], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-500:]

@@ -106,8 +106,7 @@ def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
     """Below 1e-9 of the energy in play at rtol 1e-9 [1e-11 at most]."""
     compiled = run().compiled
     tight, loose = (
-        compiled.simulate(0.2, samples=0.005, rtol=rtol, progress=False).ledger.relative_residual
-        for rtol in (1e-9, 1e-3)
+        compiled.simulate(0.2, samples=0.005, rtol=rtol, progress=False).ledger.relative_residual for rtol in (1e-9, 1e-3)
     )
     assert tight < 1e-9
     assert tight < 0.1 * loose

@@ -6,9 +6,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--update-golden", action="store_true", help="write the golden files anew, for a look at their diff"
-    )
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew, for a look at their diff")
 
 
 @pytest.fixture

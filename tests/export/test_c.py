@@ -46,8 +46,17 @@ def libm(name: str, arguments: int) -> Callable[..., float]:
 
 def library_functions() -> dict[int, Callable[..., float]]:
     """NumPy has its own sine, exponential and so on, which differ from the C library's in the last bit."""
-    names = {op.SIN: "sin", op.COS: "cos", op.TAN: "tan", op.ASIN: "asin", op.ACOS: "acos", op.ATAN: "atan",
-             op.EXP: "exp", op.LOG: "log", op.TANH: "tanh"}  # fmt: skip
+    names = {
+        op.SIN: "sin",
+        op.COS: "cos",
+        op.TAN: "tan",
+        op.ASIN: "asin",
+        op.ACOS: "acos",
+        op.ATAN: "atan",
+        op.EXP: "exp",
+        op.LOG: "log",
+        op.TANH: "tanh",
+    }
     two = {op.ATAN2: libm("atan2", 2), op.POWER: libm("pow", 2)}
     return {code: libm(name, 1) for code, name in names.items()} | two
 
@@ -69,20 +78,27 @@ def switched() -> Graph:
     graph = Graph("2 masses */ (switched)")
     graph.add_automaton(
         Automaton(
-            "stop", ("open", "closed", "broken"), "open",
+            "stop",
+            ("open", "closed", "broken"),
+            "open",
             (
-                Transition("open", "closed", lambda q: q[0] - 0.4, ("spring.q",),
-                           resets=(("mass.p", bounced, ("mass.p", "spring.q")),)),
+                Transition(
+                    "open", "closed", lambda q: q[0] - 0.4, ("spring.q",), resets=(("mass.p", bounced, ("mass.p", "spring.q")),)
+                ),
                 Transition("closed", "open", lambda q: 0.2 - q[0], ("spring.q",), kind="stop opens"),
                 Transition("closed", "broken", lambda q: q[0] - 9.0, ("spring.q",), error="the stop broke"),
             ),
         )
-    )  # fmt: skip
+    )
     velocity = J1("velocity", dimension=3, domain="translation")
     law = C(
-        "spring", output=lambda q, k: k * (q + q * (q @ q)), energy=lambda q, k: k * (q @ q / 2 + (q @ q) ** 2 / 4),
-        parameters={"k": 3.0}, initial=np.array([0.1, -0.2, 0.3]), dimension=3,
-    )  # fmt: skip
+        "spring",
+        output=lambda q, k: k * (q + q * (q @ q)),
+        energy=lambda q, k: k * (q @ q / 2 + (q @ q) ** 2 / 4),
+        parameters={"k": 3.0},
+        initial=np.array([0.1, -0.2, 0.3]),
+        dimension=3,
+    )
     graph.connect(velocity, law)
     graph.connect(velocity, I("mass", inertia=np.diag([1.0, 2.0, 3.0]) + 0.1, initial=np.array([0.5, 0.4, -0.6])))
     buffer = X1("buffer", automaton="stop", active=["closed"], dimension=3)
@@ -91,12 +107,25 @@ def switched() -> Graph:
     graph.connect(split, buffer)
     graph.connect(buffer, R("rub", effort=lambda f, r: r * f * sqrt(1e-4 + f @ f), parameters={"r": 2.0}, dimension=3))
     graph.connect(buffer, I("slug", inertia=0.5, initial=np.zeros(3)))
-    graph.connect(Se("wind", effort=lambda t, a: array([a * sin(t), exp(-t), where(t < 1.0, 0.0, a)]), signals=["time"],
-                     parameters={"a": 0.7}, dimension=3), velocity)  # fmt: skip
+    graph.connect(
+        Se(
+            "wind",
+            effort=lambda t, a: array([a * sin(t), exp(-t), where(t < 1.0, 0.0, a)]),
+            signals=["time"],
+            parameters={"a": 0.7},
+            dimension=3,
+        ),
+        velocity,
+    )
     graph.add(
-        Block("filter", [("rate", lambda y, p: p[0] - y, ["y", "p"])], inputs={"p": "mass.p"},
-              states={"y": StateSpec(0.1)}, rates={"y": "rate"})
-    )  # fmt: skip
+        Block(
+            "filter",
+            [("rate", lambda y, p: p[0] - y, ["y", "p"])],
+            inputs={"p": "mass.p"},
+            states={"y": StateSpec(0.1)},
+            rates={"y": "rate"},
+        )
+    )
     return graph
 
 
@@ -241,15 +270,17 @@ def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     outputs += [TapeScalar(tape, tape.function(op.NAMES[code], x[0].index)) for code in alone]
     routine = Routine("f", tape, (("x", 3),), tuple(outputs))
     text = "#include <math.h>\n" + functions(
-        "f", program(routine), ("const double *restrict x", "double *restrict out"), ("x", "out"),
-        lambda _, k: f"x[{k}]", lambda k: f"out[{k}]",
-    )  # fmt: skip
+        "f",
+        program(routine),
+        ("const double *restrict x", "double *restrict out"),
+        ("x", "out"),
+        lambda _, k: f"x[{k}]",
+        lambda k: f"out[{k}]",
+    )
     library = shared_library(CSource("f", "", text, ""), tmp_path)
     rng = np.random.default_rng(1)
     samples = [rng.uniform(low, high, 3) for low, high in ((-2, 2), (0.1, 3), (-0.95, 0.95)) for _ in range(50)]
-    samples += [
-        np.array(v) for v in ((0.0, -0.0, 1.0), (np.nan, 1.0, 2.0), (1.0, np.nan, np.inf), (-1.0, 2.0, -np.inf))
-    ]
+    samples += [np.array(v) for v in ((0.0, -0.0, 1.0), (np.nan, 1.0, 2.0), (1.0, np.nan, np.inf), (-1.0, 2.0, -np.inf))]
 
     def compare(exact: bool) -> None:
         for sample in samples:
@@ -289,9 +320,7 @@ def test_a_chain_of_200_sections_is_cut_into_parts(tmp_path: Path) -> None:
     assert "static CHAIN_APART void chain_outputs_part1(" in source.source
     start = time.perf_counter()
     library = shared_library(source, tmp_path)
-    print(
-        f"gcc -O2, 200 sections, {source.source.count('const double v')} operations: {time.perf_counter() - start:.2f} s"
-    )
+    print(f"gcc -O2, 200 sections, {source.source.count('const double v')} operations: {time.perf_counter() - start:.2f} s")
     assert time.perf_counter() - start < 60.0
     t, x, own, m = points(compiled)[1]
     routines = trace(compiled.system)[0]
@@ -328,9 +357,7 @@ def test_names_that_c_does_not_like() -> None:
     assert "0: stop: open to closed, with a reset" in source.header
     graph = Graph("twins")
     flow = J1("j")
-    graph.connect(flow, C("a b", 1.0)).connect(flow, I("a-b", 1.0)).connect(flow, R("a_b", 1.0)).connect(
-        flow, C("a/b", 1.0)
-    )
+    graph.connect(flow, C("a b", 1.0)).connect(flow, I("a-b", 1.0)).connect(flow, R("a_b", 1.0)).connect(flow, C("a/b", 1.0))
     header = c_source(compile_model(graph, backend="numpy")).header
     constants = re.findall(r"^    (TWINS_\w+) = ", header, re.MULTILINE)
     assert len(set(constants)) == len(constants)

@@ -83,9 +83,7 @@ def duffing() -> Graph:
 
 def relay() -> Graph:
     graph = Graph("switched").add_automaton(
-        Automaton(
-            "clutch", ("open", "closed"), "closed", (Transition("closed", "open", lambda q: q - 1.0, ("spring.q",)),)
-        )
+        Automaton("clutch", ("open", "closed"), "closed", (Transition("closed", "open", lambda q: q - 1.0, ("spring.q",)),))
     )
     gate = X0("gate", automaton="clutch", active=["closed"])
     graph.connect(v := J1("v"), I("mass", 2.0, initial=1.0)).connect(v, gate)
@@ -141,8 +139,7 @@ def test_effective_mass_with_symbols() -> None:
     """p1' of two masses that a lever couples: m1 / (m1 + n^2 m2) of the force is left."""
     found = state_equations(compiled(geared()))
     m1, m2, n, d, u, p = (
-        sympy.Symbol(name, real=True)
-        for name in ("m1.inertia", "m2.inertia", "gear.ratio", "d.resistance", "u.value", "m1.p")
+        sympy.Symbol(name, real=True) for name in ("m1.inertia", "m2.inertia", "gear.ratio", "d.resistance", "u.value", "m1.p")
     )
     wanted = (u - n**2 * d * p / m1) * m1 / (m1 + n**2 * m2)
     assert sympy.cancel(found.equations["m1.p"] - wanted) == 0
@@ -389,10 +386,7 @@ def test_diode_that_yields_at_once() -> None:
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))
     found = state_equations(model)
-    assert str(found).splitlines() == [
-        "L.p' = E.value - L.p*on.resistance/L.inertia   (D: open)",
-        "L.p' = 0   (D: closed)",
-    ]
+    assert str(found).splitlines() == ["L.p' = E.value - L.p*on.resistance/L.inertia   (D: open)", "L.p' = 0   (D: closed)"]
     agree(model, found, 4)
 
 

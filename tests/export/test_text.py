@@ -53,9 +53,7 @@ def motor() -> Graph:
     graph.connect(Se("supply", 5.0), coil).connect(coil, R("winding", 4.0)).connect(
         coil, I("inductance", 0.5, symbols={"p": r"\lambda"})
     )
-    graph.connect(coil, machine).connect(machine, shaft).connect(shaft, I("rotor_1", 0.1)).connect(
-        R("bearing 5%", 0.05), shaft
-    )
+    graph.connect(coil, machine).connect(machine, shaft).connect(shaft, I("rotor_1", 0.1)).connect(R("bearing 5%", 0.05), shaft)
     return graph
 
 
@@ -84,25 +82,25 @@ def spatial() -> Graph:
     graph.connect(omega, I("body", [[2.0, 0.1, 0.0], [0.1, 3.0, 0.2], [0.0, 0.2, 4.0]], initial=[0.3, 0.5, -0.7]))
     graph.connect(EulerJunction("euler", lambda p: -tilde(p), signals=["body.p"], dimension=3), omega)
     graph.connect(omega, MTF("turn", turned, signals=["angle.a"], dimensions=(3, 3)).port("1"))
-    graph.connect(graph.parts["turn"], world).connect(
-        world, C("spring", stiffness=[5.0, 6.0, 7.0], initial=[0.1, 0.2, 0.3])
-    )
+    graph.connect(graph.parts["turn"], world).connect(world, C("spring", stiffness=[5.0, 6.0, 7.0], initial=[0.1, 0.2, 0.3]))
     graph.connect(world, pick := TF("pick", [0.0, 0.0, 1.0], structural=True)).connect(pick, R("drag", 2.0))
     graph.add(
         Block(
-            "angle", [("rate", lambda T, k: k * T[2], ["T", "k"])], inputs={"T": "world.flow"}, parameters={"k": 0.5},
-            states={"a": StateSpec(0.4, symbol=r"\alpha")}, rates={"a": "rate"},
+            "angle",
+            [("rate", lambda T, k: k * T[2], ["T", "k"])],
+            inputs={"T": "world.flow"},
+            parameters={"k": 0.5},
+            states={"a": StateSpec(0.4, symbol=r"\alpha")},
+            rates={"a": "rate"},
         )
-    )  # fmt: skip
+    )
     return graph
 
 
 def held() -> Graph:
     """A mass that lands on a stop by an ideal constraint, and lets go of it; another that follows it through a gear."""
     lands = Transition("free", "on", lambda h: -h, ("stop.h",), kind="lands")
-    leaves = Transition(
-        "on", "free", Op("-multiplier", lambda force: -force, "-#1"), ("stop.multiplier",), kind="leaves"
-    )
+    leaves = Transition("on", "free", Op("-multiplier", lambda force: -force, "-#1"), ("stop.multiplier",), kind="leaves")
     graph = Graph("held").add_automaton(Automaton("touch", ("free", "on"), "free", (lands, leaves)))
     graph.connect(v := J1("v"), I("mass", 2.0)).connect(Se("push", -1.0), v).connect(v, gear := TF("gear", 0.5))
     graph.connect(gear, J1("w")).connect(graph.parts["w"], I("follower", 3.0))
@@ -166,12 +164,8 @@ def test_constraints_and_switches_say_what_vanishes() -> None:
         r" + \alpha_{2,\text{stop}}\,h_{\text{stop}}^3 &= 0 \quad \text{while touch is on}"
     )
     assert whole in landing and r"\lambda &= 0 \quad \text{else}" in landing
-    assert (
-        r"\text{ when } -h_{\text{stop}} \text{ rises" in landing and r"\text{ when } -\lambda \text{ rises" in landing
-    )
-    assert (
-        r"f_{\text{D}} &= 0 \quad \text{while D is open}" in diode and r"e_{\text{D}} &= 0 \quad \text{else}" in diode
-    )
+    assert r"\text{ when } -h_{\text{stop}} \text{ rises" in landing and r"\text{ when } -\lambda \text{ rises" in landing
+    assert r"f_{\text{D}} &= 0 \quad \text{while D is open}" in diode and r"e_{\text{D}} &= 0 \quad \text{else}" in diode
     for text in (landing, diode):
         assert not any(word in text for word in ("held_", "residual", "stopped", "rate_"))
 
@@ -191,9 +185,7 @@ def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
         return C(name, output=lambda q: q + q**3, energy=lambda q: q**2 / 2 + q**4 / 4, **more)
 
     graph, node = Graph("bent"), J0("node")
-    graph.connect(node, C("a", 2.0, initial=1.0)).connect(node, bent("b")).connect(node, bent("d")).connect(
-        node, R("r", 1.0)
-    )
+    graph.connect(node, C("a", 2.0, initial=1.0)).connect(node, bent("b")).connect(node, bent("d")).connect(node, R("r", 1.0))
     lines = latex(graph).splitlines()
     assert r"\left(\hat e\right)_{\text{b}} &= \text{effort}(q_{\text{b}}) \\" in lines
     assert r"e_{\text{a}} &= \left(\hat e\right)_{\text{b}} \\" in lines
@@ -207,11 +199,7 @@ def test_a_mechanism_that_follows_is_written_by_its_momentum() -> None:
     """p = M v, and its effort is what p' takes beside its own forces."""
     graph = Graph("moved").connect(Sf("hand", 1.0), IC("arm", inertia=lambda q: 2.0 + q * q))
     text = latex(graph)
-    for line in (
-        r"p &= M(q_{\text{arm}})\,v_{\text{arm}}",
-        r"\hat e &= \dot p-\dot p^\ast",
-        r"e_{\text{arm}}-\hat e &= 0",
-    ):
+    for line in (r"p &= M(q_{\text{arm}})\,v_{\text{arm}}", r"\hat e &= \dot p-\dot p^\ast", r"e_{\text{arm}}-\hat e &= 0"):
         assert line in text, text
 
 

@@ -18,11 +18,7 @@ def test_duffing_from_its_energy() -> None:
     compiled = compile_model(graph)
     x, m = compiled.initial()
     rates = dict(
-        zip(
-            [s.name for s in compiled.system.states],
-            compiled.program.rates(0.0, x, compiled.parameters(), m),
-            strict=True,
-        )
+        zip([s.name for s in compiled.system.states], compiled.program.rates(0.0, x, compiled.parameters(), m), strict=True)
     )
     assert rates["mass.p"] == pytest.approx(-(0.7 + 0.7**3), rel=1e-15)
     assert compiled.simulate(20.0, rtol=1e-9).ledger.relative_residual < 1e-9
@@ -37,9 +33,7 @@ def test_gradient_of_floats_symbols_and_the_tape_agree() -> None:
     values = {a: 0.3, b: -0.8, k: 1.7}
     assert [float(s.subs(values)) for s in symbolic] == pytest.approx(list(floats), rel=1e-14)
     graph, v = Graph("two"), J1("v", dimension=2)
-    graph.connect(v, C("c", energy=energy.function, parameters={"k": 1.7}, initial=[0.3, -0.8])).connect(
-        v, I("m", [1.0, 2.0])
-    )
+    graph.connect(v, C("c", energy=energy.function, parameters={"k": 1.7}, initial=[0.3, -0.8])).connect(v, I("m", [1.0, 2.0]))
     compiled = compile_model(graph)
     x, m = compiled.initial()
     assert compiled.evaluate()["c.effort"] == pytest.approx(floats, rel=1e-14)
@@ -50,14 +44,15 @@ def test_gradient_of_floats_symbols_and_the_tape_agree() -> None:
 def capacitor() -> Graph:
     """Moving-plate capacitor: H = x^2 / 2 (C + y), charged through a resistor, its plate on a mass and a spring."""
     field = multiport(
-        "C", "capacitor", lambda x: x[0] ** 2 / (2.0 * (0.5 + x[1])), {"plate": "electrical", "gap": "translation"},
+        "C",
+        "capacitor",
+        lambda x: x[0] ** 2 / (2.0 * (0.5 + x[1])),
+        {"plate": "electrical", "gap": "translation"},
         initial=[0.4, 0.1],
-    )  # fmt: skip
+    )
     graph, current, velocity = Graph("microphone"), J1("current"), J1("velocity")
     graph.connect(Se("supply", 2.0), current).connect(current, R("resistor", 3.0)).connect(current, field.port("plate"))
-    graph.connect(velocity, field.port("gap")).connect(velocity, I("mass", 0.2)).connect(
-        velocity, C("spring", stiffness=9.0)
-    )
+    graph.connect(velocity, field.port("gap")).connect(velocity, I("mass", 0.2)).connect(velocity, C("spring", stiffness=9.0))
     return graph
 
 
@@ -113,9 +108,14 @@ def gas(name: str, amount: float, T: float, volume: float) -> Graph:
         return n * CV * T0 * (V0 / (V0 - x[1])) ** (R_GAS / CV) * exp(x[0] / (n * CV))
 
     return multiport(
-        "C", name, energy, {"heat": "thermal", "compression": "hydraulic"}, initial=[0.0, 0.0],
-        nominal=[amount * CV, volume], parameters={"n": amount, "T0": T, "V0": volume},
-    )  # fmt: skip
+        "C",
+        name,
+        energy,
+        {"heat": "thermal", "compression": "hydraulic"},
+        initial=[0.0, 0.0],
+        nominal=[amount * CV, volume],
+        parameters={"n": amount, "T0": T, "V0": volume},
+    )
 
 
 def test_ideal_gas_efforts_are_temperature_and_pressure_and_reciprocal() -> None:

@@ -118,11 +118,7 @@ def test_one_part_in_two_graphs_is_two_parts() -> None:
     compiled = compile_model(whole, backend="numpy")
     x, m = compiled.initial()
     dx = dict(
-        zip(
-            [s.name for s in compiled.system.states],
-            compiled.program.rates(0.0, x, compiled.parameters(), m),
-            strict=True,
-        )
+        zip([s.name for s in compiled.system.states], compiled.program.rates(0.0, x, compiled.parameters(), m), strict=True)
     )
     assert dx["left.part.spring.q"] == pytest.approx(2.0 * 1.0 / 2.0)
     assert dx["left.mass.p"] == pytest.approx(-2.0 * 0.5)
@@ -159,9 +155,7 @@ def _rates(graph: Graph) -> np.ndarray:
 def test_automata_and_starts_inside_a_part_use_its_names() -> None:
     part = Graph("part")
     part.connect(v := J1("v"), C("spring", stiffness=2.0)).connect(v, I("mass", 1.0, initial=0.5)).expose("v", v)
-    part.add_automaton(
-        Automaton("gate", ("on", "off"), "on", (Transition("on", "off", lambda q: q - 1.0, ("spring.q",)),))
-    )
+    part.add_automaton(Automaton("gate", ("on", "off"), "on", (Transition("on", "off", lambda q: q - 1.0, ("spring.q",)),)))
     part.start(lambda p: (3 * p, "off"), ["mass.p"], ["spring.q", "gate"])
     compiled = compile_model(Graph("whole").connect(part, R("drag", 0.1)), backend="numpy")
     x, m = compiled.initial()
@@ -256,9 +250,7 @@ def test_replacing_is_refused_with_what_differs() -> None:
 def stopped(**held: object) -> Graph:
     """A mass that falls on a stop, which an automaton of the same graph lets hold."""
     graph, v = Graph("ball"), J1("v")
-    graph.connect(Se("weight", -9.81), v).connect(v, I("mass", 1.0)).connect(
-        v, C("height", stiffness=1e-9, initial=1.0)
-    )
+    graph.connect(Se("weight", -9.81), v).connect(v, I("mass", 1.0)).connect(v, C("height", stiffness=1e-9, initial=1.0))
     graph.connect(v, Constraint("stop", automaton="floor", active=["held"], **held))
     hit = Transition("free", "held", lambda h: -h, "height.q")
     return graph.add_automaton(Automaton("floor", ("free", "held"), "free", hit))
@@ -293,10 +285,7 @@ def test_a_signal_is_that_of_the_nearest_graph_around() -> None:
     inner.add(level(3.0), reader("part", "level.y"))
     outer = Graph("outer")
     outer.add(level(5.0), inner, reader("other", "level.y"))
-    alone, inside = (
-        compile_model(inner, backend="numpy").simulate(1.0),
-        compile_model(outer, backend="numpy").simulate(1.0),
-    )
+    alone, inside = (compile_model(inner, backend="numpy").simulate(1.0), compile_model(outer, backend="numpy").simulate(1.0))
     ends = [alone["part.mass.p"], inside["inner.part.mass.p"], inside["other.mass.p"]]
     assert [p[-1] for p in ends] == pytest.approx([6.0, 6.0, 10.0])
 

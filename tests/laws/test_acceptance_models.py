@@ -75,8 +75,9 @@ def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: floa
     if "refused" in one:
         assert one == other
         return
-    moved = {f"{how.paths.get(path, path)} {what}": value for key, value in one.items()
-             for path, _, what in [key.rpartition(" ")]}  # fmt: skip
+    moved = {
+        f"{how.paths.get(path, path)} {what}": value for key, value in one.items() for path, _, what in [key.rpartition(" ")]
+    }
     for path, shared in how.shares.items():
         if f"{path} power" in other:  # a run has energies alone
             other[f"{shared} power"] += other.pop(f"{path} power")
@@ -135,8 +136,16 @@ def test_a_model_of_a_paper_may_be_a_part_of_another(name: str) -> None:
     same(physics(graph), physics(inside.graph), inside, 0.0)
 
 
-RUN = ("clutch", "bullet and wood", "stick-slip", "C = 10, R = 100, L = 10 with Sf", "A + B <=> C", "Duffing oscillator",
-       "ideal rectifier", "two-port storage and moving-plate capacitor")  # fmt: skip
+RUN = (
+    "clutch",
+    "bullet and wood",
+    "stick-slip",
+    "C = 10, R = 100, L = 10 with Sf",
+    "A + B <=> C",
+    "Duffing oscillator",
+    "ideal rectifier",
+    "two-port storage and moving-plate capacitor",
+)
 """Entries whose runs are compared: smooth ones, impulses, friction, chemistry, diodes."""
 
 

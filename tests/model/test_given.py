@@ -94,16 +94,39 @@ def test_numbers_of_all_kinds_are_numbers() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["", "1", "kg", "kg m^2", "N m/rad, N/m", "1, m", "J/(kg K)", "m/s^2", "1/s^2", "rad/s, m/s", "W/K", "Ohm", "uF", "%",
-     "m**2", "s^-1", "m^0.5", "m^(1/2)", "V^2/Hz", "kW h", "°C", "N·m", "m²/s", "kPa", "rpm"],
-)  # fmt: skip
+    [
+        "",
+        "1",
+        "kg",
+        "kg m^2",
+        "N m/rad, N/m",
+        "1, m",
+        "J/(kg K)",
+        "m/s^2",
+        "1/s^2",
+        "rad/s, m/s",
+        "W/K",
+        "Ohm",
+        "uF",
+        "%",
+        "m**2",
+        "s^-1",
+        "m^0.5",
+        "m^(1/2)",
+        "V^2/Hz",
+        "kW h",
+        "°C",
+        "N·m",
+        "m²/s",
+        "kPa",
+        "rpm",
+    ],
+)
 def test_units_that_exist(unit: str) -> None:
     assert unknown_unit(unit) is None
 
 
-@pytest.mark.parametrize(
-    ("unit", "part"), [("kgg", "kgg"), ("kg metre", "metre"), ("N m/foo", "foo"), ("m^x", "m^x"), (3, "3")]
-)
+@pytest.mark.parametrize(("unit", "part"), [("kgg", "kgg"), ("kg metre", "metre"), ("N m/foo", "foo"), ("m^x", "m^x"), (3, "3")])
 def test_units_that_do_not(unit: object, part: str) -> None:
     assert unknown_unit(unit) == part
 

@@ -12,17 +12,7 @@ from scipy.integrate import solve_ivp
 
 from bondgraph import J0, J1, C, Graph, I, ModelError, Op, Se, compile_model, simulate
 from bondgraph.assembly.assemble import ASSEMBLE
-from bondgraph.assembly.draft import (
-    Draft,
-    account_power,
-    declare_state,
-    effort,
-    flow,
-    into,
-    law_arguments,
-    name_port,
-    signed,
-)
+from bondgraph.assembly.draft import Draft, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import PORT, Demand, Law, StateSpec, Wish
 
@@ -74,9 +64,7 @@ def known() -> Iterator[None]:
 
 def circuit(turned: bool) -> Graph:
     graph, loop, part = Graph("memory"), J1("loop"), memristor("mr", initial=0.5, a=0.2, b=0.7)
-    graph.connect(Se("u", lambda t: 1.0 - t, signals="time"), loop).connect(loop, I("l", 0.5)).connect(
-        loop, C("c", 2.0)
-    )
+    graph.connect(Se("u", lambda t: 1.0 - t, signals="time"), loop).connect(loop, I("l", 0.5)).connect(loop, C("c", 2.0))
     return graph.connect(part, loop) if turned else graph.connect(loop, part)
 
 

@@ -97,8 +97,13 @@ def rolling(k_n: float, c_n: float, k_t: float, r_t: float, k_w: float, r_w: flo
     """The paper's rolling contact: omega_x and omega_y free."""
     return {
         "constrained": ["v_x", "v_y", "v_z", "omega_z"],
-        "k_n": k_n, "c_n": c_n, "k_t": k_t, "r_t": r_t, "k_w": k_w, "r_w": r_w,
-    }  # fmt: skip
+        "k_n": k_n,
+        "c_n": c_n,
+        "k_t": k_t,
+        "r_t": r_t,
+        "k_w": k_w,
+        "r_w": r_w,
+    }
 
 
 def unit(quaternion: Any) -> list[float]:

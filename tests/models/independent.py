@@ -190,11 +190,13 @@ def first_closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray) -> Closest:
 def rotation(q: np.ndarray) -> np.ndarray:
     """Rotation matrix of a quaternion (w, x, y, z) of any length."""
     w, x, y, z = q / np.sqrt(q @ q)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -396,19 +398,10 @@ class Simulator:
         kept = ((s.near.d, s.deformation, s.wrench, s.frame) for s in seen)
         return Course(np.asarray(times), np.array(rows), *map(np.array, zip(*kept, strict=True)), tuple(events))
 
-    def _solver(
-        self, t: float, y: np.ndarray, times: Any, rtol: float, scale: Any, longest: float, first: Any = None
-    ) -> Any:
+    def _solver(self, t: float, y: np.ndarray, times: Any, rtol: float, scale: Any, longest: float, first: Any = None) -> Any:
         end = float(times[-1]) * (1.0 + 1e-12)
         return DOP853(
-            self.rates,
-            t,
-            y,
-            end,
-            rtol=rtol,
-            atol=rtol * scale,
-            max_step=longest,
-            first_step=first and min(first, end - t),
+            self.rates, t, y, end, rtol=rtol, atol=rtol * scale, max_step=longest, first_step=first and min(first, end - t)
         )
 
     def _guards(self, y: np.ndarray) -> list[float]:
@@ -422,9 +415,7 @@ class Simulator:
         for index in fired:
             ends = [self._guards(inside(t))[index] for t in (solver.t_old, solver.t)]
             if ends[0] < 0.0 < ends[1]:
-                at = brentq(
-                    lambda t, i=index: self._guards(inside(t))[i], solver.t_old, solver.t, xtol=1e-16, rtol=1e-15
-                )
+                at = brentq(lambda t, i=index: self._guards(inside(t))[i], solver.t_old, solver.t, xtol=1e-16, rtol=1e-15)
             else:
                 at = solver.t
             found.append((at, index))
@@ -434,8 +425,15 @@ class Simulator:
         """The state at an event, by a step of its own: more accurate than the interpolant."""
         if stop <= solver.t_old:
             return np.array(solver.dense_output()(stop))
-        again = DOP853(self.rates, solver.t_old, solver.dense_output()(solver.t_old), stop, rtol=rtol, atol=rtol * scale,
-                       first_step=stop - solver.t_old)  # fmt: skip
+        again = DOP853(
+            self.rates,
+            solver.t_old,
+            solver.dense_output()(solver.t_old),
+            stop,
+            rtol=rtol,
+            atol=rtol * scale,
+            first_step=stop - solver.t_old,
+        )
         while again.status == "running":
             again.step()
         return np.array(again.y)

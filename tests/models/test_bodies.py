@@ -36,9 +36,7 @@ def test_euler_top_against_jacobi():
     w = np.array([2.0, 0.0, 6.0])
     q = np.array([0.5, -0.5, 0.1, 0.7]) / 1.0
     q /= np.linalg.norm(q)
-    result = simulated(
-        rigid_body("top", mass=1.0, inertia=INERTIA, quaternion=q, angular_velocity=plain_rotation(q) @ w)
-    )
+    result = simulated(rigid_body("top", mass=1.0, inertia=INERTIA, quaternion=q, angular_velocity=plain_rotation(q) @ w))
     E2, L2 = float(J @ w**2), float(J**2 @ w**2)
     assert E2 * J[1] < L2
     scale = np.sqrt((J[2] - J[1]) * (L2 - E2 * J[0]) / np.prod(J))
@@ -69,9 +67,16 @@ def test_free_flight_is_a_parabola():
     g, v, p = np.array([0.4, -0.3, -9.81]), np.array([1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.3])
     centre, q = np.array([0.02, -0.05, 0.03]), np.array([0.5, 0.5, -0.5, 0.5])
     body = rigid_body(
-        "stone", mass=0.7, inertia=INERTIA, centre_of_mass=centre, position=p, quaternion=q, velocity=v,
-        angular_velocity=(3.0, -7.0, 5.0), gravity=g,
-    )  # fmt: skip
+        "stone",
+        mass=0.7,
+        inertia=INERTIA,
+        centre_of_mass=centre,
+        position=p,
+        quaternion=q,
+        velocity=v,
+        angular_velocity=(3.0, -7.0, 5.0),
+        gravity=g,
+    )
     result = simulated(body)
     found = result["stone.pose"][:, 4:] + rotations(result, "stone") @ centre
     t = result.t[:, None]
@@ -89,9 +94,14 @@ def test_object_frame_is_a_matter_of_description():
     plain = rigid_body("plain", mass=0.7, inertia=INERTIA, quaternion=q, **motion)
     # New frame N: p_plain = R p_N + shift, so that the centre of mass lies at -R^T shift in N.
     turned = rigid_body(
-        "turned", mass=0.7, inertia=R.T @ np.diag(INERTIA) @ R, centre_of_mass=-R.T @ shift,
-        quaternion=quaternion_product(q, turn), position=plain_rotation(q) @ shift, **motion,
-    )  # fmt: skip
+        "turned",
+        mass=0.7,
+        inertia=R.T @ np.diag(INERTIA) @ R,
+        centre_of_mass=-R.T @ shift,
+        quaternion=quaternion_product(q, turn),
+        position=plain_rotation(q) @ shift,
+        **motion,
+    )
     result = simulated(plain, turned)
     R1, R2 = rotations(result, "plain"), rotations(result, "turned")
     assert np.abs(R1 @ R - R2).max() < 1e-9
@@ -124,9 +134,7 @@ def test_prescribed_twist_of_time():
 
 
 def test_ground_stays():
-    result = simulated(
-        ground("floor", position=(1, 2, 3), quaternion=(0, 1, 0, 0)), rigid_body("b", mass=1, inertia=(1, 1, 1))
-    )
+    result = simulated(ground("floor", position=(1, 2, 3), quaternion=(0, 1, 0, 0)), rigid_body("b", mass=1, inertia=(1, 1, 1)))
     assert np.allclose(result["floor.pose"], [0, 1, 0, 0, 1, 2, 3])
 
 

@@ -75,9 +75,7 @@ def anything(seed: int = 1) -> Chain:
     for k, joint in enumerate(kinds):
         A = rng.normal(size=(3, 3))
         J = 1e-2 * A @ A.T
-        links.append(
-            Link(f"body {k}", joint, BodyInertia(1.0 + 0.1 * k, np.trace(J) * np.eye(3) - J, three()), place())
-        )
+        links.append(Link(f"body {k}", joint, BodyInertia(1.0 + 0.1 * k, np.trace(J) * np.eye(3) - J, three()), place()))
     return Chain("anything", tuple(links), place())
 
 
@@ -164,9 +162,7 @@ def test_double_pendulum_closed_form():
     l1, l2, m1, m2, g = 0.7, 0.4, 1.3, 0.8, 9.81
     rods = (
         Link("upper", joints.revolute([0, 1, 0]), cylinder_inertia(m1, 1e-3, [0, 0, 0], [0, 0, -l1])),
-        Link(
-            "lower", joints.revolute([0, 1, 0], [0, 0, -l1]), cylinder_inertia(m2, 1e-3, [0, 0, -l1], [0, 0, -l1 - l2])
-        ),
+        Link("lower", joints.revolute([0, 1, 0], [0, 0, -l1]), cylinder_inertia(m2, 1e-3, [0, 0, -l1], [0, 0, -l1 - l2])),
     )
     chain, q, v = Chain("pendulum", rods), np.array([0.4, -1.1]), np.array([2.0, -3.0])
     I1, I2 = m1 * (3e-6 + l1**2) / 12.0, m2 * (3e-6 + l2**2) / 12.0
@@ -185,9 +181,7 @@ def test_base_frame_is_a_matter_of_description():
     chain = anything()
     X = np.asarray(exp([0.3, -1.2, 0.7, 0.2, 0.5, -0.4]), dtype=float)
     moved = Chain(
-        "moved",
-        tuple(Link(x.name, x.joint.seen_from(X), x.inertia, X @ x.home) for x in chain.links),
-        chain.base @ inverse(X),
+        "moved", tuple(Link(x.name, x.joint.seen_from(X), x.inertia, X @ x.home) for x in chain.links), chain.base @ inverse(X)
     )
     rng = np.random.default_rng(3)
     q, v, g = rng.normal(size=chain.freedoms), rng.normal(size=chain.freedoms), [1.0, 2.0, 3.0]

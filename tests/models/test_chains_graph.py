@@ -64,13 +64,13 @@ def test_ports_of_a_chain_of_many_joints(form):
     chain = anything()
     chain = Chain("arm", chain.links[:6], chain.base)
     n, wrench = chain.freedoms, np.array([0.3, -0.2, 0.5, 1.0, 2.0, -1.5])
-    damped = Chain("arm", tuple(
-        Link(x.name, x.joint, x.inertia, x.home, damping=0.1 * (k + 1)) for k, x in enumerate(chain.links)
-    ), chain.base)  # fmt: skip
-    q, v = np.linspace(-0.5, 0.6, n), np.linspace(1.0, -0.7, n)
-    arm = chain_graph(
-        damped, ports=("body 5",), joint_ports=("body 1", "body 3 2"), form=form, position=q, velocity=v, gravity=G
+    damped = Chain(
+        "arm",
+        tuple(Link(x.name, x.joint, x.inertia, x.home, damping=0.1 * (k + 1)) for k, x in enumerate(chain.links)),
+        chain.base,
     )
+    q, v = np.linspace(-0.5, 0.6, n), np.linspace(1.0, -0.7, n)
+    arm = chain_graph(damped, ports=("body 5",), joint_ports=("body 1", "body 3 2"), form=form, position=q, velocity=v, gravity=G)
     top = Graph("top").connect(arm.port("body 5"), Se("load", wrench, domain="screw"))
     top.connect(Se("push", 3.0), arm.port("joint body 1")).connect(Se("turn", -2.0), arm.port("joint body 3 2"))
     compiled = compile_model(top)
@@ -109,8 +109,7 @@ def test_masses_are_parameters():
 
 
 def pendulum(**settings):
-    rod = Link("rod", joints.revolute([0, 1, 0]), ball_inertia(1.0, 0.1), pose(np.eye(3), [0, 0, -0.5]),
-               limits=(-0.2, np.inf))  # fmt: skip
+    rod = Link("rod", joints.revolute([0, 1, 0]), ball_inertia(1.0, 0.1), pose(np.eye(3), [0, 0, -0.5]), limits=(-0.2, np.inf))
     return alone(chain_graph(Chain("pendulum", (rod,)), position=[0.5], gravity=G, **settings))
 
 
@@ -136,8 +135,14 @@ def test_joint_limits():
     assert np.ptp(elastic.ledger.stored) < 1e-9
 
 
-LAW = {"normal_stiffness": 2e4, "normal_damping": 20.0, "tangential_stiffness": 2e4, "tangential_damping": 20.0,
-       "rotational_stiffness": 1.0, "rotational_damping": 1e-3}  # fmt: skip
+LAW = {
+    "normal_stiffness": 2e4,
+    "normal_damping": 20.0,
+    "tangential_stiffness": 2e4,
+    "tangential_damping": 20.0,
+    "rotational_stiffness": 1.0,
+    "rotational_damping": 1e-3,
+}
 
 
 def slider(name, mass, x, speed, tip):
@@ -209,9 +214,7 @@ def test_closed_loop(form):
     for k, length in enumerate(lengths):
         top = height[-1] + length
         rod = cylinder_inertia(1.0, 0.01, [0, 0, -length], [0, 0, 0])
-        links.append(
-            Link(f"bar {k + 1}", joints.revolute([0, 1, 0], [0, 0, height[-1]]), rod, pose(np.eye(3), [0, 0, top]))
-        )
+        links.append(Link(f"bar {k + 1}", joints.revolute([0, 1, 0], [0, 0, height[-1]]), rod, pose(np.eye(3), [0, 0, top])))
         height.append(top)
     chain, q = Chain("bars", tuple(links)), np.array([0.2, 1.1, 1.4])
     # Velocities that leave the tip where it is.
@@ -221,8 +224,13 @@ def test_closed_loop(form):
     v = np.linalg.svd(slide)[2][2] * 3.0
     part = chain_graph(chain, form=form, position=q, velocity=v, gravity=G, ports=("bar 3",))
     graph = Graph("linkage")
-    pin = MTF("pin", lambda at: array(np.concatenate([-tilde(at[4:]), np.eye(3)], axis=1))[[0, 2]],
-              signals=["bars.bar 3.pose"], dimensions=(6, 2), domains=("screw", None))  # fmt: skip
+    pin = MTF(
+        "pin",
+        lambda at: array(np.concatenate([-tilde(at[4:]), np.eye(3)], axis=1))[[0, 2]],
+        signals=["bars.bar 3.pose"],
+        dimensions=(6, 2),
+        domains=("screw", None),
+    )
     graph.connect(part.port("bar 3"), pin).connect(pin, Constraint("hold", dimension=2))
     result = run(graph, 1.0, samples=0.01)
     assert np.abs(result["bars.bar 3.pose"][:, 4:] - tip).max() < 1e-8
@@ -232,13 +240,16 @@ def test_closed_loop(form):
 
 def test_chain_is_rigid_bodies_with_joints():
     """The same arm of free bodies, held together by ideal constraints: the same motion to 1e-8."""
-    chain = Chain("arm", tuple(
-        Link(name, joint, ball_inertia(mass, 0.2, (0.05, 0.02, -0.1)), pose(np.eye(3), place))
-        for name, joint, mass, place in (
-            ("upper", joints.universal([0, 0, 1], [0, 1, 0], [0, 0, 0.1]), 1.0, [0, 0, 0.3]),
-            ("slide", joints.cylindrical([1, 0, 0.2], [0, 0, 0.4]), 0.7, [0.2, 0, 0.4]),
-        )
-    ))  # fmt: skip
+    chain = Chain(
+        "arm",
+        tuple(
+            Link(name, joint, ball_inertia(mass, 0.2, (0.05, 0.02, -0.1)), pose(np.eye(3), place))
+            for name, joint, mass, place in (
+                ("upper", joints.universal([0, 0, 1], [0, 1, 0], [0, 0, 0.1]), 1.0, [0, 0, 0.3]),
+                ("slide", joints.cylindrical([1, 0, 0.2], [0, 0, 0.4]), 0.7, [0.2, 0, 0.4]),
+            )
+        ),
+    )
     q, v = np.array([0.3, -0.4, 0.5, 0.1]), np.array([1.0, 2.0, -1.0, 0.3])
     part = chain_graph(chain, position=q, velocity=v, gravity=G, ports=("slide", "upper"))
     one = run(Graph("chain").connect(part.port("joints"), Se("idle", dimension=4)), 0.5, rtol=1e-10)
@@ -248,10 +259,16 @@ def test_chain_is_rigid_bodies_with_joints():
         H, T = link_pose(chain, k, q), space_jacobian(chain, k, q) @ v
         centre = H[:3, :3] @ link.inertia.centre + H[:3, 3]
         body = rigid_body(
-            link.name, mass=link.inertia.mass, inertia=link.inertia.rotational, centre_of_mass=link.inertia.centre,
-            position=H[:3, 3], quaternion=link_pose_state(chain, k, q)[:4], gravity=G, angular_velocity=T[:3],
+            link.name,
+            mass=link.inertia.mass,
+            inertia=link.inertia.rotational,
+            centre_of_mass=link.inertia.centre,
+            position=H[:3, 3],
+            quaternion=link_pose_state(chain, k, q)[:4],
+            gravity=G,
+            angular_velocity=T[:3],
             velocity=T[3:] + np.cross(T[:3], centre),
-        )  # fmt: skip
+        )
         hinge = joint_graph(f"joint of {link.name}", link.joint, frame_a=inverse(home), frame_b=inverse(link.home))
         attach_joint(graph, hinge, before, body)
         before, home = body, link.home

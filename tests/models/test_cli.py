@@ -17,9 +17,36 @@ DATA = Path(__file__).parent / "data"
 SCENARIO = next(iter(sorted(DATA.glob("S1a*.json"))))
 FILES = {"trajectory.npz", "events.json", "summary.json", "graph.svg", "equations.tex"}
 KEYS = {
-    "t", "p1", "q1_wxyz", "v1", "w1_body", "p2", "q2_wxyz", "v2", "w2_body", "gap", "gapdot", "vx", "vy", "wz",
-    "fn", "fx", "fy", "tx", "ty", "tz", "force_on_2_world", "cp1_O1", "cp2_O2", "uv1", "uv2", "alpha", "spring", "E", "Ediss",
-}  # fmt: skip
+    "t",
+    "p1",
+    "q1_wxyz",
+    "v1",
+    "w1_body",
+    "p2",
+    "q2_wxyz",
+    "v2",
+    "w2_body",
+    "gap",
+    "gapdot",
+    "vx",
+    "vy",
+    "wz",
+    "fn",
+    "fx",
+    "fy",
+    "tx",
+    "ty",
+    "tz",
+    "force_on_2_world",
+    "cp1_O1",
+    "cp2_O2",
+    "uv1",
+    "uv2",
+    "alpha",
+    "spring",
+    "E",
+    "Ediss",
+}
 
 
 def test_contact_writes_trajectory_events_summary_graph_and_equations(tmp_path: Path, capsys) -> None:
@@ -59,12 +86,7 @@ def test_a_run_that_ends_early_is_written_and_says_so(tmp_path: Path, capsys) ->
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"t_end": -1.0}, "t_end"),
-        ({"tend": 1.0}, "tend"),
-        ({"gravity": {"type": "unifrom"}}, "unifrom"),
-    ],
+    ("change", "says"), [({"t_end": -1.0}, "t_end"), ({"tend": 1.0}, "tend"), ({"gravity": {"type": "unifrom"}}, "unifrom")]
 )
 def test_bad_scenarios_write_nothing(tmp_path: Path, capsys, change: dict, says: str) -> None:
     path = tmp_path / "bad.json"
@@ -116,11 +138,7 @@ def test_a_workspace_has_a_size(tmp_path: Path, capsys, points: str) -> None:
     [
         (OSError(28, "No space left on device"), 2, "No space left on device"),
         (MemoryError(), 2, "not enough memory"),
-        (
-            ZeroDivisionError("division by zero"),
-            2,
-            "internal error, please report: ZeroDivisionError: division by zero",
-        ),
+        (ZeroDivisionError("division by zero"), 2, "internal error, please report: ZeroDivisionError: division by zero"),
         (KeyboardInterrupt(), 130, "nothing is written"),
     ],
 )

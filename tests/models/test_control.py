@@ -49,12 +49,21 @@ def two_masses(goal, kp, kd, y0, dy0) -> Graph:
     graph.connect(slides[1], stretch).connect(stretch, slides[0]).connect(stretch, C("spring", stiffness=STIFFNESS))
     graph.add(
         reference("goal", goal, unit="m"),
-        Block("task", [("y", lambda a, b: J @ array([a, b]), ["a", "b"]), ("dy", lambda a, b: J @ array([a, b]), ["c", "d"])],
-              inputs={"a": "x1.y", "b": "x2.y", "c": "slide1.flow", "d": "slide2.flow"}),
+        Block(
+            "task",
+            [("y", lambda a, b: J @ array([a, b]), ["a", "b"]), ("dy", lambda a, b: J @ array([a, b]), ["c", "d"])],
+            inputs={"a": "x1.y", "b": "x2.y", "c": "slide1.flow", "d": "slide2.flow"},
+        ),
         pd_feedforward("control", "goal", "task.y", "task.dy", kp=kp, kd=kd),
-        operational_torque("motors", "control.acceleration", jacobian=lambda s: J, mass=lambda s: np.diag([M1, M2]),
-                           position=["spring.effort"], compensation=lambda s: array([-s, s])),
-    )  # fmt: skip
+        operational_torque(
+            "motors",
+            "control.acceleration",
+            jacobian=lambda s: J,
+            mass=lambda s: np.diag([M1, M2]),
+            position=["spring.effort"],
+            compensation=lambda s: array([-s, s]),
+        ),
+    )
     return graph
 
 
@@ -94,9 +103,15 @@ def test_sampled_pd_is_the_exact_recursion() -> None:
     graph.add(reference("goal", goal))
     graph.add(
         pd_feedforward("control", "goal", "load place.y", kp=kp, kd=kd, filter_time=filter_time, period=period),
-        operational_torque("motors", "control.acceleration", jacobian=lambda: np.ones((1, 1)),
-                           mass=lambda: np.array([[mass]]), dimension=1, period=period),
-    )  # fmt: skip
+        operational_torque(
+            "motors",
+            "control.acceleration",
+            jacobian=lambda: np.ones((1, 1)),
+            mass=lambda: np.array([[mass]]),
+            dimension=1,
+            period=period,
+        ),
+    )
     times = np.arange(0, 101) * period
     run = compile_model(graph).simulate(1.0, rtol=1e-11, samples=times[:-1] + 0.5 * period)
     hold = expm(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]) * 0.5 * period)
@@ -125,17 +140,22 @@ def test_torques_give_the_task_its_acceleration(count: int, axes_of_task: int) -
     graph = Graph("torques")
     graph.add(
         Block("wish", [("u", lambda: u, [])]),
-        operational_torque("motors", "wish.u", jacobian=lambda: jacobian, mass=lambda: mass, drift=lambda: drift,
-                           compensation=lambda: bias),
-        operational_torque("same", "wish.u", jacobian=lambda: jacobian, drift=lambda: drift, compensation=lambda: bias,
-                           Lambda=lambda: np.linalg.inv(jacobian @ np.linalg.inv(mass) @ jacobian.T)),
-    )  # fmt: skip
+        operational_torque(
+            "motors", "wish.u", jacobian=lambda: jacobian, mass=lambda: mass, drift=lambda: drift, compensation=lambda: bias
+        ),
+        operational_torque(
+            "same",
+            "wish.u",
+            jacobian=lambda: jacobian,
+            drift=lambda: drift,
+            compensation=lambda: bias,
+            Lambda=lambda: np.linalg.inv(jacobian @ np.linalg.inv(mass) @ jacobian.T),
+        ),
+    )
     terms = [("J", lambda: jacobian, []), ("M", lambda: mass, []), ("h", lambda: bias, []), ("d", lambda: drift, [])]
     graph.add(
         Block("robot", terms),
-        operational_torque(
-            "wired", "wish.u", jacobian="robot.J", mass="robot.M", drift="robot.d", compensation="robot.h"
-        ),
+        operational_torque("wired", "wish.u", jacobian="robot.J", mass="robot.M", drift="robot.d", compensation="robot.h"),
     )
     run = compile_model(graph).simulate(0.1)
     np.testing.assert_allclose(run["wired.torque"], run["motors.torque"], atol=1e-12)
@@ -166,9 +186,7 @@ def test_joint_pid_on_a_pendulum(period: float | None) -> None:
     rest = bare["angle.y"][-1]
     assert 40.0 * (goal - rest) == pytest.approx(2.0 * np.sin(rest), rel=1e-6) and goal - rest > 0.02
     for more in ({"ki": 60.0}, weight):
-        run = compile_model(pendulum(joint_pid("control", *paths, kp=40.0, kd=3.0, period=period, **more))).simulate(
-            12.0
-        )
+        run = compile_model(pendulum(joint_pid("control", *paths, kp=40.0, kd=3.0, period=period, **more))).simulate(12.0)
         assert run["angle.y"][-1] == pytest.approx(goal, abs=2e-6)
     held = compile_model(pendulum(joint_pid("control", *paths, kp=40.0, kd=3.0, **weight), goal)).simulate(1.0)
     np.testing.assert_allclose(held["angle.y"], goal, atol=1e-12)
@@ -206,16 +224,15 @@ def test_soft_touch_forces() -> None:
     assert (gains.kp0, gains.alpha0) == (pytest.approx(236.0**2 / 4.0), pytest.approx(531.0**2 / 4.0))
     check_gains(fading(gains.kp0, 2.5, 9.0), gains.kd)
 
-    wall = Constraint(
-        "wall", alpha1=gains.alpha1, alpha0=gains.alpha0, closing="smooth"
-    )  # it takes the speed away softly
+    wall = Constraint("wall", alpha1=gains.alpha1, alpha0=gains.alpha0, closing="smooth")  # it takes the speed away softly
     graph = mass_on_a_line("finger", Lambda, "motors.torque", 0, wall, velocity=speed)
     graph.add(
         reference("goal", cubic_spline((0.0, speed), (0.0, 1.0), start_velocity=speed, end_velocity=speed)),
         pd_feedforward("control", "goal", "finger place.y", "finger slide.flow", kp=0.0, kd=gains.kd),
-        operational_torque("motors", "control.acceleration", jacobian=lambda: np.ones((1, 1)),
-                           Lambda=lambda: np.array([[Lambda]])),
-    )  # fmt: skip
+        operational_torque(
+            "motors", "control.acceleration", jacobian=lambda: np.ones((1, 1)), Lambda=lambda: np.array([[Lambda]])
+        ),
+    )
     run = compile_model(graph).simulate(0.5, rtol=1e-9)
     force = np.abs(run["wall.effort"])
     assert force[0] == pytest.approx(0.090, rel=1e-9) and force.max() == pytest.approx(0.090, rel=1e-9)
@@ -249,7 +266,7 @@ REFUSED = {
     "negative": ("E478", lambda: joint_pid(*PD_WIRE, "y.dy", kp=-1.0, kd=5.0)),
     "joints": ("E478", lambda: joint_pid(*PD_WIRE, "y.dy", kp=(1.0, 2.0), kd=(1.0, 2.0, 3.0))),
     "limit": ("E478", lambda: joint_pid(*PD_WIRE, "y.dy", kp=1.0, kd=5.0, limit=0.0)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("code, make", REFUSED.values(), ids=REFUSED)

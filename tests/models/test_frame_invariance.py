@@ -18,8 +18,26 @@ from tests.models.cases import DATA, EGG_INERTIA
 from tests.models.contacts.test_contact_scenarios import CASES, run_of
 from tests.models.independent import rotation
 
-INVARIANT = ("gap", "gapdot", "vx", "vy", "wz", "fn", "fx", "fy", "tx", "ty", "tz", "w1_body", "w2_body", "cp1_O1",
-             "cp2_O2", "deformation", "E", "Ediss")  # fmt: skip
+INVARIANT = (
+    "gap",
+    "gapdot",
+    "vx",
+    "vy",
+    "wz",
+    "fn",
+    "fx",
+    "fy",
+    "tx",
+    "ty",
+    "tz",
+    "w1_body",
+    "w2_body",
+    "cp1_O1",
+    "cp2_O2",
+    "deformation",
+    "E",
+    "Ediss",
+)
 
 
 def moved(given: Scenario, q: np.ndarray, shift: np.ndarray) -> Scenario:
@@ -47,8 +65,15 @@ def _poses() -> list[tuple[np.ndarray, np.ndarray]]:
     return [(q / np.linalg.norm(q), shift) for q, shift in zip(quaternions, random.normal(size=(2, 3)), strict=True)]
 
 
-NAMES = ["S1a", "egg on a turntable", "egg rolls on a plane", "both free", "central gravity, body 1 free",
-         "through a pole, rolling", "ellipsoid bounces on a plane"]  # fmt: skip
+NAMES = [
+    "S1a",
+    "egg on a turntable",
+    "egg rolls on a plane",
+    "both free",
+    "central gravity, body 1 free",
+    "through a pole, rolling",
+    "ellipsoid bounces on a plane",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,9 +94,7 @@ def test_moving_everything_changes_nothing_but_the_frame(name):
             seen = [rotation(row) for row in other.trajectory[f"q{index}_wxyz"]]
             worst[f"q{index}"] = np.abs(np.array(seen) - turned).max()
         force = plain.trajectory["force_on_2_world"]
-        worst["force"] = np.abs(other.trajectory["force_on_2_world"] - force @ R.T).max() / max(
-            np.abs(force).max(), 1.0
-        )
+        worst["force"] = np.abs(other.trajectory["force_on_2_world"] - force @ R.T).max() / max(np.abs(force).max(), 1.0)
         for key in INVARIANT:
             a, b = plain.trajectory[key], other.trajectory[key]
             if key == "E":
@@ -118,14 +141,27 @@ def test_object_frame_of_a_body_in_contact():
         graph, floor = Graph("egg"), ground("floor", surface=plane())
         up = rotation(q)[:, 2]
         body = rigid_body(
-            "egg", mass=0.06, inertia=EGG_INERTIA, surface=egg(0.035, 0.084, height - shift),
-            centre_of_mass=(0.0, 0.0, -shift), position=np.array([0, 0, 0.026]) + shift * up, quaternion=q,
-            angular_velocity=(2.0, 4.0, 0.5), gravity=(0, 0, -9.81),
-        )  # fmt: skip
+            "egg",
+            mass=0.06,
+            inertia=EGG_INERTIA,
+            surface=egg(0.035, 0.084, height - shift),
+            centre_of_mass=(0.0, 0.0, -shift),
+            position=np.array([0, 0, 0.026]) + shift * up,
+            quaternion=q,
+            angular_velocity=(2.0, 4.0, 0.5),
+            gravity=(0, 0, -9.81),
+        )
         law = contact(
-            "contact", floor, body, normal_stiffness=4e3, normal_damping=3.0, tangential_stiffness=3e3,
-            tangential_damping=2.0, rotational_stiffness=0.4, rotational_damping=4e-4,
-        )  # fmt: skip
+            "contact",
+            floor,
+            body,
+            normal_stiffness=4e3,
+            normal_damping=3.0,
+            tangential_stiffness=3e3,
+            tangential_damping=2.0,
+            rotational_stiffness=0.4,
+            rotational_damping=4e-4,
+        )
         attach_contact(graph, law, floor, body)
         run = run_contact(graph, floor, body, 0.2, 0.005, progress=False)
         axes = np.array([rotation(row)[:, 2] for row in run.trajectory["q2_wxyz"]])

@@ -76,10 +76,7 @@ def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(ki
     if kind not in ("free", "spherical"):
         assert np.allclose(np.ravel(KINDS[kind].coordinates(H, *own)) if joint.freedoms else [], q, atol=1e-13)
     step = 1e-6
-    rates = [
-        (closed_pose(joint, q + step * e) - closed_pose(joint, q - step * e)) / (2 * step)
-        for e in np.eye(joint.freedoms)
-    ]
+    rates = [(closed_pose(joint, q + step * e) - closed_pose(joint, q - step * e)) / (2 * step) for e in np.eye(joint.freedoms)]
     motions = np.array([poses.unhat(rate @ poses.inverse(H)) for rate in rates]).reshape(-1, 6).T
     F = np.atleast_2d(KINDS[kind].free(H, *own))
     if kind in ("free", "spherical"):
@@ -128,9 +125,7 @@ def test_a_start_off_the_joint_decays_exactly_and_the_frame_does_not_matter(kind
     t = result.t[:, None]
     assert np.abs(h[0]).max() > 1e-4 and np.abs(start).max() > 1e-3
     assert np.abs(h - (h[0] + (start + 5.0 * h[0]) * t) * np.exp(-5.0 * t)).max() < 1e-9
-    turned = simulated(
-        pair(kind, np.asarray(poses.exp(np.array([0.7, -1.1, 0.4, 2.0, 1.0, -3.0])), dtype=float)), t_end=1.0
-    )
+    turned = simulated(pair(kind, np.asarray(poses.exp(np.array([0.7, -1.1, 0.4, 2.0, 1.0, -3.0])), dtype=float)), t_end=1.0)
     assert np.abs(turned["joint.violation"] - h).max() < 1e-9
     if kind != "fixed":
         assert np.abs(turned["joint.q"] - result["joint.q"]).max() < 1e-8
@@ -150,9 +145,13 @@ def hinge(theta=0.0, length=0.3, mass=0.7, gravity=G):
     graph, floor = Graph("pendulum"), ground("floor")
     half = -0.5 * theta
     bob = rigid_body(
-        "bob", mass=mass, inertia=INERTIA, quaternion=(np.cos(half), 0, np.sin(half), 0), gravity=gravity,
+        "bob",
+        mass=mass,
+        inertia=INERTIA,
+        quaternion=(np.cos(half), 0, np.sin(half), 0),
+        gravity=gravity,
         position=(length * np.sin(theta), 0, -length * np.cos(theta)),
-    )  # fmt: skip
+    )
     joint = joint_graph("hinge", joints.revolute((0, -1, 0)), frame_b=at(0, 0, length))
     return attach_joint(graph, joint, floor, bob), joint
 
@@ -226,9 +225,7 @@ def test_double_pendulum_against_lagrange():
 
     def link(name, mass, moment, angle, position):
         q = (np.cos(angle / 2), 0, -np.sin(angle / 2), 0)
-        return rigid_body(
-            name, mass=mass, inertia=(moment, moment, 0.5 * moment), quaternion=q, position=position, gravity=G
-        )
+        return rigid_body(name, mass=mass, inertia=(moment, moment, 0.5 * moment), quaternion=q, position=position, gravity=G)
 
     elbow = np.array([l1 * np.sin(a1), 0, -l1 * np.cos(a1)])
     upper = link("upper", m1, j1, a1, 0.5 * elbow)
@@ -258,9 +255,16 @@ def test_top_on_a_spherical_joint_against_eulers_equations_about_the_fixed_point
     R0 = np.asarray(rotation(q0), dtype=float)
     tip = np.array([0.5, 0.2, 0.1])
     top = rigid_body(
-        "top", mass=mass, inertia=INERTIA, centre_of_mass=arm, quaternion=q0, position=tip, gravity=G,
-        velocity=R0 @ np.cross(spin, arm), angular_velocity=R0 @ spin,
-    )  # fmt: skip
+        "top",
+        mass=mass,
+        inertia=INERTIA,
+        centre_of_mass=arm,
+        quaternion=q0,
+        position=tip,
+        gravity=G,
+        velocity=R0 @ np.cross(spin, arm),
+        angular_velocity=R0 @ spin,
+    )
     graph = attach_joint(Graph("top"), joint_graph("tip", joints.spherical(), frame_a=at(*tip)), ground("floor"), top)
     result = simulated(graph, t_end=1.5, rtol=1e-11)
     x = solve_ivp(rates, (0, 1.5), [*spin, *q0], t_eval=result.t, rtol=1e-12, atol=1e-13, method="DOP853").y.T
@@ -278,9 +282,7 @@ def bar(name, start, end, mass=0.4, **more):
     moment = mass * length**2 / 12
     quaternion = (np.cos(angle / 2), 0, np.sin(angle / 2), 0)
     inertia = (1e-4, moment + 1e-4, moment + 1e-4)
-    body = rigid_body(
-        name, mass=mass, inertia=inertia, position=(start + end) / 2, quaternion=quaternion, gravity=G, **more
-    )
+    body = rigid_body(name, mass=mass, inertia=inertia, position=(start + end) / 2, quaternion=quaternion, gravity=G, **more)
     return body, at(-length / 2, 0, 0), at(length / 2, 0, 0), quaternion
 
 
@@ -401,8 +403,7 @@ def test_crank_slider_drives_its_slider_as_the_closed_form():
     graph, floor = Graph("crank-slider"), ground("floor")
     crank = prescribed_body("crank", twist=(0, -w, 0, 0, 0, 0))
     rod, near, far, _ = bar("rod", (r, 0), (r + length, 0))
-    slider = rigid_body("slider", mass=0.3, inertia=INERTIA, position=(r + length, 0, 0), gravity=G,
-                        velocity=(0, 0, 0))  # fmt: skip
+    slider = rigid_body("slider", mass=0.3, inertia=INERTIA, position=(r + length, 0, 0), gravity=G, velocity=(0, 0, 0))
     attach_joint(graph, joint_graph("wrist", PINS["u"], frame_a=at(r, 0, 0), frame_b=near), crank, rod)
     attach_joint(graph, joint_graph("pin", PINS["s"], frame_a=far), rod, slider)
     attach_joint(graph, joint_graph("guide", joints.prismatic((1, 0, 0)), frame_a=at(r + length, 0, 0)), floor, slider)
@@ -448,8 +449,12 @@ def test_bad_input_is_refused(make, code):
 )
 def test_a_start_far_from_the_joint_is_refused_with_the_amount(kind, state, said):
     """Also the reversed poses, on which the closures vanish."""
-    made = {"revolute": joints.revolute((0, 0, 1)), "fixed": joints.fixed(), "spherical": joints.spherical(),
-            "universal": joints.universal((1, 0, 0), (0, 1, 0))}  # fmt: skip
+    made = {
+        "revolute": joints.revolute((0, 0, 1)),
+        "fixed": joints.fixed(),
+        "spherical": joints.spherical(),
+        "universal": joints.universal((1, 0, 0), (0, 1, 0)),
+    }
     body = rigid_body("b", mass=1.0, inertia=INERTIA, quaternion=state[:4], position=state[4:])
     graph = attach_joint(Graph("far"), joint_graph("elbow", made[kind]), ground("floor"), body)
     with pytest.raises(ModelError, match="E455") as refused:
@@ -463,9 +468,7 @@ def test_pose_states_of_frames_are_parameters():
     compiled = compile_model(graph)
     axis = joints.revolute((0, -1, 0)).frame
     longer = pose_state(np.asarray(at(0, 0, 0.305) @ axis, dtype=float))
-    result = compiled.simulate(
-        1.0, samples=0.02, rtol=1e-10, progress=False, parameters={"hinge.relative pose.frame b": longer}
-    )
+    result = compiled.simulate(1.0, samples=0.02, rtol=1e-10, progress=False, parameters={"hinge.relative pose.frame b": longer})
     h = result["hinge.violation"]
     t = result.t
     found = np.linalg.norm(h[:, 2:], axis=1)

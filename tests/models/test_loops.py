@@ -35,8 +35,10 @@ def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph
     def closed(q):
         rows = []
         for k in range(n):
-            rows += [base[k] + lengths[k] * cos(q[k]) - q[n] - base[k] * cos(q[n + 2]),
-                     lengths[k] * sin(q[k]) - q[n + 1] - base[k] * sin(q[n + 2])]  # fmt: skip
+            rows += [
+                base[k] + lengths[k] * cos(q[k]) - q[n] - base[k] * cos(q[n + 2]),
+                lengths[k] * sin(q[k]) - q[n + 1] - base[k] * sin(q[n + 2]),
+            ]
         return array(rows)
 
     place = [start] * n + [lengths[0] * np.cos(start), lengths[0] * np.sin(start), 0.0]
@@ -85,9 +87,7 @@ def test_constraints_that_part_later_end_the_run():
     """x = 0 and x = y^3 agree to second order where y = 0: the start passes, and the run ends where they part."""
     graph, v = Graph("cusp"), J1("v", dimension=2)
     graph.connect(v, IC("mass", kinetic=lambda q, v: (v @ v) / 2, position=[0.0, 0.0], velocity=[0.0, 1.0]))
-    both = Constraint(
-        "both", position=lambda q: array([q[0], q[0] - q[1] ** 3]), coordinates={"mass.q": 2}, dimension=2
-    )
+    both = Constraint("both", position=lambda q: array([q[0], q[0] - q[1] ** 3]), coordinates={"mass.q": 2}, dimension=2)
     compiled = compile_model(graph.connect(v, both))
     with pytest.warns(RunEndedWarning, match="contradict each other"):
         run = compiled.simulate(1.0, progress=False)
@@ -119,9 +119,13 @@ def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
         H = np.asarray(H @ about(angles[k - 1]), dtype=float)  # link k starts here, at hinge k
         H_c = np.asarray(H @ along(links[k][0] / 2, 0.0), dtype=float)
         body = rigid_body(
-            f"link {k}", mass=0.5, inertia=(0.01, 0.02, 0.02), position=H_c[:3, 3], quaternion=quaternion(H_c[:3, :3]),
+            f"link {k}",
+            mass=0.5,
+            inertia=(0.01, 0.02, 0.02),
+            position=H_c[:3, 3],
+            quaternion=quaternion(H_c[:3, :3]),
             gravity=(0, 0, -G),
-        )  # fmt: skip
+        )
         near = poses.pose(np.eye(3), (-links[k][0] / 2, 0, 0))
         far = np.asarray(near @ along(*links[k]), dtype=float)
         previous, frame = bodies[-1][0], ends[-1]
@@ -145,9 +149,7 @@ def test_bennetts_linkage_moves_by_its_law():
     values = compiled.evaluate(0.0, x, p, m)
     turns = [(float(values[named[f"hinge {k}.q"]]), float(values[named[f"hinge {k}.rate"]])) for k in range(1, 5)]
     (t1, w1), (t2, w2), (_, w3), (_, w4) = turns
-    assert (
-        w1 == pytest.approx(1.0, rel=1e-9) and w3 == pytest.approx(-w1, rel=1e-9) and w4 == pytest.approx(-w2, rel=1e-9)
-    )
+    assert w1 == pytest.approx(1.0, rel=1e-9) and w3 == pytest.approx(-w1, rel=1e-9) and w4 == pytest.approx(-w2, rel=1e-9)
     assert w1 / np.sin(t1) + w2 / np.sin(t2) == pytest.approx(0.0, abs=1e-9)
     closures = Closures(compiled.program, p)
     part, _ = closures.contradictions(np.zeros(1), x[None], m[None])
@@ -156,15 +158,9 @@ def test_bennetts_linkage_moves_by_its_law():
     assert np.linalg.matrix_rank(A, tol=1e-9 * np.abs(A).max()) == 17
     # The accelerations of the hinges, by differences along the motion that the rates give.
     h = 1e-4
-    ahead, behind = (
-        compiled.evaluate(0.0, x + s * h * compiled.program.rates(0.0, x, p, m), p, m) for s in (1.0, -1.0)
-    )
-    a1, a2 = (
-        (float(ahead[named[f"hinge {k}.rate"]]) - float(behind[named[f"hinge {k}.rate"]])) / (2 * h) for k in (1, 2)
-    )
-    law = (
-        a1 / np.sin(t1) - w1**2 * np.cos(t1) / np.sin(t1) ** 2 + a2 / np.sin(t2) - w2**2 * np.cos(t2) / np.sin(t2) ** 2
-    )
+    ahead, behind = (compiled.evaluate(0.0, x + s * h * compiled.program.rates(0.0, x, p, m), p, m) for s in (1.0, -1.0))
+    a1, a2 = ((float(ahead[named[f"hinge {k}.rate"]]) - float(behind[named[f"hinge {k}.rate"]])) / (2 * h) for k in (1, 2))
+    law = a1 / np.sin(t1) - w1**2 * np.cos(t1) / np.sin(t1) ** 2 + a2 / np.sin(t2) - w2**2 * np.cos(t2) / np.sin(t2) ** 2
     assert law == pytest.approx(0.0, abs=1e-5 * abs(a1))
 
 

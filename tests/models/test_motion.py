@@ -56,7 +56,7 @@ MOTIONS = {
     "spline": cubic_spline(walk(1), **LIMITS),
     "pick": pick_and_place((0.0, 0.0, 0.1), (0.3, 0.2, 0.1), (0.0, 0.0, 0.05), velocity=1.0, acceleration=5.0, jerk=100.0),
     "moving end": cubic_spline((0.045, 0.0019), velocity=0.05, acceleration=0.1, jerk=0.5, end_velocity=-2e-4),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
@@ -180,9 +180,7 @@ def test_motions_follow_each_other_and_stand_side_by_side() -> None:
     beside = axes(x, hold(7.0, 1.0), z)
     t = np.linspace(-1.0, 4.0, 201)
     for order in range(4):
-        expected = np.stack(
-            [x.derivative(t, order), np.full(201, 7.0 if order == 0 else 0.0), z.derivative(t, order)], -1
-        )
+        expected = np.stack([x.derivative(t, order), np.full(201, 7.0 if order == 0 else 0.0), z.derivative(t, order)], -1)
         np.testing.assert_allclose(beside.derivative(t, order), expected, atol=1e-11)
 
 
@@ -240,9 +238,7 @@ def test_following_body_agrees_with_an_integrated_twist() -> None:
     np.testing.assert_allclose(run["twist.y"], motion.twist(run.t), atol=1e-9)
     np.testing.assert_allclose(run["exact.pose"], motion.pose(run.t), atol=1e-14)
 
-    spin = prescribed_body(
-        "spun", twist=lambda t: np.array([0.0 * t, 0.0 * t, 0.4 + 0.0 * t, *(0.0 * t,) * 3], dtype=object)
-    )
+    spin = prescribed_body("spun", twist=lambda t: np.array([0.0 * t, 0.0 * t, 0.4 + 0.0 * t, *(0.0 * t,) * 3], dtype=object))
     steady = pose_motion(turn=turning(Motion(np.array([0.0, 1.0]), np.array([[0.0, 0.4]])), (0.0, 0.0, 1.0)))
     both = Graph("spin")
     both.add(spin)
@@ -294,9 +290,7 @@ def test_profiles_are_drawn(tmp_path) -> None:
     from models.motion.pictures import profiles
 
     limits = {"velocity": 1.0, "acceleration": 5.0, "jerk": 100.0}
-    profiles(
-        MOTIONS["pick"], tmp_path / "pick.png", limits=limits, phases=[(0.0, "up")], title="Pick and place", dpi=60
-    )
+    profiles(MOTIONS["pick"], tmp_path / "pick.png", limits=limits, phases=[(0.0, "up")], title="Pick and place", dpi=60)
     image = matplotlib.imread(tmp_path / "pick.png")
     assert image.shape[:2] == (480, 504)
     # The three colours of the axes are there, the red one in every panel.

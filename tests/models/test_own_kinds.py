@@ -46,10 +46,13 @@ def test_a_pendulum_hangs_in_a_slot(slotted: Joint) -> None:
     """No force along the slot: the centre of mass stays above one point, and the pin goes to and fro."""
     length, angle = 0.3, 0.8
     bob = rigid_body(
-        "bob", mass=0.7, inertia=(2e-3, 3e-3, 1e-3), gravity=(0.0, 0.0, -9.81),
+        "bob",
+        mass=0.7,
+        inertia=(2e-3, 3e-3, 1e-3),
+        gravity=(0.0, 0.0, -9.81),
         quaternion=(np.cos(0.5 * angle), 0.0, np.sin(0.5 * angle), 0.0),
         position=(-length * np.sin(angle), 0.0, -length * np.cos(angle)),
-    )  # fmt: skip
+    )
     R = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # x along the slot, z against y
     hung = joint_graph("hung", slotted, frame_a=pose(R, (0, 0, 0)), frame_b=pose(R, (0, 0, length)))
     graph = attach_joint(Graph("slot"), hung, ground("floor"), bob)
@@ -76,9 +79,7 @@ class Waves:
     def geometry(self, q: Any, chart: Any, p: Any) -> Geometry:
         slope, bend = p[0] * p[1] * cos(p[1] * q[0]), -p[0] * p[1] * p[1] * sin(p[1] * q[0])
         size = (1.0 + slope * slope) ** 0.5
-        H = frame(
-            (1 / size, 0.0, slope / size), (0.0, 1.0, 0.0), (-slope / size, 0.0, 1 / size), self.position(q, chart, p)
-        )
+        H = frame((1 / size, 0.0, slope / size), (0.0, 1.0, 0.0), (-slope / size, 0.0, 1 / size), self.position(q, chart, p))
         curvature = array([[-bend / size**3, 0.0], [0.0, 0.0]])
         return Geometry(H, array([[size, 0.0], [0.0, 1.0]]), curvature, np.zeros(2))
 

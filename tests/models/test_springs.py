@@ -66,9 +66,7 @@ def test_rotation_vector_form(angle):
     theta = np.asarray(log(H[:3, :3]), dtype=float)
     for sign in (1.0, -1.0):
         x = state(H, sign)
-        assert float(spring_energy(x, k, 0.0, form="rotation vector")) == pytest.approx(
-            0.5 * k * theta @ theta, rel=1e-12
-        )
+        assert float(spring_energy(x, k, 0.0, form="rotation vector")) == pytest.approx(0.5 * k * theta @ theta, rel=1e-12)
         wrench = np.asarray(spring_wrench(x, k, 0.0, form="rotation vector"), dtype=float)
         assert np.abs(wrench[:3] - k * theta).max() < 1e-12 and np.all(wrench[3:] == 0.0)
 
@@ -91,10 +89,7 @@ def test_small_motions_feel_the_stiffness_matrix(form):
     K, h = np.block([[K_r, K_c], [K_c, K_t]]), 1e-6
     columns = []
     for k in range(6):
-        ends = [
-            spring_wrench(state(np.asarray(exp(s * h * np.eye(6)[k]), float)), K_r, K_t, K_c, form=form)
-            for s in (1, -1)
-        ]
+        ends = [spring_wrench(state(np.asarray(exp(s * h * np.eye(6)[k]), float)), K_r, K_t, K_c, form=form) for s in (1, -1)]
         columns.append((np.asarray(ends[0], float) - np.asarray(ends[1], float)) / (2 * h))
     assert np.abs(np.array(columns).T - K).max() < 1e-8 * np.abs(K).max()
 
@@ -145,10 +140,7 @@ def two_on_a_spring(place: np.ndarray | None = None, form: str = "rotation vecto
         poses.append({"quaternion": x[:4], "position": x[4:]})
     graph = Graph("pair")
     spin = H0[:3, :3] @ [1.0, -2.0, 0.5]
-    one, two = (
-        block("one", **poses[0]),
-        block("two", **poses[1], angular_velocity=spin, velocity=H0[:3, :3] @ [0.1, 0, 0.3]),
-    )
+    one, two = (block("one", **poses[0]), block("two", **poses[1], angular_velocity=spin, velocity=H0[:3, :3] @ [0.1, 0, 0.3]))
     K = {"rotational": [0.3, 0.5, 0.4], "translational": np.diag([30.0, 50.0, 40.0]) + 5.0, "coupling": 0.4 * np.eye(3)}
     parts = [
         spatial_spring("spring", **K, frame_a=(0.02, 0.01, 0.0), frame_b=pose_state(random_frame()), form=form),
@@ -196,12 +188,11 @@ def test_the_spring_in_the_graph_is_the_formula():
     for k in range(len(result.t)):
         a, b = result["one.pose"][k], result["two.pose"][k]
         x = np.asarray(relative_pose(a, b, frame_a, frame_b), float)
-        H_a, H_b = (np.asarray(pose_from_state(p), float) @ np.asarray(pose_from_state(f), float)
-                    for p, f in ((a, frame_a), (b, frame_b)))  # fmt: skip
-        assert np.abs(np.asarray(pose_from_state(x), float) - np.linalg.inv(H_a) @ H_b).max() < 1e-12
-        assert result["spring.energy"][k] == pytest.approx(
-            float(spring_energy(x, *K, form="rotation vector")), rel=1e-10
+        H_a, H_b = (
+            np.asarray(pose_from_state(p), float) @ np.asarray(pose_from_state(f), float) for p, f in ((a, frame_a), (b, frame_b))
         )
+        assert np.abs(np.asarray(pose_from_state(x), float) - np.linalg.inv(H_a) @ H_b).max() < 1e-12
+        assert result["spring.energy"][k] == pytest.approx(float(spring_energy(x, *K, form="rotation vector")), rel=1e-10)
         W = np.asarray(spring_wrench(x, *K, form="rotation vector"), float)
         assert np.abs(result["spring.wrench"][k] - W).max() < 1e-10
         world = np.asarray(Ad(np.linalg.inv(H_b)), float).T @ W
@@ -222,9 +213,7 @@ def test_moving_everything_changes_nothing(form):
     assert np.abs(first - other).max() < 1e-7
 
 
-@pytest.mark.parametrize(
-    ("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)]
-)
+@pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
     """sqrt(k / m), from the zero that the small motion crosses after a quarter, and exactly for the rotation vector."""
@@ -261,9 +250,7 @@ def test_a_moving_reference_gives_its_work():
     graph = Graph("dragged")
     hand = prescribed_body("hand", twist=[0.0, 0.0, 0.4, 0.0, 0.2, 0.0])
     body = block("body")
-    attach_between(
-        graph, spatial_spring("spring", rotational=0.5, translational=80.0, form="rotation vector"), hand, body
-    )
+    attach_between(graph, spatial_spring("spring", rotational=0.5, translational=80.0, form="rotation vector"), hand, body)
     attach_between(graph, spatial_damper("damper", rotational=5e-3, translational=4.0), hand, body)
     result = compile_model(graph).simulate(3.0, rtol=1e-9, progress=False)
     ledger = result.ledger
@@ -346,7 +333,7 @@ def test_loops_of_a_large_model_hold_springs_too(monkeypatch):
         (lambda: point_spring("p", 1.0, rest_length=-0.1), "E497"),
         (lambda: centre_of_stiffness(np.zeros((6, 6))), "E493"),
     ],
-)  # fmt: skip
+)
 def test_refusals(make, code):
     with pytest.raises(ModelError) as caught:
         make()

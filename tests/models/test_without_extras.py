@@ -40,17 +40,11 @@ RUNS = {
         ["delta", "simulate", "--params", "fit", "--t-end", "0.01"],
         {*COMMON, "trajectory.npz", "trajectory.csv", "singularities.json", "arm.svg", "equations.tex"},
     ),
-    "linearise": (
-        ["delta", "linearise", "--params", "fit"],
-        {*COMMON, "linear.npz", "poles.csv", "arm.svg", "equations.tex"},
-    ),
+    "linearise": (["delta", "linearise", "--params", "fit"], {*COMMON, "linear.npz", "poles.csv", "arm.svg", "equations.tex"}),
     "soft-touch": (["delta", "soft-touch", "--params", "fit", "--until", "0.01"], {*COMMON, "touch.csv", "events.json"}),
     "workspace": (["delta", "workspace", "--params", "fit", "--points", "5"], {"workspace.npz", "summary.json"}),
-    "hand": (
-        ["hand"],
-        {*COMMON, "trajectory.npz", "study.csv", "events.json", "scenario.json", "equations.tex", "page.html"},
-    ),
-}  # fmt: skip
+    "hand": (["hand"], {*COMMON, "trajectory.npz", "study.csv", "events.json", "scenario.json", "equations.tex", "page.html"}),
+}
 """Arguments of every command and task that writes files, and what it writes without extras."""
 
 
@@ -108,9 +102,7 @@ def test_what_needs_an_extra_says_which(no_extras, tmp_path):
     from models.pictures.courses import courses
 
     result = discharge()
-    with pytest.raises(
-        ExtraError, match=r'E416 .*pandas is not installed; try: pip install "screwbond\[tables\]"'
-    ) as caught:
+    with pytest.raises(ExtraError, match=r'E416 .*pandas is not installed; try: pip install "screwbond\[tables\]"') as caught:
         result.to_dataframe()
     assert isinstance(caught.value, ImportError)
     with pytest.raises(ExtraError, match=r'E416 .*matplotlib is not installed; try: pip install "screwbond\[viz\]"'):

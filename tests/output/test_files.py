@@ -203,10 +203,7 @@ def test_a_folder_with_a_files_name_is_refused_before_anything_is_moved(tmp_path
         (out / "m.txt").symlink_to(tmp_path / "there")
     else:
         (tmp_path / "there").rename(out / "m.txt")
-    for attempt in (
-        lambda: check_directory(out, ["m.txt"]),
-        lambda: write_all(out, filled(a_txt="2", m_txt="2", z_txt="2")),
-    ):
+    for attempt in (lambda: check_directory(out, ["m.txt"]), lambda: write_all(out, filled(a_txt="2", m_txt="2", z_txt="2"))):
         with pytest.raises(FileError, match=r"E417 cannot write the file m.txt .*folder.* has this name"):
             attempt()
     assert (out / "m.txt" / "kept").read_text() == "kept"

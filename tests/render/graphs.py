@@ -2,25 +2,7 @@
 
 import numpy as np
 
-from bondgraph import (
-    GY,
-    J0,
-    J1,
-    MTF,
-    TF,
-    X0,
-    Automaton,
-    Block,
-    C,
-    EulerJunction,
-    Graph,
-    I,
-    R,
-    Se,
-    Sf,
-    StateSpec,
-    Transition,
-)
+from bondgraph import GY, J0, J1, MTF, TF, X0, Automaton, Block, C, EulerJunction, Graph, I, R, Se, Sf, StateSpec, Transition
 from bondgraph.model.ops import Op
 
 
@@ -53,9 +35,7 @@ def body(name):
     graph.connect(twist, EulerJunction("Euler", lambda p: np.zeros((6, 6)), signals=["inertia.p"], **screw))
     graph.connect(Se("gravity", lambda x: x, signals=["pose.x"], **screw), twist)
     rates = [("dx", lambda twist: twist, ("twist",))]
-    graph.add(
-        Block("pose", rates, inputs={"twist": "twist.flow"}, states={"x": StateSpec(np.zeros(6))}, rates={"x": "dx"})
-    )
+    graph.add(Block("pose", rates, inputs={"twist": "twist.flow"}, states={"x": StateSpec(np.zeros(6))}, rates={"x": "dx"}))
     graph.connect(twist, adjoint.port("1")).connect(adjoint.port("2"), world)
     return graph.expose("port", world)
 
@@ -66,17 +46,20 @@ def touching_bodies():
     relative, components, rate = J0("relative twist", **screw), J1("contact twist", **screw), J1("deformation rate")
     switch = X0("XO", automaton="touch", active=("contact",), **screw)
     constrained = TF("constrained", np.eye(6)[5:], structural=True)
-    gap = Block("gap", [("dd", lambda twist: -twist[5], ("twist",))], inputs={"twist": "contact twist.flow"},
-                states={"d": StateSpec(1.0)}, rates={"d": "dd"})  # fmt: skip
+    gap = Block(
+        "gap",
+        [("dd", lambda twist: -twist[5], ("twist",))],
+        inputs={"twist": "contact twist.flow"},
+        states={"d": StateSpec(1.0)},
+        rates={"d": "dd"},
+    )
     closing, opening = Op("closing", lambda d: -d), Op("opening", lambda d: d)
     touch = Transition("apart", "contact", closing, ("gap.d",))
     leave = Transition("contact", "apart", opening, ("gap.d",))
     contact.add_automaton(Automaton("touch", ("apart", "contact"), "apart", (touch, leave)))
     contact.add(gap)
     contact.connect(relative, switch).connect(switch, components).connect(components, constrained.port("1"))
-    contact.connect(constrained.port("2"), rate).connect(rate, C("spring", stiffness=1.0)).connect(
-        rate, R("damper", 1.0)
-    )
+    contact.connect(constrained.port("2"), rate).connect(rate, C("spring", stiffness=1.0)).connect(rate, R("damper", 1.0))
     contact.expose("1", relative)
     graph.connect(body("body 1").port("port"), contact.port("1"))
     return graph.connect(contact.port("1"), body("body 2").port("port"))

@@ -195,9 +195,13 @@ def test_same_model_same_picture_in_another_process():
         "sys.stdout.write(diagram(touching_bodies().freeze()).svg)"
     )
     settings = {
-        "cwd": Path(__file__).parents[2], "env": os.environ | {"PYTHONHASHSEED": "7"}, "capture_output": True,
-        "text": True, "encoding": "utf-8", "check": True,
-    }  # fmt: skip
+        "cwd": Path(__file__).parents[2],
+        "env": os.environ | {"PYTHONHASHSEED": "7"},
+        "capture_output": True,
+        "text": True,
+        "encoding": "utf-8",
+        "check": True,
+    }
     done = subprocess.run([sys.executable, "-c", script], **settings)
     assert done.stdout == diagram(touching_bodies().freeze()).svg
 
@@ -297,12 +301,7 @@ def test_outer_signals_attach_to_the_box():
 
     model = build()[0].freeze()
     everything = ElementTree.fromstring(diagram(model, folded="all").svg)
-    assert set(groups(everything, "signal")) == {
-        "egg 1 -> contact",
-        "egg 2 -> contact",
-        "egg 1 -> gravity",
-        "egg 2 -> gravity",
-    }
+    assert set(groups(everything, "signal")) == {"egg 1 -> contact", "egg 2 -> contact", "egg 1 -> gravity", "egg 2 -> gravity"}
     assert set(groups(everything, "bond")) == set(outer_bonds(model, model.groups))
     others = [path for path in model.groups if path != "contact"]
     opened = set(groups(ElementTree.fromstring(diagram(model, folded=others).svg), "signal"))

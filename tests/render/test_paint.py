@@ -33,9 +33,7 @@ def colour(text):
 def test_the_ending_says_the_format(files):
     _, folder = files
     starts = {path.name: path.read_bytes()[:8] for path in folder.iterdir()}
-    assert (
-        starts["x.svg"][:4] == b"<svg" and starts["x.pdf"][:5] == b"%PDF-" and starts["x.PNG"] == b"\x89PNG\r\n\x1a\n"
-    )
+    assert starts["x.svg"][:4] == b"<svg" and starts["x.pdf"][:5] == b"%PDF-" and starts["x.PNG"] == b"\x89PNG\r\n\x1a\n"
     assert len(starts) == 3
 
 

@@ -39,9 +39,7 @@ def test_products_and_inverses():
     matrix, columns = a @ a.T + np.eye(7), random.normal(size=(7, 2))
     assert np.abs(product(matrix, columns) - matrix @ columns).max() < 1e-12
     assert np.abs(inverse(matrix) @ matrix - np.eye(7)).max() < 1e-10
-    assert np.allclose(length(columns), np.hypot(*columns.T)) and np.allclose(
-        dot(columns, columns), (columns**2).sum(1)
-    )
+    assert np.allclose(length(columns), np.hypot(*columns.T)) and np.allclose(dot(columns, columns), (columns**2).sum(1))
 
 
 def test_equal_ratios():

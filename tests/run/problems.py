@@ -53,9 +53,7 @@ def program(
             found = [unit * value for unit, value in zip(units, found, strict=True)]
         routines[name] = Routine(name, tape, blocks, tuple(found))
 
-    for name, formula in (
-        ("rates", rates), ("guards", guards), ("powers", powers), ("energies", energies), ("outputs", outputs)
-    ):  # fmt: skip
+    for name, formula in (("rates", rates), ("guards", guards), ("powers", powers), ("energies", energies), ("outputs", outputs)):
         add(name, formula)
     for i, reset in enumerate(resets):
         add(f"reset{i}", reset)
@@ -126,9 +124,8 @@ def top(**options: Any) -> Program:
         ]
 
     return program(
-        rates, (7, 3, 0), energies=lambda t, x, p, m: [0.5 * (p[0] * x[0] ** 2 + p[1] * x[1] ** 2 + p[2] * x[2] ** 2)],
-        **options,
-    )  # fmt: skip
+        rates, (7, 3, 0), energies=lambda t, x, p, m: [0.5 * (p[0] * x[0] ** 2 + p[1] * x[1] ** 2 + p[2] * x[2] ** 2)], **options
+    )
 
 
 def ball(**options: Any) -> Program:
@@ -161,4 +158,4 @@ def bumper(**options: Any) -> Program:
         roles=("dissipated",),
         slots={"mass.x": Slot("x", 0), "mass.v": Slot("x", 1), "wall.mode": Slot("m", 0)},
         **options,
-    )  # fmt: skip
+    )

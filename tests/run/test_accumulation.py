@@ -22,13 +22,16 @@ G = 9.81
 def ball(restitution=0.8, edges=(), **weight):
     """A ball of 1 kg under gravity that its floor carries in contact; impacts turn its momentum round."""
     bounce = Transition(
-        "flight", "flight", lambda x: -x, ("height.x",), (("ball.p", lambda p: -restitution * p, ("ball.p",)),), kind="impact",
+        "flight",
+        "flight",
+        lambda x: -x,
+        ("height.x",),
+        (("ball.p", lambda p: -restitution * p, ("ball.p",)),),
+        kind="impact",
         accumulates="contact",
-    )  # fmt: skip
-    graph, v = Graph("ball"), J1("v")
-    graph.connect(
-        Se("weight", lambda g, mode: where(equal(mode, 0.0), -g, 0.0), parameters={"g": G}, signals=["floor.mode"]), v
     )
+    graph, v = Graph("ball"), J1("v")
+    graph.connect(Se("weight", lambda g, mode: where(equal(mode, 0.0), -g, 0.0), parameters={"g": G}, signals=["floor.mode"]), v)
     graph.connect(v, I("ball", 1.0))
     graph.add(Block("height", [], inputs={"v": "ball.flow"}, states={"x": StateSpec(1.0)}, rates={"x": "v"}))
     return graph.add_automaton(Automaton("floor", ("flight", "contact"), "flight", (bounce, *edges)))
@@ -65,9 +68,13 @@ def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
 def test_what_rests_may_start_again():
     """A lift throws the ball up from its rest: a second sequence accumulates like the first."""
     thrown = Transition(
-        "contact", "flight", lambda t: 0.05 - absolute(t - 8.05), ("time",), (("ball.p", lambda p: p + 1.0, ("ball.p",)),),
+        "contact",
+        "flight",
+        lambda t: 0.05 - absolute(t - 8.05),
+        ("time",),
+        (("ball.p", lambda p: p + 1.0, ("ball.p",)),),
         kind="throw",
-    )  # fmt: skip
+    )
     run = compile_model(ball(0.5, [stop(), thrown])).simulate(12.0)
     ends = [event.accumulation for event in run.events if event.accumulation is not None]
     first = 3.0 * np.sqrt(2.0 / G)
@@ -77,9 +84,7 @@ def test_what_rests_may_start_again():
 
 def test_an_ideal_constraint_carries_the_ball_at_rest():
     """The edge to rest is made by itself, and closes the constraint by an impulse."""
-    bounce = Transition(
-        "flight", "flight", lambda x: -x, ("height.x",), kind="impact", impact=("floor",), accumulates="contact"
-    )
+    bounce = Transition("flight", "flight", lambda x: -x, ("height.x",), kind="impact", impact=("floor",), accumulates="contact")
     graph, v = Graph("ball"), J1("v")
     floor = Constraint(
         "floor", position=lambda x: x, signals=["height.x"], automaton="touch", active=("contact",), restitution=0.8
@@ -97,10 +102,7 @@ def test_an_ideal_constraint_carries_the_ball_at_rest():
 def test_an_unknown_state_of_rest_is_refused():
     graph = ball(0.5)
     graph.automata["floor"] = Automaton(
-        "floor",
-        ("flight",),
-        "flight",
-        (Transition("flight", "flight", lambda x: -x, ("height.x",), accumulates="rest"),),
+        "floor", ("flight",), "flight", (Transition("flight", "flight", lambda x: -x, ("height.x",), accumulates="rest"),)
     )
     with pytest.raises(ModelError, match="E117"):
         graph.freeze()
@@ -134,6 +136,4 @@ def test_a_transition_into_its_own_state_fires_once_per_crossing(options, counte
 
 def test_one_that_is_true_at_the_start_fires_there_and_at_the_next_crossing():
     run = simulate(wave(), [1.0, 0.0, 0.0], [], [0.0], 6.0)
-    assert run.ok and [event.time for event in run.events] == pytest.approx(
-        [0.0, 2.0 * np.pi - np.arccos(0.5)], abs=1e-9
-    )
+    assert run.ok and [event.time for event in run.events] == pytest.approx([0.0, 2.0 * np.pi - np.arccos(0.5)], abs=1e-9)

@@ -121,8 +121,7 @@ def test_dense_and_sparse_agree():
     start = np.zeros(2 * n)
     start[2] = 1.0
     dense, sparse = (
-        simulate(made, start, [100.0, 0.5], [], 1.0, method="bdf", linear=kind, rtol=1e-6)
-        for kind in ("dense", "sparse")
+        simulate(made, start, [100.0, 0.5], [], 1.0, method="bdf", linear=kind, rtol=1e-6) for kind in ("dense", "sparse")
     )
     assert np.max(np.abs(dense.x - sparse.x)) < 1e-9
     assert np.max(np.abs(dense.integrals - sparse.integrals)) < 1e-9

@@ -135,12 +135,14 @@ def test_breaks_of_a_sine_come_again():
 
 def test_a_guard_of_time_fires_in_a_window_that_no_step_would_meet():
     window = Automaton(
-        "w", ("off", "on", "done"), "off",
+        "w",
+        ("off", "on", "done"),
+        "off",
         (
             Transition("off", "on", lambda t: (t - 50.37) * (50.3701 - t), ("time",)),
             Transition("on", "done", lambda t: t - 50.3701, ("time",)),
         ),
-    )  # fmt: skip
+    )
     graph = pushed(force=lambda t, m: s.where(s.equal(m, 1.0), 1.0, 0.0), paths=("time", "w.mode"))
     graph.add_automaton(window)
     run = compile_model(graph).simulate(100.0, samples=[100.0])
@@ -201,9 +203,7 @@ def test_a_model_shifted_in_time_runs_the_same(options):
 
 def test_a_break_moves_with_its_parameter():
     compiled = compile_model(pushed(signals.pulse("p", start=10.0, width=0.5)))
-    ends = [
-        compiled.simulate(20.0, parameters={"p.start": at}, samples=[20.0]) for at in (0.0, 3.3, 19.75, 25.0, -0.25)
-    ]
+    ends = [compiled.simulate(20.0, parameters={"p.start": at}, samples=[20.0]) for at in (0.0, 3.3, 19.75, 25.0, -0.25)]
     assert [run["m.p"][-1] for run in ends] == pytest.approx([0.5, 0.5, 0.25, 0.0, 0.25], abs=1e-13)
 
 
@@ -231,8 +231,7 @@ def test_random_windows_of_time():
     compiled = compile_model(
         pushed(
             force=lambda t, a, b, c, w: (
-                s.where(s.absolute(t - a) < w, 1.0, 0.0) * s.where(t < b, 2.0, -1.0)
-                + s.maximum(0.0, 1.0 - s.absolute(t - c) / w)
+                s.where(s.absolute(t - a) < w, 1.0, 0.0) * s.where(t < b, 2.0, -1.0) + s.maximum(0.0, 1.0 - s.absolute(t - c) / w)
             ),
             paths=("time", "k.a", "k.b", "k.c", "k.w"),
             a=1.0,

@@ -57,9 +57,9 @@ def test_code_that_stayed_behind_is_not_run(parts) -> None:
 def test_what_holds_formulas_is_no_pickle(parts, which: str) -> None:
     graph, compiled, _ = parts
     element = graph.parts["u"]
-    thing = {
-        "graph": graph, "model": compiled.model, "compiled": compiled, "element": element, "formula": element.law.value,
-    }[which]  # fmt: skip
+    thing = {"graph": graph, "model": compiled.model, "compiled": compiled, "element": element, "formula": element.law.value}[
+        which
+    ]
     with pytest.raises(ModelError, match="E157") as caught:
         pickle.dumps(thing)
     assert caught.value.problems[0].cures

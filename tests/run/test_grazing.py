@@ -12,19 +12,12 @@ from screws import scalars as s
 METHODS = [{}, {"solver": "scipy"}] + ([{"method": "adams"}, {"method": "bdf"}] if available()[0] else [])
 
 SHAPES = {
-    "spheres": lambda x, w: (
-        s.sqrt((1.0 + w) ** 2) - s.sqrt(1.0 + x * x)
-    ),  # of reach 1 + w, that pass at a distance of 1
+    "spheres": lambda x, w: s.sqrt((1.0 + w) ** 2) - s.sqrt(1.0 + x * x),  # of reach 1 + w, that pass at a distance of 1
     "parabola": lambda x, w: w * w - x * x,
     "tent": lambda x, w: w - s.absolute(x),
     "bell": lambda x, w: 1.0 / (1.0 + (x / w) ** 2) - 0.5,
 }
-HALF = {
-    "spheres": lambda w: np.sqrt(2.0 * w + w * w),
-    "parabola": lambda w: w,
-    "tent": lambda w: w,
-    "bell": lambda w: w,
-}
+HALF = {"spheres": lambda w: np.sqrt(2.0 * w + w * w), "parabola": lambda w: w, "tent": lambda w: w, "bell": lambda w: w}
 """Half the width of what the guard is positive in."""
 
 
@@ -33,19 +26,25 @@ def passing(shape):
     graph, v = Graph("passing"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
     place = Block(
-        "place", [("d", lambda x, a: x - a, ["x", "a"])], inputs={"v": "m.flow"}, states={"x": 0.0}, rates={"x": "v"},
+        "place",
+        [("d", lambda x, a: x - a, ["x", "a"])],
+        inputs={"v": "m.flow"},
+        states={"x": 0.0},
+        rates={"x": "v"},
         parameters={"a": 203.7, "w": 1e-3},
-    )  # fmt: skip
+    )
     graph.add(place)
     graph.add_automaton(
         Automaton(
-            "a", ("apart", "in"), "apart",
+            "a",
+            ("apart", "in"),
+            "apart",
             (
                 Transition("apart", "in", SHAPES[shape], ("place.d", "place.w"), kind="in"),
                 Transition("in", "apart", lambda x, w: -SHAPES[shape](x, w), ("place.d", "place.w"), kind="out"),
             ),
         )
-    )  # fmt: skip
+    )
     return compile_model(graph)
 
 
@@ -100,10 +99,7 @@ def test_crossings_in_one_step_come_in_their_order(options):
     for k, at in enumerate(places):
         gate = lambda x, at=at: 1e-6 - s.absolute(x - at)  # noqa: E731
         out = lambda x, at=at: s.absolute(x - at) - 1e-6  # noqa: E731
-        edges = (
-            Transition("o", "i", gate, ("place.x",), kind="in"),
-            Transition("i", "o", out, ("place.x",), kind="out"),
-        )
+        edges = (Transition("o", "i", gate, ("place.x",), kind="in"), Transition("i", "o", out, ("place.x",), kind="out"))
         graph.add_automaton(Automaton(f"g{k}", ("o", "i"), "o", edges))
     run = compile_model(graph).simulate(400.0, samples=[400.0], **options)
     times = [at + side for at in places for side in (-1e-6, 1e-6)]

@@ -61,11 +61,7 @@ def test_filters_with_op_amps_take_no_more_steps_for_rounding():
     gain, graph = 1e6, Graph("filter")
     minus, out, source = J0("minus"), J0("out"), J0("in")
     graph.connect(Se("source", 1.0), source)
-    for name, a, b, part in (
-        ("1", source, minus, R("r", 1.0)),
-        ("2", minus, out, C("c", 1.0)),
-        ("3", minus, out, R("l", 1.0)),
-    ):
+    for name, a, b, part in (("1", source, minus, R("r", 1.0)), ("2", minus, out, C("c", 1.0)), ("3", minus, out, R("l", 1.0))):
         branch = J1(f"branch {name}")
         graph.connect(a, branch).connect(branch, part).connect(branch, b)
     graph.connect(Se("op", lambda v: -gain * v, signals=["minus.effort"]), out)
@@ -81,15 +77,20 @@ def test_filters_with_op_amps_take_no_more_steps_for_rounding():
 
 
 STARTS = {
-    "a source that is zero at first": (lambda t, x, p, m: [s.sin(t) - x[0]], [0.0],
-                                       lambda t: 0.5 * (np.sin(t) - np.cos(t) + np.exp(-t))),
+    "a source that is zero at first": (
+        lambda t, x, p, m: [s.sin(t) - x[0]],
+        [0.0],
+        lambda t: 0.5 * (np.sin(t) - np.cos(t) + np.exp(-t)),
+    ),
     "a parabola": (lambda t, x, p, m: [t, x[0]], [0.0, 0.0], lambda t: 0.5 * t * t),
     "nothing at all": (lambda t, x, p, m: [-x[0]], [0.0], lambda t: 0.0 * t),
-    "two equal branches": (lambda t, x, p, m: [1.0 - x[0], 1.0 - x[1], x[0] - x[1] - x[2]], [0.0, 0.0, 0.0],
-                           lambda t: 1.0 - np.exp(-t)),
-    "a chain": (lambda t, x, p, m: [1.0 - x[0], *(x[i] - x[i + 1] for i in range(9))], [0.0] * 10,
-                lambda t: 1.0 - np.exp(-t)),
-}  # fmt: skip
+    "two equal branches": (
+        lambda t, x, p, m: [1.0 - x[0], 1.0 - x[1], x[0] - x[1] - x[2]],
+        [0.0, 0.0, 0.0],
+        lambda t: 1.0 - np.exp(-t),
+    ),
+    "a chain": (lambda t, x, p, m: [1.0 - x[0], *(x[i] - x[i + 1] for i in range(9))], [0.0] * 10, lambda t: 1.0 - np.exp(-t)),
+}
 
 
 @pytest.mark.parametrize("method", [*METHODS, "radau"])
@@ -107,9 +108,7 @@ def test_starts_from_zero(name, method):
 def test_a_step_that_wakes_a_circuit_of_picofarads(method):
     graph, loop = Graph("late"), J1("loop")
     graph.add(signals.step("V", start=1e-6, after=5.0))
-    graph.connect(Se("source", lambda u: u, signals="V.y"), loop).connect(loop, R("r", 1e3)).connect(
-        loop, C("c", 1e-12)
-    )
+    graph.connect(Se("source", lambda u: u, signals="V.y"), loop).connect(loop, R("r", 1e3)).connect(loop, C("c", 1e-12))
     run = compile_model(graph).simulate(2e-6, method=method)
     assert run["c.effort"][-1] == pytest.approx(5.0, rel=1e-6)
     late = run.t > 1e-6

@@ -22,9 +22,7 @@ METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
 
 def test_names_shapes_and_unknown_names():
     slots = {"body.pose": Slot("x", 0, (2, 2), "m"), "stiffness": Slot("p", 0), "force": Slot("out", 1, (2,), "N")}
-    made = program(
-        lambda t, x, p, m: list(x), (4, 1, 0), outputs=lambda t, x, p, m: [t, x[0] + p[0], x[1]], slots=slots
-    )
+    made = program(lambda t, x, p, m: list(x), (4, 1, 0), outputs=lambda t, x, p, m: [t, x[0] + p[0], x[1]], slots=slots)
     result = simulate(made, [1.0, 2.0, 3.0, 4.0], [7.0], [], 1.0, samples=0.25)
     assert result["body.pose"].shape == (5, 2, 2)
     assert result["body.pose"][0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
@@ -241,9 +239,7 @@ def test_layout_is_a_mapping():
 
 def peaked(formula):
     """An output that is a formula of time, sampled at 20 places a turn."""
-    made = program(
-        lambda t, x, p, m: [1.0], (1, 0, 0), outputs=lambda t, x, p, m: [formula(t)], slots={"y": Slot("out", 0)}
-    )
+    made = program(lambda t, x, p, m: [1.0], (1, 0, 0), outputs=lambda t, x, p, m: [formula(t)], slots={"y": Slot("out", 0)})
     return simulate(made, [0.0], [], [], 3.0, samples=np.arange(0.0, 3.0, 2.0 * np.pi / 20.0)).peak("y")
 
 

@@ -36,9 +36,7 @@ def ball(accumulates="resting", spring=None):
     graph.connect(Se("weight", -G), v).connect(v, I("m", 1.0)).connect(v, floor)
     if spring:
         graph.connect(v, C("spring", stiffness=spring)).connect(v, R("damper", 0.5))
-    bounce = Transition(
-        "flying", "flying", lambda h: -h, ("floor.h",), impact=["floor"], kind="bounce", accumulates=accumulates
-    )
+    bounce = Transition("flying", "flying", lambda h: -h, ("floor.h",), impact=["floor"], kind="bounce", accumulates=accumulates)
     leave = Transition("resting", "flying", lambda f: -f, ("floor.multiplier",), kind="leave")
     return compile_model(graph.add_automaton(Automaton("contact", ("flying", "resting"), "flying", (bounce, leave))))
 
@@ -93,11 +91,7 @@ def test_a_dead_bounce_without_a_state_of_rest_ends_the_run():
 
 @pytest.fixture(scope="module")
 def clutch():
-    graph, shafts, slip = (
-        Graph("clutch"),
-        [J1(f"w{i}", domain="rotation") for i in range(2)],
-        J0("slip", domain="rotation"),
-    )
+    graph, shafts, slip = (Graph("clutch"), [J1(f"w{i}", domain="rotation") for i in range(2)], J0("slip", domain="rotation"))
     for i, shaft in enumerate(shafts):
         wave = {"a": 1.0, "w": 1.0, "p": 0.0}
         drive = Se(f"t{i}", effort=lambda a, w, p, t: a * sin(w * t + p), parameters=wave, signals=["time"])
@@ -156,9 +150,7 @@ def test_a_diode_may_start_open_with_a_flow_that_is_rounding(size):
     for k in range(3):
         branch = J1(f"e{k}")
         source = Se(f"s{k}", lambda t, k=k: size * sin(314.0 * t + 6.2832 * k / 3), signals="time")
-        graph.connect(source, branch).connect(branch, R(f"r{k}", 0.1)).connect(branch, Diode(f"d{k}")).connect(
-            branch, out
-        )
+        graph.connect(source, branch).connect(branch, R(f"r{k}", 0.1)).connect(branch, Diode(f"d{k}")).connect(branch, out)
     run = compile_model(graph).simulate(0.02, progress=False, atol=1e-12 * size)
     assert run.ok, run.failure
     late = run["out.effort"][run.t > 0.01] / size

@@ -146,9 +146,10 @@ def test_vectors_and_outputs():
         Block("pair", [("y", lambda t: np.array([t, 2.0 * t]), ["t"])], inputs={"t": "time"}),
         signals.hold("held", "pair.y", 0.1, dimension=2),
         signals.sampled_derivative("slope", "pair.y", 0.1, dimension=2),
-        signals.sampled("control", lambda x, k, u: x + u[1], period=0.1, output=lambda x, k: k * x, parameters={"k": 3.0},
-                        signals=["pair.y"]),
-    )  # fmt: skip
+        signals.sampled(
+            "control", lambda x, k, u: x + u[1], period=0.1, output=lambda x, k: k * x, parameters={"k": 3.0}, signals=["pair.y"]
+        ),
+    )
     run = compile_model(graph).simulate(0.35, samples=[0.25])
     assert run["held.y"][1] == pytest.approx([0.2, 0.4])
     assert run["slope.y"][1] == pytest.approx([1.0, 2.0])
@@ -197,9 +198,10 @@ def test_integration_stops_where_a_step_or_ramp_begins(options):
     """Without a break the step of the integrator straddles the jump and is refused again and again."""
     start = 0.3
     graph = pushed(
-        signals.step("jump", start), signals.ramp("rise", 2.0, start=0.5, end=0.8),
+        signals.step("jump", start),
+        signals.ramp("rise", 2.0, start=0.5, end=0.8),
         signals.summation("control", {"jump.y": 1, "rise.y": 1}),
-    )  # fmt: skip
+    )
     run = compile_model(graph).simulate(1.0, samples=[start, 0.5, 0.8, 1.0], **options)
     assert run["jump.y"].tolist() == [0.0, 1.0, 1.0, 1.0, 1.0]
     tolerance = 1e-12 if not options else 1e-8

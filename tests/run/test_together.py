@@ -32,9 +32,7 @@ def colliding(M, J, order=None):
         name = f"c{i}"
         graph.connect(gap, Constraint(name, initial=1.0, automaton=f"a{i}", active=["rest"], restitution=0.5))
         edges = (
-            Transition(
-                "free", "free", lambda h: -h, (f"{name}.h",), kind=f"hit {i}", impact=(name,), accumulates="rest"
-            ),
+            Transition("free", "free", lambda h: -h, (f"{name}.h",), kind=f"hit {i}", impact=(name,), accumulates="rest"),
             Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind=f"off {i}"),
         )
         graph.add_automaton(Automaton(f"a{i}", ("free", "rest"), "free", edges))
@@ -84,9 +82,7 @@ def test_impulses_solve_the_problem_of_their_signs(seed):
     G, q = J @ J.T, J @ rng.normal(size=J.shape[1])
     L = complementary(G, q)
     assert L is not None and L.min() >= 0.0 and (G @ L + q).min() > -1e-9 and abs(L @ (G @ L + q)) < 1e-9
-    np.testing.assert_allclose(
-        J.T @ L, J.T @ enumerated(G, q)[0], atol=1e-8
-    )  # velocities are unique, shares need not be
+    np.testing.assert_allclose(J.T @ L, J.T @ enumerated(G, q)[0], atol=1e-8)  # velocities are unique, shares need not be
 
 
 @functools.cache
@@ -108,9 +104,13 @@ def test_bodies_that_meet_at_one_time(seed):
     h = np.where(J @ v < 0.0, -AT * (J @ v), 1.0)
     scale = 10.0 ** rng.integers(-9, 10)
     run = compiled.simulate(
-        AT + 1e-3, initial=start(M, v * scale, h * scale), progress=False, rtol=1e-9, atol=1e-12 * scale,
+        AT + 1e-3,
+        initial=start(M, v * scale, h * scale),
+        progress=False,
+        rtol=1e-9,
+        atol=1e-12 * scale,
         parameters={f"c{i}.restitution": value for i, value in enumerate(e)},
-    )  # fmt: skip
+    )
     assert run.ok, run.failure
     expected = after(M, J, v, e, [i for i in range(len(J)) if J[i] @ v < 0.0])
     np.testing.assert_allclose(velocities(run, M) / scale, expected, atol=1e-9)
@@ -146,11 +146,7 @@ def test_cradles(count, how, expected, gap):
     M, v = np.ones(count), np.eye(count)[0]
     given = start(M, v, [0.1, *[gap] * (count - 2)]) | {}
     run = cradle(count).simulate(
-        0.2,
-        initial=given,
-        parameters={f"c{i}.restitution": 1.0 for i in range(count - 1)},
-        simultaneous=how,
-        progress=False,
+        0.2, initial=given, parameters={f"c{i}.restitution": 1.0 for i in range(count - 1)}, simultaneous=how, progress=False
     )
     assert run.ok, run.failure
     np.testing.assert_allclose(velocities(run, M), expected, atol=1e-12)
@@ -168,9 +164,12 @@ def test_the_order_of_writing_decides_nothing():
         compiled = colliding(M, J, order)
         for how in ("together", "sequence"):
             run = compiled.simulate(
-                0.15, initial=start(M, v, [0.1, 0.0, 0.05]), parameters={f"c{i}.restitution": 0.6 for i in range(3)},
-                simultaneous=how, progress=False,
-            )  # fmt: skip
+                0.15,
+                initial=start(M, v, [0.1, 0.0, 0.05]),
+                parameters={f"c{i}.restitution": 0.6 for i in range(3)},
+                simultaneous=how,
+                progress=False,
+            )
             assert run.ok, run.failure
             found.setdefault(how, []).append(velocities(run, M))
     for runs in found.values():
@@ -189,9 +188,7 @@ def rod(order=(1, -1), mass=2.0, inertia=0.3, half=0.5, offset=0.0):
         graph.connect(v, sum_).connect(w, arm).connect(arm, sum_).connect(sum_, gap)
         graph.connect(gap, Constraint(name, initial=0.2, automaton=f"on {name}", active=["rest"], restitution=0.5))
         edges = (
-            Transition(
-                "free", "free", lambda h: -h, (f"{name}.h",), kind=f"hit {name}", impact=(name,), accumulates="rest"
-            ),
+            Transition("free", "free", lambda h: -h, (f"{name}.h",), kind=f"hit {name}", impact=(name,), accumulates="rest"),
             Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind=f"off {name}"),
         )
         graph.add_automaton(Automaton(f"on {name}", ("free", "rest"), "free", edges))
@@ -222,9 +219,7 @@ def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
 @pytest.mark.parametrize("order", [(1, -1), (-1, 1)])
 def test_a_lopsided_rod_that_falls_flat(order):
     """Both supports at once: the velocities of both ends turn round, whatever the centre of mass, and whatever their order."""
-    run = rod(order, offset=0.2).simulate(
-        0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False
-    )
+    run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
     assert event.name == "on left, on right" and len(event.together) == 2
     before, past = (dict(zip(("m.p", "J.p"), x[:2], strict=True)) for x in (event.x_before, event.x_after))
@@ -236,9 +231,11 @@ def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_g
     M, v = np.array([2.0, 0.3, 0.5]), np.array([0.0, 0.0, -1.0])  # the rod's rise and turn, the ball
     J = np.array([[1.0, -0.3, 0.0], [1.0, 0.3, 0.0], [-1.0, -0.9, 1.0]])
     run = colliding(M, J).simulate(
-        0.101, initial=start(M, v, [0.0, 0.0, 0.1]) | {"a0": "rest", "a1": "rest"}, progress=False,
+        0.101,
+        initial=start(M, v, [0.0, 0.0, 0.1]) | {"a0": "rest", "a1": "rest"},
+        progress=False,
         parameters={f"c{i}.restitution": 0.5 for i in range(3)},
-    )  # fmt: skip
+    )
     assert run.ok, run.failure
     L = enumerated(J / M @ J.T, np.array([0.0, 0.0, -1.5]))[0]
     assert L[0] == 0.0 and L[1] > 0.0
@@ -263,9 +260,7 @@ def column():
             graph.connect(node, below).connect(below, nodes[0])
         graph.connect(below, Constraint(f"c{k}", initial=0.1, automaton=f"a{k}", active=["rest"], restitution=0.5))
         edges = (
-            Transition(
-                "free", "free", lambda h: -h, (f"c{k}.h",), kind=f"hit {k}", impact=(f"c{k}",), accumulates="rest"
-            ),
+            Transition("free", "free", lambda h: -h, (f"c{k}.h",), kind=f"hit {k}", impact=(f"c{k}",), accumulates="rest"),
             Transition("rest", "free", lambda f: -f, (f"c{k}.multiplier",), kind=f"off {k}"),
         )
         graph.add_automaton(Automaton(f"a{k}", ("free", "rest"), "free", edges))

@@ -22,7 +22,7 @@ from bondgraph import (
     compile_model,
     signals,
     simulate,
-)  # fmt: skip
+)
 from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.outcome.doubts import doubts_of
 from screws import scalars as s
@@ -44,9 +44,12 @@ def oscillator():
 
 def exponential(name, m):
     return C(
-        name, output=lambda q, m: m * (s.exp(q) - 1.0), energy=lambda q, m: m * (s.exp(q) - q - 1.0),
-        inverse=lambda e, m: s.log(e / m + 1.0), parameters={"m": m},
-    )  # fmt: skip
+        name,
+        output=lambda q, m: m * (s.exp(q) - 1.0),
+        energy=lambda q, m: m * (s.exp(q) - q - 1.0),
+        inverse=lambda e, m: s.log(e / m + 1.0),
+        parameters={"m": m},
+    )
 
 
 # --- doubts ----------------------------------------------------------------------------------------------------------
@@ -90,9 +93,7 @@ def test_correct_runs_have_no_doubts(oscillator, options, rtol):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for start in (1.0, 1e-9, 0.0):
-            run = oscillator.simulate(
-                50.0, initial={"k.q": start}, rtol=rtol, atol=1e-6 * rtol * (start or 1.0), **options
-            )
+            run = oscillator.simulate(50.0, initial={"k.q": start}, rtol=rtol, atol=1e-6 * rtol * (start or 1.0), **options)
             assert run.ok and run.doubts == ()
 
 

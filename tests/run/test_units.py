@@ -37,10 +37,13 @@ def held(**options):
 def forced(**options):
     """Two poles, one of them fast, at rest, and a source that is zero at the start."""
     return program(
-        lambda t, x, p, m: [p[0] * (s.sin(t) - x[0]), p[1] * (x[0] - x[1])], (2, 2, 0),
-        powers=lambda t, x, p, m: [p[0] * x[0] * x[0], p[0] * x[0] * s.sin(t)], roles=["dissipated", "supplied"],
-        energies=lambda t, x, p, m: [0.5 * x[0] * x[0]], **options,
-    )  # fmt: skip
+        lambda t, x, p, m: [p[0] * (s.sin(t) - x[0]), p[1] * (x[0] - x[1])],
+        (2, 2, 0),
+        powers=lambda t, x, p, m: [p[0] * x[0] * x[0], p[0] * x[0] * s.sin(t)],
+        roles=["dissipated", "supplied"],
+        energies=lambda t, x, p, m: [0.5 * x[0] * x[0]],
+        **options,
+    )
 
 
 def robertson(**options):

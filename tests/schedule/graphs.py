@@ -23,9 +23,12 @@ def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph
         start = 0.01 * (i % 5)
         if cubic:
             spring = C(
-                f"k{i}", output=lambda q, k: k * q + q * q * q, energy=lambda q, k: k * q * q / 2 + q**4 / 4,
-                parameters={"k": stiffness + i % 11}, initial=start,
-            )  # fmt: skip
+                f"k{i}",
+                output=lambda q, k: k * q + q * q * q,
+                energy=lambda q, k: k * q * q / 2 + q**4 / 4,
+                parameters={"k": stiffness + i % 11},
+                initial=start,
+            )
         else:
             spring = C(f"k{i}", stiffness=stiffness + i % 11, initial=start)
         graph.connect(joint, spring).connect(joint, R(f"c{i}", 0.5 + 0.01 * (i % 13)))

@@ -68,9 +68,7 @@ def test_every_output_of_a_long_chain_equals_the_statements() -> None:
     wanted = compiled.evaluate(0.0, x, p, m)
     rates, out = compiled.program.rates(0.0, x, p, m), compiled.program.outputs(0.0, x, p, m)
     np.testing.assert_allclose(rates, [wanted[s.rate] for s in compiled.system.states], rtol=1e-12, atol=1e-12)
-    slots = [
-        (name, slot) for name, slot in compiled.program.layout.slots.items() if slot.block == "out" and name in wanted
-    ]
+    slots = [(name, slot) for name, slot in compiled.program.layout.slots.items() if slot.block == "out" and name in wanted]
     assert len(slots) > 1500
     for name, slot in slots:
         assert out[slot.start] == pytest.approx(wanted[name], rel=1e-12, abs=1e-12)
@@ -150,9 +148,7 @@ def test_deferred_routines_are_made_once_from_several_threads() -> None:
     x, m = compiled.initial()
     p = compiled.parameters()
     with ThreadPoolExecutor(4) as pool:
-        first, *others = pool.map(
-            lambda name: getattr(compiled.program, name)(0.0, x, p, m), ["outputs", "jacobian"] * 3
-        )
+        first, *others = pool.map(lambda name: getattr(compiled.program, name)(0.0, x, p, m), ["outputs", "jacobian"] * 3)
     assert np.array_equal(first, others[1]) and np.array_equal(others[0], others[2])
     with pytest.raises(KernelError):
         compiled.program.outputs(0.0, x[1:], p, m)

@@ -78,11 +78,7 @@ def test_geometry_follows_its_definition(surface):
     rng = np.random.default_rng(5)
     for chart in (0.0, 1.0)[: surface.charts]:
         for _ in range(4):
-            q = (
-                np.array([rng.uniform(0.4, 2.7), rng.uniform(-3.0, 3.0)])
-                if surface.closed
-                else rng.uniform(-0.9, 0.9, 2)
-            )
+            q = np.array([rng.uniform(0.4, 2.7), rng.uniform(-3.0, 3.0)]) if surface.closed else rng.uniform(-0.9, 0.9, 2)
             g = surface.geometry(q, chart)
             axes, M, K, T = by_differences(surface, q, chart)
             scale = 1.0 / surface.size
@@ -106,9 +102,7 @@ def test_egg_against_the_closed_form():
         dr, dz = r1 * np.sin(u) + rho * np.cos(u), r1 * np.cos(u) - rho * np.sin(u)
         g = EGG.geometry((u, 0.7))
         assert np.allclose(g.M, np.diag([h, r]), rtol=1e-13, atol=1e-16)
-        assert np.allclose(
-            g.K, np.diag([(rho**2 + 2 * r1**2 - rho * r2) / h**3, -dz / (h * r)]), rtol=1e-12, atol=1e-11
-        )
+        assert np.allclose(g.K, np.diag([(rho**2 + 2 * r1**2 - rho * r2) / h**3, -dz / (h * r)]), rtol=1e-12, atol=1e-11)
         assert np.allclose(g.T, [0.0, dr / (h * r)], rtol=1e-12, atol=1e-12)
 
 
@@ -211,11 +205,7 @@ def test_run_time_parameters_and_records():
 
 def test_sympy_expressions_walked_and_passed_through():
     u, v, a = sympy.symbols("u v a")
-    expressions = (
-        a * sympy.sin(u) * sympy.cos(v),
-        a * sympy.sin(u) * sympy.sin(v),
-        a * sympy.sqrt(1 - sympy.sin(u) ** 2),
-    )
+    expressions = (a * sympy.sin(u) * sympy.cos(v), a * sympy.sin(u) * sympy.sin(v), a * sympy.sqrt(1 - sympy.sin(u) ** 2))
     cap = surfaces.parametric(expressions, (0.3, 1.2), (-1.0, 1.0), {a: 0.05}, (u, v), inside=(0.0, 0.0, 0.0))
     ball = surfaces.sphere(0.05)
     g, expected = cap.geometry((0.8, 0.3)), ball.geometry((0.8, 0.3))
@@ -264,10 +254,7 @@ REFUSED = {
     **{f"G101 zB {given!r}": lambda given=given: surfaces.egg(F, S, given) for given in NO_NUMBERS},
     **{f"G101 semi-axis {given!r}": lambda given=given: surfaces.ellipsoid((1.0, given, 1.0)) for given in NO_NUMBERS},
     **{f"G101 semi-axes {given!r}": lambda given=given: surfaces.ellipsoid(given) for given in NO_NUMBERS},
-    **{
-        f"G101 parameter {given!r}": lambda given=given: surfaces.closed_surface(_scaled, {"a": given})
-        for given in NO_NUMBERS
-    },
+    **{f"G101 parameter {given!r}": lambda given=given: surfaces.closed_surface(_scaled, {"a": given}) for given in NO_NUMBERS},
     **{f"G101 range {given!r}": lambda given=given: surfaces.parametric(_flat, given, (0, 1)) for given in NO_NUMBERS},
     "G101 narrow waist": lambda: surfaces.revolution(lambda w: 1 - 1.001 / (1 + 1e4 * (w - 0.213) ** 2), lambda w: w),
     "G101 periodic": lambda: surfaces.parametric(_flat, (0, 1), (0, 1), periodic=True),
@@ -284,9 +271,7 @@ REFUSED = {
     "G103 longer": lambda: surfaces.egg(0.03, 0.02),
     "G104 closed": lambda: surfaces.closed_surface(lambda n: (n[0], n[1], -n[2])),
     "G104 revolution": lambda: surfaces.revolution(lambda w: 1.0, lambda w: -w),
-    "G104 patch": lambda: surfaces.parametric(
-        lambda u, v: (v, u, 0.0), (0.0, 1.0), (0.0, 1.0), inside=(0.0, 0.0, -1.0)
-    ),
+    "G104 patch": lambda: surfaces.parametric(lambda u, v: (v, u, 0.0), (0.0, 1.0), (0.0, 1.0), inside=(0.0, 0.0, -1.0)),
     "G104 periodic": lambda: surfaces.parametric(
         lambda v, u: surfaces.torus(2.0, 1.0).shape.position((u, v), 0.0, (2.0, 1.0)),
         (0.0, 2 * np.pi),

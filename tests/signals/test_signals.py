@@ -113,10 +113,13 @@ def test_smooth_step_has_two_continuous_derivatives() -> None:
 
 def test_gain_sum_and_product() -> None:
     model = compiled(
-        ramped(), signals.sine("s", 1.0, 2.0), signals.gain("k", "t.y", -3.0, unit="V"),
-        signals.summation("sum", {"t.y": 1, "s.y": -1, "k.y": 1}), signals.product("p", ["t.y", "s.y", "k.y"]),
+        ramped(),
+        signals.sine("s", 1.0, 2.0),
+        signals.gain("k", "t.y", -3.0, unit="V"),
+        signals.summation("sum", {"t.y": 1, "s.y": -1, "k.y": 1}),
+        signals.product("p", ["t.y", "s.y", "k.y"]),
         signals.summation("minus", {"t.y": -1}),
-    )  # fmt: skip
+    )
     for t in (0.3, 1.7):
         s = np.sin(2.0 * t)
         assert value(model, "k.y", t) == pytest.approx(-3.0 * t)
@@ -139,9 +142,7 @@ def test_gain_of_a_vector(k) -> None:
 
 
 def test_limiter_and_dead_zone() -> None:
-    model = compiled(
-        ramped(offset=-2.0), signals.limiter("l", "t.y", -1.0, 2.0), signals.dead_zone("d", "t.y", -0.5, 1.0)
-    )
+    model = compiled(ramped(offset=-2.0), signals.limiter("l", "t.y", -1.0, 2.0), signals.dead_zone("d", "t.y", -0.5, 1.0))
     u = np.maximum(TIMES, 0.0) - 2.0
     np.testing.assert_allclose(over_time(model, "l.y", TIMES), np.clip(u, -1.0, 2.0), atol=1e-15)
     np.testing.assert_allclose(over_time(model, "d.y", TIMES), u - np.clip(u, -0.5, 1.0), atol=1e-15)
@@ -166,10 +167,13 @@ def test_table_is_numpy_interp(count: int) -> None:
 def test_truth_table() -> None:
     for a, b, c in itertools.product((0.0, 1.0), repeat=3):
         model = compiled(
-            signals.step("a", -1.0, after=a), signals.step("b", -1.0, after=b), signals.step("c", -1.0, after=c),
-            signals.logic("all", "and", ["a.y", "b.y", "c.y"]), signals.logic("any", "or", ["a.y", "b.y", "c.y"]),
+            signals.step("a", -1.0, after=a),
+            signals.step("b", -1.0, after=b),
+            signals.step("c", -1.0, after=c),
+            signals.logic("all", "and", ["a.y", "b.y", "c.y"]),
+            signals.logic("any", "or", ["a.y", "b.y", "c.y"]),
             signals.logic("none", "not", ["any.y"]),
-        )  # fmt: skip
+        )
         assert value(model, "all.y") == float(a and b and c)
         assert value(model, "any.y") == float(a or b or c)
         assert value(model, "none.y") == float(not (a or b or c))
@@ -177,9 +181,11 @@ def test_truth_table() -> None:
 
 def test_comparator_with_a_number_and_with_a_signal() -> None:
     model = compiled(
-        ramped(), signals.step("level", 2.0, 1.0, 3.5), signals.comparator("above", "t.y", 1.5),
+        ramped(),
+        signals.step("level", 2.0, 1.0, 3.5),
+        signals.comparator("above", "t.y", 1.5),
         signals.comparator("higher", "t.y", "level.y"),
-    )  # fmt: skip
+    )
     u = np.maximum(TIMES, 0.0)
     np.testing.assert_array_equal(over_time(model, "above.y", TIMES), u > 1.5)
     np.testing.assert_array_equal(over_time(model, "higher.y", TIMES), u > np.where(TIMES < 2.0, 1.0, 3.5))
@@ -193,9 +199,11 @@ def test_comparator_with_a_number_and_with_a_signal() -> None:
 def test_integrator_lowpass_and_derivative_of_a_sine() -> None:
     w, T = 2.0, 0.3
     model = compiled(
-        signals.sine("u", 1.0, w), signals.integrator("sum", "u.y", 0.5, unit="m"), signals.lowpass("low", "u.y", T),
+        signals.sine("u", 1.0, w),
+        signals.integrator("sum", "u.y", 0.5, unit="m"),
+        signals.lowpass("low", "u.y", T),
         signals.derivative_filter("slope", "u.y", T),
-    )  # fmt: skip
+    )
     run = model.simulate(5.0, rtol=1e-11, samples=0.1)
     t = run.t
     decay, size = np.exp(-t / T), 1.0 + (w * T) ** 2
@@ -316,9 +324,7 @@ def test_pi_speed_control_of_a_motor(kp: float, ki: float) -> None:
 
 def test_a_closed_loop_without_delay_is_solved_in_place() -> None:
     """y = k (u - y) through a gain and a sum: u k / (1 + k), and no state."""
-    model = compiled(
-        ramped(), signals.summation("error", {"t.y": 1, "back.y": -1}), signals.gain("back", "error.y", 4.0)
-    )
+    model = compiled(ramped(), signals.summation("error", {"t.y": 1, "back.y": -1}), signals.gain("back", "error.y", 4.0))
     assert value(model, "back.y", 3.0) == pytest.approx(3.0 * 4.0 / 5.0)
 
 
@@ -362,17 +368,29 @@ def test_an_automaton_switches_at_the_exact_instant_of_a_comparison() -> None:
 
 def everything() -> Graph:
     return chain(
-        signals.sine("wave", symbol="w"), signals.step("jump"), ramped(), signals.ramp("hold", 1.0, 0.0, 2.0),
-        signals.smooth_step("smooth"), signals.gain("k", "wave.y", 2.0), signals.summation("sum", {"wave.y": 1, "k.y": -1}),
-        signals.product("times", ["wave.y", "k.y"]), signals.limiter("lim", "k.y", -1.0, 1.0),
-        signals.dead_zone("dead", "k.y", -1.0, 1.0), signals.table("map", "k.y", [0.0, 1.0], [2.0, 3.0]),
-        signals.comparator("above", "k.y", 0.5), signals.comparator("more", "k.y", "t.y"),
-        signals.logic("both", "and", ["above.y", "more.y"]), signals.logic("either", "or", ["above.y", "more.y"]),
-        signals.logic("neither", "not", ["either.y"]), signals.integrator("int", "k.y"), signals.lowpass("low", "k.y", 0.1),
-        signals.derivative_filter("slope", "k.y", 0.1), signals.pid("pid", "k.y", 1.0, 2.0, 3.0, 0.1),
+        signals.sine("wave", symbol="w"),
+        signals.step("jump"),
+        ramped(),
+        signals.ramp("hold", 1.0, 0.0, 2.0),
+        signals.smooth_step("smooth"),
+        signals.gain("k", "wave.y", 2.0),
+        signals.summation("sum", {"wave.y": 1, "k.y": -1}),
+        signals.product("times", ["wave.y", "k.y"]),
+        signals.limiter("lim", "k.y", -1.0, 1.0),
+        signals.dead_zone("dead", "k.y", -1.0, 1.0),
+        signals.table("map", "k.y", [0.0, 1.0], [2.0, 3.0]),
+        signals.comparator("above", "k.y", 0.5),
+        signals.comparator("more", "k.y", "t.y"),
+        signals.logic("both", "and", ["above.y", "more.y"]),
+        signals.logic("either", "or", ["above.y", "more.y"]),
+        signals.logic("neither", "not", ["either.y"]),
+        signals.integrator("int", "k.y"),
+        signals.lowpass("low", "k.y", 0.1),
+        signals.derivative_filter("slope", "k.y", 0.1),
+        signals.pid("pid", "k.y", 1.0, 2.0, 3.0, 0.1),
         signals.transfer_function("tf", "k.y", [1.0], [1.0, 2.0, 3.0]),
         signals.transfer_function("ratio", "k.y", [1.0], [2.0]),
-    )  # fmt: skip
+    )
 
 
 def test_every_block_is_written_in_latex() -> None:
@@ -407,10 +425,13 @@ def test_every_block_runs_on_symbols() -> None:
 def test_jacobian_of_nonlinear_blocks(start: float) -> None:
     """Exact derivatives with respect to a state, on every piece, against differences."""
     blocks = [
-        signals.limiter("lim", "u.y", -1.0, 1.0), signals.dead_zone("dead", "u.y", -0.5, 0.5),
-        signals.table("map", "u.y", [-1.0, 0.0, 0.5, 1.2], [2.0, 3.0, -1.0, 0.0]), signals.comparator("above", "u.y", 0.5),
-        signals.product("cube", ["u.y", "u.y", "u.y"]), signals.transfer_function("tf", "cube.y", [1.0, 2.0], [3.0, 4.0]),
-    ]  # fmt: skip
+        signals.limiter("lim", "u.y", -1.0, 1.0),
+        signals.dead_zone("dead", "u.y", -0.5, 0.5),
+        signals.table("map", "u.y", [-1.0, 0.0, 0.5, 1.2], [2.0, 3.0, -1.0, 0.0]),
+        signals.comparator("above", "u.y", 0.5),
+        signals.product("cube", ["u.y", "u.y", "u.y"]),
+        signals.transfer_function("tf", "cube.y", [1.0, 2.0], [3.0, 4.0]),
+    ]
     sums = [signals.integrator(f"sum of {b.name}", f"{b.name}.y") for b in blocks]
     model = compiled(signals.integrator("u", "time", start), *blocks, *sums)
     program, p, h = model.program, model.parameters(), 1e-6
@@ -447,9 +468,7 @@ def test_the_page_lists_every_block_and_its_example_prints_what_it_shows() -> No
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)\(", page, re.MULTILINE) == list(signals.__all__)
     assert set(re.findall(r"E14\d", page)) == {code for code, _, _ in WRONG}
-    codes, texts = (
-        re.findall(rf"^```{kind}\n(.*?)^```", page, re.DOTALL | re.MULTILINE) for kind in ("python", "text")
-    )
+    codes, texts = (re.findall(rf"^```{kind}\n(.*?)^```", page, re.DOTALL | re.MULTILINE) for kind in ("python", "text"))
     for code, shown in zip(codes, texts, strict=True):
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
         assert done.stdout == shown

@@ -27,9 +27,7 @@ def test_they_are_those_of_the_reference(kept, monkeypatch):
     monkeypatch.setattr(sampling, "KEPT", kept)
     tape, entries = traced()
     samples = Samples(tape, STATES)
-    expected = np.array(
-        [evaluate(Routine("f", tape, tuple(tape.blocks.items()), tuple(entries.values())), *b) for b in STATES]
-    )
+    expected = np.array([evaluate(Routine("f", tape, tuple(tape.blocks.items()), tuple(entries.values())), *b) for b in STATES])
     for _ in range(2):
         found = samples(entries)
         np.testing.assert_array_equal(np.stack([found[key] for key in entries], axis=1), expected)

@@ -151,9 +151,7 @@ def test_a_nonlinear_loop_along_a_run() -> None:
 
 def test_a_run_that_ends_at_its_start_has_a_result() -> None:
     graph = cubic_loop().add_automaton(
-        Automaton(
-            "limit", ("ok",), "ok", (Transition("ok", "ok", lambda f: f - 0.5, ("loop.flow",), error="too fast"),)
-        )
+        Automaton("limit", ("ok",), "ok", (Transition("ok", "ok", lambda f: f - 0.5, ("loop.flow",), error="too fast"),))
     )
     result = compiled(graph).simulate(1.0, progress=False)
     assert not result.ok

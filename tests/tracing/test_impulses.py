@@ -121,9 +121,7 @@ def test_impacts_turn_the_flows_of_constraints_round(seed: int) -> None:
     e = (0.0, 0.4, 1.0)[seed % 3]
     rng = np.random.default_rng(100 + seed)
     masses = Masses(rng, automaton="gate", active=["held"], restitution=e, holds="velocity")
-    edge = Transition(
-        "off", "on", lambda t: t - AT, ("time",), kind="hit", impact=tuple(f"k{i}" for i in range(len(masses.J)))
-    )
+    edge = Transition("off", "on", lambda t: t - AT, ("time",), kind="hit", impact=tuple(f"k{i}" for i in range(len(masses.J))))
     masses.graph.add_automaton(Automaton("gate", ("off", "on", "held"), "off", (edge,)))
     result = compile_model(masses.graph).simulate(0.5, progress=False)
     assert result.ok, result.failure
@@ -152,11 +150,7 @@ def test_switches_share_out_charge(seed: int) -> None:
     """A tree of switches closes at once between capacitors, some of them behind transformers."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))
-    graph, capacitance, charge = (
-        Graph("charges").add_automaton(gate()),
-        rng.uniform(0.5, 2.0, count),
-        rng.normal(size=count),
-    )
+    graph, capacitance, charge = (Graph("charges").add_automaton(gate()), rng.uniform(0.5, 2.0, count), rng.normal(size=count))
     nodes, scale = [], np.ones(count)
     for k in range(count):
         node = J0(f"n{k}")
@@ -196,10 +190,7 @@ def test_switches_share_out_charge(seed: int) -> None:
 @pytest.mark.parametrize("turned", [False, True])
 def test_flywheels_that_are_joined_and_parted_conserve_momentum(turned: bool) -> None:
     """What E154 advises for an X1 between two inertias: the second one behind a J0 with a switch that is closed while apart."""
-    edges = (
-        Transition("off", "on", lambda t: t - 0.2, ("time",)),
-        Transition("on", "out", lambda t: t - 0.5, ("time",)),
-    )
+    edges = (Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "out", lambda t: t - 0.5, ("time",)))
     graph = Graph("clutch").add_automaton(Automaton("gate", ("off", "on", "out"), "off", edges))
     shaft, second, slip = J1("shaft"), J1("second"), J0("slip")
     parts = [(shaft, I("a", 1.0, initial=10.0)), (second, I("b", 3.0)), (shaft, slip), (slip, second)]
@@ -241,9 +232,7 @@ def test_curved_storages_collide_exactly(p: tuple[float, float], coupled: bool) 
         v = float(_speed(p[1], 2.0))
         start = 0.5 * v / np.sqrt(1 - v * v)
         graph.connect(b, relativistic("m3", 0.5, 0.0))
-    graph.connect(a, gap).connect(gap, b).connect(
-        gap, Constraint("hook", automaton="gate", active=["on"], holds="velocity")
-    )
+    graph.connect(a, gap).connect(gap, b).connect(gap, Constraint("hook", automaton="gate", active=["on"], holds="velocity"))
     result = compile_model(graph).simulate(0.5, progress=False)
     assert result.ok, result.failure
 
@@ -300,13 +289,23 @@ def docking(holds: str = "velocity") -> Graph:
     """Two free bodies; their relative twist is held from AT on."""
     graph = Graph("docking").add_automaton(gate())
     chaser = rigid_body(
-        "chaser", mass=2.0, inertia=[0.3, 0.5, 0.4], position=[-1.0, 0.2, 0.1], quaternion=[0.8, 0.0, 0.6, 0.0],
-        velocity=[0.5, 0.1, -0.2], angular_velocity=[0.4, -0.3, 0.8], centre_of_mass=[0.1, 0.0, -0.05],
-    )  # fmt: skip
+        "chaser",
+        mass=2.0,
+        inertia=[0.3, 0.5, 0.4],
+        position=[-1.0, 0.2, 0.1],
+        quaternion=[0.8, 0.0, 0.6, 0.0],
+        velocity=[0.5, 0.1, -0.2],
+        angular_velocity=[0.4, -0.3, 0.8],
+        centre_of_mass=[0.1, 0.0, -0.05],
+    )
     target = rigid_body(
-        "target", mass=5.0, inertia=[1.0, 2.0, 1.5], position=[0.5, -0.3, 0.0],
-        velocity=[-0.1, 0.0, 0.05], angular_velocity=[-0.2, 0.5, 0.1],
-    )  # fmt: skip
+        "target",
+        mass=5.0,
+        inertia=[1.0, 2.0, 1.5],
+        position=[0.5, -0.3, 0.0],
+        velocity=[-0.1, 0.0, 0.05],
+        angular_velocity=[-0.2, 0.5, 0.1],
+    )
     relative = J0("relative", dimension=6, domain="screw", frame="0")
     latch = Constraint("latch", automaton="gate", active=["on"], dimension=6, holds=holds, domain="screw", frame="0")
     graph.connect(chaser.world, relative).connect(relative, target.world).connect(relative, latch)
@@ -396,8 +395,9 @@ def test_pivots_are_found_wherever_they_are() -> None:
                 continue
             right = rng.normal(size=n)
             found = evaluate(routine, A.ravel(), right)
-            np.testing.assert_allclose(A @ found / np.abs(A).max(axis=1), right / np.abs(A).max(axis=1),
-                                       atol=1e-9 * (1.0 + np.abs(found).max()))  # fmt: skip
+            np.testing.assert_allclose(
+                A @ found / np.abs(A).max(axis=1), right / np.abs(A).max(axis=1), atol=1e-9 * (1.0 + np.abs(found).max())
+            )
 
 
 def test_starts_for_a_run_that_contradict_are_refused() -> None:
@@ -434,9 +434,7 @@ def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
 def test_a_source_supplies_what_it_gives_in_an_impulse() -> None:
     """A battery charges a capacitor through a switch: it gives e dq, half of which is stored if that was empty."""
     graph, line, node = Graph("charging").add_automaton(gate()), J1("line"), J0("node")
-    graph.connect(Se("battery", 5.0), line).connect(line, node).connect(
-        line, Switch("s", automaton="gate", closed=["on"])
-    )
+    graph.connect(Se("battery", 5.0), line).connect(line, node).connect(line, Switch("s", automaton="gate", closed=["on"]))
     graph.connect(node, C("c", 2.0, initial=1.0)).connect(node, R("load", 1e9))
     result = compile_model(graph).simulate(0.5, progress=False)
     assert result.ok, result.failure

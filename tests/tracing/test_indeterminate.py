@@ -158,10 +158,7 @@ def test_a_ring_of_clutches_moves_as_one_body_while_it_sticks() -> None:
 def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
     """And the stop, which has no limit, holds what it would hold alone."""
     runs = []
-    for parts in (
-        [Constraint("stop", holds="velocity"), Friction("brake", 0.1)],
-        [Constraint("stop", holds="velocity")],
-    ):
+    for parts in ([Constraint("stop", holds="velocity"), Friction("brake", 0.1)], [Constraint("stop", holds="velocity")]):
         graph = between(shafts(2, 3.0, 1.0), "pair", "shaft0", "shaft1", *parts)
         runs.append(compile_model(graph).simulate(3.0, progress=False))
     assert all(run.ok and not run.events for run in runs)
@@ -243,9 +240,7 @@ def test_a_bridge_on_an_ideal_source_rectifies() -> None:
 
     from scipy.integrate import solve_ivp
 
-    wanted = solve_ivp(
-        lambda t, y: [behind_ideal(t, y[0])], (0, 7), [0.0], rtol=1e-9, atol=1e-9, max_step=0.01, t_eval=run.t
-    )
+    wanted = solve_ivp(lambda t, y: [behind_ideal(t, y[0])], (0, 7), [0.0], rtol=1e-9, atol=1e-9, max_step=0.01, t_eval=run.t)
     np.testing.assert_allclose(run["choke.flow"], wanted.y[0], atol=1e-5)
 
 
@@ -275,9 +270,7 @@ def test_a_bridge_of_several_phases_has_the_largest_difference_of_voltages(count
 def buck() -> Graph:
     graph, node = Graph("buck"), J0("node")
     source, branch, coil = J1("source"), J1("branch"), J1("coil")
-    graph.connect(Se("u", 10.0), source).connect(source, Switch("S", automaton="gate", closed="on")).connect(
-        source, node
-    )
+    graph.connect(Se("u", 10.0), source).connect(source, Switch("S", automaton="gate", closed="on")).connect(source, node)
     graph.connect(branch, Diode("D")).connect(branch, node).connect(node, coil)
     graph.connect(coil, I("L", 0.1)).connect(coil, R("load", 2.0))
     off = Transition("on", "off", lambda t: sin(20.0 * t) - 0.2, ("time",))
@@ -287,9 +280,7 @@ def buck() -> Graph:
 
 def test_a_buck_converter_of_ideal_parts_runs() -> None:
     compiled = compile_model(buck())
-    assert (
-        'in "on" of "gate" and "closed" of "D": S.flow, D.flow; a run that stays there ends (E220)' in compiled.report()
-    )
+    assert 'in "on" of "gate" and "closed" of "D": S.flow, D.flow; a run that stays there ends (E220)' in compiled.report()
     run = compiled.simulate(2.0, progress=False, rtol=1e-9)
     assert run.ok and not run.indeterminate
     on, node = run["gate.mode"] == 0.0, run["node.effort"]
@@ -311,9 +302,7 @@ def test_a_coil_takes_the_current_that_a_switch_cuts_off() -> None:
     assert run.ok
     before = 2.0 * (1.0 - np.exp(-0.3 * 2.0 / 0.3))
     assert run.at_event(0, "L.flow") == pytest.approx((before, 2.0), rel=1e-8)
-    assert run.events[0].lost == pytest.approx(
-        0.5 * 0.3 * (before**2 - 2.0**2) + run.events[0].supplied.sum(), rel=1e-7
-    )
+    assert run.events[0].lost == pytest.approx(0.5 * 0.3 * (before**2 - 2.0**2) + run.events[0].supplied.sum(), rel=1e-7)
     np.testing.assert_allclose(run["L.flow"][run.t > 0.3], 2.0, rtol=1e-9)
 
 
@@ -326,9 +315,7 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
         graph.connect(branch, node)
     graph.connect(node, R("load", 2.0))
     graph.add_automaton(Automaton("one", ("off", "on"), "on", ()))
-    graph.add_automaton(
-        Automaton("two", ("off", "on"), "off", (Transition("off", "on", lambda t: t - 1.0, ("time",)),))
-    )
+    graph.add_automaton(Automaton("two", ("off", "on"), "off", (Transition("off", "on", lambda t: t - 1.0, ("time",)),)))
     with pytest.warns(RunEndedWarning):
         run = compile_model(graph).simulate(2.0, progress=False)
     assert run.failure is not None and run.failure.time == pytest.approx(1.0)

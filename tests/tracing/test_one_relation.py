@@ -51,11 +51,7 @@ INVERSES = {
     "linear": (lambda: R("r", flow=lambda e: 2.0 * e), lambda f: f / 2.0, [-3.0, 0.0, 5.0]),
     "cube": (lambda: R("r", flow=lambda e: e * e * e), np.cbrt, [-8.0, 1.0, 1e6]),
     "square": (lambda: R("r", flow=lambda e: e * absolute(e)), lambda f: np.sign(f) * np.sqrt(abs(f)), [-4.0, 9.0]),
-    "bend": (
-        lambda: R("r", flow=lambda e: where(e > 0.0, 3.0 * e, e)),
-        lambda f: f / (3.0 if f > 0 else 1.0),
-        [-2.0, 6.0],
-    ),
+    "bend": (lambda: R("r", flow=lambda e: where(e > 0.0, 3.0 * e, e)), lambda f: f / (3.0 if f > 0 else 1.0), [-2.0, 6.0]),
 }
 
 
@@ -81,17 +77,30 @@ def slowed(f: float, t: np.ndarray) -> np.ndarray:
 
 
 RUNS: dict[str, tuple[Callable[[], Graph], str, Callable[[np.ndarray], np.ndarray]]] = {
-    "I against a line": (lambda: series(I("x", 1.0, initial=2.0), R("r", flow=lambda e: 4.0 * e)), "x.p",
-                         lambda t: 2.0 * np.exp(-t / 4.0)),
-    "I against a cube": (lambda: series(I("x", 1.0, initial=1.0), R("r", flow=lambda e: e**3)), "x.p",
-                         lambda t: slowed(1.0, t)),
-    "C against a cube": (lambda: series(Se("u", -1.0), C("x", 1.0), R("r", effort=lambda f: f**3)), "x.q",
-                         lambda t: 1.0 - slowed(1.0, t)),
-    "tank": (lambda: series(C("x", 1.0, initial=1.0), R("r", effort=lambda f: f * absolute(f))), "x.q",
-             lambda t: (1.0 - t / 2.0) ** 2),
-    "C at a node": (lambda: Graph("node").connect(C("x", 1.0, initial=1.0), j := J0("j")).connect(
-        j, R("r", effort=lambda f: f * absolute(f))), "x.q", lambda t: (1.0 - t / 2.0) ** 2),
-}  # fmt: skip
+    "I against a line": (
+        lambda: series(I("x", 1.0, initial=2.0), R("r", flow=lambda e: 4.0 * e)),
+        "x.p",
+        lambda t: 2.0 * np.exp(-t / 4.0),
+    ),
+    "I against a cube": (lambda: series(I("x", 1.0, initial=1.0), R("r", flow=lambda e: e**3)), "x.p", lambda t: slowed(1.0, t)),
+    "C against a cube": (
+        lambda: series(Se("u", -1.0), C("x", 1.0), R("r", effort=lambda f: f**3)),
+        "x.q",
+        lambda t: 1.0 - slowed(1.0, t),
+    ),
+    "tank": (
+        lambda: series(C("x", 1.0, initial=1.0), R("r", effort=lambda f: f * absolute(f))),
+        "x.q",
+        lambda t: (1.0 - t / 2.0) ** 2,
+    ),
+    "C at a node": (
+        lambda: (
+            Graph("node").connect(C("x", 1.0, initial=1.0), j := J0("j")).connect(j, R("r", effort=lambda f: f * absolute(f)))
+        ),
+        "x.q",
+        lambda t: (1.0 - t / 2.0) ** 2,
+    ),
+}
 
 
 @pytest.mark.parametrize("case", RUNS)

@@ -74,9 +74,7 @@ def dumbbell() -> Graph:
     graph, a, b = Graph("dumbbell"), J1("a", dimension=2), J1("b", dimension=2)
     weight("place a", a, graph, (0.0, 0.0), (1.0, 1.0))
     weight("place b", b, graph, (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
-    length = Constraint(
-        "rod", position=lambda x, y: ((y - x) @ (y - x) - 1.0) / 2, coordinates={"place a.q": 2, "place b.q": 2}
-    )
+    length = Constraint("rod", position=lambda x, y: ((y - x) @ (y - x) - 1.0) / 2, coordinates={"place a.q": 2, "place b.q": 2})
     return graph.connect(a, length.port("1")).connect(b, length.port("2"))
 
 
@@ -92,9 +90,7 @@ def test_two_conditions_of_one_position_and_scalar_coordinates():
     """A mass that is held in both directions stays, with its weight as one multiplier; scalar coordinates need no dimension."""
     graph, v = Graph("pinned"), J1("v", dimension=2)
     weight("place", v, graph, (0.3, 0.4), (1.0, 2.0))
-    pin = Constraint(
-        "pin", position=lambda q: array([q[0] - 0.3, 2.0 * q[1] - 0.8]), coordinates={"place.q": 2}, dimension=2
-    )
+    pin = Constraint("pin", position=lambda q: array([q[0] - 0.3, 2.0 * q[1] - 0.8]), coordinates={"place.q": 2}, dimension=2)
     run = simulate(graph.connect(v, pin), 0.1, progress=False)
     assert np.abs(run["place.q"] - [0.3, 0.4]).max() < 1e-12
     np.testing.assert_allclose(run["pin.multiplier"][-1], [0.0, 2.0 * 9.81 / 2.0], atol=1e-9)

@@ -31,9 +31,7 @@ MOST = 4
 """Combinations of modes that are looked at, of one graph."""
 
 
-def compiled_or_refused(
-    seed: int, draw: Callable[[np.random.Generator], Graph] = rigid_graph
-) -> tuple[Compiled | None, str]:
+def compiled_or_refused(seed: int, draw: Callable[[np.random.Generator], Graph] = rigid_graph) -> tuple[Compiled | None, str]:
     graph = draw(np.random.default_rng(seed))
     try:
         return compile_model(graph, backend="numpy"), "ok"
@@ -44,9 +42,7 @@ def compiled_or_refused(
         if codes & {"E206", "E208", "E212"}:
             model = graph.freeze()
             causality = assign_causality(model)
-            wrong = [
-                Descriptor(model, modes, causality).is_singular() for modes in modes_of(model) if named_in(error, modes)
-            ]
+            wrong = [Descriptor(model, modes, causality).is_singular() for modes in modes_of(model) if named_in(error, modes)]
             assert any(wrong) and (all(wrong) or "E212" not in codes), str(error)
         return None, min(codes)
 

@@ -91,9 +91,7 @@ def declarations(n: str, total: Mapping[str, str], system: System, pushes: Seque
                 "/* out: what the impulse of a transition adds to the guards, then x without it; returns 1, or 0 without any. */",
                 f"int {n}_push(int transition, {call[1:]}",
             ]
-        lines += [
-            *(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target")),
-        ]
+        lines += [*(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target"))]
     lines += [
         "",
         f"extern const int {n}_jacobian_columns[]; /* {total['states']} + 1 */",

@@ -18,8 +18,13 @@ from bondgraph.output.folders import write_all
 from bondgraph.tape.routine import Choice, Routine, program
 from bondgraph.tracing.routines import output_names, trace
 
-_SIGNATURE = ("double t", "const double *restrict x", "const double *restrict p", "const double *restrict m",
-              "double *restrict out")  # fmt: skip
+_SIGNATURE = (
+    "double t",
+    "const double *restrict x",
+    "const double *restrict p",
+    "const double *restrict m",
+    "double *restrict out",
+)
 _PASSED = ("t", "x", "p", "m", "out")
 
 
@@ -70,9 +75,7 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
     name = sanitised(compiled.model.name).lower() if name is None else name
     name = f"model_{name}" if name[:1].isdigit() else name
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-        problem = Problem(
-            "E270", f'"{name}" is no name in C', cures=("a letter, then letters, digits and underscores",)
-        )
+        problem = Problem("E270", f'"{name}" is no name in C', cures=("a letter, then letters, digits and underscores",))
         raise ModelError(compiled.model.name, [problem])
     build = f"cc -std=c99 -O2 -ffp-contract=off -shared -fPIC {name}.c -lm -o lib{name}.so"
     writer = _Writer(compiled, name, build)
@@ -86,17 +89,7 @@ class _Writer:
         self.compiled, self.name, self.build = compiled, name, build
         self.routines, self.system, (self.columns, self.rows) = trace(compiled.system)
         self.names = Names(name)
-        words = (
-            "states",
-            "parameters",
-            "prepared",
-            "modes",
-            "outputs",
-            "transitions",
-            "powers",
-            "energies",
-            "nonzeros",
-        )
+        words = ("states", "parameters", "prepared", "modes", "outputs", "transitions", "powers", "energies", "nonzeros")
         self.total = {word: self.names.constant("length of p" if word == "prepared" else word) for word in words}
         also = self._further_names()
 
@@ -150,12 +143,7 @@ class _Writer:
             ("energies of the storages", self.energies, "energies"),
         )
         lines = story(self.name, self.build, self.total, self.system, self.resets, self.pushes, self.loops)
-        parts = [
-            _banner(lines),
-            f"#ifndef {guard}",
-            f"#define {guard}",
-            "",
-        ]
+        parts = [_banner(lines), f"#ifndef {guard}", f"#define {guard}", ""]
         parts += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
         parts += [enumeration(title, entries, self.total[w], self.count[w]) for title, entries, w in tables]
         parts += [
@@ -167,9 +155,13 @@ class _Writer:
             "};",
             "",
             declarations(self.name, self.total, self.system, self.pushes, self.loops),
-            "#ifdef __cplusplus", "}", "#endif", "",
-            f"#endif /* {guard} */", "",
-        ]  # fmt: skip
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+            "",
+            f"#endif /* {guard} */",
+            "",
+        ]
         return "\n".join(parts)
 
     # -- source
@@ -180,9 +172,15 @@ class _Writer:
         start = consistent(self.compiled, point_of(self.compiled))
         parts = [_banner([f'{n}: the model "{comment(self.system.name)}"; see {n}.h.', "", f"Build: {self.build}"])]
         parts += [f'#include "{n}.h"', "#include <math.h>", ""]
-        parts += ["/* Parts of long functions stay apart: compile time grows faster than functions do. */",
-                  "#if defined(__GNUC__)", f"#define {self.names.prefix}_APART __attribute__((noinline))", "#else",
-                  f"#define {self.names.prefix}_APART", "#endif", ""]  # fmt: skip
+        parts += [
+            "/* Parts of long functions stay apart: compile time grows faster than functions do. */",
+            "#if defined(__GNUC__)",
+            f"#define {self.names.prefix}_APART __attribute__((noinline))",
+            "#else",
+            f"#define {self.names.prefix}_APART",
+            "#endif",
+            "",
+        ]
         for letter, numbers, word in (("x", start.x, "states"), ("p", start.p, "parameters"), ("m", start.m, "modes")):
             parts.append(array("double", f"{n}_{letter}0", self.total[word], [number(float(v)) for v in numbers]))
         parts.append(array("int", f"{n}_jacobian_columns", f"{self.total['states']} + 1", self.columns.tolist()))
@@ -204,8 +202,18 @@ class _Writer:
             parts.append(text)
 
         signature = ("const double *restrict p", "double *restrict out")
-        parts.append(functions(f"{n}_prepared", program(_plain(self.routines["prepare"])), signature, ("p", "out"),
-                               lambda _, k: own[k], "out[{}]".format, "static ", apart))  # fmt: skip
+        parts.append(
+            functions(
+                f"{n}_prepared",
+                program(_plain(self.routines["prepare"])),
+                signature,
+                ("p", "out"),
+                lambda _, k: own[k],
+                "out[{}]".format,
+                "static ",
+                apart,
+            )
+        )
         call = f"{n}_prepared(p, p + {self.total['parameters']});"
         parts.append(f"void {n}_prepare(double *p)\n{{\n    {call}\n}}\n")
         routine("rates", places("out", self.x))

@@ -24,16 +24,24 @@ WHOLE = 500
 PART = 250
 """Steps of each function of a longer routine; gcc -O2 takes a third of the time that it needs for parts of 2000."""
 
-_INFIX = {
-    op.ADD: "+", op.SUBTRACT: "-", op.MULTIPLY: "*", op.DIVIDE: "/",
-    op.LESS: "<", op.LESS_EQUAL: "<=", op.EQUAL: "==",
-}  # fmt: skip
+_INFIX = {op.ADD: "+", op.SUBTRACT: "-", op.MULTIPLY: "*", op.DIVIDE: "/", op.LESS: "<", op.LESS_EQUAL: "<=", op.EQUAL: "=="}
 _LOGIC = {op.BOTH: "&&", op.EITHER: "||"}
 _CALLS = {
-    op.POWER: "pow", op.SIN: "sin", op.COS: "cos", op.TAN: "tan", op.ASIN: "asin", op.ACOS: "acos", op.ATAN: "atan",
-    op.ATAN2: "atan2", op.SQRT: "sqrt", op.EXP: "exp", op.LOG: "log", op.TANH: "tanh", op.ABSOLUTE: "fabs",
+    op.POWER: "pow",
+    op.SIN: "sin",
+    op.COS: "cos",
+    op.TAN: "tan",
+    op.ASIN: "asin",
+    op.ACOS: "acos",
+    op.ATAN: "atan",
+    op.ATAN2: "atan2",
+    op.SQRT: "sqrt",
+    op.EXP: "exp",
+    op.LOG: "log",
+    op.TANH: "tanh",
+    op.ABSOLUTE: "fabs",
     op.FLOOR: "floor",
-}  # fmt: skip
+}
 _OF_CONDITIONS = frozenset((op.BOTH, op.EITHER, op.OPPOSITE))
 
 Place = Callable[[int, int], str]

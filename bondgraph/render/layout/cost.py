@@ -51,9 +51,11 @@ def prices(sketch: Sketch) -> Prices:
     count = len(sketch.nodes)
     first, second = np.triu_indices(len(edges), 1)
     meet = (
-        (tails[first] == tails[second]) | (tails[first] == heads[second])
-        | (heads[first] == tails[second]) | (heads[first] == heads[second])
-    )  # fmt: skip
+        (tails[first] == tails[second])
+        | (tails[first] == heads[second])
+        | (heads[first] == tails[second])
+        | (heads[first] == heads[second])
+    )
     foreign = np.ones((len(edges), count))
     foreign[np.arange(len(edges)), tails] = foreign[np.arange(len(edges)), heads] = 0.0
     at = tuple(np.flatnonzero((tails == node) | (heads == node)) for node in range(count))

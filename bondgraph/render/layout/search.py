@@ -60,10 +60,17 @@ def branches(price: Prices) -> Iterator[tuple[int, int, np.ndarray]]:
                 yield int(root), int(joint), np.array(sorted(found))
 
 
-_TURNS = np.array([
-    [[1, 0], [0, 1]], [[-1, 0], [0, 1]], [[1, 0], [0, -1]], [[-1, 0], [0, -1]],
-    [[0, 1], [1, 0]], [[0, -1], [1, 0]], [[0, 1], [-1, 0]],
-])  # fmt: skip
+_TURNS = np.array(
+    [
+        [[1, 0], [0, 1]],
+        [[-1, 0], [0, 1]],
+        [[1, 0], [0, -1]],
+        [[-1, 0], [0, -1]],
+        [[0, 1], [1, 0]],
+        [[0, -1], [1, 0]],
+        [[0, 1], [-1, 0]],
+    ]
+)
 
 
 def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -92,9 +99,7 @@ def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, rounds: int = 3) -
     return without_gaps(cells)
 
 
-def _best(
-    cells: np.ndarray, cost: float, trials: np.ndarray, price: Prices, boxes: Nesting
-) -> tuple[np.ndarray, float]:
+def _best(cells: np.ndarray, cost: float, trials: np.ndarray, price: Prices, boxes: Nesting) -> tuple[np.ndarray, float]:
     """The cheapest valid one of the trials (k, n, 2), if it is cheaper than what there is."""
     least = least_costs(trials, price, boxes)
     for index in np.argsort(least, kind="stable"):

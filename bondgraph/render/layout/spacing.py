@@ -40,9 +40,7 @@ def centres(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
     count = len(sketch.nodes)
     joined = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     chains = [sketch.chain(i) for i in range(count)]
-    spans = {
-        box.path: (cells[list(box.members)].min(axis=0), cells[list(box.members)].max(axis=0)) for box in sketch.boxes
-    }
+    spans = {box.path: (cells[list(box.members)].min(axis=0), cells[list(box.members)].max(axis=0)) for box in sketch.boxes}
     room = sides(sketch, cells)
     needs: tuple[list[tuple[int, int, float]], list[tuple[int, int, float]]] = ([], [])
     for i in range(count):
@@ -64,9 +62,7 @@ def centres(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
 
 def _across(sketch: Sketch, i: int, j: int, bonded: bool, walls: int, room: Sides) -> float:
     a, b = sketch.nodes[i], sketch.nodes[j]
-    bodies = (
-        a.half_width + b.half_width + max(BOND_LENGTH if bonded else 26.0, PAD * walls + (34.0 if bonded else 18.0))
-    )
+    bodies = a.half_width + b.half_width + max(BOND_LENGTH if bonded else 26.0, PAD * walls + (34.0 if bonded else 18.0))
     beneath = not walls and min(a.below, b.below) == 0.0 and max(a.half_height, b.half_height) < 14.0
     return bodies if beneath else max(bodies, room[i, 1] + room[j, 0] + PAD * walls + 10.0)
 

@@ -33,9 +33,7 @@ def carried(couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.n
 
 
 def _call(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
-    _function(name, 2 + len(arrays))(
-        couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays)
-    )
+    _function(name, 2 + len(arrays))(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
 
 
 @functools.cache

@@ -30,9 +30,7 @@ class _Arithmetic(Protocol):
     def carried(self, couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray: ...
 
 
-def natural_scales(
-    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float
-) -> np.ndarray:
+def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Scale of each state (n,), in its unit; 0 where nothing drives it.
 
     Parameters

@@ -127,9 +127,7 @@ class Weights:
     def _measure_powers(self) -> None:
         self.floor[self._n :] = max(self.energy, self._spread)
 
-    def question(
-        self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False
-    ) -> None:
+    def question(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Steps of length h with the tolerance `relative` are rejected: new scales, and is it below the rounding of the rates?"""
         self.renew(t, x, m)
         if self.noise.any():

@@ -63,9 +63,7 @@ def choose(bound: Bound, settings: Settings) -> Choice:
         cures = ("pip install scikit-sundae", 'solver="scipy"', 'method="dop853"')
         raise RunError(Problem("E307", "SUNDIALS cannot be used here", (reason,), cures=cures))
     if settings.linear == "sparse" and bound.program.jacobian is None:
-        raise RunError(
-            Problem("E304", "sparse algebra needs a Jacobian, and the program has none", cures=('linear="dense"',))
-        )
+        raise RunError(Problem("E304", "sparse algebra needs a Jacobian, and the program has none", cures=('linear="dense"',)))
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"
     return Choice(solver, method, watch_stiffness=settings.method == "auto")
@@ -90,9 +88,7 @@ def build(bound: Bound, settings: Settings, choice: Choice, ticks: Ticks, weight
     return Clocked(bound, made, ticks) if len(ticks) else made
 
 
-def _without_clocks(
-    bound: Bound, settings: Settings, choice: Choice, tolerance: Tolerances, weights: Weights
-) -> Integrator:
+def _without_clocks(bound: Bound, settings: Settings, choice: Choice, tolerance: Tolerances, weights: Weights) -> Integrator:
     if choice.solver == "sundials":
         from bondgraph.run.integrators.sundials.cvode import Cvode
 

@@ -79,10 +79,7 @@ class ScipySolver:
         """Guards (k, guards) at times (k,) and the states there, (n + quadratures, k)."""
         self._guards += len(times)
         return np.array(
-            [
-                self._bound.guards(t, np.ascontiguousarray(y[: self._n]), self._m)
-                for t, y in zip(times, states.T, strict=True)
-            ]
+            [self._bound.guards(t, np.ascontiguousarray(y[: self._n]), self._m) for t, y in zip(times, states.T, strict=True)]
         )
 
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:

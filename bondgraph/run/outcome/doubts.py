@@ -77,9 +77,7 @@ def first_lost(
     return min(found, key=lambda lost: lost.sample, default=None)
 
 
-def _astray(
-    loop: NewtonLoop, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, tolerance: float
-) -> np.ndarray:
+def _astray(loop: NewtonLoop, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, tolerance: float) -> np.ndarray:
     """At which samples the steps that are taken at every evaluation leave a further one, of this part of the largest unknown; one
     that is zero has no part."""
     x, places = x.copy(), list(loop.states)
@@ -102,8 +100,7 @@ def doubts_of(result: Result, ledger: Ledger, rtol: float) -> tuple[Doubt, ...]:
     at = int(np.argmax(grown))
     suspect = _unbalanced(result) or _busiest(ledger, at)
     reason = (
-        f"its energy account is off by {residual:.2g} of the energy in play ({ledger.in_play:.3g} J), "
-        f"far beyond rtol = {rtol:g}"
+        f"its energy account is off by {residual:.2g} of the energy in play ({ledger.in_play:.3g} J), far beyond rtol = {rtol:g}"
     )
     return (Doubt(reason, float(ledger.t[at]), suspect, residual, rtol),)
 

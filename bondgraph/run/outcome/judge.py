@@ -25,9 +25,7 @@ def watched_times(program: Program, since: np.ndarray, span: float) -> np.ndarra
     return np.union1d(since, np.linspace(0.0, span, GRID))
 
 
-def judged(
-    result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]
-) -> Result:
+def judged(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]) -> Result:
     """The result of a run that began at `origin`, up to where its constraints lose rank.
 
     Parameters
@@ -48,9 +46,13 @@ def judged(
 
 def _with_rows(result: Result, rows: np.ndarray) -> Result:
     return replace(
-        result, t=result.t[rows], since=result.since[rows], x=np.ascontiguousarray(result.x[rows]), m=result.m[rows],
+        result,
+        t=result.t[rows],
+        since=result.since[rows],
+        x=np.ascontiguousarray(result.x[rows]),
+        m=result.m[rows],
         integrals=np.ascontiguousarray(result.integrals[rows]),
-    )  # fmt: skip
+    )
 
 
 def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> Lost | None:

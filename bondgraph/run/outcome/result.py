@@ -136,8 +136,7 @@ class Result:
             same = np.broadcast_to(self[name], (len(self.events), *slot.shape))
             return same, same
         before, after = (
-            _cut(outputs if slot.block == "out" else x if slot.block == "x" else m, slot)
-            for x, m, outputs in self._sides
+            _cut(outputs if slot.block == "out" else x if slot.block == "x" else m, slot) for x, m, outputs in self._sides
         )
         return before, after
 

@@ -96,9 +96,7 @@ def _contradiction(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarr
     return Lost(float(t[k]), closures.owners(closures.closing.repeating, shares[k]), contradiction=True)
 
 
-def _singular_position(
-    closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]
-) -> Lost | None:
+def _singular_position(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]) -> Lost | None:
     """Where the root touches zero: between two samples, or where the courses of both sides continued meet."""
     measure = _Measure(closures.along(t, x, m)[0])
     roots = measure.along

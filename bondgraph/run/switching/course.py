@@ -79,9 +79,7 @@ class Courses:
             rises = []
             for y in (x + change, x - change):
                 after = self._bound.reset(index, t, y, m)
-                rises.append(
-                    [self.ahead(t, z, m, step)[0, index] - self._bound.guards(t, z, m)[index] for z in (y, after)]
-                )
+                rises.append([self.ahead(t, z, m, step)[0, index] - self._bound.guards(t, z, m)[index] for z in (y, after)])
             before, past = rises[0][0] - rises[1][0], rises[0][1] - rises[1][1]
             turned.append(before != 0.0 and past * np.sign(before) < _TURNED * abs(before))
         return sum(turned) > _TRIALS // 2
@@ -123,9 +121,7 @@ class Courses:
             open_ &= ~growing & np.isfinite(change) & ((change >= -least) | (bounce & (now + change >= 0.0)))
         return growing
 
-    def _noise_ahead(
-        self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray, changes: np.ndarray
-    ) -> np.ndarray:
+    def _noise_ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray, changes: np.ndarray) -> np.ndarray:
         """What rounding makes of the `changes` (s, k) of guards in `steps` (s,), by way of the rates."""
         guards, time = self._bound.program.guards, self._bound.clock(t)
         assert guards is not None

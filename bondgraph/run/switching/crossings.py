@@ -42,9 +42,7 @@ class Within:
     def state(self, write: Procedure, theta: Value, h: Value, exact: bool) -> Value:
         """The state at a fraction of the step, in y_dense."""
         out = self.record(write).get("y_dense")
-        write.call(
-            self.exact if exact else self.cubic, [write["c"], theta, out] if exact else [write["c"], theta, h, out]
-        )
+        write.call(self.exact if exact else self.cubic, [write["c"], theta, out] if exact else [write["c"], theta, h, out])
         return out
 
 
@@ -88,9 +86,7 @@ def _is_crest(write: Procedure, left: Value, middle: Value, right: Value) -> Val
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
 
-def _top(
-    write: Procedure, i: Value, j: int, values: tuple[Value, Value, Value], goal: Value | float, exact: int
-) -> Value:
+def _top(write: Procedure, i: Value, j: int, values: tuple[Value, Value, Value], goal: Value | float, exact: int) -> Value:
     """`crest` of guard i around place j."""
     given = [write.value(place, "double") for place in PLACES[j - 1 : j + 2]]
     known = [*given, *values, write.value(goal, "double"), write.value(exact, "i64")]

@@ -128,10 +128,7 @@ def answered(bound: Bound, event: Event, sizes: np.ndarray) -> tuple[Event, int 
     active = np.array([event.m_after[edge.slot] == edge.source for edge in transitions])
     answers = np.where(active, pushes, 0.0)
     most = int(np.argmax(answers))
-    if (
-        not np.any((np.abs(event.x_after - plain) > _JUMP * size)[bound.kept])
-        or answers[most] <= _JUMP * np.abs(pushes).max()
-    ):
+    if not np.any((np.abs(event.x_after - plain) > _JUMP * size)[bound.kept]) or answers[most] <= _JUMP * np.abs(pushes).max():
         return event, None
     after = bound.energies(event.time, plain, event.m_after)
     return replace(event, x_after=plain, energies_after=after, supplied=np.zeros(bound.quadratures)), most

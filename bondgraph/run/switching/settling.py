@@ -42,9 +42,7 @@ class Settled:
     ended: Transition | None = None
 
 
-def settle(
-    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], how: How
-) -> Settled:
+def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], how: How) -> Settled:
     """Carry out a transition that fired, then all whose guards are positive or about to be (`Courses.rising`), one by one;
     collisions at the same time together (`together`), unless `how` says otherwise.
 
@@ -99,9 +97,7 @@ def settle(
     return settled()
 
 
-def _must_rise(
-    courses: Courses, transitions: tuple[Transition, ...], index: int, t: float, x: np.ndarray, m: np.ndarray
-) -> bool:
+def _must_rise(courses: Courses, transitions: tuple[Transition, ...], index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
     """Whether a guard that was seen at zero does not suffice: what leaves is not thrown back, and no run ends by rounding."""
     return transitions[index].error is not None or courses.is_bounce(index, t, x, m)
 

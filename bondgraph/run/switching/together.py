@@ -132,14 +132,7 @@ def _table(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> _Table:
 
 
 def _bouncing(
-    bound: Bound,
-    courses: Courses,
-    t: float,
-    x: np.ndarray,
-    m: np.ndarray,
-    table: _Table,
-    first: int,
-    within: float,
+    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, table: _Table, first: int, within: float
 ) -> list[_Contact]:
     """Those whose bounce is active and whose guard is at zero, as exactly as states and times are known `within`."""
     collisions, edges = bound.program.collisions, bound.program.transitions

@@ -12,9 +12,7 @@ NOTHING = 1e-13
 _ROUNDS = 3
 
 
-def natural_sizes(
-    samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int
-) -> tuple[np.ndarray, np.ndarray]:
+def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one, in the mean of the logarithms.
 
     A change of unit of an equation or of an unknown changes its factor inversely and nothing else; order does not matter.
@@ -42,9 +40,7 @@ def natural_sizes(
     return np.exp(factors[:rows]), np.exp(factors[rows:])
 
 
-def equilibrated(
-    samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int
-) -> dict[tuple[int, int], np.ndarray]:
+def equilibrated(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> dict[tuple[int, int], np.ndarray]:
     """The same values times the factors of their rows and columns."""
     r, c = natural_sizes(samples, rows, columns)
     return {(i, j): np.asarray(values) * (r[i] * c[j]) for (i, j), values in samples.items()}

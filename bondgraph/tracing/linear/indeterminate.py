@@ -124,12 +124,7 @@ class Ideal:
         senses = dict(zip(self.senses, fold(list(self.senses.values())), strict=True))
         moves = dict(zip(self.moves, fold(list(self.moves.values())), strict=True))
         return Ideal(
-            tuple(reactions),
-            senses,
-            {k: v for k, v in moves.items() if v.value != 0.0},
-            derived,
-            self.demanded,
-            self.motion,
+            tuple(reactions), senses, {k: v for k, v in moves.items() if v.value != 0.0}, derived, self.demanded, self.motion
         )
 
 
@@ -223,10 +218,7 @@ def _misfits(tape: Tape, found: Eliminated, right: Sequence[Any], ideal: Ideal, 
     if not found.equations:
         return {}
     sizes = magnitudes(tape, ideal.demanded(right))
-    terms = [
-        sum((absolute(c) * sizes[j] for j, c in found.combination(i).items()), tape.scalar(0.0))
-        for i in found.equations
-    ]
+    terms = [sum((absolute(c) * sizes[j] for j, c in found.combination(i).items()), tape.scalar(0.0)) for i in found.equations]
     values = [tape.scalar(value) for value in ideal.demanded([found.right[i] for i in found.equations])]
     numbers = _numbers(sampled, [*values, *terms])
     out: dict[int, Misfit] = {}
@@ -246,9 +238,7 @@ def _rates(
     tape: Tape, found: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal, sampled: Sampled
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
     """Equation -> its rate along the motion, of those misfits on whose rates unknowns act."""
-    places = (
-        list(misfits) if ideal.motion else list(found.equations)
-    )  # what an impulse must stop is not in its right side
+    places = list(misfits) if ideal.motion else list(found.equations)  # what an impulse must stop is not in its right side
     if not places:
         return {}
     derived = ideal.derived([found.combination(i) for i in places], [found.right[i] for i in places])
@@ -349,13 +339,7 @@ def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> A
 
 
 def _pushes(
-    tape: Tape,
-    found: Eliminated,
-    entries: Entries,
-    free: Mapping[int, Sequence[Any]],
-    ideal: Ideal,
-    sampled: Sampled,
-    n: int,
+    tape: Tape, found: Eliminated, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal, sampled: Sampled, n: int
 ) -> list[Any]:
     """Which way y goes where the equations contradict: what elements with a little compliance D would do.
 
@@ -370,7 +354,7 @@ def _pushes(
             value = sum(
                 (factor * ideal.senses[a] * free[j][a] / float(r[a] * c[a]) for a, factor in left.items() if a in ideal.senses),
                 0.0,
-            )  # fmt: skip
+            )
             matrix[k, m] = tape.scalar(value)
     nothing = _is_nothing(tape, sampled, list(matrix.values()))
     matrix = {key: value for (key, value), zero in zip(matrix.items(), nothing, strict=True) if not zero}

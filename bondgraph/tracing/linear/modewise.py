@@ -53,9 +53,7 @@ class SharedMode:
     def placed(self, rows: Sequence[int], columns: Sequence[int]) -> SharedMode:
         """With equations and unknowns counted in the whole system."""
         singular = self.shared.singular
-        return self if singular is None else replace(
-            self, shared=replace(self.shared, singular=_placed(singular, rows, columns))
-        )  # fmt: skip
+        return self if singular is None else replace(self, shared=replace(self.shared, singular=_placed(singular, rows, columns)))
 
     @property
     def holds(self) -> bool:
@@ -110,9 +108,7 @@ def solve_in_modes(
         try:
             solved = _solve_part(system, tape, part, own, sampled, meant, cases)
         except SingularSystem as stuck:
-            shared = (
-                solve_repeating(part, own, sampled(part)) if rows == columns and set(rows) <= set(positions) else None
-            )
+            shared = solve_repeating(part, own, sampled(part)) if rows == columns and set(rows) <= set(positions) else None
             if shared is None:
                 raise _placed(stuck, rows, columns) from None
             _place(solution, columns, shared[0])
@@ -160,13 +156,7 @@ def _placed(singular: SingularSystem, rows: Sequence[int], columns: Sequence[int
 
 
 def _solve_part(
-    system: System,
-    tape: Tape,
-    entries: Entries,
-    right: Sequence[Any],
-    sampled: Sampled,
-    ideal: Ideal | None,
-    cases: int,
+    system: System, tape: Tape, entries: Entries, right: Sequence[Any], sampled: Sampled, ideal: Ideal | None, cases: int
 ) -> Solved:
     slots = _modes_in(tape, entries)
     combinations = list(itertools.product(*(range(count) for count in _counts(system, slots))))
@@ -290,7 +280,4 @@ def _counts(system: System, slots: Sequence[int]) -> list[int]:
 
 def _named(system: System, slots: Sequence[int], values: Sequence[int]) -> dict[str, str]:
     modes = list(system.modes.items())
-    return {
-        modes[slot][0].removesuffix(".mode"): modes[slot][1][0][value]
-        for slot, value in zip(slots, values, strict=True)
-    }
+    return {modes[slot][0].removesuffix(".mode"): modes[slot][1][0][value] for slot, value in zip(slots, values, strict=True)}

@@ -127,9 +127,7 @@ def eliminate(
     least = 1.0
     while len(order) < n:
         shortest = (i for group in by_length for i in sorted(group))
-        pivot = _pivot(list(itertools.islice(shortest, CANDIDATES)), sizes, columns) or _pivot(
-            list(shortest), sizes, columns
-        )
+        pivot = _pivot(list(itertools.islice(shortest, CANDIDATES)), sizes, columns) or _pivot(list(shortest), sizes, columns)
         if pivot is None:
             break
         i, j = pivot

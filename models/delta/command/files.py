@@ -22,21 +22,49 @@ from models.pictures.figures import can_plot
 
 ANGLES = [f"phi{k}_arm{i}" for i in (1, 2, 3) for k in (1, 2, 3)]
 COLUMNS = [
-    "t", "y1", "y2", "y3", "wx", "wy", "wz", "vx", "vy", "vz", "u1", "u2", "u3", *ANGLES, *(f"{a}'" for a in ANGLES),
-    "energy", "drift",
-]  # fmt: skip
+    "t",
+    "y1",
+    "y2",
+    "y3",
+    "wx",
+    "wy",
+    "wz",
+    "vx",
+    "vy",
+    "vz",
+    "u1",
+    "u2",
+    "u3",
+    *ANGLES,
+    *(f"{a}'" for a in ANGLES),
+    "energy",
+    "drift",
+]
 """Columns of trajectory.csv: s, rad, m, m/s, N m, rad, rad/s, J, m."""
 
 
 RUN_FILES = (
-    "trajectory.npz", "trajectory.csv", "singularities.json", "summary.json", "graph.svg", "arm.svg", "equations.tex",
+    "trajectory.npz",
+    "trajectory.csv",
+    "singularities.json",
+    "summary.json",
+    "graph.svg",
+    "arm.svg",
+    "equations.tex",
     "course.png",
-)  # fmt: skip
+)
 """Every file that a run can have."""
 LINEAR_FILES = (
-    "linear.npz", "poles.csv", "summary.json", "graph.svg", "arm.svg", "equations.tex",
-    "poles_zeros.png", "bode.png", "sweep.png",
-)  # fmt: skip
+    "linear.npz",
+    "poles.csv",
+    "summary.json",
+    "graph.svg",
+    "arm.svg",
+    "equations.tex",
+    "poles_zeros.png",
+    "bode.png",
+    "sweep.png",
+)
 """Every file that a linear system can have."""
 
 
@@ -69,9 +97,16 @@ def trajectory(run: DeltaRun) -> dict[str, np.ndarray]:
     """Arrays over time by name: t, y, w, velocity, torque, q, v, energy, drift."""
     torque = np.column_stack([run[f"motor {i}.effort"] for i in (1, 2, 3)])
     return {
-        "t": run.t, "y": run.y, "w": run.w, "velocity": run["tool velocity"], "torque": torque, "q": run.q, "v": run.v,
-        "energy": run.energy, "drift": run.drift,
-    }  # fmt: skip
+        "t": run.t,
+        "y": run.y,
+        "w": run.w,
+        "velocity": run["tool velocity"],
+        "torque": torque,
+        "q": run.q,
+        "v": run.v,
+        "energy": run.energy,
+        "drift": run.drift,
+    }
 
 
 def run_summary(robot: DeltaRobot, run: DeltaRun) -> dict[str, Any]:
@@ -97,9 +132,7 @@ def run_summary(robot: DeltaRobot, run: DeltaRun) -> dict[str, Any]:
     }
 
 
-def save_linear(
-    robot: DeltaRobot, y: Sequence[float] | np.ndarray, out: Path, *, render: bool = True
-) -> dict[str, Any]:
+def save_linear(robot: DeltaRobot, y: Sequence[float] | np.ndarray, out: Path, *, render: bool = True) -> dict[str, Any]:
     """Write the linear system about rest at motor angles y to the folder `out`; returns the summary.
 
     Files: linear.npz (A, B, C, D and the reduced A6, B6, C6), poles.csv, summary.json, graph.svg, arm.svg,
@@ -128,24 +161,18 @@ def save_linear(
     }
 
     def write(folder: Path) -> None:
-        arrays = {
-            "A": linear.A,
-            "B": linear.B,
-            "C": linear.C,
-            "D": linear.D,
-            "A6": small.A,
-            "B6": small.B,
-            "C6": small.C,
-        }
+        arrays = {"A": linear.A, "B": linear.B, "C": linear.C, "D": linear.D, "A6": small.A, "B6": small.B, "C6": small.C}
         np.savez_compressed(folder / "linear.npz", **arrays)
         rows = [
             (kind, repr(value.real), repr(value.imag))
             for kind, values in (
-                ("pole", shown.poles), ("zero", shown.zeros),
-                ("cancelled pole", shown.cancelled_poles), ("cancelled zero", shown.cancelled_zeros),
+                ("pole", shown.poles),
+                ("zero", shown.zeros),
+                ("cancelled pole", shown.cancelled_poles),
+                ("cancelled zero", shown.cancelled_zeros),
             )
             for value in map(complex, values)
-        ]  # fmt: skip
+        ]
         _write_table(folder / "poles.csv", ["kind", "real", "imaginary"], rows)
         _write_json(folder / "summary.json", summary)
         _write_graph(robot.compiled, folder)
@@ -191,13 +218,7 @@ def _wall(compiled: Compiled) -> dict[str, float]:
 
 
 def _passage(passage: Any) -> dict[str, Any]:
-    return {
-        "time": passage.time,
-        "kind": passage.kind,
-        "y": passage.y.tolist(),
-        "q": passage.q.tolist(),
-        "w": passage.w.tolist(),
-    }
+    return {"time": passage.time, "kind": passage.kind, "y": passage.y.tolist(), "q": passage.q.tolist(), "w": passage.w.tolist()}
 
 
 def _pairs(values: np.ndarray) -> list[list[float]]:

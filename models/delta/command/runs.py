@@ -61,14 +61,17 @@ def _delta(options: argparse.Namespace) -> int:
 
 def _simulation_arguments(group: Any) -> None:
     start = group.add_mutually_exclusive_group()
-    start.add_argument("--y", nargs=3, type=float, metavar=("Y1", "Y2", "Y3"),
-                       help="motor angles at the start, and of the linear system, rad (default pi/4)")  # fmt: skip
+    start.add_argument(
+        "--y",
+        nargs=3,
+        type=float,
+        metavar=("Y1", "Y2", "Y3"),
+        help="motor angles at the start, and of the linear system, rad (default pi/4)",
+    )
     start.add_argument("--w", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="the tool instead, m; x3 down")
     group.add_argument("--rates", nargs=3, type=float, metavar=("V1", "V2", "V3"), help="motor velocities, rad/s")
     torque = group.add_mutually_exclusive_group()
-    torque.add_argument(
-        "--torque", nargs=3, type=float, metavar=("U1", "U2", "U3"), help="motor torques, N m (default 0)"
-    )
+    torque.add_argument("--torque", nargs=3, type=float, metavar=("U1", "U2", "U3"), help="motor torques, N m (default 0)")
     torque.add_argument("--hold", action="store_true", help="the torques that hold the start at rest")
     group.add_argument("--t-end", type=float, default=5.0, help="s (default %(default)g)")
     group.add_argument("--samples", type=float, default=0.005, help="step of the output, s (default %(default)g)")
@@ -79,20 +82,25 @@ def _simulate(robot: DeltaRobot, options: argparse.Namespace) -> int:
     from models.delta.command.files import save_run
 
     run = robot.simulate(
-        options.t_end, y=options.y, w=options.w, rates=options.rates, torque="hold" if options.hold else options.torque,
-        samples=options.samples, rtol=options.rtol,
-    )  # fmt: skip
+        options.t_end,
+        y=options.y,
+        w=options.w,
+        rates=options.rates,
+        torque="hold" if options.hold else options.torque,
+        samples=options.samples,
+        rtol=options.rtol,
+    )
     summary = save_run(robot, run, options.out, render=not options.no_render)
     wall = summary["wall_time"]
-    print(f"delta robot: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.1f} ms"
-          f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)")  # fmt: skip
-    print(f"  tool at the end {_row(summary['w_end'])} m; tips apart by {summary['largest_drift']:.1e} m at most;"
-          f" ledger residual {summary['ledger_residual']:.1e} of the energy in play")  # fmt: skip
-    for line in (
-        *(f"note: {note}" for note in run.notes),
-        *summary["singular_configurations"],
-        f"files in {options.out}",
-    ):
+    print(
+        f"delta robot: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.1f} ms"
+        f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)"
+    )
+    print(
+        f"  tool at the end {_row(summary['w_end'])} m; tips apart by {summary['largest_drift']:.1e} m at most;"
+        f" ledger residual {summary['ledger_residual']:.1e} of the energy in play"
+    )
+    for line in (*(f"note: {note}" for note in run.notes), *summary["singular_configurations"], f"files in {options.out}"):
         print(f"  {line}")
     if run.failure is not None:
         print(f"screwbond: {run.failure}", file=sys.stderr)
@@ -127,9 +135,7 @@ def _no_arguments(group: Any) -> None:
 
 TASKS: dict[str, Task] = {
     "simulate": Task("a run with constant motor torques", _simulation_arguments, _simulate, RUN_FILES),
-    "linearise": Task(
-        "linear system, poles and zeros about rest at --y or --w", _no_arguments, _linearise, LINEAR_FILES
-    ),
+    "linearise": Task("linear system, poles and zeros about rest at --y or --w", _no_arguments, _linearise, LINEAR_FILES),
     "soft-touch": Task(TOUCH_HELP, touch_arguments, run_touch, TOUCH_FILES),
     "workspace": Task(WORKSPACE_HELP, workspace_arguments, run_workspace, WORKSPACE_FILES),
 }

@@ -18,9 +18,7 @@ HELP = "the finger touches a brick on a table and presses without moving it"
 
 def touch_arguments(group: Any) -> None:
     """Arguments of the task; times and tolerance are those of `simulate`."""
-    group.add_argument(
-        "--place", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="tool at the contact, m (default: pi/4)"
-    )
+    group.add_argument("--place", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="tool at the contact, m (default: pi/4)")
     group.add_argument("--gap", type=float, default=0.045, help="at the start, m (default %(default)g)")
     group.add_argument("--speed", type=float, default=2e-4, help="of the approach, m/s (default %(default)g)")
     group.add_argument("--hold-force", type=float, default=0.04, help="N (default %(default)g)")
@@ -36,10 +34,15 @@ def run_touch(robot: DeltaRobot, options: argparse.Namespace) -> int:
     from models.delta.studies.soft_touch import BALL, TouchPlan, soft_touch
 
     plan = TouchPlan(
-        place=None if options.place is None else tuple(options.place), gap=options.gap, speed=options.speed,
-        hold=options.hold_force, peak=options.peak_force, kp=options.kp, constants=BALL if options.ball else None,
+        place=None if options.place is None else tuple(options.place),
+        gap=options.gap,
+        speed=options.speed,
+        hold=options.hold_force,
+        peak=options.peak_force,
+        kp=options.kp,
+        constants=BALL if options.ball else None,
         fade=None if options.keep_kp else TouchPlan.fade,
-    )  # fmt: skip
+    )
     touch = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
     save_touch(touch, options.out, render=not options.no_render)
     times = ", ".join(
@@ -73,15 +76,19 @@ def save_touch(touch: Touch, out: Path, *, render: bool = True) -> None:
     from bondgraph.render.diagram import diagram
     from models.pictures.figures import can_plot
 
-    rows = np.column_stack([
-        touch.run.t, touch.run.w, touch["motors.torque"], touch["contact.h"], touch["contact.multiplier"],
-        np.asarray(touch["control.kp"])[:, 0], touch["displacement.y"], touch["touch.mode"],
-    ])  # fmt: skip
-    forces = (
-        [side.tolist() for side in touch.run.result.at_events("contact.multiplier")]
-        if touch.run.result.events
-        else [[], []]
+    rows = np.column_stack(
+        [
+            touch.run.t,
+            touch.run.w,
+            touch["motors.torque"],
+            touch["contact.h"],
+            touch["contact.multiplier"],
+            np.asarray(touch["control.kp"])[:, 0],
+            touch["displacement.y"],
+            touch["touch.mode"],
+        ]
     )
+    forces = [side.tolist() for side in touch.run.result.at_events("contact.multiplier")] if touch.run.result.events else [[], []]
     events = [
         {"time": event.time, "kind": event.kind, "automaton": event.name, "force_before": before, "force_after": after}
         for event, before, after in zip(touch.run.result.events, *forces, strict=True)

@@ -30,8 +30,9 @@ def workspace_arguments(group: Any) -> None:
 
 def run_workspace(robot: DeltaRobot, options: argparse.Namespace) -> int:
     """Map it, write the files."""
-    summary = save_workspace(robot.parameters, options.out, points=options.points, branch=options.branch,
-                             render=not options.no_render)  # fmt: skip
+    summary = save_workspace(
+        robot.parameters, options.out, points=options.points, branch=options.branch, render=not options.no_render
+    )
     low, high = summary["low"], summary["high"]
     print(f"workspace: {summary['points']} points in {1e3 * summary['wall_time']:.0f} ms, {summary['volume']:.4g} m^3")
     if summary["volume"]:
@@ -69,12 +70,20 @@ def save_workspace(
     found = workspace(p, across, across, down, branch=branch)
     wall = time.perf_counter() - begin
     places = np.argwhere(found.reachable)
-    corners = [[float(axis[k]) for axis, k in zip(found.axes, side, strict=True)]
-               for side in ((places.min(axis=0), places.max(axis=0)) if len(places) else ())]  # fmt: skip
+    corners = [
+        [float(axis[k]) for axis, k in zip(found.axes, side, strict=True)]
+        for side in ((places.min(axis=0), places.max(axis=0)) if len(places) else ())
+    ]
     summary: dict[str, Any] = {
-        "points": points**3, "branch": branch, "volume": found.volume, "wall_time": wall,
-        "low": corners[0] if corners else None, "high": corners[1] if corners else None, "best": None, "best_dexterity": None,
-    }  # fmt: skip
+        "points": points**3,
+        "branch": branch,
+        "volume": found.volume,
+        "wall_time": wall,
+        "low": corners[0] if corners else None,
+        "high": corners[1] if corners else None,
+        "best": None,
+        "best_dexterity": None,
+    }
     if corners:
         best = np.unravel_index(int(np.nanargmin(found.condition)), found.condition.shape)
         summary["best"] = [float(axis[k]) for axis, k in zip(found.axes, best, strict=True)]

@@ -118,8 +118,20 @@ def joint_control(
     goal = reference("goal", motion, unit="rad")
     model = robot_model(parameters)
     rate: dict[str, Any] = {"velocity": "motor rates.rate"} if period is None else {"filter_time": filter_time}
-    pid = joint_pid("control", "goal", "y", kp=kp, kd=kd, ki=ki, dimension=3, initial=motion.position(motion.start),
-                    compensation=f"{model.name}.gravity" if gravity else None, limit=limit, period=period, **rate)  # fmt: skip
+    pid = joint_pid(
+        "control",
+        "goal",
+        "y",
+        kp=kp,
+        kd=kd,
+        ki=ki,
+        dimension=3,
+        initial=motion.position(motion.start),
+        compensation=f"{model.name}.gravity" if gravity else None,
+        limit=limit,
+        period=period,
+        **rate,
+    )
     return Control((goal, model, *([_motor_rates()] if period is None else []), pid), "control.torque")
 
 
@@ -156,11 +168,28 @@ def task_control(
     model = robot_model(parameters)
     sampled = period is not None
     rate: dict[str, Any] = {"filter_time": filter_time} if sampled else {"velocity": "tool rate.velocity"}
-    pd = pd_feedforward("control", "goal", f"{model.name}.w", kp=kp, kd=kd, dimension=3, extra=extra, period=period,
-                        initial=motion.position(motion.start), unit="m/s^2", **rate)  # fmt: skip
-    motors = operational_torque("motors", "control.acceleration", jacobian=f"{model.name}.jacobian",
-                                mass=f"{model.name}.inertia", dimension=3, period=period,
-                                compensation=f"{model.name}.gravity" if gravity else None)  # fmt: skip
+    pd = pd_feedforward(
+        "control",
+        "goal",
+        f"{model.name}.w",
+        kp=kp,
+        kd=kd,
+        dimension=3,
+        extra=extra,
+        period=period,
+        initial=motion.position(motion.start),
+        unit="m/s^2",
+        **rate,
+    )
+    motors = operational_torque(
+        "motors",
+        "control.acceleration",
+        jacobian=f"{model.name}.jacobian",
+        mass=f"{model.name}.inertia",
+        dimension=3,
+        period=period,
+        compensation=f"{model.name}.gravity" if gravity else None,
+    )
     measured = [] if sampled else [_motor_rates(), _tool_rate(model.name)]
     return Control((goal, model, *measured, pd, motors), "motors.torque")
 
@@ -214,8 +243,12 @@ def _motor_rates() -> Element:
 
 
 def _tool_rate(model: str) -> Element:
-    return Block("tool rate", [("velocity", PRODUCT, ["jacobian", "rate"])],
-                 inputs={"jacobian": f"{model}.jacobian", "rate": "motor rates.rate"}, units={"velocity": "m/s"})  # fmt: skip
+    return Block(
+        "tool rate",
+        [("velocity", PRODUCT, ["jacobian", "rate"])],
+        inputs={"jacobian": f"{model}.jacobian", "rate": "motor rates.rate"},
+        units={"velocity": "m/s"},
+    )
 
 
 FIRSTS = Op("motor rates", lambda *v: np.array([rates[0] for rates in v]), r"\dot y(#1, #2, #3)")

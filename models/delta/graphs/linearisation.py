@@ -42,24 +42,17 @@ def tip_drift(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
     )
 
 
-def torques(
-    q: Any, v: Any, wanted: Any, p: ArmParameters, alpha1: Any, alpha0: Any, output: str = "tool"
-) -> np.ndarray:
+def torques(q: Any, v: Any, wanted: Any, p: ArmParameters, alpha1: Any, alpha0: Any, output: str = "tool") -> np.ndarray:
     """Motor torques (3,) with which the output's acceleration is `wanted` (3,), at coordinates q, theta of all arms, and rates v
     (9,) each; any scalar."""
     arms = [slice(3 * i, 3 * i + 3) for i in range(3)]
     inertias = [arm.inertia(q[s], p) for s in arms]
-    forces = [
-        arm.coriolis_torque(q[s], v[s], p) + arm.gravity_torque(q[s], p) + arm.friction_torque(q[s], v[s], p)
-        for s in arms
-    ]
+    forces = [arm.coriolis_torque(q[s], v[s], p) + arm.gravity_torque(q[s], p) + arm.friction_torque(q[s], v[s], p) for s in arms]
     H = closure_jacobian(q, p)
     drifts = [R @ tip_drift(q[s], v[s], p) for R, s in zip(ROTATIONS, arms, strict=True)]
     off = np.concatenate([drifts[0] - drifts[1], drifts[0] - drifts[2]]) + alpha1 * (H @ v) + alpha0 * closure(q, p)
     # Columns of M^-1 [H^T, B, h], arm by arm.
-    by_ties = np.concatenate(
-        [np.stack([solve_spd(m, row[s]) for row in H], axis=1) for m, s in zip(inertias, arms, strict=True)]
-    )
+    by_ties = np.concatenate([np.stack([solve_spd(m, row[s]) for row in H], axis=1) for m, s in zip(inertias, arms, strict=True)])
     by_motors = np.zeros((9, 3), dtype=object)
     for i, (m, s) in enumerate(zip(inertias, arms, strict=True)):
         by_motors[s, i] = solve_spd(m, (1.0, 0.0, 0.0))
@@ -101,10 +94,7 @@ def linearising(parameters: DeltaParameters, alpha1: float, alpha0: float, outpu
     return Block(
         "linearisation",
         [("torque", law, ["u", *names, *UNITS, "alpha1", "alpha0"])],
-        inputs={
-            "u": acceleration,
-            **{name: f"arm {name[1]}.{'theta' if name[0] == 'q' else 'theta rate'}" for name in names},
-        },
+        inputs={"u": acceleration, **{name: f"arm {name[1]}.{'theta' if name[0] == 'q' else 'theta rate'}" for name in names}},
         parameters={**values, "alpha1": Parameter(alpha1, "1/s"), "alpha0": Parameter(alpha0, "1/s^2")},
         units={"torque": "N m"},
     )

@@ -79,12 +79,15 @@ def rigid_delta_graph(
     for i, arm_axes in enumerate(ROTATIONS):
         label, arm = str(i + 1), slice(3 * i, 3 * i + 3)
         link, rod = _links(p, arm_axes, start.theta[arm], v[arm], axial_inertia, label, weight)
-        shoulder = joint_graph(f"shoulder {label}", SHAFT, frame_a=_turned(arm_axes, p.L0), frame_b=_along(-p.LC1),
-                               alpha1=alpha1, alpha0=alpha0)  # fmt: skip
-        elbow = joint_graph(f"elbow {label}", HOOKE, frame_a=_along(p.L1 - p.LC1), frame_b=_along(-p.LC2),
-                            alpha1=alpha1, alpha0=alpha0)  # fmt: skip
-        wrist = joint_graph(f"wrist {label}", HOOKE, frame_a=_turned(arm_axes, p.L3), frame_b=_along(p.L2 - p.LC2),
-                            alpha1=alpha1, alpha0=alpha0)  # fmt: skip
+        shoulder = joint_graph(
+            f"shoulder {label}", SHAFT, frame_a=_turned(arm_axes, p.L0), frame_b=_along(-p.LC1), alpha1=alpha1, alpha0=alpha0
+        )
+        elbow = joint_graph(
+            f"elbow {label}", HOOKE, frame_a=_along(p.L1 - p.LC1), frame_b=_along(-p.LC2), alpha1=alpha1, alpha0=alpha0
+        )
+        wrist = joint_graph(
+            f"wrist {label}", HOOKE, frame_a=_turned(arm_axes, p.L3), frame_b=_along(p.L2 - p.LC2), alpha1=alpha1, alpha0=alpha0
+        )
         attach_joint(graph, shoulder, base, link)
         attach_joint(graph, elbow, link, rod)
         attach_joint(graph, wrist, tool, rod)
@@ -120,10 +123,7 @@ def _links(
     p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
 ) -> tuple[Body, Body]:
     """Proximal link and distal rod of one arm at its theta and their rates v; frames at the centres of mass, y along."""
-    upper, slope = (
-        np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]),
-        np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]),
-    )
+    upper, slope = (np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]), np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]))
     d = np.asarray(direction(theta), dtype=float)
     # The universal joint's axes: theta2 is about x1, theta3 about the other, backwards.
     cross_axis = np.array([0.0, -np.sin(theta[1]), np.cos(theta[1])])

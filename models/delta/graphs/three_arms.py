@@ -55,18 +55,14 @@ def _with(formula: Any) -> Any:
 def _place(rotation: np.ndarray) -> Op:
     """Place of the tip from theta, L0, L3, L1, L2; the rotation belongs to the formula."""
     return Op(
-        "tip",
-        lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
-        r"R\,\psi(#1)",
+        "tip", lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)), r"R\,\psi(#1)"
     )
 
 
 def _slope(rotation: np.ndarray) -> Op:
     """Derivative of the place of the tip by theta, from theta, L1, L2."""
     return Op(
-        "tip Jacobian",
-        lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)),
-        r"R\,\partial\psi(#1)",
+        "tip Jacobian", lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)), r"R\,\partial\psi(#1)"
     )
 
 
@@ -107,12 +103,7 @@ def delta_arm(
 
 
 def _arm(
-    name: str,
-    parameters: DeltaParameters,
-    rotation: np.ndarray | None,
-    position: np.ndarray,
-    velocity: np.ndarray,
-    form: str,
+    name: str, parameters: DeltaParameters, rotation: np.ndarray | None, position: np.ndarray, velocity: np.ndarray, form: str
 ) -> Graph:
     """The arm at its coordinates theta (3,) and their rates (3,)."""
     axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
@@ -134,11 +125,23 @@ def _arm(
     shaft, tip = J1("shaft", dimension=1, domain=ROTATION), J1("tip", dimension=3, domain=TRANSLATION)
     lengths = ["mechanism.L1", "mechanism.L2"]
     first = TF("first angle", FIRST, structural=True, domains=(ROTATION, ROTATION))
-    to_tip = MTF("dpsi", _slope(axes), signals=["mechanism.q", *lengths], dimensions=(3, 3),
-                 domains=(ROTATION, TRANSLATION), symbols={"matrix": r"\partial\psi"})  # fmt: skip
+    to_tip = MTF(
+        "dpsi",
+        _slope(axes),
+        signals=["mechanism.q", *lengths],
+        dimensions=(3, 3),
+        domains=(ROTATION, TRANSLATION),
+        symbols={"matrix": r"\partial\psi"},
+    )
     graph.connect(shaft, first.port("2")).connect(first.port("1"), rates).connect(rates, mechanism)
-    swing = MTF("swing", arm.friction_rates, signals=["mechanism.q"], dimensions=(3, 4), domains=(ROTATION, ROTATION),
-                symbols={"matrix": "S"})  # fmt: skip
+    swing = MTF(
+        "swing",
+        arm.friction_rates,
+        signals=["mechanism.q"],
+        dimensions=(3, 4),
+        domains=(ROTATION, ROTATION),
+        symbols={"matrix": "S"},
+    )
     damping = R("damping", resistance=Parameter(parameters.DAMPING, UNITS["DAMPING"]))
     graph.connect(rates, swing).connect(swing, damping)
     graph.connect(rates, to_tip).connect(to_tip, tip)
@@ -195,8 +198,15 @@ def tie_arms(
     first = arms[0]
     for i, other in enumerate(arms[1:], start=2):
         apart = J0(f"tips 1 and {i}", dimension=3, domain=TRANSLATION)
-        held = Constraint(f"closure {i}", position=APART, signals=[f"{first.name}.tip", f"{other.name}.tip"],
-                          dimension=3, domain=TRANSLATION, alpha1=alpha1, alpha0=alpha0)  # fmt: skip
+        held = Constraint(
+            f"closure {i}",
+            position=APART,
+            signals=[f"{first.name}.tip", f"{other.name}.tip"],
+            dimension=3,
+            domain=TRANSLATION,
+            alpha1=alpha1,
+            alpha0=alpha0,
+        )
         graph.connect(first.port("tip"), apart).connect(apart, other.port("tip")).connect(apart, held)
         graph.export(f"closure {i}", f"closure {i}.h")
     graph.export("tool", f"{first.name}.tip")

@@ -55,15 +55,7 @@ def contact_states(name: str = "touch", contact: str = "contact") -> Automaton:
 
 
 def add_brick(
-    robot: Graph,
-    *,
-    gap: float,
-    mass: float,
-    friction: float,
-    gravity: float,
-    alpha1: float,
-    alpha0: float,
-    alpha2: float = 0.0,
+    robot: Graph, *, gap: float, mass: float, friction: float, gravity: float, alpha1: float, alpha0: float, alpha2: float = 0.0
 ) -> Graph:
     """Put a brick on a table before the finger of a robot (`delta_graph`), at a distance `gap` along x1, m.
 
@@ -74,24 +66,37 @@ def add_brick(
 
     Signals: `contact.h` gap, m; `contact.multiplier` force, N; `displacement.y` of the brick, m; `table.effort` friction, N.
     """
-    brick, between = (
-        J1("brick", domain=TRANSLATION, dimension=1),
-        J0("finger and brick", domain=TRANSLATION, dimension=1),
-    )
+    brick, between = (J1("brick", domain=TRANSLATION, dimension=1), J0("finger and brick", domain=TRANSLATION, dimension=1))
     finger = TF("along x", ALONG, structural=True, domains=(TRANSLATION, TRANSLATION))
     robot.connect(brick, between).connect(between, finger.port("2"))
     robot.connect(finger.port("1"), nested(robot)["arm 1"].port("tip"))
     robot.connect(
         between,
-        Constraint("contact", automaton="touch", active=[CONTACT], closing="smooth", initial=gap, alpha1=alpha1,
-                   alpha0=alpha0, alpha2=alpha2, domain=TRANSLATION, symbols={"effort": r"\lambda"}),
-    )  # fmt: skip
+        Constraint(
+            "contact",
+            automaton="touch",
+            active=[CONTACT],
+            closing="smooth",
+            initial=gap,
+            alpha1=alpha1,
+            alpha0=alpha0,
+            alpha2=alpha2,
+            domain=TRANSLATION,
+            symbols={"effort": r"\lambda"},
+        ),
+    )
     robot.connect(brick, I("brick mass", mass, domain=TRANSLATION))
     robot.connect(brick, Friction("table", friction * mass * gravity, domain=TRANSLATION))
     robot.add(
-        Block("displacement", [("rate", SLIPPING, ["mode", "flow"])], inputs={"mode": "table.mode", "flow": "brick.flow"},
-              states={"y": StateSpec(0.0, 1e-3, "m")}, rates={"y": "rate"}, units={"y": "m", "rate": "m/s"}),
-    )  # fmt: skip
+        Block(
+            "displacement",
+            [("rate", SLIPPING, ["mode", "flow"])],
+            inputs={"mode": "table.mode", "flow": "brick.flow"},
+            states={"y": StateSpec(0.0, 1e-3, "m")},
+            rates={"y": "rate"},
+            units={"y": "m", "rate": "m/s"},
+        )
+    )
     return robot.add_automaton(contact_states())
 
 

@@ -32,9 +32,7 @@ def phi_rate(theta: Any, v: Any) -> np.ndarray:
     n3 = c3 * s2
     square = s3 * s3 + n3 * n3
     apart = where(less(0.0, square), square, 1.0)
-    return _three(
-        [v[0], (n3 * v[1] + s3 * c2 * v[2]) / sqrt(apart), (s2 * v[2] - s3 * c3 * c2 * v[1]) / apart],
-    )
+    return _three([v[0], (n3 * v[1] + s3 * c2 * v[2]) / sqrt(apart), (s2 * v[2] - s3 * c3 * c2 * v[1]) / apart])
 
 
 def theta_of(phi: Any) -> np.ndarray:
@@ -48,11 +46,7 @@ def theta_rate(phi: Any, rate: Any) -> np.ndarray:
     s2, c2, s3, c3 = sin(phi[1]), cos(phi[1]), sin(phi[2]), cos(phi[2])
     n3 = s2 * c3
     square = c2 * c2 + n3 * n3
-    return _three([
-        rate[0],
-        (c3 * rate[1] - s2 * c2 * s3 * rate[2]) / square,
-        (c2 * s3 * rate[1] + n3 * rate[2]) / sqrt(square),
-    ])  # fmt: skip
+    return _three([rate[0], (c3 * rate[1] - s2 * c2 * s3 * rate[2]) / square, (c2 * s3 * rate[1] + n3 * rate[2]) / sqrt(square)])
 
 
 def _three(entries: list[Any]) -> np.ndarray:

@@ -76,11 +76,7 @@ def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
     """Derivative dpsi (3, 3) of `tip` by the angles, m."""
     (s1, s2, s3), (c1, c2, c3) = _sines(theta), _cosines(theta)
     return array(
-        [
-            [0.0, 0.0, p.L2 * c3],
-            [-p.L1 * s1, -p.L2 * c3 * s2, -p.L2 * s3 * c2],
-            [p.L1 * c1, p.L2 * c3 * c2, -p.L2 * s3 * s2],
-        ]
+        [[0.0, 0.0, p.L2 * c3], [-p.L1 * s1, -p.L2 * c3 * s2, -p.L2 * s3 * c2], [p.L1 * c1, p.L2 * c3 * c2, -p.L2 * s3 * s2]]
     )
 
 

@@ -38,9 +38,7 @@ def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
     """Derivative H (6, 9) of `closure` by all angles, m."""
     first, second, third = (ROTATIONS[i] @ tip_jacobian(theta[3 * i : 3 * i + 3], p) for i in range(3))
     none = np.zeros((3, 3))
-    return np.concatenate(
-        [np.concatenate([first, -second, none], axis=1), np.concatenate([first, none, -third], axis=1)]
-    )
+    return np.concatenate([np.concatenate([first, -second, none], axis=1), np.concatenate([first, none, -third], axis=1)])
 
 
 def cross(a: Any, b: Any) -> np.ndarray:

@@ -13,9 +13,20 @@ from bondgraph.errors import ModelError, Problem, raise_if_any
 from models.studies.fields import Document, Fields, parse_json
 
 UNITS = {
-    "L0": "m", "L1": "m", "L2": "m", "L3": "m", "LC1": "m", "LC2": "m",
-    "M1": "kg", "M2": "kg", "M3": "kg", "J1": "kg m^2", "J2": "kg m^2", "g": "m/s^2", "DAMPING": "N m s",
-}  # fmt: skip
+    "L0": "m",
+    "L1": "m",
+    "L2": "m",
+    "L3": "m",
+    "LC1": "m",
+    "LC2": "m",
+    "M1": "kg",
+    "M2": "kg",
+    "M3": "kg",
+    "J1": "kg m^2",
+    "J2": "kg m^2",
+    "g": "m/s^2",
+    "DAMPING": "N m s",
+}
 """Unit of every parameter, in the order of the record."""
 
 SMALLEST, LARGEST = 1e-12, 1e12
@@ -75,17 +86,13 @@ class DeltaParameters:
     def fit(cls) -> DeltaParameters:
         """Numbers that reproduce the poles of Bortoff 2018 (fig. 5) as closely as uniform rods can."""
         return cls(
-            L0=0.175, L1=0.24, L2=0.42, L3=0.05, LC1=0.12, LC2=0.21,
-            M1=0.4, M2=0.3, M3=0.1, J1=0.00192, J2=0.00441, DAMPING=0.04,
-        )  # fmt: skip
+            L0=0.175, L1=0.24, L2=0.42, L3=0.05, LC1=0.12, LC2=0.21, M1=0.4, M2=0.3, M3=0.1, J1=0.00192, J2=0.00441, DAMPING=0.04
+        )
 
     @classmethod
     def lab(cls) -> DeltaParameters:
         """A larger robot, not fitted to anything."""
-        return cls(
-            L0=0.2, L1=0.3, L2=0.8, L3=0.05, LC1=0.15, LC2=0.4,
-            M1=1.0, M2=0.3, M3=0.3, J1=0.02, J2=0.02, DAMPING=0.1,
-        )  # fmt: skip
+        return cls(L0=0.2, L1=0.3, L2=0.8, L3=0.05, LC1=0.15, LC2=0.4, M1=1.0, M2=0.3, M3=0.3, J1=0.02, J2=0.02, DAMPING=0.1)
 
     @classmethod
     def from_json(cls, text: str, file: str = "parameters") -> DeltaParameters:
@@ -162,9 +169,7 @@ def _findings(p: DeltaParameters) -> list[Problem]:
         bound = M * LC * (L - LC)
         if LC > L:
             cure = f"{centre} counts from the upper joint and ends with the link, at {length} = {L:g} m"
-            problems.append(
-                _no("E461", f"the {link} link's centre of mass {centre} = {LC:g} m is beyond its end", cure)
-            )
+            problems.append(_no("E461", f"the {link} link's centre of mass {centre} = {LC:g} m is beyond its end", cure))
         elif bound * (1.0 + 1e-9) < J:
             problems.append(
                 _no(
@@ -178,9 +183,7 @@ def _findings(p: DeltaParameters) -> list[Problem]:
     if p.J1 + p.M1 * p.LC1 * p.LC1 <= 0.0:
         problems.append(_no("E462", "the proximal link has no inertia about its shaft", "positive M1 and LC1, or J1"))
     if p.J2 + p.M2 * p.LC2 * p.LC2 + p.M3 * p.L2 * p.L2 <= 0.0:
-        problems.append(
-            _no("E462", "the distal link has no inertia about its elbow", "positive M2 and LC2, or M3, or J2")
-        )
+        problems.append(_no("E462", "the distal link has no inertia about its elbow", "positive M2 and LC2, or M3, or J2"))
     return problems
 
 

@@ -123,12 +123,7 @@ def _angles(
 
 
 def _rates(
-    kinematics: DeltaKinematics,
-    theta: np.ndarray,
-    slopes: np.ndarray | None,
-    v: np.ndarray,
-    project: bool,
-    notes: list[str],
+    kinematics: DeltaKinematics, theta: np.ndarray, slopes: np.ndarray | None, v: np.ndarray, project: bool, notes: list[str]
 ) -> np.ndarray:
     apart = (np.asarray(closure_jacobian(theta, kinematics.parameters), dtype=float) @ v).reshape(2, 3)
     speed = float(np.max(np.linalg.norm(apart, axis=1)))

@@ -21,15 +21,7 @@ from bondgraph.emit.kernel import Kernel
 from models.delta.kinematics.angles import by_arms, phi_of, phi_rate, theta_of
 from models.delta.kinematics.formulas import CLOSED, NEWTON, OPEN, routines
 from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.refusals import (
-    check_arms,
-    check_assembled,
-    check_mode,
-    check_reached,
-    choice,
-    error,
-    numbers,
-)
+from models.delta.kinematics.refusals import check_arms, check_assembled, check_mode, check_reached, choice, error, numbers
 
 MODES = {"below": 1.0, "above": -1.0}
 """Assembly modes: the side of the elbows' plane on which the tool is; x3 points down."""
@@ -227,9 +219,7 @@ class DeltaKinematics:
         """The same at closed coordinates theta (n, 9)."""
         angles = np.ascontiguousarray(theta, dtype=float).reshape(-1, 9)
         values = kernels(self.backend)["newton"].many(
-            np.ascontiguousarray(angles[:, _UNMEASURED]),
-            np.ascontiguousarray(angles[:, ::3]),
-            np.array(self.parameters.values()),
+            np.ascontiguousarray(angles[:, _UNMEASURED]), np.ascontiguousarray(angles[:, ::3]), np.array(self.parameters.values())
         )
         return {
             "w": values[:, NEWTON["w"]],

@@ -135,9 +135,7 @@ def plot_workspace(
     widths = [s[1] - s[0] for s in seen]
     with plot_file(path, (10.4, 5.0), dpi=dpi, layout="constrained", style={"axes.grid": False}) as figure:
         panels = figure.subplots(1, 2, gridspec_kw={"width_ratios": widths})
-        for axes, (values, across, along, first, second, title, mark, down), frame in zip(
-            panels, cuts, seen, strict=True
-        ):
+        for axes, (values, across, along, first, second, title, mark, down), frame in zip(panels, cuts, seen, strict=True):
             shade = _draw(axes, values, across, along, frame)
             axes.set(xlabel=f"${first}$ (m)", ylabel=f"${second}$ (m)", aspect="equal")
             axes.set_title(title, loc="left", fontsize=10)

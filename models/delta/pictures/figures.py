@@ -41,9 +41,7 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
         left, right = float(everything.real.min()), max(float(everything.real.max()), 0.0)
         margin = 0.08 * (right - left)
         panels[0].set_xlim(left - margin, right + margin)
-        known = {
-            words: handle for panel in panels for handle, words in zip(*panel.get_legend_handles_labels(), strict=True)
-        }
+        known = {words: handle for panel in panels for handle, words in zip(*panel.get_legend_handles_labels(), strict=True)}
         if CANCEL in known:
             ring = next(line for panel in panels for line in panel.get_lines() if line.get_gid() == CANCEL)
             known[CANCEL] = (ring, known[CANCEL])
@@ -63,23 +61,14 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
     if count:
         style = {"linestyle": "none", "color": CANCELLED}
         panel.plot(
-            shown.cancelled_zeros.real,
-            shown.cancelled_zeros.imag,
-            "o",
-            markersize=12,
-            fillstyle="none",
-            gid=CANCEL,
-            **style,
+            shown.cancelled_zeros.real, shown.cancelled_zeros.imag, "o", markersize=12, fillstyle="none", gid=CANCEL, **style
         )
-        panel.plot(shown.cancelled_poles.real, shown.cancelled_poles.imag, "x", markersize=7.5,
-                   label=CANCEL, **style)  # fmt: skip
+        panel.plot(shown.cancelled_poles.real, shown.cancelled_poles.imag, "x", markersize=7.5, label=CANCEL, **style)
         where = float(np.mean(shown.cancelled_poles.real))
         words = f"{count} cancel at {where:.4g}".replace("-", "\N{MINUS SIGN}")
         panel.annotate(words, (where, 0.0), (0, 16), textcoords="offset points", ha="center", fontsize=8.5, color=MUTED)
     if len(shown.zeros):
-        panel.plot(
-            shown.zeros.real, shown.zeros.imag, "o", markersize=8, fillstyle="none", color=AXES[2], label="zeros"
-        )
+        panel.plot(shown.zeros.real, shown.zeros.imag, "o", markersize=8, fillstyle="none", color=AXES[2], label="zeros")
     stable = shown.poles.real < 0.0
     for which, colour, words in ((stable, INK, "poles"), (~stable, AXES[0], "unstable pole")):
         poles = shown.poles[which]
@@ -88,9 +77,7 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
     for pole, times in _grouped(shown.poles):
         if times > 1:
             side = (-9, 7 if pole.imag >= 0.0 else -14)
-            panel.annotate(
-                f"{times}×", (pole.real, pole.imag), side, textcoords="offset points", ha="right", fontsize=8.5
-            )
+            panel.annotate(f"{times}×", (pole.real, pole.imag), side, textcoords="offset points", ha="right", fontsize=8.5)
 
 
 def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
@@ -129,9 +116,7 @@ def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str =
             figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
 
 
-def bode_plot(
-    omega: np.ndarray, responses: Mapping[str, np.ndarray], path: Path, *, title: str = "", dpi: int = 160
-) -> None:
+def bode_plot(omega: np.ndarray, responses: Mapping[str, np.ndarray], path: Path, *, title: str = "", dpi: int = 160) -> None:
     """Gain and phase of responses (k,), complex, over circular frequency (k,) in rad/s."""
     with plot_file(path, (7.6, 5.6), dpi=dpi, layout="constrained") as figure:
         gain, phase = figure.subplots(2, 1, sharex=True)
@@ -166,12 +151,7 @@ def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -
             panel.set_ylabel(label)
         for panel in (angles, tool):
             panel.legend(
-                loc="lower right",
-                bbox_to_anchor=(1.0, 0.97),
-                ncols=4,
-                fontsize=8.5,
-                handlelength=1.6,
-                borderaxespad=0.1,
+                loc="lower right", bbox_to_anchor=(1.0, 0.97), ncols=4, fontsize=8.5, handlelength=1.6, borderaxespad=0.1
             )
         drift.set_xlabel("time (s)")
         drift.set_xlim(run.t[0], run.t[-1])

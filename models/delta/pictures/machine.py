@@ -112,11 +112,7 @@ def base_parts(p: DeltaParameters) -> list[Part]:
         for s in (-1.0, 1.0):
             foot = shaft + s * 0.062 * unit * across
             parts.append(
-                Part(
-                    "bracket",
-                    tapered(foot + 0.6 * top, foot, across, (0.014 * unit,) * 2, (0.07 * unit, 0.055 * unit)),
-                    BASE,
-                )
+                Part("bracket", tapered(foot + 0.6 * top, foot, across, (0.014 * unit,) * 2, (0.07 * unit, 0.055 * unit)), BASE)
             )
     return parts
 
@@ -135,18 +131,16 @@ def moving_parts(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Part
     shafts, elbows, wrists = joints(p, q)
     for R, shaft, bend, wrist in zip(ROTATIONS, shafts, elbows, wrists, strict=True):
         across = R[:, 0]
-        parts.append(
-            Part("link", tapered(shaft, bend, across, (0.05 * unit, 0.03 * unit), (0.052 * unit, 0.026 * unit)), LINK)
-        )
+        parts.append(Part("link", tapered(shaft, bend, across, (0.05 * unit, 0.03 * unit), (0.052 * unit, 0.026 * unit)), LINK))
         for end, radius in ((bend, 0.0095), (wrist, 0.008)):
-            parts.append(
-                Part("axle", rod_between(end - 1.25 * half * across, end + 1.25 * half * across, radius * unit), BALL)
-            )
+            parts.append(Part("axle", rod_between(end - 1.25 * half * across, end + 1.25 * half * across, radius * unit), BALL))
         for s in (-1.0, 1.0):
             a, b = bend + s * half * across, wrist + s * half * across
             parts.append(Part("rod", rod_between(a, b, 0.0068 * unit), ROD, 0.6))
-            parts += [Part("ball", pv.Sphere(radius=0.0125 * unit, center=end, theta_resolution=20, phi_resolution=20), BALL, 0.7)
-                      for end in (a, b)]  # fmt: skip
+            parts += [
+                Part("ball", pv.Sphere(radius=0.0125 * unit, center=end, theta_resolution=20, phi_resolution=20), BALL, 0.7)
+                for end in (a, b)
+            ]
     parts.append(Part("tool", plate(0.92 * wrists + 0.08 * wrists.mean(axis=0), 0.02 * unit, 0.028 * unit), TOOL))
     if finger > 0.0:
         w = wrists.mean(axis=0)
@@ -154,11 +148,16 @@ def moving_parts(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Part
         parts.append(Part("wrist", rod_between(w, w + 0.45 * finger * down, 0.016 * unit), MOTOR, 0.5))
         for s in (-1.0, 1.0):
             a = w + np.array([s * 0.024 * unit, 0.0, 0.4 * finger])
-            parts.append(Part("finger", tapered(a, a + 0.6 * finger * down, np.array([1.0, 0.0, 0.0]), (0.012 * unit,) * 2,
-                                                (0.024 * unit, 0.014 * unit)), BALL))  # fmt: skip
+            parts.append(
+                Part(
+                    "finger",
+                    tapered(
+                        a, a + 0.6 * finger * down, np.array([1.0, 0.0, 0.0]), (0.012 * unit,) * 2, (0.024 * unit, 0.014 * unit)
+                    ),
+                    BALL,
+                )
+            )
         hand = w + np.array([0.0, 0.0, 0.43 * finger])
         wide, across = np.array([0.03 * unit, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
-        parts.append(
-            Part("hand", tapered(hand - wide, hand + wide, across, (0.03 * unit,) * 2, (0.02 * unit,) * 2), MOTOR)
-        )
+        parts.append(Part("hand", tapered(hand - wide, hand + wide, across, (0.03 * unit,) * 2, (0.02 * unit,) * 2), MOTOR))
     return parts

@@ -41,9 +41,16 @@ class DeltaStage:
     """
 
     def __init__(
-        self, run: DeltaRun, size: tuple[int, int], *, finger: float | None = None, cargo: tuple[float, float] | None = None,
-        cut: bool = True, frames: bool = True, background: tuple[str, str] = ("#e9edf3", "#ffffff"),
-    ):  # fmt: skip
+        self,
+        run: DeltaRun,
+        size: tuple[int, int],
+        *,
+        finger: float | None = None,
+        cargo: tuple[float, float] | None = None,
+        cut: bool = True,
+        frames: bool = True,
+        background: tuple[str, str] = ("#e9edf3", "#ffffff"),
+    ):
         import pyvista as pv
         from vtkmodules.vtkCommonCore import vtkLogger
 
@@ -69,9 +76,13 @@ class DeltaStage:
         self._block = self._add(Part("block", block, "#7fb69a", 0.3)) if cargo else None
         self._trace: Any = None
         self._way = self.plotter.add_mesh(
-            meshes.polylines([self.path]), color=PATHS[0], opacity=0.35, line_width=size[1] / 700, lighting=False,
+            meshes.polylines([self.path]),
+            color=PATHS[0],
+            opacity=0.35,
+            line_width=size[1] / 700,
+            lighting=False,
             reset_camera=False,
-        )  # fmt: skip
+        )
         self.triad = 0.16 * self.unit
         self.triads = [self._triad() for _ in range(5)] if frames else []
         self.cut = cut
@@ -81,9 +92,16 @@ class DeltaStage:
     def _add(self, part: Part, opacity: float = 1.0) -> Any:
         mesh = _shaded(part.mesh)
         return self.plotter.add_mesh(
-            mesh, color=part.colour, smooth_shading=True, ambient=0.38, diffuse=0.66, specular=part.specular, specular_power=35,
-            opacity=opacity, reset_camera=False,
-        )  # fmt: skip
+            mesh,
+            color=part.colour,
+            smooth_shading=True,
+            ambient=0.38,
+            diffuse=0.66,
+            specular=part.specular,
+            specular_power=35,
+            opacity=opacity,
+            reset_camera=False,
+        )
 
     def _floor(self) -> None:
         """A table just below the lowest point of the gripper's way, with a grid."""
@@ -101,8 +119,14 @@ class DeltaStage:
             if half > 0.0:
                 lines.append(np.array([[value, -half, self.floor - 1e-4], [value, half, self.floor - 1e-4]]))
                 lines.append(np.array([[-half, value, self.floor - 1e-4], [half, value, self.floor - 1e-4]]))
-        self.plotter.add_mesh(meshes.polylines(lines), color="#ffffff", line_width=max(1.0, self.size[1] / 900), opacity=0.7,
-                              lighting=False, reset_camera=False)  # fmt: skip
+        self.plotter.add_mesh(
+            meshes.polylines(lines),
+            color="#ffffff",
+            line_width=max(1.0, self.size[1] / 900),
+            opacity=0.7,
+            lighting=False,
+            reset_camera=False,
+        )
 
     def _triad(self) -> Any:
         mesh = meshes.triad(self.triad, 0.045 * self.triad)
@@ -121,11 +145,17 @@ class DeltaStage:
         values = np.where(np.isfinite(found), 1.0 / np.where(np.isfinite(found), found, 1.0), 0.0)
         grid.point_data["dexterity"] = values.ravel(order="F")
         # It falls to zero at the edge like a root: a level that small is at the edge, and smoother than cells.
-        inside = grid.clip_scalar(scalars="dexterity", value=EDGE, invert=False).extract_surface(
-            algorithm="dataset_surface"
+        inside = grid.clip_scalar(scalars="dexterity", value=EDGE, invert=False).extract_surface(algorithm="dataset_surface")
+        self.plotter.add_mesh(
+            inside,
+            scalars="dexterity",
+            cmap="viridis",
+            clim=(0.0, 1.0),
+            opacity=0.30,
+            lighting=False,
+            show_scalar_bar=False,
+            reset_camera=False,
         )
-        self.plotter.add_mesh(inside, scalars="dexterity", cmap="viridis", clim=(0.0, 1.0), opacity=0.30, lighting=False,
-                              show_scalar_bar=False, reset_camera=False)  # fmt: skip
         edge = inside.extract_feature_edges(
             boundary_edges=True, feature_edges=False, manifold_edges=False, non_manifold_edges=False
         )
@@ -182,9 +212,7 @@ class DeltaStage:
     def frames(self, k: int) -> list[Array]:
         """Poses (4, 4) of the frames shown at a row: base, arms 1 to 3 at their shafts, tool."""
         poses = []
-        for R, place in zip(
-            (np.eye(3), *ROTATIONS), (np.zeros(3), *(R @ [0.0, self.p.L0, 0.0] for R in ROTATIONS)), strict=True
-        ):
+        for R, place in zip((np.eye(3), *ROTATIONS), (np.zeros(3), *(R @ [0.0, self.p.L0, 0.0] for R in ROTATIONS)), strict=True):
             poses.append((R, place))
         poses.append((np.eye(3), self.run.w[k]))
         out = []
@@ -202,8 +230,9 @@ class DeltaStage:
 
 def _shaded(mesh: Any) -> Any:
     """A mesh with normals that keep its edges."""
-    return mesh.triangulate().compute_normals(split_vertices=True, feature_angle=40, cell_normals=False, consistent_normals=True,
-                                              auto_orient_normals=True)  # fmt: skip
+    return mesh.triangulate().compute_normals(
+        split_vertices=True, feature_angle=40, cell_normals=False, consistent_normals=True, auto_orient_normals=True
+    )
 
 
 def _thinned(points: Array, step: float) -> Array:

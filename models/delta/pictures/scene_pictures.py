@@ -22,9 +22,14 @@ from models.pictures.style import PATHS
 
 
 def still(
-    run: DeltaRun, path: str | os.PathLike[str], t: float, *, title: str = "Delta robot", size: tuple[int, int] = (1600, 1200),
+    run: DeltaRun,
+    path: str | os.PathLike[str],
+    t: float,
+    *,
+    title: str = "Delta robot",
+    size: tuple[int, int] = (1600, 1200),
     **options: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Write the picture of a run at a time (s) as PNG; options as of `DeltaStage`."""
     with DeltaStage(run, (2 * size[0], 2 * size[1]), **options) as stage:
         save_image(dressed(stage, t, size, title, stage.camera(insets(size, 2.0))), path)
@@ -36,9 +41,7 @@ def insets(size: tuple[int, int], larger: float = 1.0) -> tuple[int, int, int, i
     return round(40 * scale), round(56 * scale), round(40 * scale), round(36 * scale)
 
 
-def dressed(
-    stage: DeltaStage, t: float, size: tuple[int, int], title: str, camera: Camera, lines: tuple[str, ...] = ()
-) -> Any:
+def dressed(stage: DeltaStage, t: float, size: tuple[int, int], title: str, camera: Camera, lines: tuple[str, ...] = ()) -> Any:
     """The stage at a time (s) with title, legend and the names of the frames, as a Pillow image of a size."""
     k = stage.show(t, camera)
     image = picture(stage.image(), size)
@@ -59,9 +62,16 @@ def dressed(
 
 
 def film(
-    tracking: Tracking, path: str | os.PathLike[str], *, seconds: float | None = None, fps: int = 30,
-    size: tuple[int, int] = (1280, 720), title: str = "Delta robot: pick and place", progress: bool | None = None, **options: Any,
-) -> Path:  # fmt: skip
+    tracking: Tracking,
+    path: str | os.PathLike[str],
+    *,
+    seconds: float | None = None,
+    fps: int = 30,
+    size: tuple[int, int] = (1280, 720),
+    title: str = "Delta robot: pick and place",
+    progress: bool | None = None,
+    **options: Any,
+) -> Path:
     """Write a movie of a motion under control, with the tool's error; by default in real time.
 
     Parameters
@@ -81,17 +91,19 @@ def film(
             camera = stage.camera(insets(size, 1.25))
             for t in np.linspace(run.t[0], run.t[-1], count):
                 off = away[int(np.argmin(np.abs(run.t - t)))]
-                yield dressed(
-                    stage, float(t), size, title, camera, (pace(length / seconds), f"tool {off:.2f} mm off its motion")
-                )
+                yield dressed(stage, float(t), size, title, camera, (pace(length / seconds), f"tool {off:.2f} mm off its motion"))
 
     return write_images(path, images, seconds, fps, size, progress)
 
 
 def poster(
-    tracking: Tracking, path: str | os.PathLike[str], t: float | None = None, *, title: str = "Delta robot: pick and place",
+    tracking: Tracking,
+    path: str | os.PathLike[str],
+    t: float | None = None,
+    *,
+    title: str = "Delta robot: pick and place",
     **options: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Write one composed picture as PNG, 2400 by 2400 pixels: the robot at a time (s), and below it how well it follows."""
     from PIL import Image
 

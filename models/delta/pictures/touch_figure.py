@@ -52,9 +52,7 @@ def plot_touch(
             panels[0, k].set_title(words, loc="left", fontsize=9.5, color=MUTED)
         if len(named) > 1:
             lines, words = panels[2, 0].get_legend_handles_labels()
-            figure.legend(
-                lines, words, ncols=len(words), loc="upper right", bbox_to_anchor=(0.985, 0.985), handlelength=1.4
-            )
+            figure.legend(lines, words, ncols=len(words), loc="upper right", bbox_to_anchor=(0.985, 0.985), handlelength=1.4)
         _phases(panels[0, 0], first)
         figure.align_ylabels(panels[:, 0])
         left = 0.08 if len(spans) > 1 else 0.12
@@ -71,17 +69,30 @@ def _phases(axes: Any, touch: Touch) -> None:
         marks.append((0.5 * (touch.contacts[0] + float(touch.run.t[-1])), 0.9, "contact"))
         axes.axvline(touch.contacts[0], color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
     axes.axvline(touch.plan.arrive, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
-    axes.annotate("spline", (0.0, 0.32), (4, 0), xycoords="axes fraction", color=MUTED, textcoords="offset points", ha="left",
-                  va="top", fontsize=8.5)  # fmt: skip
+    axes.annotate(
+        "spline",
+        (0.0, 0.32),
+        (4, 0),
+        xycoords="axes fraction",
+        color=MUTED,
+        textcoords="offset points",
+        ha="left",
+        va="top",
+        fontsize=8.5,
+    )
     for at, height, words in marks:
         place = {"ha": "center", "va": "top", "xycoords": ("data", "axes fraction")}
         axes.annotate(words, (at, height), color=MUTED, fontsize=8.5, **place)
 
 
 def _curve(
-    axes: Any, named: Mapping[str, Touch], quantity: Callable[[Touch], np.ndarray], span: tuple[float, float], scale: float,
+    axes: Any,
+    named: Mapping[str, Touch],
+    quantity: Callable[[Touch], np.ndarray],
+    span: tuple[float, float],
+    scale: float,
     jumps: str | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """One curve of each touch; both sides of events are drawn where a quantity jumps there."""
     for k, (colour, (name, touch)) in enumerate(zip(COLOURS * 4, named.items(), strict=False)):
         t, values = touch.run.t, np.asarray(quantity(touch))
@@ -91,17 +102,19 @@ def _curve(
             t = np.concatenate([t, at, at])
             values = np.concatenate([values, *sides])
             # The row before, both sides of an event, the row after: in this order where times are equal.
-            order = np.lexsort(
-                (np.concatenate([np.zeros(len(touch.run.t)), np.full(len(at), 1), np.full(len(at), 2)]), t)
-            )
+            order = np.lexsort((np.concatenate([np.zeros(len(touch.run.t)), np.full(len(at), 1), np.full(len(at), 2)]), t))
             t, values = t[order], values[order]
         seen = (t >= span[0] - 0.1) & (t <= span[1] + 0.1)
         inside = np.flatnonzero(seen)
-        axes.plot(t[inside], scale * values[inside], color=colour, label=name, zorder=3.0 - 0.1 * k,
-                  linewidth=2.2 if not k and len(named) > 1 else 1.2)  # fmt: skip
-    shown = [
-        line.get_ydata()[(line.get_xdata() >= span[0]) & (line.get_xdata() <= span[1])] for line in axes.get_lines()
-    ]
+        axes.plot(
+            t[inside],
+            scale * values[inside],
+            color=colour,
+            label=name,
+            zorder=3.0 - 0.1 * k,
+            linewidth=2.2 if not k and len(named) > 1 else 1.2,
+        )
+    shown = [line.get_ydata()[(line.get_xdata() >= span[0]) & (line.get_xdata() <= span[1])] for line in axes.get_lines()]
     low, high = min(float(v.min()) for v in shown), max(float(v.max()) for v in shown)
     room = 0.12 * (high - low) or 1.0
     axes.set_ylim(low - room, high + room)
@@ -127,12 +140,28 @@ def _force(axes: Any, named: Mapping[str, Touch], span: tuple[float, float], nea
     axes.axhline(limit, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.set_ylim(bottom, max(top, 1.12 * limit))
     if not near:
-        axes.annotate("limit of friction", (0.02, limit), xytext=(0, -3), xycoords=("axes fraction", "data"),
-                      textcoords="offset points", fontsize=8.5, color=INK, va="top")  # fmt: skip
+        axes.annotate(
+            "limit of friction",
+            (0.02, limit),
+            xytext=(0, -3),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            fontsize=8.5,
+            color=INK,
+            va="top",
+        )
     first = next(iter(named.values()))
     if near and first.contacts and len(named) == 1:
-        axes.annotate(f"{1e3 * first.impacts[0]:.0f} mN", (first.contacts[0], 1e3 * first.impacts[0]), xytext=(0, 3),
-                      textcoords="offset points", ha="center", va="bottom", fontsize=8.5, color=COLOURS[0])  # fmt: skip
+        axes.annotate(
+            f"{1e3 * first.impacts[0]:.0f} mN",
+            (first.contacts[0], 1e3 * first.impacts[0]),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=8.5,
+            color=COLOURS[0],
+        )
     return r"contact force $\lambda$ (mN)"
 
 

@@ -81,9 +81,14 @@ def reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
         whole = _with_velocities(robot, whole, y)
     states = tuple(f"y[{i}]{prime}" for prime in ("", "'") for i in range(3))
     return replace(
-        whole, A=(whole.A @ tangent)[motors], B=whole.B[motors], C=whole.C @ tangent, states=states,
-        rates=whole.rates[motors], point=None,
-    )  # fmt: skip
+        whole,
+        A=(whole.A @ tangent)[motors],
+        B=whole.B[motors],
+        C=whole.C @ tangent,
+        states=states,
+        rates=whole.rates[motors],
+        point=None,
+    )
 
 
 def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.ndarray) -> Linear:
@@ -93,9 +98,7 @@ def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.
         own = slice(6 * i + 3, 6 * i + 6)
         mass[own, own] = np.asarray(arm.inertia(theta[3 * i : 3 * i + 3], robot.parameters), dtype=float)
     inverse = np.linalg.inv(mass)
-    return replace(
-        linear, A=inverse @ linear.A @ mass, B=inverse @ linear.B, C=linear.C @ mass, rates=inverse @ linear.rates
-    )
+    return replace(linear, A=inverse @ linear.A @ mass, B=inverse @ linear.B, C=linear.C @ mass, rates=inverse @ linear.rates)
 
 
 def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:

@@ -65,14 +65,24 @@ def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: 
     if not np.all(ok):
         k = int(np.argmin(ok))
         why = "passes a singularity" if reached[k] else "leaves the workspace"
-        raise control_error("E442", f"the motion {why} at {times[k]:.6g} s, w = {text(places[k], 'm')}",
-                            "waypoints inside the workspace (`models.delta.kinematics.workspace`)")  # fmt: skip
+        raise control_error(
+            "E442",
+            f"the motion {why} at {times[k]:.6g} s, w = {text(places[k], 'm')}",
+            "waypoints inside the workspace (`models.delta.kinematics.workspace`)",
+        )
 
 
 def transfer(
-    pick: Sequence[float] | np.ndarray, place: Sequence[float] | np.ndarray, *, lift: float = 0.08, velocity: Any = 1.0,
-    acceleration: Any = 10.0, jerk: Any = 200.0, pause: float = 0.1, back: bool = True,
-) -> Motion:  # fmt: skip
+    pick: Sequence[float] | np.ndarray,
+    place: Sequence[float] | np.ndarray,
+    *,
+    lift: float = 0.08,
+    velocity: Any = 1.0,
+    acceleration: Any = 10.0,
+    jerk: Any = 200.0,
+    pause: float = 0.1,
+    back: bool = True,
+) -> Motion:
     """From `pick` up, over and down to `place` on a cubic spline, and by default back again; x3 points down.
 
     Parameters
@@ -127,15 +137,27 @@ def track(
     own = control or task_control(parameters, motion, kp=kp, kd=kd, period=period, filter_time=filter_time)
     start, rates = motion.position(0.0), motion.velocity(0.0)
     motors = np.linalg.solve(robot.jacobian(robot.inverse_kinematics(start)), rates) if np.any(rates) else None
-    run = robot.simulate(motion.end if t_end is None else t_end, w=start, rates=motors, signals=own.torque, blocks=own.blocks,
-                         rtol=rtol, **settings)  # fmt: skip
+    run = robot.simulate(
+        motion.end if t_end is None else t_end,
+        w=start,
+        rates=motors,
+        signals=own.torque,
+        blocks=own.blocks,
+        rtol=rtol,
+        **settings,
+    )
     return Tracking(run, motion, own)
 
 
 def plot_tracking(
-    tracking: Tracking, path: Any, *, title: str = "Pick and place", dpi: int = 160, size: tuple[float, float] = (8.4, 6.6),
+    tracking: Tracking,
+    path: Any,
+    *,
+    title: str = "Pick and place",
+    dpi: int = 160,
+    size: tuple[float, float] = (8.4, 6.6),
     mark: float | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write the tool's place, its error and the motors' torques over time. Needs matplotlib.
 
     Parameters
@@ -154,9 +176,7 @@ def plot_tracking(
         for k, colour in enumerate(AXES):
             panels[0].plot(t, tracking.run.w[:, k], color=colour, label=f"$x_{k + 1}$")
             panels[1].plot(t, 1e3 * tracking.error[:, k], color=colour, linewidth=1.1)
-            panels[2].plot(
-                t, tracking[tracking.control.torque][:, k], color=colour, linewidth=1.1, label=f"motor {k + 1}"
-            )
+            panels[2].plot(t, tracking[tracking.control.torque][:, k], color=colour, linewidth=1.1, label=f"motor {k + 1}")
         panels[1].plot(t, 1e3 * np.linalg.norm(tracking.error, axis=1), color=INK, linewidth=1.0, label="distance")
         for panel, label in zip(panels, ("tool (m)", "error (mm)", "torque (N m)"), strict=True):
             if wide:
@@ -169,12 +189,7 @@ def plot_tracking(
             panel.locator_params(axis="y", nbins=5)
             panel.margins(y=0.12)
             panel.legend(
-                ncols=3,
-                loc="lower right",
-                bbox_to_anchor=(1.0, 0.97),
-                fontsize=8.5,
-                handlelength=1.1,
-                borderaxespad=0.1,
+                ncols=3, loc="lower right", bbox_to_anchor=(1.0, 0.97), fontsize=8.5, handlelength=1.1, borderaxespad=0.1
             )
         panels[-1].set_xlim(t[0], t[-1])
         panels[-1].set_xlabel("time (s)")

@@ -36,8 +36,16 @@ def touch_graph(robot: DeltaRobot | DeltaParameters, plan: TouchPlan | None = No
     graph = robot.graph(y, signals=control.torque, name="soft touch")
     graph.add(*control.blocks)
     alpha1, alpha0, alpha2 = plan.constants or (designed.gains.alpha1, designed.gains.alpha0, 0.0)
-    return add_brick(graph, gap=plan.gap, mass=plan.brick_mass, friction=plan.friction, gravity=abs(parameters.g),
-                     alpha1=alpha1, alpha0=alpha0, alpha2=alpha2)  # fmt: skip
+    return add_brick(
+        graph,
+        gap=plan.gap,
+        mass=plan.brick_mass,
+        friction=plan.friction,
+        gravity=abs(parameters.g),
+        alpha1=alpha1,
+        alpha0=alpha0,
+        alpha2=alpha2,
+    )
 
 
 @dataclass(frozen=True)
@@ -151,11 +159,20 @@ class Touch:
         """The figures of the touch, for files: times in s, forces in N, gains as in `TouchPlan`."""
         gains = self.designed.gains
         return {
-            "ok": self.run.ok, "contacts": list(self.contacts), "impact_forces": list(self.impacts), "peak_force": self.peak,
-            "held_force": self.held, "brick_displacement": self.displacement, "slips": list(self.slips),
-            "approach_speed": self.designed.speed, "Lambda_xx": float(self.designed.Lambda[0, 0]), "kd": gains.kd,
-            "kp0": gains.kp0, "alpha1": float(self["contact.alpha1"]), "alpha0": float(self["contact.alpha0"]),
-        }  # fmt: skip
+            "ok": self.run.ok,
+            "contacts": list(self.contacts),
+            "impact_forces": list(self.impacts),
+            "peak_force": self.peak,
+            "held_force": self.held,
+            "brick_displacement": self.displacement,
+            "slips": list(self.slips),
+            "approach_speed": self.designed.speed,
+            "Lambda_xx": float(self.designed.Lambda[0, 0]),
+            "kd": gains.kd,
+            "kp0": gains.kp0,
+            "alpha1": float(self["contact.alpha1"]),
+            "alpha0": float(self["contact.alpha0"]),
+        }
 
     @property
     def in_contact(self) -> np.ndarray:

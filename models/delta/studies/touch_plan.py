@@ -79,12 +79,18 @@ class TouchPlan:
             if not (math.isfinite(value) and allowed):
                 raise control_error("E441", f"a soft touch with {each.name} = {value!r}", "a positive number")
         if self.contact <= self.arrive:
-            raise control_error("E441", f"the contact at {self.contact:g} s comes before the approach at {self.arrive:g} s",
-                                "a later contact, or an earlier `arrive`")  # fmt: skip
+            raise control_error(
+                "E441",
+                f"the contact at {self.contact:g} s comes before the approach at {self.arrive:g} s",
+                "a later contact, or an earlier `arrive`",
+            )
         if self.near >= self.gap:
             slow = self.contact - self.arrive
-            raise control_error("E441", f"{slow:g} s at {self.speed:g} m/s are {self.near:g} m, more than the gap",
-                                f"a gap above {self.near:g} m, a slower approach, or a later `arrive`")  # fmt: skip
+            raise control_error(
+                "E441",
+                f"{slow:g} s at {self.speed:g} m/s are {self.near:g} m, more than the gap",
+                f"a gap above {self.near:g} m, a slower approach, or a later `arrive`",
+            )
 
     @property
     def near(self) -> float:
@@ -150,5 +156,11 @@ def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchD
     first, last = plan.fade or (plan.arrive, plan.contact)
     kp = np.full(3, designed.gains.kp0)
     gain = fading(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)
-    return task_control(parameters, approach(plan, designed.place), kp=gain, kd=np.full(3, designed.gains.kd),
-                        period=plan.period, filter_time=plan.filter_time)  # fmt: skip
+    return task_control(
+        parameters,
+        approach(plan, designed.place),
+        kp=gain,
+        kd=np.full(3, designed.gains.kd),
+        period=plan.period,
+        filter_time=plan.filter_time,
+    )

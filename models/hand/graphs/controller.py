@@ -64,9 +64,8 @@ def passive_controller(
     """
     graph = Graph(name)
     virtual = rigid_body(
-        "virtual object", mass=gains.mass, inertia=(gains.inertia,) * 3, position=tuple(position),
-        quaternion=tuple(quaternion),
-    )  # fmt: skip
+        "virtual object", mass=gains.mass, inertia=(gains.inertia,) * 3, position=tuple(position), quaternion=tuple(quaternion)
+    )
     # At the 1-junction of the body's own twist: the absolute motion, and equal in all directions.
     own = virtual.parts["body twist"]
     assert isinstance(own, Element)

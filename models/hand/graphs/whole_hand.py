@@ -24,13 +24,7 @@ from models.bodies import Body, rigid_body
 from models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, welded
 from models.contacts import attach_contact, contact
 from models.hand.graphs.controller import VirtualObject, attach_tip, passive_controller, reference_motion
-from models.hand.grasping.posture import (
-    Posture,
-    in_last_link,
-    initial_posture,
-    spring_deflections,
-    virtual_points_in_object,
-)
+from models.hand.grasping.posture import Posture, in_last_link, initial_posture, spring_deflections, virtual_points_in_object
 from models.hand.parameters import HandParameters
 from models.hand.scenarios import Scenario, Step
 from models.motion import PoseMotion, following_body
@@ -130,10 +124,15 @@ class Hand:
                 inertia = welded(inertia, ball_inertia(given.tip_mass, given.tip_radius))
             links.append(
                 Link(
-                    TIP if j == 3 else f"link {j + 1}", revolute(axis, low), inertia, home, given.joint_damping,
-                    (given.joint_lower[j], given.joint_upper[j]), sphere(given.tip_radius) if j == 3 else None,
+                    TIP if j == 3 else f"link {j + 1}",
+                    revolute(axis, low),
+                    inertia,
+                    home,
+                    given.joint_damping,
+                    (given.joint_lower[j], given.joint_upper[j]),
+                    sphere(given.tip_radius) if j == 3 else None,
                 )
-            )  # fmt: skip
+            )
         c, s = np.cos(given.azimuths[finger]), np.sin(given.azimuths[finger])
         R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         return Chain(finger_name(finger), tuple(links), pose(R, given.bases[finger]))
@@ -146,22 +145,36 @@ class Hand:
         """The object as a rigid body."""
         given = self.parameters
         return rigid_body(
-            OBJECT, mass=given.object_mass, inertia=given.inertia, surface=given.surface,
-            position=given.object_position, quaternion=given.object_quaternion,
-        )  # fmt: skip
+            OBJECT,
+            mass=given.object_mass,
+            inertia=given.inertia,
+            surface=given.surface,
+            position=given.object_position,
+            quaternion=given.object_quaternion,
+        )
 
     def controller(self) -> Graph:
         """The controller with its reference."""
         given, at = self.parameters, self.posture
         gains = VirtualObject(
-            given.virtual_mass, given.virtual_inertia, given.virtual_damping, given.virtual_rotational_damping,
-            given.reference_stiffness, given.reference_rotational_stiffness, given.finger_stiffness,
-        )  # fmt: skip
+            given.virtual_mass,
+            given.virtual_inertia,
+            given.virtual_damping,
+            given.virtual_rotational_damping,
+            given.reference_stiffness,
+            given.reference_rotational_stiffness,
+            given.finger_stiffness,
+        )
         poles = np.array([in_last_link(given, i, at.joints[i], at.poles[i]) for i in range(given.fingers)])
         return passive_controller(
-            CONTROLLER, gains, following_body("reference", self.reference), poles, virtual_points_in_object(given, at),
-            position=given.object_position, quaternion=given.object_quaternion,
-        )  # fmt: skip
+            CONTROLLER,
+            gains,
+            following_body("reference", self.reference),
+            poles,
+            virtual_points_in_object(given, at),
+            position=given.object_position,
+            quaternion=given.object_quaternion,
+        )
 
     def graph(self, name: str = "hand") -> Graph:
         """The whole hand: `finger i`, `contact i`, `object`, `controller`.
@@ -176,27 +189,34 @@ class Hand:
             finger = self.finger(i)
             tip = finger.link(TIP)
             touching = contact(
-                contact_name(i), tip, held,
+                contact_name(i),
+                tip,
+                held,
                 constrained="rolling",
-                normal_stiffness=given.normal_stiffness, normal_damping=given.normal_damping,
-                tangential_stiffness=given.tangential_stiffness, tangential_damping=given.tangential_damping,
-                rotational_stiffness=given.rotational_stiffness, rotational_damping=given.rotational_damping,
+                normal_stiffness=given.normal_stiffness,
+                normal_damping=given.normal_damping,
+                tangential_stiffness=given.tangential_stiffness,
+                tangential_damping=given.tangential_damping,
+                rotational_stiffness=given.rotational_stiffness,
+                rotational_damping=given.rotational_damping,
                 friction=given.friction,
                 transport="gauss",
-            )  # fmt: skip
+            )
             touching.start(_preload(deflections[i]), ["spring.q"], ["spring.q"])
             attach_contact(graph, touching, tip, held)
             attach_tip(graph, controller, i, finger, TIP)
         gaps = tuple(f"{contact_name(i)}.gap" for i in range(given.fingers))
         graph.add_automaton(
             Automaton(
-                GRASP, ("held", "lost"), "held",
+                GRASP,
+                ("held", "lost"),
+                "held",
                 (
                     Transition("held", "lost", ALL_OPEN, gaps, kind="object lost"),
                     Transition("lost", "held", ONE_CLOSED, gaps, kind="object caught"),
                 ),
             )
-        )  # fmt: skip
+        )
         return graph
 
 

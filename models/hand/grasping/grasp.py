@@ -24,9 +24,8 @@ class Manipulability:
 
 
 def grasp_matrix(
-    points: np.ndarray, normals: np.ndarray | None, centre: np.ndarray | tuple[float, ...] = (0.0, 0.0, 0.0),
-    model: str = "point",
-) -> np.ndarray:  # fmt: skip
+    points: np.ndarray, normals: np.ndarray | None, centre: np.ndarray | tuple[float, ...] = (0.0, 0.0, 0.0), model: str = "point"
+) -> np.ndarray:
     """Grasp matrix G (6, columns): the object's wrench is G @ (contact forces, finger after finger).
 
     Parameters
@@ -110,9 +109,13 @@ def squeezing(
     equal = np.hstack([balance, np.zeros((7, 1))])
     equal[-1] = total
     found = linprog(
-        np.array([0.0] * columns + [-1.0]), np.array(sides), np.zeros(len(sides)), equal, np.array([0.0] * 6 + [count]),
+        np.array([0.0] * columns + [-1.0]),
+        np.array(sides),
+        np.zeros(len(sides)),
+        equal,
+        np.array([0.0] * 6 + [count]),
         bounds=[(None, None)] * columns + [(None, 1.0)],
-    )  # fmt: skip
+    )
     if not found.success or found.x[-1] <= 1e-9:
         return None
     return found.x[:-1].reshape(count, width)[:, :3]

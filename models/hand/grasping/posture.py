@@ -81,9 +81,15 @@ def initial_posture(given: HandParameters) -> Posture:
     joints = np.array([finger_angles(given, i, centre) for i, centre in enumerate(centres)])
     poles = points + penetrations[:, None] * lines
     posture = Posture(
-        joints, centres, points, -outward, forces, penetrations, poles,
+        joints,
+        centres,
+        points,
+        -outward,
+        forces,
+        penetrations,
+        poles,
         poles + (strength / given.finger_stiffness)[:, None] * lines,
-    )  # fmt: skip
+    )
     _check_limits(given, joints)
     return posture
 
@@ -116,8 +122,7 @@ def _balanced(given: HandParameters, points: np.ndarray, inward: np.ndarray, cen
     limit = np.inf if given.friction is None else given.friction
     if rest > BALANCE * series * given.grip or np.any(normal <= 0.0) or np.any(tangential > limit * normal + 1e-12):
         details = tuple(
-            f"finger {i}: normal {n:.4g} N, tangential {t:.4g} N"
-            for i, (n, t) in enumerate(zip(normal, tangential, strict=True))
+            f"finger {i}: normal {n:.4g} N, tangential {t:.4g} N" for i, (n, t) in enumerate(zip(normal, tangential, strict=True))
         )
         raise ModelError(
             "hand",

@@ -155,10 +155,12 @@ def outline(stage: HandStage, times: Any) -> Array:
 def _told(run: HandRun, t: float) -> list[str]:
     """What has happened until a time, the latest first."""
     shown = [
-        f"{event['kind']}, {event['where']}, at {event['time']:.3f} s" if event["where"] != "grasp"
+        f"{event['kind']}, {event['where']}, at {event['time']:.3f} s"
+        if event["where"] != "grasp"
         else f"{event['kind']} at {event['time']:.3f} s"
-        for event in run.events() if not event["internal"] and event["time"] <= t
-    ]  # fmt: skip
+        for event in run.events()
+        if not event["internal"] and event["time"] <= t
+    ]
     return shown[::-1][:8]
 
 
@@ -202,24 +204,18 @@ def _name_frames(image: Any, stage: HandStage, camera: Camera, k: int, scale: fl
     from PIL import ImageDraw
 
     draw, text = ImageDraw.Draw(image), font(round(19 * scale))
-    lengths = {
-        name: 0.42 * stage.unit * long for name, long in (("reference", 1.25), ("virtual", 1.0), ("object", 0.75))
-    }
+    lengths = {name: 0.42 * stage.unit * long for name, long in (("reference", 1.25), ("virtual", 1.0), ("object", 0.75))}
     origins = np.array([stage.poses[n][k] for n in NAMES])
     ends = [
         camera.pixels(origins[:, :3, 3] + np.array([[lengths[n]] for n in NAMES]) * origins[:, :3, axis], image.size)
         for axis in (0, 2)
     ]
     # At the tips of those axes that lie farther apart in the picture.
-    at = max(
-        ends, key=lambda pixels: min(float(np.linalg.norm(pixels[a] - pixels[b])) for a, b in ((0, 1), (1, 2), (0, 2)))
-    )
+    at = max(ends, key=lambda pixels: min(float(np.linalg.norm(pixels[a] - pixels[b])) for a, b in ((0, 1), (1, 2), (0, 2))))
     x = image.size[0] - 175 * scale
     order = np.argsort(at[:, 1])
     rows = float(np.mean(at[:, 1])) + scale * np.array([-85.0, -35.0, 15.0])
     for row, index in zip(rows, order, strict=True):
         name = list(NAMES.values())[index]
         draw.line([tuple(at[index]), (x - 8 * scale, row)], fill=INK, width=max(1, round(1.2 * scale)))
-        draw.text(
-            (x, row), name, font=text, fill=INK, anchor="lm", stroke_width=round(3 * scale), stroke_fill="#ffffff"
-        )
+        draw.text((x, row), name, font=text, fill=INK, anchor="lm", stroke_width=round(3 * scale), stroke_fill="#ffffff")

@@ -48,20 +48,17 @@ def contact_motion(run: HandRun, finger: int, pick: NDArray[np.int64]) -> Contac
     arrays = {key: values[pick] for key, values in contact_trajectory(result, bodies, surfaces, name).items()}
     wanted = {field.name for field in fields(ContactMotion)} - {"surface1", "surface2", "energies"}
     ledger = result.ledger
-    energies = {
-        "stored": ledger.stored,
-        "dissipated": ledger.dissipated + ledger.lost,
-        "less supplied": -ledger.supplied,
-    }
+    energies = {"stored": ledger.stored, "dissipated": ledger.dissipated + ledger.lost, "less supplied": -ledger.supplied}
     return ContactMotion(
         name=f"plots: finger {finger}",
         title=run.title,
-        surface1=surfaces[0], surface2=surfaces[1],
+        surface1=surfaces[0],
+        surface2=surfaces[1],
         energies={key: values[pick] for key, values in energies.items()},
         events=tuple(Event(e.time, e.kind, e.internal) for e in result.events if e.name.startswith(f"{name}.")),
         names=(f"tip of finger {finger}", "object"),
         **{key: values for key, values in arrays.items() if key in wanted},
-    )  # fmt: skip
+    )
 
 
 def companions(run: HandRun, chosen: int, pick: NDArray[np.int64]) -> list[Companion]:

@@ -28,10 +28,7 @@ def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
     rows: list[Any] = []
     places = {name: 1e3 * arrays[name][:, 4:] for name in NAMES}
     turns = {name: turned_by(arrays[name]) for name in NAMES}
-    for what, values, least in (
-        ("$@$ (mm)", places, 1e-3 * _largest(places, shown)),
-        ("turn about $@$ (rad)", turns, 1e-3),
-    ):
+    for what, values, least in (("$@$ (mm)", places, 1e-3 * _largest(places, shown)), ("turn about $@$ (rad)", turns, 1e-3)):
         for i, axis in enumerate("xyz"):
             courses = {name: columns[:, i] for name, columns in values.items()}
             if _largest(courses, shown) > least:
@@ -52,13 +49,20 @@ def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: in
         ("normal force (N)", _each(arrays["t"], held)),
         ("tangential /\nnormal force", [*_each(grasp.t, grasp.required), *_limit(run, grasp)]),
         ("internal force (N)", [("", grasp.internal, {"color": INK, "x": grasp.t})]),
-        ("singular values", [
-            (f"σ{chr(0x2081 + i)}", grasp.manipulability[:, i], {"color": FINGERS[i % len(FINGERS)], "x": grasp.t, "log": True})
-            for i in range(6)
-        ]),
+        (
+            "singular values",
+            [
+                (
+                    f"σ{chr(0x2081 + i)}",
+                    grasp.manipulability[:, i],
+                    {"color": FINGERS[i % len(FINGERS)], "x": grasp.t, "log": True},
+                )
+                for i in range(6)
+            ],
+        ),
         ("stretch of\nfingers", _each(grasp.t, grasp.stretch)),
         ("path on the\nobject (mm)", _each(grasp.t, 1e3 * grasp.path2)),
-    ]  # fmt: skip
+    ]
     _draw(run, path, dpi, "Grasp: " + run.title[:1].lower() + run.title[1:], panels, until)
 
 
@@ -92,8 +96,15 @@ def _draw(run: HandRun, path: Any, dpi: int, title: str, panels: list[Any], unti
             panel.set_ylabel(label)
             names = [name for name, *_ in curves if name]
             if len(names) > 1:
-                panel.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), borderaxespad=0.1, ncols=len(names), fontsize=8.5,
-                             handlelength=1.6, columnspacing=1.2)  # fmt: skip
+                panel.legend(
+                    loc="lower right",
+                    bbox_to_anchor=(1.0, 0.98),
+                    borderaxespad=0.1,
+                    ncols=len(names),
+                    fontsize=8.5,
+                    handlelength=1.6,
+                    columnspacing=1.2,
+                )
             panel.set_xlim(0.0, until)
             if not any(look.get("log") for _, _, look in curves):
                 panel.locator_params(axis="y", nbins=5)

@@ -73,12 +73,9 @@ class HandStage:
         if fingers:
             self._add_fingers()
         self._frames = {
-            name: self._triad(0.42 * self.unit * long, 1.1 * self.radius * thick)
-            for name, (long, thick) in FRAMES.items()
+            name: self._triad(0.42 * self.unit * long, 1.1 * self.radius * thick) for name, (long, thick) in FRAMES.items()
         }
-        self._contacts = [
-            [self._triad(0.16 * self.unit, 0.7 * self.radius) for _ in range(2)] for _ in range(given.fingers)
-        ]
+        self._contacts = [[self._triad(0.16 * self.unit, 0.7 * self.radius) for _ in range(2)] for _ in range(given.fingers)]
         count = len(self.arrays["t"])
         self._rings = np.unique(np.linspace(0, count - 1, min(RINGS, count)).round().astype(int))
         self._tubes = [[self._tube(i, body) for body in (0, 1)] for i in range(given.fingers)]
@@ -92,39 +89,37 @@ class HandStage:
         given, add = self.given, self.plotter.add_mesh
         look = {"smooth_shading": True, "ambient": 0.5, "diffuse": 0.68, "specular": 0.12, "reset_camera": False}
         palm = pv.Cylinder(
-            center=(0, 0, -0.006), direction=(0, 0, 1), radius=given.base_radius + 2.6 * given.link_radius, height=0.006,
+            center=(0, 0, -0.006),
+            direction=(0, 0, 1),
+            radius=given.base_radius + 2.6 * given.link_radius,
+            height=0.006,
             resolution=96,
-        )  # fmt: skip
+        )
         add(palm, color=PALM, **{**look, "smooth_shading": False})
         for i in range(given.fingers):
             base = pv.Cylinder(
-                center=tuple(given.bases[i] - (0.0, 0.0, 0.0015)), direction=(0, 0, 1), radius=1.5 * given.link_radius,
-                height=0.004, resolution=40,
-            )  # fmt: skip
+                center=tuple(given.bases[i] - (0.0, 0.0, 0.0015)),
+                direction=(0, 0, 1),
+                radius=1.5 * given.link_radius,
+                height=0.004,
+                resolution=40,
+            )
             add(base, color=JOINT, **{**look, "smooth_shading": False})
             for j, length in enumerate(given.link_lengths):
                 rod = pv.Cylinder(
-                    center=(0, 0, 0.5 * length),
-                    direction=(0, 0, 1),
-                    radius=given.link_radius,
-                    height=length,
-                    resolution=40,
+                    center=(0, 0, 0.5 * length), direction=(0, 0, 1), radius=given.link_radius, height=length, resolution=40
                 )
                 self._links.append((add(rod, color=LINK, **{**look, "smooth_shading": False}), i, j))
                 if j:
                     knuckle = pv.Sphere(radius=1.25 * given.link_radius, theta_resolution=32, phi_resolution=32)
                     self._links.append((add(knuckle, color=JOINT, **look), i, j))
                 if j == 3:
-                    cap = pv.Sphere(
-                        radius=given.link_radius, center=(0, 0, length), theta_resolution=32, phi_resolution=32
-                    )
+                    cap = pv.Sphere(radius=given.link_radius, center=(0, 0, length), theta_resolution=32, phi_resolution=32)
                     self._links.append((add(cap, color=LINK, **look), i, j))
 
     def _triad(self, length: float, radius: float) -> Any:
         mesh = meshes.triad(length, radius)
-        return self.plotter.add_mesh(
-            mesh, scalars="rgb", rgb=True, ambient=0.35, diffuse=0.7, specular=0.2, reset_camera=False
-        )
+        return self.plotter.add_mesh(mesh, scalars="rgb", rgb=True, ambient=0.35, diffuse=0.7, specular=0.2, reset_camera=False)
 
     def _tube(self, finger: int, body: int) -> tuple[Any, Any]:
         """Actor and mesh data of a contact's path on tip (0) or object (1)."""
@@ -148,9 +143,7 @@ class HandStage:
         add, r = self.plotter.add_mesh, 0.75 * self.radius
         self.head = 9.0 * r
         shaft = pv.Cylinder(center=(0.5, 0, 0), direction=(1, 0, 0), radius=r, height=1.0, resolution=24)
-        cone = pv.Cone(
-            center=(-0.5 * self.head, 0, 0), direction=(1, 0, 0), height=self.head, radius=3.2 * r, resolution=32
-        )
+        cone = pv.Cone(center=(-0.5 * self.head, 0, 0), direction=(1, 0, 0), height=self.head, radius=3.2 * r, resolution=32)
         look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
         return add(shaft, **look), add(cone, **look)
 
@@ -162,9 +155,7 @@ class HandStage:
         ink = blend(BODIES[0], INK, 0.45)
         width = max(1.0, self.size[1] / 800)
         self.ghosts = [glass(self.plotter, solid, BODIES[0], 0.02, 0.75, 0.8 ** (k + 1)) for k in range(ghosts)]
-        self.lines = self.plotter.add_mesh(
-            lines, color=ink, line_width=width, opacity=0.4, lighting=False, reset_camera=False
-        )
+        self.lines = self.plotter.add_mesh(lines, color=ink, line_width=width, opacity=0.4, lighting=False, reset_camera=False)
         tip = sphere(given.tip_radius)
         ball = meshes.body_mesh(np.asarray(tip.grid(33, 49), dtype=float), tip)
         self.tips = [glass(self.plotter, ball, BODIES[1], 0.35, 0.95) for _ in range(given.fingers)]

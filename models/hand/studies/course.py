@@ -107,11 +107,17 @@ def study(run: HandRun, samples: int = 301) -> Study:
     if given.friction is not None:
         margin = np.where(held, friction_margins(forces, normals, given.friction), np.nan)
     return Study(
-        arrays["t"][pick], np.where(held, required_friction(forces, normals), np.nan), margin, internal, net, values,
-        stretch(given, arrays["joints"][pick]), _lengths(arrays["points1"], touching)[pick],
+        arrays["t"][pick],
+        np.where(held, required_friction(forces, normals), np.nan),
+        margin,
+        internal,
+        net,
+        values,
+        stretch(given, arrays["joints"][pick]),
+        _lengths(arrays["points1"], touching)[pick],
         _lengths(arrays["points2"], touching)[pick],
         squeezing(points[0], normals[0], 1.0 if given.friction is None else given.friction) is not None,
-    )  # fmt: skip
+    )
 
 
 def _cell(value: float) -> str:

@@ -163,9 +163,14 @@ def run_hand(
     initial = equilibrium(compiled, parameters) if parameters else None
     started = time.perf_counter()
     result = compiled.simulate(
-        given.t_end, samples=sample_times(given.t_end, given.sample_dt), rtol=rtol, method=method, progress=progress,
-        parameters=parameters, initial=initial,
-    )  # fmt: skip
+        given.t_end,
+        samples=sample_times(given.t_end, given.sample_dt),
+        rtol=rtol,
+        method=method,
+        progress=progress,
+        parameters=parameters,
+        initial=initial,
+    )
     done = time.perf_counter()
     build = compiled.timings["build"]
     wall = {"graph": built - begin, "build": build, "compile": ready - built - build, "run": done - started}

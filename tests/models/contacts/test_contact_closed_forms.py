@@ -18,12 +18,7 @@ STICKING = ["v_x", "v_y", "v_z"]
 def spheres(c_n: float, m1: float = 0.3, m2: float = 0.2, k: float = 5e4, speed: float = 0.8):
     one = free(sphere(0.03), m1, (0, 0, 0), v=(0.1, 0, 0))
     two = free(sphere(0.02), m2, (0.06, 0, 0), (0.5, 0.3, 0.2, 0.7), v=(0.1 - speed, 0, 0))
-    return (
-        run_scenario(scenario(0.03, 0.001, one, two, frictionless(k, c_n)), progress=False),
-        m1 * m2 / (m1 + m2),
-        k,
-        speed,
-    )
+    return (run_scenario(scenario(0.03, 0.001, one, two, frictionless(k, c_n)), progress=False), m1 * m2 / (m1 + m2), k, speed)
 
 
 def test_elastic_impact_of_spheres():
@@ -131,8 +126,6 @@ def test_start_exactly_touching_and_at_rest():
     """A ball put on the floor without penetration: contact begins at once, and the rest is at the depth of its weight."""
     k, m = 1e4, 0.1
     ball = free(sphere(0.02), m, (0, 0, 0.02))
-    run = run_scenario(
-        scenario(0.5, 0.01, fixed(PLANE), ball, frictionless(k, 25.0), uniform(0, 0, -G)), progress=False
-    )
+    run = run_scenario(scenario(0.5, 0.01, fixed(PLANE), ball, frictionless(k, 25.0), uniform(0, 0, -G)), progress=False)
     assert run.contact_intervals()[0][0] < 1e-9
     assert run.trajectory["gap"][-1] == pytest.approx(-m * G / k, abs=1e-10)

@@ -27,10 +27,16 @@ def gliding(unit: float = 1.0) -> Any:
     A = rotation(TILTED)
     graph, floor = Graph("glide"), ground("floor", surface=plane(), quaternion=TILTED)
     ball = rigid_body(
-        "ball", mass=M, inertia=(0.4 * M * R * R / unit**2,) * 3, surface=sphere(R / unit),
-        position=A @ [0.0, 0.0, (R - M * G / K) / unit], quaternion=np.array([0.9, 0.2, 0.3, 0.1]) / np.sqrt(0.95),
-        velocity=A @ [10.0 / unit, 0.0, 0.0], angular_velocity=A @ [3.0, 4.0, -2.0], gravity=A @ [0.0, 0.0, -G / unit],
-    )  # fmt: skip
+        "ball",
+        mass=M,
+        inertia=(0.4 * M * R * R / unit**2,) * 3,
+        surface=sphere(R / unit),
+        position=A @ [0.0, 0.0, (R - M * G / K) / unit],
+        quaternion=np.array([0.9, 0.2, 0.3, 0.1]) / np.sqrt(0.95),
+        velocity=A @ [10.0 / unit, 0.0, 0.0],
+        angular_velocity=A @ [3.0, 4.0, -2.0],
+        gravity=A @ [0.0, 0.0, -G / unit],
+    )
     touching = contact("contact", floor, ball, constrained="v_z", normal_stiffness=K, normal_damping=30.0)
     attach_contact(graph, touching, floor, ball)
     return compile_model(graph)
@@ -94,9 +100,7 @@ def test_the_rate_of_motion_knows_no_length():
     """In mm curvatures and speeds change, the rate does not; it is zero only at rest."""
     rates = []
     for unit in (1.0, 1e-3):
-        a, b = (
-            ellipsoid(np.array(axes) / unit).geometry((1.0, 0.2)) for axes in ((0.03, 0.02, 0.025), (0.02, 0.03, 0.04))
-        )
+        a, b = (ellipsoid(np.array(axes) / unit).geometry((1.0, 0.2)) for axes in ((0.03, 0.02, 0.025), (0.02, 0.03, 0.04)))
         T = np.array([1.0, -2.0, 0.5, 0.1 / unit, 0.2 / unit, 9.0 / unit])
         rates.append(motion_rate(a, b, 0.3, -1e-4 / unit, T))
         assert motion_rate(a, b, 0.3, -1e-4 / unit, np.zeros(6)) == 0.0

@@ -55,14 +55,7 @@ def ball_on_a_plane(
         angular_velocity=A @ np.asarray(spin),
         gravity=A @ [G * np.sin(tilt), 0.0, -G * np.cos(tilt)],
     )
-    options = {
-        **HALF,
-        "normal_stiffness": k,
-        "normal_damping": c,
-        "tangential_stiffness": k,
-        "tangential_damping": c,
-        **law,
-    }
+    options = {**HALF, "normal_stiffness": k, "normal_damping": c, "tangential_stiffness": k, "tangential_damping": c, **law}
     touching = contact("contact", floor, ball, **options, friction=friction)
     attach_contact(graph, touching, floor, ball)
     return compile_model(graph)
@@ -120,13 +113,19 @@ def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
     errors = []
     for k in stiffnesses:
         compiled = ball_on_a_plane(
-            k, 60.0 * np.sqrt(k / 1e5), v0=v0, spin=spin, constrained=["v_x", "v_y", "v_z"], quaternion=(1.0, 0, 0, 0),
+            k,
+            60.0 * np.sqrt(k / 1e5),
+            v0=v0,
+            spin=spin,
+            constrained=["v_x", "v_y", "v_z"],
+            quaternion=(1.0, 0, 0, 0),
             transport=transport,
-        )  # fmt: skip
+        )
         for mu in (0.1, 0.3):
             end = 2.0 * np.linalg.norm(slip) / (7.0 * mu * G)
-            result = compiled.simulate(1.2 * end, samples=end / 50, rtol=1e-10, progress=False,
-                                       parameters={"contact.friction cone.coefficient": mu})  # fmt: skip
+            result = compiled.simulate(
+                1.2 * end, samples=end / 50, rtol=1e-10, progress=False, parameters={"contact.friction cone.coefficient": mu}
+            )
             (stuck,) = times(result, "stick")
             place, t = result["ball.pose"][:, 4:6], result.t[:, None]
             parabola = np.array([v0, 0.0]) * t - 0.5 * mu * G * t**2 * slip / np.linalg.norm(slip)
@@ -165,8 +164,16 @@ def test_torsional_friction_stops_a_spinning_top():
     assert result.ledger.relative_residual < 1e-9
 
 
-BOUNCE = {"k": 1e5, "c": 20.0, "height": 0.05, "v0": 0.6, "spin": (3.0, -60.0, 25.0), "quaternion": unit((0.8, 0.6, 0.3, 0.1)),
-          "friction": 0.15, "torsional_friction": 5e-4}  # fmt: skip
+BOUNCE = {
+    "k": 1e5,
+    "c": 20.0,
+    "height": 0.05,
+    "v0": 0.6,
+    "spin": (3.0, -60.0, 25.0),
+    "quaternion": unit((0.8, 0.6, 0.3, 0.1)),
+    "friction": 0.15,
+    "torsional_friction": 5e-4,
+}
 """A ball that drops, slides, sticks and jumps again, turning about all axes."""
 
 
@@ -199,8 +206,12 @@ def test_the_cone_holds_at_every_sample():
 
 def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
     """The same motion to rounding, no slip velocity at any sample, no event of friction, nothing lost in the slider."""
-    runs = [ball_on_a_plane(v0=0.1, spin=(0, 5.0, 2.0), tilt=0.1, friction=mu).simulate(
-        0.3, samples=0.005, rtol=1e-11, progress=False) for mu in (None, 0.9)]  # fmt: skip
+    runs = [
+        ball_on_a_plane(v0=0.1, spin=(0, 5.0, 2.0), tilt=0.1, friction=mu).simulate(
+            0.3, samples=0.005, rtol=1e-11, progress=False
+        )
+        for mu in (None, 0.9)
+    ]
     free_run, limited = runs
     for name in ("ball.pose", "ball.twist", "contact.wrench", "contact.spring.q"):
         assert np.abs(free_run[name] - limited[name]).max() < 1e-9 * np.abs(free_run[name]).max(), name
@@ -263,12 +274,18 @@ def test_an_egg_slips_over_poles():
     """Charts of body 2 change while it slips and sticks; the event is invisible in force and energy."""
     graph = Graph("egg on a plane")
     floor = ground("floor", surface=plane())
-    body = rigid_body("egg", mass=0.06, inertia=(1.5e-5, 1.5e-5, 1.25e-5), surface=egg(0.035, 0.084, 0.0104), gravity=(0, 0, -G),
-                      position=(0, 0, 0.0283), velocity=(0.5, 0.1, 0), angular_velocity=(2.0, 8.0, 5.0))  # fmt: skip
-    law = {"normal_stiffness": 2e4, "normal_damping": 5.0, "tangential_stiffness": 2e4, "tangential_damping": 5.0}
-    attach_contact(
-        graph, contact("contact", floor, body, **HALF, **law, friction=0.2, torsional_friction=1e-3), floor, body
+    body = rigid_body(
+        "egg",
+        mass=0.06,
+        inertia=(1.5e-5, 1.5e-5, 1.25e-5),
+        surface=egg(0.035, 0.084, 0.0104),
+        gravity=(0, 0, -G),
+        position=(0, 0, 0.0283),
+        velocity=(0.5, 0.1, 0),
+        angular_velocity=(2.0, 8.0, 5.0),
     )
+    law = {"normal_stiffness": 2e4, "normal_damping": 5.0, "tangential_stiffness": 2e4, "tangential_damping": 5.0}
+    attach_contact(graph, contact("contact", floor, body, **HALF, **law, friction=0.2, torsional_friction=1e-3), floor, body)
     result = compile_model(graph).simulate(1.0, samples=1e-3, rtol=1e-9, progress=False)
     kinds = [event.kind for event in result.events]
     assert result.failure is None and result.ledger.relative_residual < 1e-9
@@ -344,9 +361,7 @@ def test_refusals(arguments, code):
 
 def test_frictionless_scenarios_have_no_part_in_it():
     """A scenario without the key is the same record as before."""
-    given = scenario(
-        0.1, 0.01, fixed(PLANE), free(ball_surface(0.02), 0.1, (0, 0, 0.1)), frictionless(1e4), uniform(0, 0, -G)
-    )
+    given = scenario(0.1, 0.01, fixed(PLANE), free(ball_surface(0.02), 0.1, (0, 0, 0.1)), frictionless(1e4), uniform(0, 0, -G))
     assert given.contact.friction is None and dataclasses.replace(given.contact, friction=0.3) != given.contact
 
 

@@ -27,9 +27,7 @@ def residual(name: str, rtol: float) -> float:
     return result.ledger.relative_residual
 
 
-@pytest.mark.parametrize(
-    "name", ["egg on a turntable", "both free", "central gravity, body 1 free", "through a pole, rolling"]
-)
+@pytest.mark.parametrize("name", ["egg on a turntable", "both free", "central gravity, body 1 free", "through a pole, rolling"])
 def test_power_is_continuous_at_every_junction(name):
     """What flows into a junction, transformer or gyrator flows out, at every sample, to rounding [2e-15]."""
     run = run_of(name)
@@ -76,9 +74,7 @@ def momenta(given: Scenario, run: ContactRun) -> tuple[np.ndarray, np.ndarray]:
     return linear, angular
 
 
-@pytest.mark.parametrize(
-    "name", ["both free", "ellipsoids that may slide but not roll", "central gravity, body 1 free"]
-)
+@pytest.mark.parametrize("name", ["both free", "ellipsoids that may slide but not roll", "central gravity, body 1 free"])
 def test_momentum_of_two_free_bodies(name):
     """All internal forces cancel, tangential and torsional ones too [3e-14 of the sizes in play]."""
     run = run_of(name)
@@ -137,9 +133,7 @@ def test_contact_coordinates_stay_those_of_the_poses(name):
 
 def exchanged(given: Scenario) -> Scenario:
     one, two = given.body2, given.body1
-    return dataclasses.replace(
-        given, body1=dataclasses.replace(one, name="body1"), body2=dataclasses.replace(two, name="body2")
-    )
+    return dataclasses.replace(given, body1=dataclasses.replace(one, name="body1"), body2=dataclasses.replace(two, name="body2"))
 
 
 def _falling_ellipsoid() -> Scenario:
@@ -169,9 +163,7 @@ def permuted(law: str) -> tuple[np.ndarray, ...]:
     ends = []
     for turn in range(3):
         w, x, y, z = q
-        body = free(
-            ellipsoid(*np.roll(axes, -turn)), 0.1, (0.004, 0.002, 0.06), unit(q), (0.05, 0.02, -0.2), (3.0, -2.0, 4.0)
-        )
+        body = free(ellipsoid(*np.roll(axes, -turn)), 0.1, (0.004, 0.002, 0.06), unit(q), (0.05, 0.02, -0.2), (3.0, -2.0, 4.0))
         given = scenario(0.15, 0.005, fixed(EGG), body, laws[law], uniform(0, 0, -9.81))
         run = run_scenario(given, rtol=1e-11, progress=False)
         assert run.contact_intervals()

@@ -23,12 +23,11 @@ LEFT, RIGHT = (-0.05, 0.0, 0.02), (0.05, 0.0, 0.02)
 def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
     """A bar falls across a trough, with a contact for each place."""
     graph, floor = Graph("trough"), ground("trough", surface=TROUGH)
-    bar = rigid_body("bar", mass=0.1, inertia=(1e-5, 8e-5, 8e-5), surface=BAR, position=(0.0, 0.0, height),
-                     gravity=(0.0, 0.0, -9.81))  # fmt: skip
+    bar = rigid_body(
+        "bar", mass=0.1, inertia=(1e-5, 8e-5, 8e-5), surface=BAR, position=(0.0, 0.0, height), gravity=(0.0, 0.0, -9.81)
+    )
     for i, place in enumerate(near):
-        touching = contact(
-            f"contact {i}", floor, bar, constrained="v_z", normal_stiffness=1e4, normal_damping=5.0, near=place
-        )
+        touching = contact(f"contact {i}", floor, bar, constrained="v_z", normal_stiffness=1e4, normal_damping=5.0, near=place)
         attach_contact(graph, touching, floor, bar)
     return run_contact(graph, floor, bar, t_end, 0.005, contact="contact 0", progress=False)
 

@@ -134,8 +134,9 @@ def test_diving_beyond_the_curvature_limit_ends_the_run(skin):
 def test_stiff_damped_bounces_come_to_rest():
     """A ball on a hard floor: ever smaller bounces, and rest at the depth of its weight, without a special state."""
     k, damping = 1e8, 0.1 * 2.0 * np.sqrt(1e8 * 0.1)
-    rest = run(ground("g", surface=plane()), ball((0, 0, 0.03), gravity=(0, 0, -9.81)), 1.0,
-               normal_stiffness=k, normal_damping=damping)  # fmt: skip
+    rest = run(
+        ground("g", surface=plane()), ball((0, 0, 0.03), gravity=(0, 0, -9.81)), 1.0, normal_stiffness=k, normal_damping=damping
+    )
     assert rest.result.ok and rest.result.ledger.relative_residual < 1e-9
     assert len(rest.result.events) > 20
     # The model may still hover within the tolerance of its run.
@@ -146,8 +147,13 @@ def test_stiff_damped_bounces_come_to_rest():
 def test_a_contact_lost_in_rounding_ends_with_what_there_is():
     """So stiff that the depth under its weight, 1e-32 m, and that of its bounce, 4e-18 m, are lost in the pose's rounding."""
     k = 1e32
-    lost = run(ground("g", surface=plane()), ball((0, 0, 0.021), gravity=(0, 0, -9.81)), 1.0,
-               normal_stiffness=k, normal_damping=0.4 * 2.0 * np.sqrt(k * 0.1))  # fmt: skip
+    lost = run(
+        ground("g", surface=plane()),
+        ball((0, 0, 0.021), gravity=(0, 0, -9.81)),
+        1.0,
+        normal_stiffness=k,
+        normal_damping=0.4 * 2.0 * np.sqrt(k * 0.1),
+    )
     failure = lost.result.failure
     assert failure is not None and failure.cures
     assert failure.suspect in ("contact.switch", "contact.spring.q")  # what rounding makes of a depth decides which
@@ -162,11 +168,16 @@ def sliding_ball(u: float, t_end: float = 0.05) -> ContactRun:
     """A ball on the floor that touches at the polar angle u, its meridian along the world's x; v_x alone is damped."""
     tilt, quarter = 0.5 * (np.pi - u), 0.25 * np.pi
     q = quaternion_product((np.cos(tilt), 0.0, np.sin(tilt), 0.0), (np.cos(quarter), 0.0, 0.0, -np.sin(quarter)))
-    body = ball(
-        (0, 0, 0.02 - 0.981 / 1e4), quaternion=np.asarray(q, float), velocity=(0.2, 0.1, 0), gravity=(0, 0, -9.81)
+    body = ball((0, 0, 0.02 - 0.981 / 1e4), quaternion=np.asarray(q, float), velocity=(0.2, 0.1, 0), gravity=(0, 0, -9.81))
+    return run(
+        ground("g", surface=plane()),
+        body,
+        t_end,
+        constrained=["v_x", "v_z"],
+        tangential_stiffness=2e3,
+        tangential_damping=2.0,
+        normal_damping=20.0,
     )
-    return run(ground("g", surface=plane()), body, t_end, constrained=["v_x", "v_z"], tangential_stiffness=2e3,
-               tangential_damping=2.0, normal_damping=20.0)  # fmt: skip
 
 
 @pytest.mark.parametrize("u", [1.2, 0.65, 0.5])

@@ -70,9 +70,7 @@ def _off_the_top() -> Scenario:
 
 def _no_rolling() -> Scenario:
     one = free(ellipsoid(0.03, 0.02, 0.025), 0.1, (0, 0, 0), (0.9, 0.2, -0.3, 0.1), omega=(1, 2, 3))
-    two = free(
-        ellipsoid(0.02, 0.035, 0.022), 0.08, (0.01, 0.056, 0.0), (0.3, 0.8, 0.1, 0.4), (0, -0.4, 0.1), (5, -4, 2)
-    )
+    two = free(ellipsoid(0.02, 0.035, 0.022), 0.08, (0.01, 0.056, 0.0), (0.3, 0.8, 0.1, 0.4), (0, -0.4, 0.1), (5, -4, 2))
     law = {"constrained": ["omega_x", "omega_y", "v_z"], "k_n": 5e3, "c_n": 2.0, "k_w": 0.5, "r_w": 5e-4}
     return scenario(0.12, 0.002, one, two, law)
 
@@ -94,9 +92,7 @@ def _first_is_free() -> Scenario:
 
 def _both_free() -> Scenario:
     one = free(EGG, EGG_MASS, (0, 0, 0), (0.9, 0.2, 0.4, 0.1), (0.1, 0, 0), (1.5, -2.0, 3.0))
-    two = free(
-        ellipsoid(0.02, 0.03, 0.025), 0.08, (0.065, 0.012, 0.006), (0.5, 0.2, -0.5, 0.6), (-0.5, 0, 0), (-4, 5, 2)
-    )
+    two = free(ellipsoid(0.02, 0.03, 0.025), 0.08, (0.065, 0.012, 0.006), (0.5, 0.2, -0.5, 0.6), (-0.5, 0, 0), (-4, 5, 2))
     return scenario(0.1, 0.002, one, two, SOFT)
 
 
@@ -181,9 +177,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS)
-)
+@pytest.mark.parametrize(("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS))
 def test_constrained_components(components, pair):
     """Any components constrained, on other pairs of surfaces, from light contact with slip, spin and rolling [1e-11 m].
 
@@ -192,19 +186,14 @@ def test_constrained_components(components, pair):
     law = {"constrained": components, "k_n": 4e3, "c_n": 2.0, "k_t": 2e3, "r_t": 1.0, "k_w": 0.5, "r_w": 5e-4}
     bodies = []
     # The surface normals meet on the x axis, away from the poles of either chart.
-    for surface, p, quat in (
-        (pair[0], (0, 0, 0), (0.8, 0.1, 0.5, -0.3)),
-        (pair[1], (0.2, 0.01, 0.02), (0.95, 0.2, 0.15, -0.1)),
-    ):
+    for surface, p, quat in ((pair[0], (0, 0, 0), (0.8, 0.1, 0.5, -0.3)), (pair[1], (0.2, 0.01, 0.02), (0.95, 0.2, 0.15, -0.1))):
         if surface is PLANE:
             lying = (np.sqrt(0.5), 0, np.sqrt(0.5) if not bodies else -np.sqrt(0.5), 0)
             bodies.append(fixed(PLANE, p, lying))
         else:
             bodies.append(free(surface, 0.08, p, quat, (0.1, 0.05, -0.04), (4.0 - 8.0 * len(bodies), 3.0, -2.0)))
     start = rolling_start(scenario(0.02, 0.001, *bodies, law, uniform(0.5, -0.2, 0.3)), 0.6)
-    given = replace(
-        start, body2=replace(start.body2, v0_com_world=(-0.05, 0.1, 0.02) if pair[1] is not PLANE else (0, 0, 0))
-    )
+    given = replace(start, body2=replace(start.body2, v0_com_world=(-0.05, 0.1, 0.02) if pair[1] is not PLANE else (0, 0, 0)))
     run = run_scenario(given, progress=False)
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert not any(event.internal for event in run.result.events) and run.trajectory["gap"][0] < 0.0

@@ -34,12 +34,14 @@ def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
     """Two ellipsoids that spin fast meet, stick and part within 5 ms."""
     one = free(skin(0.036, 0.025, 0.029), 0.07, (0, 0, 0), (0.88, 0.22, 0.02, 0.42), omega=(-3.3, -9.6, 12.0))
     two = free(
-        skin(0.038, 0.021, 0.016), 0.05, (0.0615, -0.007, -0.002), (0.9, -0.4, -0.1, 0.0), (-0.4, 0.02, 0.01),
+        skin(0.038, 0.021, 0.016),
+        0.05,
+        (0.0615, -0.007, -0.002),
+        (0.9, -0.4, -0.1, 0.0),
+        (-0.4, 0.02, 0.01),
         (78.0, 60.0, -163.0),
-    )  # fmt: skip
-    stiff = {
-        k: v * stiffer ** (0.5 if k[0] in "cr" else 1.0) for k, v in law.items() if k[1:2] == "_" and k[0] in "kcr"
-    }
+    )
+    stiff = {k: v * stiffer ** (0.5 if k[0] in "cr" else 1.0) for k, v in law.items() if k[1:2] == "_" and k[0] in "kcr"}
     return scenario(0.02, 0.0005, one, two, {**law, **stiff})
 
 
@@ -58,12 +60,14 @@ def signed(rotation: np.ndarray, body: BodySpec) -> BodySpec:
 
 def _quaternion(R: np.ndarray) -> np.ndarray:
     """(w, x, y, z): the eigenvector of the largest eigenvalue of Bar-Itzhack's matrix."""
-    K = np.array([
-        [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-        [0, R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[2, 0] + R[0, 2]],
-        [0, 0, R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2]],
-        [0, 0, 0, R[2, 2] - R[0, 0] - R[1, 1]],
-    ])  # fmt: skip
+    K = np.array(
+        [
+            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [0, R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[2, 0] + R[0, 2]],
+            [0, 0, R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2]],
+            [0, 0, 0, R[2, 2] - R[0, 0] - R[1, 1]],
+        ]
+    )
     return np.linalg.eigh(K, UPLO="U")[1][:, -1]
 
 
@@ -116,8 +120,10 @@ def test_agrees_with_vectors_of_the_world(transport):
 
 
 def test_the_three_laws_differ():
-    paths = [run_scenario(impact({**STICKING, "transport": t}), progress=False).trajectory["p2"]
-             for t in ("parallel", "bodies", "gauss")]  # fmt: skip
+    paths = [
+        run_scenario(impact({**STICKING, "transport": t}), progress=False).trajectory["p2"]
+        for t in ("parallel", "bodies", "gauss")
+    ]
     assert min(np.abs(a - b).max() for a, b in zip(paths, [*paths[1:], paths[0]], strict=True)) > 1e-6
 
 
@@ -138,12 +144,28 @@ def _ball(turned_by: float, **law: Any) -> Any:
     graph, half = Graph("ball"), 0.5 * turned_by
     floor = ground("floor", surface=plane())
     ball = rigid_body(
-        "ball", mass=0.1, inertia=(1.6e-5,) * 3, surface=sphere(0.02), position=(0.0, 0.0, 0.02 - 1e-5),
-        quaternion=(np.cos(half), 0.0, 0.0, np.sin(half)), velocity=(0.2, 0.08, 0.0), angular_velocity=(-4.0, 10.0, 0.0),
+        "ball",
+        mass=0.1,
+        inertia=(1.6e-5,) * 3,
+        surface=sphere(0.02),
+        position=(0.0, 0.0, 0.02 - 1e-5),
+        quaternion=(np.cos(half), 0.0, 0.0, np.sin(half)),
+        velocity=(0.2, 0.08, 0.0),
+        angular_velocity=(-4.0, 10.0, 0.0),
         gravity=(0.0, 0.0, -9.81),
-    )  # fmt: skip
-    touching = contact("contact", floor, ball, normal_stiffness=1e5, normal_damping=20.0, tangential_stiffness=1e4,
-                       tangential_damping=5.0, rotational_stiffness=1.0, rotational_damping=1e-3, **law)  # fmt: skip
+    )
+    touching = contact(
+        "contact",
+        floor,
+        ball,
+        normal_stiffness=1e5,
+        normal_damping=20.0,
+        tangential_stiffness=1e4,
+        tangential_damping=5.0,
+        rotational_stiffness=1.0,
+        rotational_damping=1e-3,
+        **law,
+    )
     attach_contact(graph, touching, floor, ball)
     return compile_model(graph)
 
@@ -165,9 +187,7 @@ def test_unequal_stiffnesses_keep_the_energy():
 def test_a_lone_component_follows_its_axis():
     """v_x alone is a number along x of C2, no vector: all transports are the same law."""
     law = {"constrained": ["v_x", "v_z"], "k_n": 4.6e4, "c_n": 25.0, "k_t": 3.2e4, "r_t": 8.0}
-    paths = [
-        run_scenario(impact({**law, "transport": t}), progress=False).trajectory["p2"] for t in ("parallel", "gauss")
-    ]
+    paths = [run_scenario(impact({**law, "transport": t}), progress=False).trajectory["p2"] for t in ("parallel", "gauss")]
     assert np.array_equal(*paths)
 
 
@@ -203,12 +223,29 @@ def _on_saddle(s: float, exchanged: bool, unit: float, transport: str, **more: f
     """Course (k, 3) in m of a spinning ball, body 1, on a saddle, body 2, whose chart carries C2."""
     graph, floor = Graph("saddle"), ground("floor", surface=_saddle_of(s, exchanged, unit))
     ball = rigid_body(
-        "ball", mass=0.1, inertia=(1.6e-5 / unit**2,) * 3, surface=sphere(0.02 / unit), position=(0.0, 0.0, 0.0205 / unit),
-        velocity=(0.1 / unit, 0.2 / unit, 0.0), angular_velocity=(3.0, 20.0, 40.0), gravity=(0.0, 0.0, -9.81 / unit),
-    )  # fmt: skip
-    touching = contact("contact", ball, floor, constrained="rolling", normal_stiffness=2e4, normal_damping=20.0,
-                       tangential_stiffness=1e4, tangential_damping=8.0, rotational_stiffness=0.5 / unit**2,
-                       rotational_damping=1e-3 / unit**2, transport=transport, **more)  # fmt: skip
+        "ball",
+        mass=0.1,
+        inertia=(1.6e-5 / unit**2,) * 3,
+        surface=sphere(0.02 / unit),
+        position=(0.0, 0.0, 0.0205 / unit),
+        velocity=(0.1 / unit, 0.2 / unit, 0.0),
+        angular_velocity=(3.0, 20.0, 40.0),
+        gravity=(0.0, 0.0, -9.81 / unit),
+    )
+    touching = contact(
+        "contact",
+        ball,
+        floor,
+        constrained="rolling",
+        normal_stiffness=2e4,
+        normal_damping=20.0,
+        tangential_stiffness=1e4,
+        tangential_damping=8.0,
+        rotational_stiffness=0.5 / unit**2,
+        rotational_damping=1e-3 / unit**2,
+        transport=transport,
+        **more,
+    )
     attach_contact(graph, touching, ball, floor)
     result = compile_model(graph).simulate(0.15, samples=0.005, rtol=1e-10, progress=False)
     assert result.ok and any(event.kind == "contact on" for event in result.events)

@@ -41,9 +41,7 @@ def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) ->
         shaft = np.array([0.0, p["L0"] - p["L3"], 0.0])
         lower = (tool - shaft - p["L1"] * upper) / p["L2"]
         points += [R @ (shaft + r * upper) for _, r in _pair(p["M1"], p["LC1"], p["J1"])]
-        points += [
-            R @ (shaft + p["L1"] * upper + r * lower) for _, r in [*_pair(p["M2"], p["LC2"], p["J2"]), (0.0, p["L2"])]
-        ]
+        points += [R @ (shaft + p["L1"] * upper + r * lower) for _, r in [*_pair(p["M2"], p["LC2"], p["J2"]), (0.0, p["L2"])]]
         links.append(upper)
         rods.append(lower)
     return np.concatenate(points), np.concatenate(links), np.concatenate(rods)
@@ -66,9 +64,7 @@ def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any,
     J, links, rods = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
     weights = np.repeat(masses(p), 3)
     h = STEP / max(float(np.linalg.norm(v)), 1e-3)
-    near, far = (
-        velocities(p, w + k * h * v, v, branch)[0] - velocities(p, w - k * h * v, v, branch)[0] for k in (1.0, 2.0)
-    )
+    near, far = (velocities(p, w + k * h * v, v, branch)[0] - velocities(p, w - k * h * v, v, branch)[0] for k in (1.0, 2.0))
     bias = (8.0 * near - far) / (12.0 * h)
     down = np.tile([0.0, 0.0, p["g"]], len(J) // 3)
     force = J.T @ (weights * (down - bias))

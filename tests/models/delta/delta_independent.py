@@ -18,14 +18,36 @@ from scipy.integrate import solve_ivp
 
 SETS = {
     "fit": {
-        "L0": 0.175, "L1": 0.24, "L2": 0.42, "L3": 0.05, "LC1": 0.12, "LC2": 0.21,
-        "M1": 0.4, "M2": 0.3, "M3": 0.1, "J1": 0.00192, "J2": 0.00441, "g": 9.81, "DAMPING": 0.04,
+        "L0": 0.175,
+        "L1": 0.24,
+        "L2": 0.42,
+        "L3": 0.05,
+        "LC1": 0.12,
+        "LC2": 0.21,
+        "M1": 0.4,
+        "M2": 0.3,
+        "M3": 0.1,
+        "J1": 0.00192,
+        "J2": 0.00441,
+        "g": 9.81,
+        "DAMPING": 0.04,
     },
     "lab": {
-        "L0": 0.2, "L1": 0.3, "L2": 0.8, "L3": 0.05, "LC1": 0.15, "LC2": 0.4,
-        "M1": 1.0, "M2": 0.3, "M3": 0.3, "J1": 0.02, "J2": 0.02, "g": 9.81, "DAMPING": 0.1,
+        "L0": 0.2,
+        "L1": 0.3,
+        "L2": 0.8,
+        "L3": 0.05,
+        "LC1": 0.15,
+        "LC2": 0.4,
+        "M1": 1.0,
+        "M2": 0.3,
+        "M3": 0.3,
+        "J1": 0.02,
+        "J2": 0.02,
+        "g": 9.81,
+        "DAMPING": 0.1,
     },
-}  # fmt: skip
+}
 ALPHA_1, ALPHA_0 = 10.0, 25.0
 E = np.eye(3)
 TO_WORLD = [
@@ -85,9 +107,7 @@ def arm_points(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> list[Poin
     points = [Point(m, shaft + r * upper, r * slope, r * upper_bias) for m, r in _pair(p["M1"], p["LC1"], p["J1"])]
     beyond = [*_pair(p["M2"], p["LC2"], p["J2"]), (p["M3"], p["L2"])]
     points += [
-        Point(
-            m, shaft + p["L1"] * upper + r * lower, p["L1"] * slope + r * swing, p["L1"] * upper_bias + r * lower_bias
-        )
+        Point(m, shaft + p["L1"] * upper + r * lower, p["L1"] * slope + r * swing, p["L1"] * upper_bias + r * lower_bias)
         for m, r in beyond
     ]
     return points
@@ -125,11 +145,7 @@ def constraint(p: dict[str, float], q: np.ndarray, v: np.ndarray) -> tuple[np.nd
             H[:3, :3] = H[3:, :3] = J
         else:
             H[3 * (a - 1) : 3 * a, 3 * a : 3 * a + 3] = -J
-    return (
-        np.concatenate([place[0] - place[1], place[0] - place[2]]),
-        H,
-        np.concatenate([bias[0] - bias[1], bias[0] - bias[2]]),
-    )
+    return (np.concatenate([place[0] - place[1], place[0] - place[2]]), H, np.concatenate([bias[0] - bias[1], bias[0] - bias[2]]))
 
 
 def acceleration(
@@ -232,15 +248,7 @@ def simulate(
 ) -> np.ndarray:
     """States (n, 18) by arms at times t (n,), at torques u(t); DOP853."""
     drive = torque if torque is not None else lambda time: np.zeros(3)
-    run = solve_ivp(
-        lambda time, x: rates(p, x, drive(time), **alphas),
-        (t[0], t[-1]),
-        x0,
-        "DOP853",
-        t,
-        rtol=rtol,
-        atol=rtol,
-    )
+    run = solve_ivp(lambda time, x: rates(p, x, drive(time), **alphas), (t[0], t[-1]), x0, "DOP853", t, rtol=rtol, atol=rtol)
     assert run.success, run.message
     return run.y.T
 
@@ -286,9 +294,7 @@ def record(p: dict[str, float]) -> dict[str, Any]:
     q, offset, amplitude = disturbed(p)
     x0 = np.concatenate([q, np.zeros(9)])[BY_ARMS]
     x = simulate(p, x0, SAMPLES, torque_of(offset, amplitude), rtol=1e-13)
-    found["disturbed"] = {
-        "offset": offset.tolist(), "amplitude": amplitude.tolist(), "t": SAMPLES.tolist(), "x": x.tolist(),
-    }  # fmt: skip
+    found["disturbed"] = {"offset": offset.tolist(), "amplitude": amplitude.tolist(), "t": SAMPLES.tolist(), "x": x.tolist()}
     return found
 
 

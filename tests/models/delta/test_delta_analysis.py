@@ -10,16 +10,7 @@ import pytest
 from scipy.linalg import block_diag
 
 from bondgraph.errors import ModelError
-from models.delta import (
-    DeltaParameters,
-    DeltaRobot,
-    crossing,
-    equilibrium,
-    frequency_response,
-    pole_zero_map,
-    reduced,
-    sweep,
-)
+from models.delta import DeltaParameters, DeltaRobot, crossing, equilibrium, frequency_response, pole_zero_map, reduced, sweep
 from models.delta.kinematics.angles import theta_rate
 from tests.models.delta import delta_independent as independent
 
@@ -59,9 +50,7 @@ def test_the_poles_of_the_paper():
     poles = reduced(ROBOTS["fit"], (0.0,) * 3).poles()
     real, pairs = np.sort(poles[np.abs(poles.imag) < 1e-9].real), poles[np.abs(poles.imag) > 1e-9]
     assert real == pytest.approx([-6.5, 5.2], rel=0.005)
-    assert (
-        len(pairs) == 4 and np.all(np.abs(np.abs(pairs.imag) - 1.0) < 0.05) and np.all(np.abs(pairs.real + 2.0) < 0.25)
-    )
+    assert len(pairs) == 4 and np.all(np.abs(np.abs(pairs.imag) - 1.0) < 0.05) and np.all(np.abs(pairs.real + 2.0) < 0.25)
     assert 22.0 < np.rad2deg(crossing(ROBOTS["fit"])) < 22.5
 
 
@@ -90,11 +79,7 @@ def test_whole_system(name, at):
     assert np.abs(linear.B - B).max() < 1e-11 * np.abs(B).max()
     assert linear.minimal().order == 6
     assert linear.part("motor 1.torque", linear.outputs).minimal().order == 4
-    assert linear.inputs == ("motor 1.torque", "motor 2.torque", "motor 3.torque") and linear.outputs == (
-        "y[0]",
-        "y[1]",
-        "y[2]",
-    )
+    assert linear.inputs == ("motor 1.torque", "motor 2.torque", "motor 3.torque") and linear.outputs == ("y[0]", "y[1]", "y[2]")
 
 
 def test_away_from_symmetry():
@@ -127,9 +112,7 @@ def test_gravity_compensation_leaves_every_pose_an_equilibrium():
     """With u = gravity_torque(y) three eigenvalues are zero: A + B du/dy, du/dy by central differences."""
     robot, y = ROBOTS["fit"], np.array([0.1, 0.3, 0.5])
     small, h = reduced(robot, y), 1e-5
-    slope = np.stack(
-        [(robot.gravity_torque(y + h * e) - robot.gravity_torque(y - h * e)) / (2.0 * h) for e in np.eye(3)], axis=1
-    )
+    slope = np.stack([(robot.gravity_torque(y + h * e) - robot.gravity_torque(y - h * e)) / (2.0 * h) for e in np.eye(3)], axis=1)
     closed = small.A.copy()
     closed[:, :3] += small.B @ slope
     poles = np.linalg.eigvals(closed)
@@ -145,8 +128,15 @@ def test_frequency_response_is_what_a_small_sine_gives():
     wave = signals.sine("wave", size, omega, 0.0)
     still = [signals.sine(f"still {i}", 0.0, 1.0, 0.0) for i in (2, 3)]
     period = 2.0 * np.pi / omega
-    run = robot.simulate(12 * period, y=y, torque="hold", signals=["wave.y", "still 2.y", "still 3.y"], blocks=[wave, *still],
-                         samples=period / 64, rtol=1e-10)  # fmt: skip
+    run = robot.simulate(
+        12 * period,
+        y=y,
+        torque="hold",
+        signals=["wave.y", "still 2.y", "still 3.y"],
+        blocks=[wave, *still],
+        samples=period / 64,
+        rtol=1e-10,
+    )
     last = slice(-64, None)
     phasor = 2.0 * np.mean((run.y[last, 0] - y[0]) * np.exp(-1j * (omega * run.t[last] - 0.5 * np.pi))) / size
     assert abs(phasor - expected) < 1e-3 * abs(expected)
@@ -163,8 +153,6 @@ def test_pictures(tmp_path):
     text = (tmp_path / "poles.svg").read_text(encoding="utf-8")
     assert text.count("12 cancel at") == 2 and "unstable pole" in text
     omega = np.geomspace(0.1, 100.0, 50)
-    pictures.bode_plot(
-        omega, {"y": frequency_response(robot, (0.0,) * 3, omega)[:, 0, 0]}, tmp_path / "bode.png", dpi=40
-    )
+    pictures.bode_plot(omega, {"y": frequency_response(robot, (0.0,) * 3, omega)[:, 0, 0]}, tmp_path / "bode.png", dpi=40)
     pictures.course_plot(robot.simulate(0.5, samples=0.01), tmp_path / "course.png", dpi=40)
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("bode.png", "course.png"))

@@ -70,9 +70,7 @@ def test_terms_in_theta_are_those_of_the_mass_points(name):
         kinetic = sum(0.5 * x.mass * np.sum((x.jacobian @ rate) ** 2) for x in points)
         assert formulas.kinetic_energy(theta, v, p) == pytest.approx(kinetic, rel=1e-12)
         # the shaft's height is the zero of V
-        assert formulas.potential_energy(theta, p) == pytest.approx(
-            -sum(x.mass * p.g * x.place[2] for x in points), abs=1e-13
-        )
+        assert formulas.potential_energy(theta, p) == pytest.approx(-sum(x.mass * p.g * x.place[2] for x in points), abs=1e-13)
         friction = B.T @ rate * p.DAMPING
         assert np.abs(formulas.friction_torque(theta, v, p) - friction).max() < 1e-13 * size
 
@@ -111,11 +109,7 @@ def test_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "codes"),
-    [
-        ('{"L0": 0.1,', ["E402"]),
-        ('{"L0": "long", "M4": 1.0}', ["E405", *["E403"] * 10, "E404"]),
-        ("[]", ["E402"]),
-    ],
+    [('{"L0": 0.1,', ["E402"]), ('{"L0": "long", "M4": 1.0}', ["E405", *["E403"] * 10, "E404"]), ("[]", ["E402"])],
 )
 def test_files_refused(text, codes):
     with pytest.raises(ModelError) as refused:

@@ -9,13 +9,7 @@ import pytest
 
 from bondgraph import ModelError
 from models.delta import DeltaParameters, DeltaRobot
-from models.delta.graphs.control import (
-    gravity_compensation,
-    joint_control,
-    linearising_control,
-    model_terms,
-    task_control,
-)
+from models.delta.graphs.control import gravity_compensation, joint_control, linearising_control, model_terms, task_control
 from models.delta.studies.pick_and_place import check_path, track, transfer
 from models.motion import cubic_spline, hold, quintic
 

@@ -45,9 +45,7 @@ def disturbing(name: str) -> dict:
     """The torques of the disturbed motion: sines about what holds the start."""
     recorded = REFERENCE[name]["disturbed"]
     waves = [signals.sine(f"wave {i + 1}", recorded["amplitude"][i], 3.0 * np.pi, float(i)) for i in range(3)]
-    return {
-        "y": [0.6, 0.8, 0.95], "torque": recorded["offset"], "signals": [f"{wave.name}.y" for wave in waves], "blocks": waves,
-    }  # fmt: skip
+    return {"y": [0.6, 0.8, 0.95], "torque": recorded["offset"], "signals": [f"{wave.name}.y" for wave in waves], "blocks": waves}
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -116,9 +114,7 @@ def test_minimal_coordinates_move_alike(name):
     given = {"y": (0.6, 0.8, 0.95), "torques": 0.9 * robot(name).gravity_torque((0.6, 0.8, 0.95))}
     small = compile_model(minimal_graph(SETS[name], given["y"], rates=(1.0, -1.0, 0.5), torques=given["torques"]))
     one = small.simulate(1.0, samples=0.1, rtol=1e-10)
-    other = robot(name).simulate(
-        1.0, y=given["y"], rates=(1.0, -1.0, 0.5), torque=given["torques"], samples=0.1, rtol=1e-10
-    )
+    other = robot(name).simulate(1.0, y=given["y"], rates=(1.0, -1.0, 0.5), torque=given["torques"], samples=0.1, rtol=1e-10)
     assert one.ok and np.abs(one["mechanism.q"] - other.y).max() < 1e-9
     assert np.ptp(other.y, axis=0).min() > 0.05
     free = compile_model(minimal_graph(replace(SETS["fit"], DAMPING=0.0), given["y"]))
@@ -164,8 +160,13 @@ def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Gr
         return array([L * sin(q[1]) * sin(q[2]), distance + L * cos(q[1]), q[0] + L * sin(q[1]) * cos(q[2])])
 
     def slope(q, L):
-        return array([[0.0, L * cos(q[1]) * sin(q[2]), L * sin(q[1]) * cos(q[2])], [0.0, -L * sin(q[1]), 0.0],
-                      [1.0, L * cos(q[1]) * cos(q[2]), -L * sin(q[1]) * sin(q[2])]])  # fmt: skip
+        return array(
+            [
+                [0.0, L * cos(q[1]) * sin(q[2]), L * sin(q[1]) * cos(q[2])],
+                [0.0, -L * sin(q[1]), 0.0],
+                [1.0, L * cos(q[1]) * cos(q[2]), -L * sin(q[1]) * sin(q[2])],
+            ]
+        )
 
     def inertia(q, m, rod, L, g):
         J = slope(q, L)
@@ -180,16 +181,19 @@ def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Gr
     graph.connect(shaft, row.port("2")).connect(row.port("1"), rates).connect(rates, R("damping", 0.0))
     jacobian = MTF("J", lambda q, L: rotation @ slope(q, L), signals=["mechanism.q", "mechanism.L"], dimensions=(3, 3))
     graph.connect(rates, jacobian).connect(jacobian, end)
-    graph.add(Block("place", [("w", Op("tip", lambda q, L: rotation @ tip(q, L)), ["q", "L"])],
-                    inputs={"q": "mechanism.q", "L": "mechanism.L"}))  # fmt: skip
+    graph.add(
+        Block(
+            "place",
+            [("w", Op("tip", lambda q, L: rotation @ tip(q, L)), ["q", "L"])],
+            inputs={"q": "mechanism.q", "L": "mechanism.L"},
+        )
+    )
     return graph.expose("motor", shaft).expose("tip", end).export("tip", "place.w")
 
 
 def test_another_type_of_arm_takes_the_same_robot():
     """Three equal carriages fall freely with everything on them, and rest under their share of the weight."""
-    compiled = compile_model(
-        tie_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)])
-    )
+    compiled = compile_model(tie_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)]))
     run = compiled.simulate(0.3, rtol=1e-10)
     assert np.abs(run["tool"][:, 2] - run["tool"][0, 2] - 0.5 * 9.81 * run.t**2).max() < 1e-8
     weight = -9.81 * (SLIDER["m"] + SLIDER["rod"])
@@ -201,10 +205,13 @@ def test_the_motors_take_signals():
     """One signal of three components, or one for each motor, is added to the parameters `motor 1.torque` ..."""
     value = Block("drive", [("u", Op("drive", lambda t: array([0.1 * t, 0.2 * t, 0.3])), ["t"])], inputs={"t": "time"})
     single = [
-        Block(f"drive {i}", [("u", Op("drive", lambda t, i=i: 0.1 * (i + 1) * t if i < 2 else 0.3 + 0.0 * t), ["t"])],
-              inputs={"t": "time"})
+        Block(
+            f"drive {i}",
+            [("u", Op("drive", lambda t, i=i: 0.1 * (i + 1) * t if i < 2 else 0.3 + 0.0 * t), ["t"])],
+            inputs={"t": "time"},
+        )
         for i in range(3)
-    ]  # fmt: skip
+    ]
     one = delta_graph(SETS["fit"], torques=[0.1, 0.2, 0.3], signals="drive.u")
     one.add(value)
     many = delta_graph(SETS["fit"], torques=[0.1, 0.2, 0.3], signals=[f"drive {i}.u" for i in range(3)])

@@ -157,9 +157,7 @@ def test_out_of_reach():
     assert len(problem.details) == 3
     assert len(refusal(lambda: kinematics.inverse([0.0, -0.45, 0.35]), "E463").details) == 1
     # the elbows spread over a circle of 0.365 m radius: rods of 0.36 m do not close
-    short = DeltaParameters(
-        L0=0.175, L1=0.24, L2=0.36, L3=0.05, LC1=0.12, LC2=0.18, M1=0.4, M2=0.3, M3=0.1, J1=0.0, J2=0.0
-    )
+    short = DeltaParameters(L0=0.175, L1=0.24, L2=0.36, L3=0.05, LC1=0.12, LC2=0.18, M1=0.4, M2=0.3, M3=0.1, J1=0.0, J2=0.0)
     refusal(lambda: DeltaKinematics(short).forward([0.0, 0.0, 0.0]), "E463")
 
 
@@ -168,9 +166,7 @@ def test_singular_postures():
     p = ROBOTS["fit"]
     kinematics = DeltaKinematics(p)
     # All elbows on the axis: the tips' spheres coincide, and any point at the distance L2 closes the robot.
-    folded = DeltaParameters(
-        L0=0.05, L1=0.2, L2=0.42, L3=0.05, LC1=0.1, LC2=0.21, M1=0.4, M2=0.3, M3=0.1, J1=0.0, J2=0.0
-    )
+    folded = DeltaParameters(L0=0.05, L1=0.2, L2=0.42, L3=0.05, LC1=0.1, LC2=0.21, M1=0.4, M2=0.3, M3=0.1, J1=0.0, J2=0.0)
     upright = [np.pi / 2.0] * 3
     for start in (None, [2.0, 0.0] * 3):
         problem = refusal(lambda start=start: DeltaKinematics(folded).forward(upright, start=start), "E464")

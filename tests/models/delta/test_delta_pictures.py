@@ -47,10 +47,7 @@ def test_links_keep_their_lengths() -> None:
 def test_plots(tmp_path, tracking: Tracking) -> None:
     pytest.importorskip("matplotlib")
     plan = TouchPlan()
-    touches = {
-        "soft": soft_touch(FIT, plan, t_end=13.0),
-        "ball": soft_touch(FIT, replace(plan, constants=BALL), t_end=13.0),
-    }
+    touches = {"soft": soft_touch(FIT, plan, t_end=13.0), "ball": soft_touch(FIT, replace(plan, constants=BALL), t_end=13.0)}
     plot_touch(touches, tmp_path / "both.png", dpi=60)
     plot_touch(touches["soft"], tmp_path / "one.svg")
     text = (tmp_path / "one.svg").read_text()

@@ -90,12 +90,7 @@ def test_inconsistent_starts():
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"y": Y, "w": (0.0, 0.0, 0.4)},
-        {"y": Y, "v": np.zeros(9)},
-        {"torque": "stay"},
-        {"torque": quintic(0.0, 1.0, 0.0, 1.0)},
-    ],
+    [{"y": Y, "w": (0.0, 0.0, 0.4)}, {"y": Y, "v": np.zeros(9)}, {"torque": "stay"}, {"torque": quintic(0.0, 1.0, 0.0, 1.0)}],
     ids=["two starts", "rates of all angles without them", "word", "motion of one axis"],
 )
 def test_arguments_that_do_not_go_together(arguments):
@@ -146,32 +141,13 @@ def test_near_misses_of_the_singularity_of_the_papers_angles():
 
 # --- the command ------------------------------------------------------------------------------------------------------
 
-FILES = {
-    "trajectory.npz",
-    "trajectory.csv",
-    "singularities.json",
-    "summary.json",
-    "graph.svg",
-    "arm.svg",
-    "equations.tex",
-}
+FILES = {"trajectory.npz", "trajectory.csv", "singularities.json", "summary.json", "graph.svg", "arm.svg", "equations.tex"}
 
 
 def test_simulate_command(tmp_path: Path, capsys) -> None:
     parameters = tmp_path / "robot.json"
     parameters.write_text(SETS["lab"].to_json(), encoding="utf-8")
-    given = [
-        "delta",
-        "--params",
-        str(parameters),
-        "simulate",
-        "--out",
-        str(tmp_path / "out"),
-        "--y",
-        "0.6",
-        "0.8",
-        "0.95",
-    ]
+    given = ["delta", "--params", str(parameters), "simulate", "--out", str(tmp_path / "out"), "--y", "0.6", "0.8", "0.95"]
     assert main([*given, "--t-end", "0.2", "--torque", "-3", "-3", "-3.5", "--no-render"]) == 0
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == FILES

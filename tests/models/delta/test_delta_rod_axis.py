@@ -69,16 +69,20 @@ def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
     for side in (0.0, np.pi):
         S = formulas.friction_rates([0.4, side, 0.0])
         assert np.abs(S.T @ S - np.eye(3)).max() < 1e-12
-    worst = max(np.abs(formulas.friction_rates(theta_of([0.0, s, t]))).max()
-                for s in np.geomspace(1e-12, 1.0, 60) for t in (0.0, 0.5, 1.5))  # fmt: skip
+    worst = max(
+        np.abs(formulas.friction_rates(theta_of([0.0, s, t]))).max()
+        for s in np.geomspace(1e-12, 1.0, 60)
+        for t in (0.0, 0.5, 1.5)
+    )
     assert worst < 1.0 / CONE
 
 
 @pytest.mark.parametrize(("form", "damping"), [("lagrangian", FIT.DAMPING), ("hamiltonian", 0.0)])
 @pytest.mark.parametrize(
-    ("place", "speed"), [(INWARDS, (0.0, 0.0, 0.0)), (OUTWARDS, (0.4, -0.2, -1.0)), (INWARDS, (0.4, -0.2, -1.0))],
+    ("place", "speed"),
+    [(INWARDS, (0.0, 0.0, 0.0)), (OUTWARDS, (0.4, -0.2, -1.0)), (INWARDS, (0.4, -0.2, -1.0))],
     ids=["inwards at rest", "outwards moving", "inwards moving"],
-)  # fmt: skip
+)
 def test_a_start_on_the_axis(form, damping, place, speed):
     """At default tolerances, 1e-7: the tool is where the other coordinates have it after 40 ms to 1e-7 m [1e-9], tips together to
     1e-9 m, the energy account closed to 1e-8."""

@@ -22,12 +22,7 @@ JOINTS = [f"{joint} {i}" for joint in ("shoulder", "elbow", "wrist") for i in (1
 def robot():
     graph = rigid_delta_graph(DeltaParameters.fit(), Y, rates=RATES, axial_inertia=AXIAL)
     for k, (size, rate) in enumerate(DRIVE):
-        torque = Se(
-            f"torque {k + 1}",
-            lambda a, w, t: -1.2 + a * sin(w * t),
-            parameters={"a": size, "w": rate},
-            signals=["time"],
-        )
+        torque = Se(f"torque {k + 1}", lambda a, w, t: -1.2 + a * sin(w * t), parameters={"a": size, "w": rate}, signals=["time"])
         graph.connect(torque, graph.ports[f"motor {k + 1}"])
     return compile_model(graph)
 

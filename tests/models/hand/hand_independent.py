@@ -276,9 +276,22 @@ class Hand:
         rates = where(on[:, None], rates, 0.0)
         force = -(fx[:, None] * x + fy[:, None] * y + fz[:, None] * z)
         return {
-            "d": d, "p2": p2, "force": force, "moment": -tz[:, None] * z, "rates": rates, "normal": fz,
-            "fx": fx, "fy": fy, "n": normal, "vz": vz, "spin_z": spin_z, "vx": vx, "vy": vy, "x": x, "y": y,
-        }  # fmt: skip
+            "d": d,
+            "p2": p2,
+            "force": force,
+            "moment": -tz[:, None] * z,
+            "rates": rates,
+            "normal": fz,
+            "fx": fx,
+            "fy": fy,
+            "n": normal,
+            "vz": vz,
+            "spin_z": spin_z,
+            "vx": vx,
+            "vy": vy,
+            "x": x,
+            "y": y,
+        }
 
     def poles(self, f: FingerState, virtual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Poles of the tips, virtual points, and the springs' forces on the tips."""
@@ -308,13 +321,19 @@ class Hand:
         virtual_moment = virtual_moment - cross(points - virtual[4:7], pull).sum(axis=0)
         return np.concatenate(
             [
-                w.ravel(), acceleration.ravel(), touch["rates"].ravel(),
-                quaternion_rate(ball[:4], ball[7:10]), ball[10:],
-                ball_moment / self.ball_inertia, ball_force / n.ball_mass,
-                quaternion_rate(virtual[:4], virtual[7:10]), virtual[10:],
-                virtual_moment / n.virtual_inertia, virtual_force / n.virtual_mass,
+                w.ravel(),
+                acceleration.ravel(),
+                touch["rates"].ravel(),
+                quaternion_rate(ball[:4], ball[7:10]),
+                ball[10:],
+                ball_moment / self.ball_inertia,
+                ball_force / n.ball_mass,
+                quaternion_rate(virtual[:4], virtual[7:10]),
+                virtual[10:],
+                virtual_moment / n.virtual_inertia,
+                virtual_force / n.virtual_mass,
             ]
-        )  # fmt: skip
+        )
 
     def energy(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> float:
         """Kinetic energy plus that of all springs, J."""
@@ -329,14 +348,16 @@ class Hand:
         d = self.contacts(f, springs, ball)["d"]
         return float(
             kinetic
-            + 0.5 * n.ball_mass * ball[10:] @ ball[10:] + 0.5 * self.ball_inertia * ball[7:10] @ ball[7:10]
-            + 0.5 * n.virtual_mass * virtual[10:] @ virtual[10:] + 0.5 * n.virtual_inertia * virtual[7:10] @ virtual[7:10]
+            + 0.5 * n.ball_mass * ball[10:] @ ball[10:]
+            + 0.5 * self.ball_inertia * ball[7:10] @ ball[7:10]
+            + 0.5 * n.virtual_mass * virtual[10:] @ virtual[10:]
+            + 0.5 * n.virtual_inertia * virtual[7:10] @ virtual[7:10]
             + 0.5 * n.finger_stiffness * np.sum((points - pole) ** 2)
             + 0.5 * n.reference_stiffness[0] * np.sum((place - virtual[4:7]) ** 2)
             + 0.5 * n.reference_stiffness[1] * angle @ angle
             + 0.5 * n.contact_stiffness * (np.sum(springs[:, 1:] ** 2) + np.sum(np.minimum(d, 0.0) ** 2))
             + 0.5 * n.spin_stiffness * np.sum(springs[:, 0] ** 2)
-        )  # fmt: skip
+        )
 
     def dissipation(self, t: float, x: np.ndarray) -> float:
         """Power of all dampers, W."""
@@ -345,23 +366,25 @@ class Hand:
         touch = self.contacts(self.tips(q, w), springs, ball)
         c = n.contact_damping
         damping_z = np.maximum(c * touch["vz"], n.contact_stiffness * touch["d"])
-        at_contacts = (
-            c * (touch["vx"] ** 2 + touch["vy"] ** 2) + damping_z * touch["vz"] + n.spin_damping * touch["spin_z"] ** 2
-        )
+        at_contacts = c * (touch["vx"] ** 2 + touch["vy"] ** 2) + damping_z * touch["vz"] + n.spin_damping * touch["spin_z"] ** 2
         return float(
             n.joint_damping * np.sum(w * w)
-            + n.virtual_damping[0] * virtual[10:] @ virtual[10:] + n.virtual_damping[1] * virtual[7:10] @ virtual[7:10]
+            + n.virtual_damping[0] * virtual[10:] @ virtual[10:]
+            + n.virtual_damping[1] * virtual[7:10] @ virtual[7:10]
             + np.sum(np.where(touch["d"] < 0.0, at_contacts, 0.0))
-        )  # fmt: skip
+        )
 
     def run(self, name: str = "main", samples: np.ndarray | None = None, rtol: float = 1e-9) -> tuple[np.ndarray, ...]:
         """Times (m,) and states (m, n) of one of `MOTIONS`."""
         motion, end = MOTIONS[name]
         times = np.linspace(0.0, end, round(end / 0.02) + 1) if samples is None else samples
         block = Block(
-            "hand", [("rate", lambda x, t: self.rates(t, x, motion), ["x", "t"])],
-            inputs={"t": "time"}, states={"x": StateSpec(self.start(), self.nominal())}, rates={"x": "rate"},
-        )  # fmt: skip
+            "hand",
+            [("rate", lambda x, t: self.rates(t, x, motion), ["x", "t"])],
+            inputs={"t": "time"},
+            states={"x": StateSpec(self.start(), self.nominal())},
+            rates={"x": "rate"},
+        )
         graph = Graph("hand from vectors")
         graph.add(block)
         found = compile_model(graph).simulate(float(times[-1]), samples=times, rtol=rtol, progress=False)

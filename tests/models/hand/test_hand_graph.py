@@ -16,9 +16,11 @@ from tests.models.hand.hand_independent import Numbers
 from tests.models.hand.hand_runs import again, main_run
 
 OBLIQUE = {
-    "fingers": 4, "object_shape": "ellipsoid", "object_size": (0.03, 0.027, 0.034),
+    "fingers": 4,
+    "object_shape": "ellipsoid",
+    "object_size": (0.03, 0.027, 0.034),
     "object_quaternion": (np.cos(0.1), 0.0, 0.0, np.sin(0.1)),
-}  # fmt: skip
+}
 """An ellipsoid turned about z between four fingers."""
 
 
@@ -116,14 +118,7 @@ def test_energy_never_rises_while_the_reference_rests(resting: Compiled) -> None
     assert result.ledger.relative_residual < 1e-9
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"fingers": 2},
-        OBLIQUE,
-        {"object_shape": "egg", "object_size": (0.02, 0.045)},
-    ],
-)
+@pytest.mark.parametrize("changes", [{"fingers": 2}, OBLIQUE, {"object_shape": "egg", "object_size": (0.02, 0.045)}])
 def test_other_hands_start_in_equilibrium_and_hold(changes: dict) -> None:
     steps = (Step(0.1, 0.8, (0.006, 0.0, 0.0)), Step(0.5, 1.5, (0.0, 0.0, 0.02)))
     compiled = compile_model(Hand(HandParameters(**changes), steps).graph())
@@ -163,8 +158,15 @@ def test_joint_limits_are_events_of_a_run_that_goes_on() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(ModelError) as caught:
-        Hand(HandParameters(fingers=2, object_shape="ellipsoid", object_size=(0.03, 0.02, 0.03), friction=0.1,
-                            object_quaternion=(np.cos(0.3), 0.0, 0.0, np.sin(0.3)))).graph()  # fmt: skip
+        Hand(
+            HandParameters(
+                fingers=2,
+                object_shape="ellipsoid",
+                object_size=(0.03, 0.02, 0.03),
+                friction=0.1,
+                object_quaternion=(np.cos(0.3), 0.0, 0.0, np.sin(0.3)),
+            )
+        ).graph()
     assert caught.value.problems[0].code == "E482"
     with pytest.raises(ModelError) as caught:
         HandParameters(object_size=(0.3,))

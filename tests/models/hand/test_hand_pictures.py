@@ -50,9 +50,7 @@ def test_skeleton_ends_where_the_tips_are(main: HandRun) -> None:
     lengths = np.linalg.norm(np.diff(places, axis=2), axis=3)
     assert np.allclose(lengths, given.link_lengths, atol=1e-12)
     R, centre = finger_place(given, 1, arrays["joints"][-1, 1])
-    assert np.allclose(places[-1, 1, -1], centre, atol=1e-12) and np.allclose(
-        arrays["tips"][-1, 1, :3, :3], R, atol=1e-12
-    )
+    assert np.allclose(places[-1, 1, -1], centre, atol=1e-12) and np.allclose(arrays["tips"][-1, 1, :3, :3], R, atol=1e-12)
 
 
 def test_contacts_of_the_trajectory_fit_together(main: HandRun) -> None:
@@ -68,9 +66,7 @@ def test_contacts_of_the_trajectory_fit_together(main: HandRun) -> None:
 
 def test_study_of_the_grasp(main: HandRun) -> None:
     found = study(main, 61)
-    assert found.force_closure and found.internal[0] == pytest.approx(
-        np.sqrt(3.0) * main.trajectory["normal"][0, 0], rel=1e-9
-    )
+    assert found.force_closure and found.internal[0] == pytest.approx(np.sqrt(3.0) * main.trajectory["normal"][0, 0], rel=1e-9)
     assert found.net[0] < 1e-9 and np.all(np.diff(found.path2, axis=0) >= 0.0)
     # Equal paths on both bodies: the tips roll.
     assert np.allclose(found.path1[-1], found.path2[-1], rtol=2e-2)
@@ -85,11 +81,7 @@ def test_study_of_a_lost_object(lost: HandRun, tmp_path) -> None:
     assert "margin of friction" in found.table() and "nan" not in found.table()
     found.write_csv(tmp_path / "study.csv")
     head, *rows = (tmp_path / "study.csv").read_text().splitlines()
-    assert (
-        head.startswith("t,required 0")
-        and len(rows) == len(found.t)
-        and len(rows[0].split(",")) == len(head.split(","))
-    )
+    assert head.startswith("t,required 0") and len(rows) == len(found.t) and len(rows[0].split(",")) == len(head.split(","))
 
 
 def test_plots(main: HandRun, lost: HandRun, tmp_path) -> None:
@@ -160,13 +152,12 @@ def test_figure_6_shows_the_object_twice(main: HandRun, tmp_path) -> None:
 
 def test_command(tmp_path, capsys) -> None:
     scenario = tmp_path / "short.json"
-    scenario.write_text(json.dumps({"t_end": 0.5, "motion": [{"along": [0.002, 0, 0], "from": 0.1, "to": 0.4}],
-                                    "parameters": {"fingers": 2}}))  # fmt: skip
+    scenario.write_text(
+        json.dumps({"t_end": 0.5, "motion": [{"along": [0.002, 0, 0], "from": 0.1, "to": 0.4}], "parameters": {"fingers": 2}})
+    )
     assert cli.main(["hand", "--scenario", str(scenario), "--out", str(tmp_path / "out"), "--no-render"]) == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {
-        "trajectory.npz", "study.csv", "events.json", "summary.json", "scenario.json", "graph.svg", "equations.tex"
-    }  # fmt: skip
+    assert names == {"trajectory.npz", "study.csv", "events.json", "summary.json", "scenario.json", "graph.svg", "equations.tex"}
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["completed"] and summary["fingers"] == 2 and summary["object_lost"] is None
     assert "short: 0.5 s simulated" in capsys.readouterr().out

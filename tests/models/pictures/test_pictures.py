@@ -104,9 +104,7 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
     past = ghost_samples(motion.poses[1], motion.t, 0.7, 3, 0.02)
     assert motion.p2[past, 0] == pytest.approx([0.06, 0.04, 0.02], abs=2e-4)
     around = ghost_samples(motion.poses[1], motion.t, 0.5, 4, 0.03, around=True)
-    assert motion.p2[around, 0] == pytest.approx([0.03, 0.09, 0.0, 0.12], abs=2e-4), (
-        "equal distances: the earlier one first"
-    )
+    assert motion.p2[around, 0] == pytest.approx([0.03, 0.09, 0.0, 0.12], abs=2e-4), "equal distances: the earlier one first"
 
 
 def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
@@ -152,9 +150,7 @@ def test_camera_fits_and_sees_the_contact_from_the_side():
     assert np.min([at[:, 0].min() - 100, 780 - at[:, 0].max(), at[:, 1].min() - 50, 520 - at[:, 1].max()]) < 2.0
 
 
-@pytest.mark.parametrize(
-    "surface", [sphere(0.02), ellipsoid((0.03, 0.02, 0.01)), egg(0.035, 0.084, 0.0104), torus(0.05, 0.01)]
-)
+@pytest.mark.parametrize("surface", [sphere(0.02), ellipsoid((0.03, 0.02, 0.01)), egg(0.035, 0.084, 0.0104), torus(0.05, 0.01)])
 def test_page_normals_are_the_surfaces_own(surface):
     grid = np.asarray(surface.grid(41, 61))
     normals = grid_normals(grid, surface)
@@ -166,17 +162,21 @@ def test_page_normals_are_the_surfaces_own(surface):
 BOWL = parametric(lambda u, v: (u, v, 4.0 * (u * u + v * v)), (-0.1, 0.1), (-0.1, 0.1))
 HOSE = parametric(
     lambda u, v: (0.02 * cos(u), 0.02 * sin(u), v), (0.0, 2.0 * np.pi), (0.0, 0.1), periodic=(True, False), inside=(0, 0, 0.05)
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
     ("surface", "rim"),
     [
-        (sphere(0.02), False), (ellipsoid((0.03, 0.02, 0.01)), False), (egg(0.035, 0.084, 0.0104), False),
+        (sphere(0.02), False),
+        (ellipsoid((0.03, 0.02, 0.01)), False),
+        (egg(0.035, 0.084, 0.0104), False),
         (torus(0.05, 0.01), False),
-        (plane(), True), (BOWL, True), (HOSE, True),
+        (plane(), True),
+        (BOWL, True),
+        (HOSE, True),
     ],
-)  # fmt: skip
+)
 def test_what_has_a_rim_is_seen_from_both_sides(surface, rim):
     """A bowl is there from above and from below: the page draws an open surface twice, a closed one once."""
     ball = rolling_ball()
@@ -271,11 +271,7 @@ def test_labels_stand_where_the_window_shows_their_points():
     motion = rolling_ball()
     size = (400, 300)
     camera = fit(
-        np.array([[0.055, -0.005, 0.0], [0.065, 0.005, 0.01]]),
-        direction(motion),
-        upward(motion),
-        size,
-        (80, 10, 10, 40),
+        np.array([[0.055, -0.005, 0.0], [0.065, 0.005, 0.01]]), direction(motion), upward(motion), size, (80, 10, 10, 40)
     )
     with Stage(motion, size, ghosts=0) as stage:
         stage.show(0.5, camera)

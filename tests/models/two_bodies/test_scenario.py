@@ -75,12 +75,7 @@ def test_reads_everything(read):
 
 @pytest.mark.parametrize(
     "surface",
-    [
-        {"type": "sphere", "radius": 0.02},
-        {"type": "ellipsoid", "semi_axes": [0.03, 0.02, 0.01]},
-        {"type": "plane"},
-        EGG,
-    ],
+    [{"type": "sphere", "radius": 0.02}, {"type": "ellipsoid", "semi_axes": [0.03, 0.02, 0.01]}, {"type": "plane"}, EGG],
 )
 @pytest.mark.parametrize("gravity", [{"type": "none"}, {"type": "central", "g0": 9.81}, GOOD["gravity"]])
 def test_surfaces_and_gravities_combine(read, surface, gravity):
@@ -112,12 +107,7 @@ def test_surfaces_and_gravities_combine(read, surface, gravity):
         ({"body2__surface__S": 0.07}, "E409", "body2.surface.S", "G1"),
         ({"body2__surface": []}, "E405", "body2.surface", "an object"),
         ({"body2__surface": {"type": "sphere", "radius": -1}}, "E407", "body2.surface.radius", "more than 0"),
-        (
-            {"body2__surface": {"type": "ellipsoid", "semi_axes": [1, 1, 0]}},
-            "E407",
-            "body2.surface.semi_axes",
-            "above 0",
-        ),
+        ({"body2__surface": {"type": "ellipsoid", "semi_axes": [1, 1, 0]}}, "E407", "body2.surface.semi_axes", "above 0"),
         ({"body2__surface": {"type": "sphere", "radius": 1, "S": 2}}, "E404", "body2.surface.S", "known here"),
         ({"contact__constrained": ["v_q"]}, "E408", "contact.constrained[0]", "v_q"),
         ({"contact__constrained": ["v_z", "v_z"]}, "E407", "contact.constrained[1]", "twice"),
@@ -133,12 +123,7 @@ def test_surfaces_and_gravities_combine(read, surface, gravity):
         ({"body1__omega0_world": [0, 0, 1]}, "E412", "body1.omega0_world", "fixed"),
         ({"body1__motion": "prescribed"}, "E403", "body1.omega0_world", "missing"),
         ({"body2__motion": "fixed", "body2__v0_com_world": [0, 0, 0]}, "E412", "body2.motion", "no body is free"),
-        (
-            {"body1__surface": {"type": "plane"}, "body2__surface": {"type": "plane"}},
-            "E412",
-            "body2.surface.type",
-            "flat",
-        ),
+        ({"body1__surface": {"type": "plane"}, "body2__surface": {"type": "plane"}}, "E412", "body2.surface.type", "flat"),
         ({"gravity": {"type": "central", "g0": 1}, "body2__p0": [0, 0, 0]}, "E412", "body2.p0", "no direction"),
         ({"extra": 1}, "E404", "extra", "unknown key"),
     ],
@@ -167,9 +152,7 @@ def test_misspelt_key_names_the_missing_one(read):
     assert 'did you mean "mass"' in str(found["E404"])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[1]", '{"t_end": 1,}', "[" * 100000, "import os", '{"t_end": ' + "9" * 5000 + "}"]
-)
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"t_end": 1,}', "[" * 100000, "import os", '{"t_end": ' + "9" * 5000 + "}"])
 def test_what_is_no_json_object(read, text):
     assert [p.code for p in problems(read, text)] == ["E402"]
 

@@ -30,12 +30,7 @@ class Dop853:
     """Explicit Runge-Kutta method of order 8 with dense output, in machine code."""
 
     def __init__(
-        self,
-        bound: Bound,
-        tolerances: Tolerances,
-        weights: Weights,
-        watch_stiffness: bool = False,
-        ticks: Ticks | None = None,
+        self, bound: Bound, tolerances: Tolerances, weights: Weights, watch_stiffness: bool = False, ticks: Ticks | None = None
     ):
         program = bound.program
         self._bound = bound

@@ -102,9 +102,7 @@ def attempt() -> Procedure:
     with write.loop(width) as i:
         own = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
         # Integrated powers count against the largest of them: one that is rounding only has no size of its own.
-        scale = (
-            permitted(write, record, i, write.select(i < n, own, moved.get())) + size_of_step * record.get("noise")[i]
-        )
+        scale = permitted(write, record, i, write.select(i < n, own, moved.get())) + size_of_step * record.get("noise")[i]
         for total, weights in ((fifth, table.E5), (third, table.E3)):
             error = write.value(0.0, "double")
             for j, weight in weights.items():

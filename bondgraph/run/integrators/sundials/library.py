@@ -14,15 +14,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-_LIBRARIES = (
-    "core",
-    "nvecserial",
-    "sunmatrixdense",
-    "sunmatrixsparse",
-    "sunlinsoldense",
-    "sunlinsolsuperlumt",
-    "cvode",
-)
+_LIBRARIES = ("core", "nvecserial", "sunmatrixdense", "sunmatrixsparse", "sunlinsoldense", "sunlinsolsuperlumt", "cvode")
 _V, _D, _I, _L = ctypes.c_void_p, ctypes.c_double, ctypes.c_int, ctypes.c_long
 _PROTOTYPES: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "SUNDIALSGetVersion": ("core", _I, (ctypes.c_char_p, _I)),
