@@ -1,6 +1,6 @@
 """Two bodies and a contact between them: from a scenario file or a graph to a run, its trajectory, its files and pictures."""
 
-from models.two_bodies.files import save_run
+from models.two_bodies.command import save_run
 from models.two_bodies.graph import two_body_graph
 from models.two_bodies.run import ContactRun, run_contact, run_scenario
 from models.two_bodies.scenario import Scenario, read_scenario
