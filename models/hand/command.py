@@ -8,11 +8,13 @@ from typing import Any
 
 from models.hand.graphs.whole_hand import parts_of
 from models.hand.parameters import HandParameters
+from models.hand.pictures.files import write_pictures
 from models.hand.scenarios import Scenario, Step, as_json, read_scenario
 from models.hand.studies.course import study
 from models.hand.studies.run import HandRun, run_hand
 from models.studies.commands import add_solver, study_command
 from models.studies.files import graph_files
+from models.studies.reading import made
 from models.studies.tasks import Outcome, Task
 
 
@@ -25,12 +27,6 @@ def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
 
 def _outcome(run: HandRun) -> Outcome:
     summary, grasp = run.summary(), study(run)
-
-    def draw(folder: Path) -> str:
-        from models.hand.pictures.files import write_pictures
-
-        return write_pictures(run, grasp, folder)
-
     files = {
         "trajectory.npz": run.trajectory,
         "study.csv": grasp.columns(),
@@ -38,7 +34,8 @@ def _outcome(run: HandRun) -> Outcome:
         "scenario.json": as_json(run.scenario),
         **graph_files(run.compiled, parts_of(run.hand.parameters.fingers)),
     }
-    return Outcome(summary, files, _figures(summary, grasp.table()), draw, failure=run.result.failure)
+    overview, draw = _figures(summary, grasp.table()), lambda folder: write_pictures(run, grasp, folder)
+    return Outcome(summary, files, overview, draw, failure=run.result.failure)
 
 
 def _figures(summary: dict[str, Any], table: str) -> list[str]:
@@ -71,7 +68,7 @@ def _read(options: Namespace) -> Scenario:
     scenario = read_scenario(options.scenario)
     if options.friction is None:
         return scenario
-    return scenario.changed(parameters=scenario.parameters.changed(friction=options.friction))
+    return made(lambda: scenario.changed(parameters=scenario.parameters.changed(friction=options.friction)))
 
 
 def _run(scenario: Scenario, options: Namespace) -> Outcome:

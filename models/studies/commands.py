@@ -8,10 +8,13 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from models.studies.fields import REQUIRED, declarations, described, shown_value
+from models.studies.reading import made
 from models.studies.tasks import Task
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,10 @@ def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
         )
 
 
-def field_values(options: argparse.Namespace, flags: Mapping[str, str]) -> dict[str, Any]:
-    """Values of the arguments that `add_fields` added, by field."""
-    return {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
+def record_of(record: Callable[..., Made], options: argparse.Namespace, flags: Mapping[str, str], **more: Any) -> Made:
+    """The record of the arguments that `add_fields` added, and of `more` fields."""
+    given = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
+    return made(lambda: record(**given, **more))
 
 
 def add_solver(group: Any, rtol: float) -> None:

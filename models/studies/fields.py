@@ -82,14 +82,14 @@ class Declared:
         """Whether a file must give it after the values `before` it."""
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
-    def wanted(self, before: Mapping[str, Any]) -> str:
-        """What it is in files: "a number (m)", "a list of 3 numbers (m)", "one of ..."."""
+    def wanted(self, before: Mapping[str, Any], number: str = "number") -> str:
+        """What it is: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list out of " if self.many else "one of ") + ", ".join(self.options)
         if self.many:
-            return f"a list of {'' if length is None else f'{length} '}numbers{unit}"
-        return f"a whole number from {self.range()}" if self.whole else f"a number{unit}"
+            return f"a list of {'' if length is None else f'{length} '}{number}s{unit}"
+        return f"a whole number from {self.range()}" if self.whole else f"a {number}{unit}"
 
     def range(self, more: str = "above") -> str:
         """The numbers that it can be: "above 0", "0 or more", "2 to 12"; "" for all."""
@@ -108,19 +108,14 @@ class Declared:
         """What a value of a record must be instead; None where it is right."""
         if value is None and self.may_be_none:
             return None
-        if self.many and not isinstance(value, tuple | list | np.ndarray):
-            return f"a list of {'words' if self.options else 'finite numbers'}"
-        entries = tuple(value) if self.many else (value,)
-        if self.options:
-            return None if all(entry in self.options for entry in entries) else "one of " + ", ".join(self.options)
-        unit, length = f" {self.unit}" if self.unit else "", self.length(before)
-        if self.whole:
-            right = all(isinstance(entry, Integral) and _is_number(entry) and self.contains(int(entry)) for entry in entries)
-            return None if right else f"a whole number from {self.range()}"
-        if not all(map(_is_number, entries)) or (self.many and length not in (None, len(entries))):
-            count = "" if length is None else f"{length} "
-            return f"{count}finite numbers" if self.many else "a finite number" + (f" ({self.unit})" if self.unit else "")
-        return None if all(map(self.contains, entries)) else self.range("more than") + unit
+        listed = not self.many or isinstance(value, tuple | list | np.ndarray)
+        entries = tuple(value) if self.many and listed else (value,)
+        kind = self.options.__contains__ if self.options else _is_whole if self.whole else _is_number
+        if not (listed and all(map(kind, entries)) and (not self.many or self.length(before) in (None, len(entries)))):
+            return self.wanted(before, "finite number")
+        if self.options or all(map(self.contains, entries)):
+            return None
+        return self.wanted(before) if self.whole else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
     def stored(self, value: Any) -> Any:
         """A right value as a record keeps it: floats, and tuples of them."""
@@ -134,6 +129,10 @@ def _is_number(value: Any) -> bool:
         return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:
         return False
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _field(declared: Declared) -> Any:

@@ -22,6 +22,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.export import document
 from bondgraph.output.files import json_text
 from bondgraph.render.diagram import diagram
+from models.pictures.figures import can_plot
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,17 @@ def write_files(contents: Mapping[str, Any], folder: Path) -> None:
     """Write every content to the file of its name."""
     for name, content in contents.items():
         WRITERS[Path(name).suffix](folder / name, content)
+
+
+def plots(draw: Callable[[Path], None]) -> Callable[[Path], str]:
+    """`draw`, which needs Matplotlib, as an outcome's; where that is missing, a line on stderr says what to install."""
+
+    def drawn(folder: Path) -> str:
+        if can_plot():
+            draw(folder)
+        return ""
+
+    return drawn
 
 
 def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Any]:

@@ -224,10 +224,15 @@ def read_text(
     name = Path(file).name
     raise_if_any(name, document.problems)
     assert values is not None
+    return made(lambda: make(**values), name)
+
+
+def made(make: Callable[[], Made], name: str = "") -> Made:
+    """What `make` makes of what a user typed: what it refuses (in the model `name`) was created by no line of a program."""
     try:
-        return make(**values)
+        return make()
     except ModelError as error:
-        raise ModelError(name, [replace(problem, places=()) for problem in error.problems]) from error
+        raise ModelError(name or error.name, [replace(problem, places=()) for problem in error.problems]) from error
 
 
 def read_file(

@@ -9,6 +9,7 @@ from typing import Any
 from models.studies.commands import add_solver, study_command
 from models.studies.files import graph_files
 from models.studies.tasks import Outcome, Task
+from models.two_bodies.pictures import write_pictures
 from models.two_bodies.run import ContactRun, run_scenario
 from models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
 from models.two_bodies.surfaces import SURFACES
@@ -32,14 +33,8 @@ def save_run(run: ContactRun, out: Path, *, render: bool = True) -> dict[str, An
 
 def _outcome(run: ContactRun) -> Outcome:
     summary = run.summary()
-
-    def draw(folder: Path) -> str:
-        from models.two_bodies.pictures import write_pictures
-
-        return write_pictures(run, folder)
-
     files = {"trajectory.npz": run.trajectory, "events.json": run.events(), **graph_files(run.compiled)}
-    return Outcome(summary, files, _figures(summary), draw, run.notes, run.result.failure)
+    return Outcome(summary, files, _figures(summary), lambda folder: write_pictures(run, folder), run.notes, run.result.failure)
 
 
 def _figures(summary: dict[str, Any]) -> list[str]:
@@ -72,7 +67,7 @@ TASK = Task(
     arguments=_arguments,
     fields={
         "SCENARIO.json": Scenario,
-        **{"body1, body2": BodySpec},
+        "body1, body2": BodySpec,
         **{f'surface of type "{name}"': kind.numbers for name, kind in SURFACES.items() if kind.numbers},
         "contact": ContactSpec,
         "gravity": GravitySpec,

@@ -11,10 +11,10 @@ import numpy as np
 
 from bondgraph.errors import ModelError
 from models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
+from models.delta.pictures import figures
 from models.delta.studies import analysis
 from models.delta.studies.robot import DeltaRobot
-from models.pictures.figures import can_plot
-from models.studies.files import Table
+from models.studies.files import Table, plots
 from models.studies.runs import compile_times
 from models.studies.tasks import Outcome, Task
 
@@ -69,22 +69,18 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
     ]
     if summary["crossing_degrees"] is not None:
         overview.append(f"  with equal motor angles a root crosses zero at {summary['crossing_degrees']:.4f} degrees")
-    return Outcome(summary, files, overview, lambda folder: _draw(robot, y, shown, angle, folder))
+    return Outcome(summary, files, overview, plots(lambda folder: _draw(robot, y, shown, angle, folder)))
 
 
-def _draw(robot: DeltaRobot, y: Any, shown: analysis.PoleZeroMap, angle: float | None, folder: Path) -> str:
-    if can_plot():
-        from models.delta.pictures import figures as pictures
-
-        caption = "motor angles " + ", ".join(f"{np.rad2deg(value):.4g}°" for value in y)
-        pictures.pole_zero_plot({caption: shown}, folder / "poles_zeros.png", title="Poles and zeros")
-        omega = np.geomspace(0.1, 100.0, 400)
-        response = analysis.frequency_response(robot, y, omega)
-        courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
-        pictures.bode_plot(omega, courses, folder / "bode.png", title="Motor angles over the torque of motor 1")
-        swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 57)))
-        pictures.sweep_plot(swept, angle, folder / "sweep.png", title="Poles over the common motor angle")
-    return ""
+def _draw(robot: DeltaRobot, y: Any, shown: analysis.PoleZeroMap, angle: float | None, folder: Path) -> None:
+    caption = "motor angles " + ", ".join(f"{np.rad2deg(value):.4g}°" for value in y)
+    figures.pole_zero_plot({caption: shown}, folder / "poles_zeros.png", title="Poles and zeros")
+    omega = np.geomspace(0.1, 100.0, 400)
+    response = analysis.frequency_response(robot, y, omega)
+    courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
+    figures.bode_plot(omega, courses, folder / "bode.png", title="Motor angles over the torque of motor 1")
+    swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 57)))
+    figures.sweep_plot(swept, angle, folder / "sweep.png", title="Poles over the common motor angle")
 
 
 def _crossing(robot: DeltaRobot) -> float | None:

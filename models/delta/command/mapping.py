@@ -4,39 +4,43 @@ from __future__ import annotations
 
 import time
 from argparse import Namespace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from models.delta.command.robots import ROBOT_FIELDS, read_robot
 from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.refusals import error
 from models.delta.kinematics.workspace import Workspace, plot_workspace, workspace
 from models.delta.studies.robot import DeltaRobot
-from models.pictures.figures import can_plot
+from models.studies.commands import add_fields, record_of
+from models.studies.fields import check_record, number, word
+from models.studies.files import plots
 from models.studies.tasks import Outcome, Task
 
-MOST_POINTS = 300
-"""Points along an axis; their cube, with what is known of each, has to fit into memory."""
+
+@dataclass(frozen=True)
+class Grid:
+    """What is asked of a map; the cube of the points, with what is known of each, has to fit into memory (else E466)."""
+
+    points: int = number("", "of the grid along each axis", 61, whole=True, least=2, most=300)
+    branch: str = word(("out", "in"), "elbows out or in", "out")
+
+    def __post_init__(self) -> None:
+        check_record(self, "E466", "workspace", name="delta robot")
 
 
-def _arguments(group: Any) -> None:
-    group.add_argument("--points", type=int, default=61, help="of the grid along each axis (default %(default)d)")
-    group.add_argument("--branch", default="out", choices=("out", "in"), help="elbows out or in (default %(default)s)")
+FLAGS = {"--points": "points", "--branch": "branch"}
+"""Arguments that are fields of the grid."""
 
 
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
     """The workspace on a grid of points^3 that holds all of it; workspace.npz is what `Workspace` holds, x1, x2, x3 its axes.
 
-    Raises
-    ------
-    ModelError
-        E466 for fewer than two points along an axis, or more than `MOST_POINTS`.
+    Raises `ModelError` (E466) for a grid that cannot be.
     """
-    points, branch, parameters = options.points, options.branch, robot.parameters
-    if not 2 <= points <= MOST_POINTS:
-        raise error("E466", f"{points:.4g} points along each axis of the workspace", [], f"2 to {MOST_POINTS}")
+    grid = record_of(Grid, options, FLAGS)
+    points, branch, parameters = grid.points, grid.branch, robot.parameters
     across, down = _axes(parameters, points)
     begin = time.perf_counter()
     found = workspace(parameters, across, across, down, branch=branch)
@@ -44,12 +48,7 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
     summary |= _extent(found)
     arrays = {f"x{k + 1}": axis for k, axis in enumerate(found.axes)}
     arrays |= {name: getattr(found, name) for name in ("reachable", "condition", "determinant", "side", "stretch", "y")}
-
-    def draw(folder: Path) -> str:
-        if can_plot():
-            plot_workspace(parameters, folder / "workspace.png", branch=branch)
-        return ""
-
+    draw = plots(lambda folder: plot_workspace(parameters, folder / "workspace.png", branch=branch))
     return Outcome(summary, {"workspace.npz": arrays}, _overview(summary), draw)
 
 
@@ -85,6 +84,6 @@ WORKSPACE = Task(
     map_workspace,
     files=("workspace.npz",),
     pictures=("workspace.png",),
-    arguments=_arguments,
+    arguments=lambda group: add_fields(group, Grid, FLAGS),
     fields=ROBOT_FIELDS,
 )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
+from models.delta.pictures.figures import course_plot
 from models.delta.studies.robot import DeltaRobot
 from models.delta.studies.run import DeltaRun, Passage
-from models.pictures.figures import can_plot
-from models.studies.files import Table
+from models.studies.files import Table, plots
 from models.studies.runs import ending, wall_times
 from models.studies.tasks import Outcome, Task
 
@@ -70,14 +69,7 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
         *(f"  {line}" for line in summary["singular_configurations"]),
     ]
-
-    def draw(folder: Path) -> str:
-        if can_plot():
-            from models.delta.pictures.figures import course_plot
-
-            course_plot(run, folder / "course.png", title="Delta robot")
-        return ""
-
+    draw = plots(lambda folder: course_plot(run, folder / "course.png", title="Delta robot"))
     return Outcome(summary, files, overview, draw, run.notes, run.failure)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from models.delta.command.robots import ROBOT_FIELDS, read_robot
+from models.delta.pictures.touch_figure import plot_touch
 from models.delta.studies.robot import DeltaRobot
 from models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
-from models.pictures.figures import can_plot
-from models.studies.commands import add_fields, field_values
-from models.studies.files import Table, graph_files
+from models.studies.commands import add_fields, record_of
+from models.studies.files import Table, graph_files, plots
 from models.studies.tasks import Outcome, Task
 
 COLUMNS = {
@@ -41,9 +40,8 @@ def _arguments(group: Any) -> None:
 
 def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
     """Run the touch; the files are touch.csv (`COLUMNS`), events.json with the forces before and after, and graph.svg."""
-    plan = TouchPlan(
-        **field_values(options, FLAGS), constants=BALL if options.ball else None, fade=None if options.keep_kp else TouchPlan.fade
-    )
+    constants, fade = BALL if options.ball else None, None if options.keep_kp else TouchPlan.fade
+    plan = record_of(TouchPlan, options, FLAGS, constants=constants, fade=fade)
     done = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
     run = done.run
     rows = np.column_stack([_column(done, name, len(heads)) for name, heads in COLUMNS.items()])
@@ -52,14 +50,7 @@ def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
         "events.json": _events(done),
         "graph.svg": graph_files(run.compiled, "all")["graph.svg"],
     }
-
-    def draw(folder: Path) -> str:
-        if can_plot():
-            from models.delta.pictures.touch_figure import plot_touch
-
-            plot_touch(done, folder / "soft_touch.png")
-        return ""
-
+    draw = plots(lambda folder: plot_touch(done, folder / "soft_touch.png"))
     return Outcome(done.summary(), files, _overview(done, options.until), draw, run.notes, run.failure)
 
 
