@@ -84,4 +84,4 @@ TASK = Task(
     arguments=_arguments,
     fields={"FILE.json": Scenario, "each of motion": Step, "parameters": HandParameters},
 )
-HAND = study_command("hand", TASK.help, TASK)
+HAND = study_command("hand", TASK)

@@ -153,7 +153,7 @@ def as_json(given: Scenario) -> dict[str, Any]:
         "t_end": given.t_end,
         "sample_dt": given.sample_dt,
         "parameters": changed_values(given.parameters),
-        "motion": [{"from": step.begin, "to": step.end, **changed_values(step)} for step in given.steps],
+        "motion": [changed_values(step) for step in given.steps],
     }
 
 

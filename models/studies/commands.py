@@ -46,11 +46,11 @@ def parser_of(commands: Iterable[Command]) -> argparse.ArgumentParser:
 
 
 def study_command(
-    name: str, help: str, tasks: Mapping[str, Task] | Task, arguments: Callable[[Any], None] = lambda parser: None
+    name: str, tasks: Mapping[str, Task] | Task, *, help: str = "", arguments: Callable[[Any], None] = lambda parser: None
 ) -> Command:
     """A command that does one task, or one of several by name, of which the first is the default.
 
-    `arguments` adds what all tasks take; `--out` and `--no-render` are always there.
+    `help` is a line, by default the first task's; `arguments` adds what all tasks take, besides `--out` and `--no-render`.
     """
     table = {"": tasks} if isinstance(tasks, Task) else dict(tasks)
     first = next(iter(table))
@@ -70,7 +70,7 @@ def study_command(
         parser.description = _wrapped([text])
         parser.epilog = "\n\n".join(_wrapped([f"{title}:", *_indented(described(fields))]) for title, fields in titled.items())
 
-    return Command(name, help, fill, lambda options: table[getattr(options, "task", first)](options))
+    return Command(name, help or table[first].help, fill, lambda options: table[getattr(options, "task", first)](options))
 
 
 def _wrapped(lines: Iterable[str]) -> str:

@@ -73,4 +73,4 @@ TASK = Task(
         "gravity": GravitySpec,
     },
 )
-CONTACT = study_command("contact", TASK.help, TASK)
+CONTACT = study_command("contact", TASK)

@@ -20,21 +20,7 @@ from models.two_bodies.contact_fields import ContactSpec, contact_fields
 __all__ = ["COMMENTS", "BodySpec", "ContactSpec", "GravitySpec", "Scenario", "read_scenario"]
 
 COMMENTS = frozenset(
-    (
-        "name",
-        "description",
-        "units",
-        "note",
-        "notes",
-        "R0",
-        "twist0_world_WW",
-        "contact_seed",
-        "mode",
-        "paper_name",
-        "initial_contact_coordinates",
-        "initial_construction",
-        "conventions",
-    )
+    ["name", "description", "units", "note", "notes", "R0", "twist0_world_WW", "contact_seed", "mode", "paper_name", "initial_contact_coordinates", "initial_construction", "conventions"]
 )
 """Keys that are only read by people."""
 

@@ -10,4 +10,4 @@ from models.studies.commands import study_command
 TASKS = {"simulate": SIMULATE, "linearise": LINEARISE, "soft-touch": SOFT_TOUCH, "workspace": WORKSPACE}
 """Every task by its name; the first is the default."""
 
-DELTA = study_command("delta", "simulate or analyse a delta robot", TASKS, robot_arguments)
+DELTA = study_command("delta", TASKS, help="simulate or analyse a delta robot", arguments=robot_arguments)

@@ -94,4 +94,4 @@ TASK = Task(
     arguments=arguments,
     fields={"FILE.json": Pendulum},
 )
-PENDULUM = study_command("pendulum", TASK.help, TASK)
+PENDULUM = study_command("pendulum", TASK)

@@ -73,7 +73,7 @@ def test_a_run_that_ends_early_is_written_and_says_so(tmp_path: Path, capsys) ->
     result = simulate(runaway, 2.0)
     outcome = Outcome(ending(result), {}, ["runaway"], notes=["steep"], failure=result.failure)
     task = Task("run away", lambda options: None, lambda given, options: outcome, files=())
-    assert main(["run", "--out", str(tmp_path / "out")], [study_command("run", "", task)]) == 1
+    assert main(["run", "--out", str(tmp_path / "out")], [study_command("run", task)]) == 1
     said = capsys.readouterr()
     assert said.out == f"runaway\n  files in {tmp_path / 'out'}\nnote: steep\n"
     assert said.err == f"screwbond: {result.failure}\n"
