@@ -67,22 +67,21 @@ def study_command(
         for title, task in table.items():
             task.arguments(parser.add_argument_group(title) if title else parser)
         titled = {title: fields for task in table.values() for title, fields in task.fields.items()}
-        parser.description = _wrapped([text])
-        parser.epilog = "\n\n".join(_wrapped([f"{title}:", *_indented(described(fields))]) for title, fields in titled.items())
+        parser.description = _wrapped(text)
+        tables = [_wrapped(f"{title}:", *(f"  {line}" for line in described(fields))) for title, fields in titled.items()]
+        parser.epilog = "\n\n".join(tables)
 
     return Command(name, help or table[first].help, fill, lambda options: table[getattr(options, "task", first)](options))
 
 
-def _wrapped(lines: Iterable[str]) -> str:
-    """Lines of text no wider than the terminal; what goes on is indented."""
+def _wrapped(*lines: str) -> str:
+    """Lines of text no wider than the terminal; what goes on of an indented one is indented more."""
     wide = shutil.get_terminal_size().columns - 2
+    more = ["      " if line.startswith(" ") else "" for line in lines]
     return "\n".join(
-        textwrap.fill(line, wide, subsequent_indent=6 * " " if line[:1] == " " else "", break_on_hyphens=False) for line in lines
+        textwrap.fill(line, wide, subsequent_indent=indent, break_on_hyphens=False)
+        for line, indent in zip(lines, more, strict=True)
     )
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"  {line}" for line in lines]
 
 
 def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
@@ -100,6 +99,7 @@ def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
             nargs=count,
             metavar=tuple(f"X{k + 1}" for k in range(count)) if count else None,
             default=None if declared.default is REQUIRED else declared.default,
+            required=declared.default is REQUIRED,
             help=f"{declared.meaning}{unit}{default}".replace("%", "%%"),
         )
 

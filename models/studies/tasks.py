@@ -53,7 +53,7 @@ class Task:
     help : a line.
     read : arguments -> the record of what is asked; raises what is wrong with it.
     run : that record and the arguments -> what the run leaves.
-    files : every file that it can write besides summary.json; `pictures` : those that need no run to be complete.
+    files, pictures : every file that it can write besides summary.json, and every picture that it can draw.
     arguments : adds its own arguments to a parser or a group of one.
     fields : what its parameter file holds, by title: records with declared fields.
     """

@@ -32,11 +32,12 @@ ZERO = (0.0, 0.0, 0.0)
 @dataclass(frozen=True)
 class MotionKind:
     """A way in which a body moves: how it is made of its name, its `BodySpec` and uniform gravity (m/s^2); which fields a file
-    must give for it; which velocities it may have."""
+    must give for it; which velocities it may have; whether forces move it."""
 
     body: Callable[[str, BodySpec, tuple[float, ...]], Body]
     needs: tuple[str, ...] = ()
     velocities: tuple[str, ...] = ()
+    is_free: bool = False
 
 
 def _resting(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
@@ -68,7 +69,7 @@ def _free(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
 MOTIONS = {
     "fixed": MotionKind(_resting),
     "prescribed": MotionKind(_prescribed, needs=("omega0_world",), velocities=("omega0_world",)),
-    "free": MotionKind(_free, needs=("mass", "inertia"), velocities=("v0_com_world", "omega0_world")),
+    "free": MotionKind(_free, needs=("mass", "inertia"), velocities=("v0_com_world", "omega0_world"), is_free=True),
 }
 """Every way in which a body can move."""
 

@@ -34,7 +34,7 @@ def two_body_graph(scenario: Scenario) -> Graph:
         transport=law.transport,
     )
     attach_contact(graph, touching, body1, body2)
-    if scenario.gravity.type == "central":
+    if scenario.gravity.is_central:
         assert scenario.body2.mass is not None
         pull = central_gravity("gravity", body2, body1, scenario.body2.mass * scenario.gravity.g0)
         attach_central_gravity(graph, pull, body2, body1)

@@ -14,13 +14,28 @@ from typing import Any
 from models.studies.fields import number, vector, word
 from models.studies.reading import Section, read_file
 from models.studies.runs import MOST_SAMPLES
-from models.two_bodies.body_fields import ZERO, BodySpec, body_fields
+from models.two_bodies.body_fields import MOTIONS, ZERO, BodySpec, body_fields
 from models.two_bodies.contact_fields import ContactSpec, contact_fields
+from models.two_bodies.surfaces import SURFACES
 
 __all__ = ["COMMENTS", "BodySpec", "ContactSpec", "GravitySpec", "Scenario", "read_scenario"]
 
 COMMENTS = frozenset(
-    ["name", "description", "units", "note", "notes", "R0", "twist0_world_WW", "contact_seed", "mode", "paper_name", "initial_contact_coordinates", "initial_construction", "conventions"]
+    (
+        "name",
+        "description",
+        "units",
+        "note",
+        "notes",
+        "R0",
+        "twist0_world_WW",
+        "contact_seed",
+        "mode",
+        "paper_name",
+        "initial_contact_coordinates",
+        "initial_construction",
+        "conventions",
+    )
 )
 """Keys that are only read by people."""
 
@@ -35,6 +50,11 @@ class GravitySpec:
     type: str = word(GRAVITIES, "type of gravity")
     vector: tuple[float, ...] = vector(3, "m/s^2", "of uniform gravity", ZERO, needed=lambda before: True)
     g0: float = number("m/s^2", "of central gravity, at the origin of body 2", 0.0, needed=lambda before: True)
+
+    @property
+    def is_central(self) -> bool:
+        """Whether it points to the origin of body 1."""
+        return "g0" in GRAVITIES[self.type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,14 +135,14 @@ def _check_together(one: BodySpec | None, two: BodySpec | None, gravity: Gravity
     """What only the whole file can contradict."""
     if one is None or two is None:
         return
-    motions = (one.motion, two.motion)
-    if "" not in motions and "free" not in motions:
+    motions = [MOTIONS.get(body.motion) for body in (one, two)]
+    if not any(motion is None or motion.is_free for motion in motions):
         given.report("E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"')
-    if one.surface_type == two.surface_type == "plane":
+    if all(body.surface_type and SURFACES[body.surface_type].is_flat for body in (one, two)):
         what = "both bodies are planes: flat on flat has no contact point"
         given.report("E412", "body2.surface.type", what, "curve one of them: a sphere or an ellipsoid")
-    if gravity is not None and gravity.type == "central":
-        if two.motion not in ("free", ""):
+    if gravity is not None and gravity.is_central:
+        if motions[1] is not None and not motions[1].is_free:
             what = f"central gravity pulls body 2, which is {two.motion}"
             given.report("E412", "gravity.type", what, "exchange the bodies, or use uniform gravity")
         if one.p0 == two.p0:

@@ -14,11 +14,12 @@ from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
 @dataclass(frozen=True)
 class SurfaceKind:
     """A type of surface: the function that makes it, its numbers in a file in the order of that function's arguments, and the
-    one that is blamed where they do not fit together."""
+    one that is blamed where they do not fit together; whether it is flat, so that two of the type have no contact point."""
 
     make: Callable[..., Surface]
     numbers: Mapping[str, Declared]
     blamed: str = ""
+    is_flat: bool = False
 
 
 _EGG = {
@@ -31,7 +32,7 @@ SURFACES = {
     "egg": SurfaceKind(egg, _EGG, "S"),
     "sphere": SurfaceKind(sphere, {"radius": Declared("radius", "m", above=0.0)}, "radius"),
     "ellipsoid": SurfaceKind(ellipsoid, {"semi_axes": Declared("semi-axes", "m", many=True, count=3, above=0.0)}, "semi_axes"),
-    "plane": SurfaceKind(plane, {}),
+    "plane": SurfaceKind(plane, {}, is_flat=True),
 }
 """Every type of surface that a file can have."""
 
