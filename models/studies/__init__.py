@@ -1,5 +1,4 @@
-"""What every study has: parameters declared once, JSON read strictly, runs summed up, files written, commands told and run.
+"""What every study shares: declared parameters, their files and typed arguments in; checked records, files, lines and a status out.
 
-A study gives `models.studies.tasks.Task` how its arguments become a record and how the record is run; out come its files, its
-lines on the screen, its `--help` and its exit status.
+A study gives `models.studies.tasks.Task` how its arguments become a record and how the record is run.
 """

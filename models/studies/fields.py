@@ -227,7 +227,7 @@ def _limits(declared: Declared) -> str:
     """Bounds, words and default in brackets."""
     said = [", ".join(declared.options) or declared.range()]
     if declared.needed is not None:
-        said.append("needed by some kinds")
+        said.append("needed in some cases")
     elif declared.default is None:
         said.append("may be left out")
     elif declared.default is not REQUIRED:

@@ -20,9 +20,9 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export import document
+from bondgraph.output.extras import lacking
 from bondgraph.output.files import json_text
 from bondgraph.render.diagram import diagram
-from models.pictures.figures import can_plot
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +56,13 @@ def write_files(contents: Mapping[str, Any], folder: Path) -> None:
 
 
 def plots(draw: Callable[[Path], None]) -> Callable[[Path], str]:
-    """`draw`, which needs Matplotlib, as an outcome's; where that is missing, a line on stderr says what to install."""
+    """`draw`, which needs Matplotlib, as an outcome's: where that is missing, the line that it gives says what to install."""
 
     def drawn(folder: Path) -> str:
-        if can_plot():
+        missing = lacking("matplotlib")
+        if not missing:
             draw(folder)
-        return ""
+        return f"no plots: {missing}" if missing else ""
 
     return drawn
 
