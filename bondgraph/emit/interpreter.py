@@ -17,11 +17,11 @@ import numpy as np
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Value
+from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.emit.text import DECLARATIONS, function_text
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import active_nodes, slopes
-from bondgraph.tape.routine import Routine, program, reachable
+from bondgraph.tape.routine import Routine, listing, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.sparsity import dependence
 
@@ -162,7 +162,7 @@ def _rule(code: int) -> str:
     outputs = [value, *found.values()]
     outputs += [zero] * (1 + _RESULT - len(outputs))
     routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
-    straight = program(routine)
+    straight = listing(routine)
     return function_text(routine.name, straight, 1, len(straight.steps), len(straight.steps))
 
 
@@ -192,6 +192,6 @@ def _interpret() -> Procedure:
     return write
 
 
-def _term(write: Procedure, slope: Value, derivative: Value) -> Value:
+def _term(write: Procedure, slope: Temporary, derivative: Temporary) -> Temporary:
     """Their product; zero where one of them is."""
     return write.select(slope.equals(0.0) | derivative.equals(0.0), 0.0, slope * derivative)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from bondgraph.emit import trigonometry
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
-from bondgraph.tape.routine import Program
+from bondgraph.tape.routine import Listing
 
 _BINARY = {op.ADD: "fadd contract", op.SUBTRACT: "fsub contract", op.MULTIPLY: "fmul contract", op.DIVIDE: "fdiv"}
 _CALLS = {
@@ -64,7 +64,7 @@ def number(value: float) -> str:
 class Part:
     """Steps `first` to `last` of a program under translation to one function."""
 
-    program: Program
+    program: Listing
     slots: dict[int, int]
     stores: dict[int, list[tuple[str, int]]]
     first: int
@@ -166,7 +166,7 @@ class Part:
             self.lines.append(f"%v{v} = call{flag} double @{_CALLS[code]}(double {x}{second})")
 
 
-def joint_angles(program: Program, first: int, last: int) -> dict[int, list[int]]:
+def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]]:
     """Sines and cosines that follow one another between these steps: the first of each group, and the angles of the group."""
     groups: list[dict[int, int]] = [{}]
     for position in range(first, last):
@@ -182,7 +182,7 @@ def joint_angles(program: Program, first: int, last: int) -> dict[int, list[int]
     return {min(group.values()): list(group) for group in groups if group}
 
 
-def function_text(name: str, program: Program, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None) -> str:
+def function_text(name: str, program: Listing, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None) -> str:
     """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`.
 
     `outs` says where outputs go instead: names of arrays with the count of each.
@@ -227,7 +227,7 @@ def define(header: str, parameters: list[str], body: list[str], attributes: str 
     return f"define {header}({', '.join(parameters)}) nounwind{attributes} {{\n{lines}\n  ret void\n}}\n"
 
 
-def workspace_slots(program: Program, cuts: list[int]) -> tuple[dict[int, int], int]:
+def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], int]:
     """Places in the workspace for values that a later part needs, reused when no part needs them any more."""
     if len(cuts) <= 2:
         return {}, 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Nodes
-from bondgraph.tape.routine import Program, reachable
+from bondgraph.tape.routine import Listing, reachable
 from screws.scalars import FUNCTIONS
 
 
@@ -38,7 +38,7 @@ Plan = tuple[list[Any], list[tuple[int, int, int]], list[tuple[int, Callable[...
 """Values with the constants in place; (place, block, position) of inputs; (place, operation, arguments, is it a condition)."""
 
 
-def plan_of(steps: Program) -> Plan:
+def plan_of(steps: Listing) -> Plan:
     """Constants, inputs and operations of a program, apart."""
     values: list[Any] = [None] * len(steps.steps)
     inputs, operations = [], []
@@ -52,7 +52,7 @@ def plan_of(steps: Program) -> Plan:
     return values, inputs, operations
 
 
-def run(steps: Program, blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+def run(steps: Listing, blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
     """Write the values of a program to `out` (..., n_out); blocks are (..., length)."""
     execute(plan_of(steps), steps.outputs, blocks, out)
 

@@ -16,7 +16,7 @@ from bondgraph.emit.text import workspace_slots
 from bondgraph.errors import ModelError, Problem
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
-from bondgraph.tape.routine import Program
+from bondgraph.tape.routine import Listing
 
 WHOLE = 500
 """Steps up to which a routine is one function."""
@@ -62,7 +62,7 @@ def number(value: float) -> str:
 class _Part:
     """Steps `first` to `last` under translation to the body of one function."""
 
-    program: Program
+    program: Listing
     place: Place
     result: Callable[[int], str]
     slots: dict[int, int]
@@ -137,7 +137,7 @@ class _Part:
 
 def functions(
     name: str,
-    program: Program,
+    program: Listing,
     signature: Sequence[str],
     passed: Sequence[str],
     place: Place,
