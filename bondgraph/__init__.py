@@ -6,9 +6,9 @@ A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts 
 
 from bondgraph import signals
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.compile.compiled import Compiled, compile_model, simulate
+from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.formula import CompiledFormula, compile_formula, count_operations
-from bondgraph.compile.pipeline import equations
+from bondgraph.compile.pipeline import compile_model, equations, simulate
 from bondgraph.elements import (
     GY,
     IC,

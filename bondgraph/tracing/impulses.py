@@ -22,7 +22,7 @@ from bondgraph.model.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.closures import positions_held
+from bondgraph.tracing.linear.closures import positions_held
 from bondgraph.tracing.linear.indeterminate import Sampled
 from bondgraph.tracing.linear.modewise import SINGULAR_CASES, chosen, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse

@@ -17,10 +17,10 @@ import numpy as np
 from bondgraph.assembly.system import Loop, LoweredTransition, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.collisions import Colliding, collision_table
 from bondgraph.tracing.derivatives import TimeDerivatives
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
+from bondgraph.tracing.linear.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.linear.modewise import SharedMode, SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.linear.solve import SingularSystem

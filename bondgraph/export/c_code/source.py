@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import consistent, point_of
 from bondgraph.errors import ModelError, Problem
 from bondgraph.export.c_code.header import declarations, story
