@@ -28,13 +28,8 @@ from bondgraph.tape.sparsity import dependence
 STRIP = 32
 """So many columns of derivatives at a time, by the same inputs for all steps; more would leave the processor's cache."""
 
-_OF_TWO = op.COMMUTATIVE | {op.SUBTRACT, op.POWER, op.ATAN2, op.LESS, op.LESS_EQUAL}
-_ARGUMENTS = {
-    code: 3 if code == op.WHERE else 2 if code in _OF_TWO else 1 for code in range(op.ADD, len(op.NAMES)) if code != op.DIVIDE
-}
+_ARGUMENTS = {code: op.OPERATIONS[code].arguments for code in range(op.ADD, len(op.OPERATIONS)) if code != op.DIVIDE}
 """Instructions of a tape with the count of their arguments: at most three."""
-_TESTS = {op.WHERE: 1, op.BOTH: 2, op.EITHER: 2, op.OPPOSITE: 1}
-"""So many of these, the first ones, are conditions."""
 _FIELDS = 8
 """Of a step: its instruction, places of its three arguments, row of its derivatives, rows of its arguments'; row 0 is zero."""
 _RESULT = 3
@@ -151,7 +146,7 @@ def _rule(code: int) -> str:
     given = tape.inputs("given", 3)
     arguments = [scalar.index for scalar in given[: _ARGUMENTS[code]]]
     zero, one = tape.constant(0.0), tape.constant(1.0)
-    for k in range(_TESTS.get(code, 0)):
+    for k in range(op.OPERATIONS[code].truths):
         arguments[k] = tape.function("less", zero, arguments[k])
     position = tape.apply(code, *arguments)
     found = dict(zip(arguments, [zero] * len(arguments), strict=True))

@@ -9,6 +9,7 @@ cosines that follow one another are computed together.
 from __future__ import annotations
 
 import itertools
+import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,35 +19,15 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing
 
-_BINARY = {op.ADD: "fadd contract", op.SUBTRACT: "fsub contract", op.MULTIPLY: "fmul contract", op.DIVIDE: "fdiv"}
-_CALLS = {
-    op.POWER: "llvm.pow.f64",
-    op.SIN: "llvm.sin.f64",
-    op.COS: "llvm.cos.f64",
-    op.TAN: "llvm.tan.f64",
-    op.ASIN: "llvm.asin.f64",
-    op.ACOS: "llvm.acos.f64",
-    op.ATAN: "llvm.atan.f64",
-    op.ATAN2: "llvm.atan2.f64",
-    op.SQRT: "llvm.sqrt.f64",
-    op.EXP: "llvm.exp.f64",
-    op.LOG: "llvm.log.f64",
-    op.TANH: "llvm.tanh.f64",
-    op.ABSOLUTE: "llvm.fabs.f64",
-    op.FLOOR: "llvm.floor.f64",
-    op.MINIMUM: "llvm.minimum.f64",
-    op.MAXIMUM: "llvm.maximum.f64",
-}
-_COMPARISONS = {op.LESS: "olt", op.LESS_EQUAL: "ole", op.EQUAL: "oeq"}
-_LOGIC = {op.BOTH: "and", op.EITHER: "or"}
-_OF_CONDITIONS = frozenset((op.BOTH, op.EITHER, op.OPPOSITE))
 HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
-
-_OF_TWO = frozenset((op.POWER, op.ATAN2, op.MINIMUM, op.MAXIMUM))
 
 DECLARATIONS = "\n".join(
     [
-        *(f"declare double @{name}(double{', double' * (code in _OF_TWO)})" for code, name in _CALLS.items()),
+        *(
+            f"declare double {called[0]}({', '.join(['double'] * operation.arguments)})"
+            for operation in op.OPERATIONS
+            if (called := re.findall(r"@[\w.]+", operation.llvm))
+        ),
         "declare i64 @llvm.fptosi.sat.i64.f64(double)",
         "declare ptr @malloc(i64)",
         "declare void @free(ptr)",
@@ -132,38 +113,13 @@ class Part:
         return found
 
     def _step(self, v: int, step: Node) -> None:
-        code = step[0]
-        if code in _OF_CONDITIONS:
-            arguments = [self.condition(a) for a in step[1:]]
-            if code == op.OPPOSITE:
-                self.lines.append(f"%c{v} = xor i1 {arguments[0]}, true")
-            else:
-                self.lines.append(f"%c{v} = {_LOGIC[code]} i1 {arguments[0]}, {arguments[1]}")
-            return
-        if code == op.WHERE:
-            c, a, b = self.condition(step[1]), self.number(step[2]), self.number(step[3])
-            self.lines.append(f"%v{v} = select i1 {c}, double {a}, double {b}")
-            return
-        x = self.number(step[1])
-        y = self.number(step[2]) if len(step) > 2 else ""
-        if code in _BINARY:
-            self.lines.append(f"%v{v} = {_BINARY[code]} double {x}, {y}")
-        elif code in _COMPARISONS:
-            self.lines.append(f"%c{v} = fcmp {_COMPARISONS[code]} double {x}, {y}")
-        elif code == op.NEGATIVE:
-            self.lines.append(f"%v{v} = fneg double {x}")
-        elif code == op.RECIPROCAL:
-            self.lines.append(f"%v{v} = fdiv double 1.0, {x}")
-        elif code == op.SIGN:
-            # zero and what is no number pass through, as in NumPy
-            self.lines.append(f"%n{v} = fcmp olt double {x}, 0.0")
-            self.lines.append(f"%g{v} = fcmp ogt double {x}, 0.0")
-            self.lines.append(f"%s{v} = select i1 %n{v}, double -1.0, double {x}")
-            self.lines.append(f"%v{v} = select i1 %g{v}, double 1.0, double %s{v}")
-        else:
-            second = f", double {y}" if y else ""
-            flag = " nsz" if code in (op.MINIMUM, op.MAXIMUM) else ""
-            self.lines.append(f"%v{v} = call{flag} double @{_CALLS[code]}(double {x}{second})")
+        operation = op.OPERATIONS[step[0]]
+        x, y, z = (
+            *(self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])),
+            *("",) * (3 - operation.arguments),
+        )
+        *before, last = operation.llvm.format(x=x, y=y, z=z, v=v).split("\n")
+        self.lines += [*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}"]
 
 
 def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]]:

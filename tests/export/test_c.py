@@ -370,8 +370,8 @@ def test_a_name_must_be_an_identifier() -> None:
 
 
 def test_an_operation_without_a_form_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(op, "NAMES", (*op.NAMES, "besselj"))
-    strange = Listing(((op.INPUT, 0, 0), (len(op.NAMES) - 1, 0)), (1,))
+    monkeypatch.setattr(op, "OPERATIONS", [*op.OPERATIONS, op.Operation("besselj", 1, np.sin, "", "")])
+    strange = Listing(((op.INPUT, 0, 0), (len(op.OPERATIONS) - 1, 0)), (1,))
     with pytest.raises(ModelError, match='E271 the operation "besselj"'):
         functions("f", strange, (), (), lambda b, k: f"x[{k}]", lambda k: f"out[{k}]")
 
