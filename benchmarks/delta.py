@@ -26,7 +26,7 @@ from benchmarks.delta_tracking import tracking
 from benchmarks.hand_written import AGREEMENT, FLAGS, Disagreement, compiler_version
 from benchmarks.timing import interleaved, median, processor, ratio, table
 from bondgraph import compile_model
-from bondgraph.tape.routine import Routine, program
+from bondgraph.tape.routine import Routine, listing
 from bondgraph.tracing.routines import trace
 from models.delta import DeltaParameters, DeltaRobot, delta_graph
 
@@ -80,7 +80,7 @@ def dynamics(rounds: int) -> dict[str, Any]:
                 raise Disagreement(f"delta robot, {form}: compiled and hand-written rates differ by {worst:.1e}")
             routine = trace(compiled.system)[0]["rates"]
             assert isinstance(routine, Routine), "straight-line code"
-            steps = program(routine).steps
+            steps = listing(routine).steps
             found[form] = {"agreement": worst, "operations": sum(step[0] > 1 for step in steps)}
         seconds = interleaved(calls, rounds)
     for name, value in seconds.items():

@@ -6,8 +6,9 @@ A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts 
 
 from bondgraph import signals
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.compile.compiled import Compiled, compile_model, simulate
-from bondgraph.compile.pipeline import equations
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.formula import CompiledFormula, compile_formula, count_operations
+from bondgraph.compile.pipeline import compile_model, equations, simulate
 from bondgraph.elements import (
     GY,
     IC,
@@ -62,6 +63,7 @@ __all__ = [
     "Ce",
     "Causality",
     "Compiled",
+    "CompiledFormula",
     "Constraint",
     "Diode",
     "Domain",
@@ -90,7 +92,9 @@ __all__ = [
     "Transition",
     "assign_causality",
     "by_mode",
+    "compile_formula",
     "compile_model",
+    "count_operations",
     "equations",
     "multiport",
     "signals",

@@ -1,4 +1,4 @@
-"""Analysis: operating points, linear systems with poles, zeros and transfer functions, sensitivities, passivity.
+"""Analysis: a compiled model in; operating points, linear systems, poles, zeros, sensitivities, passivity out.
 
 Every derivative comes from the tape of the model's own formulas, so it is exact.
 """

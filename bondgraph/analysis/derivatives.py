@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.linear import Linear
-from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of
 from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
 from bondgraph.emit.kernel import Kernel

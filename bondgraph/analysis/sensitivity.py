@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.analysis.derivatives import differentiate
 from bondgraph.analysis.newton import least_change
 from bondgraph.analysis.steady import OperatingPoint
-from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, point_of
 from bondgraph.errors import ModelError, Problem
 

@@ -11,8 +11,8 @@ import numpy as np
 from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate
 from bondgraph.analysis.linear import Linear
 from bondgraph.analysis.newton import Solution, newton
-from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, Problem

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Resistor, Storage

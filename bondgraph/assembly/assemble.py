@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bondgraph.assembly.draft import (
-    Draft,
+    Assembly,
     account_power,
     declare_state,
     effort,
@@ -55,7 +55,7 @@ from bondgraph.model.modal import choose_by, numbers_of
 from bondgraph.model.model import Model
 from bondgraph.model.ops import NEGATE, zeros
 
-Writer = Callable[[Draft, str, Element], None]
+Writer = Callable[[Assembly, str, Element], None]
 
 
 def assemble(model: Model, causality: Causality) -> System:
@@ -66,7 +66,7 @@ def assemble(model: Model, causality: Causality) -> System:
     """
     raise_if_any(model.name, storages_that_cannot_follow(model, causality))
     raise_if_any(model.name, dependent_resets(model, causality))
-    draft = Draft(model, causality)
+    draft = Assembly(model, causality)
     for path, element in model.elements.items():
         for name, parameter in element.parameters.items():
             for own, value in numbers_of(name, parameter).items():
@@ -103,17 +103,17 @@ def writer_of(element: Element) -> Writer:
     return ASSEMBLE[law]
 
 
-def _by_mode(draft: Draft, path: str, name: str, parameter: Parameter) -> None:
+def _by_mode(draft: Assembly, path: str, name: str, parameter: Parameter) -> None:
     """The parameter as a value that its automaton's mode chooses."""
     given = parameter.value
     states = draft.model.automata[given.automaton].states
     own = tuple(f"{path}.{key}" for key in numbers_of(name, parameter))
     chosen = draft.declare(f"{path}.{name}", draft.values[own[0]].shape, parameter.unit)
     choose = choose_by(tuple(states.index(state) for state in given.values))
-    draft.state(path, choose, chosen, f"{given.automaton}.mode", *own)
+    draft.write(path, choose, chosen, f"{given.automaton}.mode", *own)
 
 
-def _resistor(draft: Draft, path: str, element: Element) -> None:
+def _resistor(draft: Assembly, path: str, element: Element) -> None:
     """e = effort(f) or f = flow(e); against the only relation, the value that it takes is sought: a loop of one unknown."""
     law = element.law
     assert isinstance(law, Resistor)
@@ -122,13 +122,13 @@ def _resistor(draft: Draft, path: str, element: Element) -> None:
     gives_flow = draft.causality.effort_into(bond, path)
     if sign < 0 and gives_flow:
         inward = draft.declare(f"{path}.inward flow", draft.values[inward].shape, bond.domain.flow_unit)
-        draft.state(path, NEGATE, flow(bond), inward)
+        draft.write(path, NEGATE, flow(bond), inward)
     elif sign < 0:
         inward = signed(draft, path, inward, sign)
     taken, given = (effort(bond), inward) if gives_flow else (inward, effort(bond))
     relation, inverse = (law.flow, law.effort) if gives_flow else (law.effort, law.flow)
     if relation is not None:
-        draft.state(path, relation, given, taken, *law_arguments(path, element))
+        draft.write(path, relation, given, taken, *law_arguments(path, element))
     else:
         assert inverse is not None
         seek(draft, path, element, inverse, given, taken, "effort" if gives_flow else "flow")
@@ -136,18 +136,18 @@ def _resistor(draft: Draft, path: str, element: Element) -> None:
     account_power(draft, path, bond, sign, "dissipated")
 
 
-def _source(draft: Draft, path: str, element: Element) -> None:
+def _source(draft: Assembly, path: str, element: Element) -> None:
     law = element.law
     assert isinstance(law, Source)
     bond = draft.model.bonds_at(path)[0]
     name = variable(bond, law.gives)
     value = zeros(draft.values[name].shape or ()) if law.value is None else law.value
-    draft.state(path, value, name, *law_arguments(path, element))
+    draft.write(path, value, name, *law_arguments(path, element))
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, -into(bond, path), None if law.value is None else "supplied")
 
 
-def _block(draft: Draft, path: str, element: Element) -> None:
+def _block(draft: Assembly, path: str, element: Element) -> None:
     law = element.law
     assert isinstance(law, SignalBlock)
     names = {local: f"{path}.{local}" for local in (*element.parameters, *law.kept)}
@@ -156,11 +156,11 @@ def _block(draft: Draft, path: str, element: Element) -> None:
         for out in equation.outs:
             names[out] = draft.declare(f"{path}.{out}", None, law.units.get(out, ""), law.symbols.get(out, ""))
     for equation in law.equations:
-        draft.state(path, equation.op, tuple(names[o] for o in equation.outs), *(names[a] for a in equation.args))
+        draft.write(path, equation.op, tuple(names[o] for o in equation.outs), *(names[a] for a in equation.args))
     for name, spec in law.kept.items():
         rate = names[law.rates[name]] if name in law.rates else draft.declare(f"{path}.{name}'", spec.shape)
         if name not in law.rates:
-            draft.state(path, zeros(spec.shape), rate)
+            draft.write(path, zeros(spec.shape), rate)
         declare_state(draft, path, name, spec, spec.shape, rate)
     draft.clocks += [Clock(path, names[when]) for when in law.breaks]
     if law.updates and law.offset is not None:

@@ -16,7 +16,7 @@ from bondgraph.model.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op
 
 
 @dataclass
-class Draft:
+class Assembly:
     """Collects statements while the elements are visited."""
 
     model: Model
@@ -45,7 +45,7 @@ class Draft:
         self.values[name] = Value(name, shape, unit, symbol, frame)
         return name
 
-    def state(self, element: str, op: Op, outs: str | tuple[str, ...], *args: str) -> None:
+    def write(self, element: str, op: Op, outs: str | tuple[str, ...], *args: str) -> None:
         """Append one statement."""
         self.statements.append(Statement((outs,) if isinstance(outs, str) else outs, op, args, element))
 
@@ -53,7 +53,7 @@ class Draft:
         """`alias` is another name of `value`."""
         known = self.values[value]
         self.values.setdefault(alias, Value(alias, known.shape, known.unit, symbol, known.frame))
-        self.state(element, IDENTITY, alias, value)
+        self.write(element, IDENTITY, alias, value)
 
 
 def effort(bond: Bond) -> str:
@@ -81,27 +81,27 @@ def law_arguments(path: str, element: Element) -> tuple[str, ...]:
     return (*(f"{path}.{name}" for name in element.parameters), *element.signals)
 
 
-def signed(draft: Draft, path: str, value: str, sign: int) -> str:
+def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
     """A value, or for sign -1 the name of its negative, computed by the element `path`."""
     if sign > 0:
         return value
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)
-    draft.state(path, NEGATE, negative, value)
+    draft.write(path, NEGATE, negative, value)
     return negative
 
 
-def seek(draft: Draft, path: str, element: Element, op: Op, value: str, output: str, gives: Variable) -> None:
+def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, output: str, gives: Variable) -> None:
     """The value for which a formula of the element gives this output: a loop of one statement, solved as all loops are.
 
     `gives`: which variable the output is.
     """
     known = draft.values[output]
     found = draft.declare(f"{path}:by relation", known.shape, known.unit, rf"\hat {gives[0]}")
-    draft.state(path, op, found, value, *law_arguments(path, element))
-    draft.state(path, SOUGHT, value, value, output, found)
+    draft.write(path, op, found, value, *law_arguments(path, element))
+    draft.write(path, SOUGHT, value, value, output, found)
 
 
-def name_port(draft: Draft, path: str, element: Element, bond: Bond, prefix: str) -> None:
+def name_port(draft: Assembly, path: str, element: Element, bond: Bond, prefix: str) -> None:
     """Give a bond's variables the names that they have at a port, `<prefix>.effort` and `.flow`."""
     local = prefix.removeprefix(path).removeprefix(".")
     for variable, name in (("effort", effort(bond)), ("flow", flow(bond))):
@@ -109,7 +109,7 @@ def name_port(draft: Draft, path: str, element: Element, bond: Bond, prefix: str
         draft.same(path, f"{prefix}.{variable}", name, element.symbols.get(key, ""))
 
 
-def declare_state(draft: Draft, path: str, name: str, spec: StateSpec, shape: tuple[int, ...], rate: str) -> None:
+def declare_state(draft: Assembly, path: str, name: str, spec: StateSpec, shape: tuple[int, ...], rate: str) -> None:
     """Declare a state variable of an element whose time derivative is the value `rate`."""
     full = f"{path}.{name}"
     draft.declare(full, shape, spec.unit, spec.symbol)
@@ -122,12 +122,12 @@ def _filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
     return numbers if numbers.shape == shape else np.broadcast_to(numbers, shape)
 
 
-def account_power(draft: Draft, path: str, bond: Bond, sign: int, role: str | None) -> None:
+def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:
     """Power into the element (for a source: out of it), and its part in the ledger."""
     name = draft.declare(f"{path}.power", (), "W")
     raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), "W")
-    draft.state(path, POWER, raw, effort(bond), flow(bond))
+    draft.write(path, POWER, raw, effort(bond), flow(bond))
     if sign < 0:
-        draft.state(path, NEGATE, name, raw)
+        draft.write(path, NEGATE, name, raw)
     if role:
         draft.powers.append(Power(path, name, role))

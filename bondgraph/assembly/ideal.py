@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.draft import Draft, account_power, declare_state, effort, flow, into, name_port, signed
+from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, name_port, signed
 from bondgraph.assembly.system import Power, Unknown
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.model.element import Element
@@ -35,7 +35,7 @@ OWN = (*STABILISERS, "restitution")
 """Parameters of a constraint that are no arguments of its position."""
 
 
-def constraint(draft: Draft, path: str, element: Element) -> None:
+def constraint(draft: Assembly, path: str, element: Element) -> None:
     """The effort is unknown; what vanishes is the stabilised second derivative of the position."""
     law = element.law
     assert isinstance(law, IdealConstraint)
@@ -47,35 +47,35 @@ def constraint(draft: Draft, path: str, element: Element) -> None:
     assert shape is not None
     if law.position is not None:
         draft.declare(f"{path}.h", shape if law.coordinates else None)
-        draft.state(path, law.position, f"{path}.h", *own, *signals)
+        draft.write(path, law.position, f"{path}.h", *own, *signals)
     elif law.stores_position:
         declare_state(draft, path, "h", law.start, shape, f"{path}.h'")
     draft.declare(f"{path}.h'", shape)
     draft.same(path, f"{path}.h'", moving)
     draft.declare(f"{path}.multiplier", shape, port.unit, element.symbols.get("multiplier", r"\lambda"))
-    draft.state(path, NEGATE, f"{path}.multiplier", port.effort)
+    draft.write(path, NEGATE, f"{path}.multiplier", port.effort)
     second, held = draft.declare(f"{path}.h''", shape), draft.declare(f"{path}:held", shape)
-    draft.state(path, TIME_DERIVATIVE, second, moving)
+    draft.write(path, TIME_DERIVATIVE, second, moving)
     if law.position is not None or law.stores_position:
         alphas = (f"{path}.{name}" for name in STABILISERS)
-        draft.state(path, STABILISED, held, second, moving, f"{path}.h", *alphas)
+        draft.write(path, STABILISED, held, second, moving, f"{path}.h", *alphas)
     else:
-        draft.state(path, DAMPED, held, second, moving, f"{path}.alpha1")
+        draft.write(path, DAMPED, held, second, moving, f"{path}.alpha1")
     if law.released is not None and mode:
         arguments = (mode, moving, *own, *signals)
         given = draft.declare(f"{path}.released effort", shape, port.unit)
-        draft.state(path, law.released, given, *arguments)
+        draft.write(path, law.released, given, *arguments)
         off = draft.declare(f"{path}:off", shape)
-        draft.state(path, SLIPPING, off, port.effort, given)
+        draft.write(path, SLIPPING, off, port.effort, given)
     else:
         off = port.effort
     _unknown(draft, path, port.effort, moving, held, off, mode, law.active, law.impulsive, "constraint", 1)
     role = "dissipated" if law.released is not None else "injected"
     if law.coordinates:
         power = draft.declare(f"{path}.power", (), "W")
-        draft.state(path, POWER, power, port.effort, moving)
+        draft.write(path, POWER, power, port.effort, moving)
         given_power = draft.declare(f"{path}:given power", (), "W")
-        draft.state(path, NEGATE, given_power, power)
+        draft.write(path, NEGATE, given_power, power)
         draft.powers.append(Power(path, given_power, role))
         return
     bond = draft.model.bonds_at(path)[0]
@@ -92,13 +92,13 @@ class _Held:
     unit: str
 
 
-def _by_flow(draft: Draft, path: str, element: Element) -> _Held:
+def _by_flow(draft: Assembly, path: str, element: Element) -> _Held:
     """The flow of the one bond vanishes."""
     bond = draft.model.bonds_at(path)[0]
     return _Held(effort(bond), signed(draft, path, flow(bond), into(bond, path)), bond.domain.effort_unit)
 
 
-def _by_coordinates(draft: Draft, path: str, element: Element, own: list[str], signals: tuple[str, ...]) -> _Held:
+def _by_coordinates(draft: Assembly, path: str, element: Element, own: list[str], signals: tuple[str, ...]) -> _Held:
     """The rate of the position, by its derivatives J_k along the flows of the ports; their efforts are J_k^T e."""
     law = element.law
     assert isinstance(law, IdealConstraint) and law.position is not None
@@ -110,22 +110,22 @@ def _by_coordinates(draft: Draft, path: str, element: Element, own: list[str], s
         inward, local = into(bond, path), element.ports[k].name
         sign = 1 if _at_common_flow(draft, bond, path) else inward
         slope = draft.declare(f"{path}.{local}.J", None)
-        draft.state(path, position_slope(law.position, len(own) + k, law.conditions), slope, *own, *signals)
+        draft.write(path, position_slope(law.position, len(own) + k, law.conditions), slope, *own, *signals)
         term = draft.declare(f"{path}:rate {local}", shape)
-        draft.state(path, APPLY, term, slope, signed(draft, path, flow(bond), sign))
+        draft.write(path, APPLY, term, slope, signed(draft, path, flow(bond), sign))
         terms.append(term)
         if sign * inward > 0:
-            draft.state(path, APPLY_TRANSPOSED, effort(bond), slope, unknown)
+            draft.write(path, APPLY_TRANSPOSED, effort(bond), slope, unknown)
         else:
             given = draft.declare(f"-{effort(bond)}", draft.values[effort(bond)].shape, bond.domain.effort_unit)
-            draft.state(path, APPLY_TRANSPOSED, given, slope, unknown)
-            draft.state(path, NEGATE, effort(bond), given)
+            draft.write(path, APPLY_TRANSPOSED, given, slope, unknown)
+            draft.write(path, NEGATE, effort(bond), given)
         name_port(draft, path, element, bond, f"{path}.{local}")
-    draft.state(path, combine((1,) * len(terms)), moving, *terms)
+    draft.write(path, combine((1,) * len(terms)), moving, *terms)
     return _Held(unknown, moving, "")
 
 
-def _at_common_flow(draft: Draft, bond: Bond, path: str) -> bool:
+def _at_common_flow(draft: Assembly, bond: Bond, path: str) -> bool:
     """Whether a bond ends at a 1-junction, whose flow does not know the directions of arrows."""
     other = bond.tail if bond.head.element == path else bond.head
     law = draft.model.elements[other.element].law
@@ -151,7 +151,7 @@ def position_slope(position: Op, place: int, count: int) -> Op:
     return Op(f"slope of {position.name}", slope, r"\frac{\partial h}{\partial q}")
 
 
-def switch(draft: Draft, path: str, element: Element) -> None:
+def switch(draft: Assembly, path: str, element: Element) -> None:
     """Closed, its effort vanishes; open, its flow. Unknown is whichever of the two the rest of the graph asks it for."""
     law = element.law
     assert isinstance(law, IdealSwitch)
@@ -168,15 +168,15 @@ def switch(draft: Draft, path: str, element: Element) -> None:
         unknown, vanishing, active = effort(bond), inward, tuple(s for s in states if s not in law.closed)
         sense = 1
     second, held = draft.declare(f"{path}:rate", shape), draft.declare(f"{path}:held", shape)
-    draft.state(path, TIME_DERIVATIVE, second, vanishing)
-    draft.state(path, DAMPED, held, second, vanishing, f"{path}.alpha1")
+    draft.write(path, TIME_DERIVATIVE, second, vanishing)
+    draft.write(path, DAMPED, held, second, vanishing, f"{path}.alpha1")
     _unknown(draft, path, unknown, vanishing, held, unknown, mode, active, True, "switch", sense)
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, -sign, "injected")
 
 
 def _unknown(
-    draft: Draft,
+    draft: Assembly,
     path: str,
     unknown: str,
     vanishing: str,
@@ -195,8 +195,8 @@ def _unknown(
         states = draft.model.automata[mode.removesuffix(".mode")].states
         places = tuple(states.index(state) for state in active)
         residual = draft.declare(f"{path}:residual", shape)
-        draft.state(path, choose(places), residual, mode, held, off)
+        draft.write(path, choose(places), residual, mode, held, off)
         if impulsive:
             stopped = draft.declare(f"{path}:stopped", shape)
-            draft.state(path, gate(places), stopped, mode, vanishing)
+            draft.write(path, gate(places), stopped, mode, vanishing)
     draft.unknowns.append(Unknown(unknown, residual, path, reason, held, vanishing, stopped, sense=sense))

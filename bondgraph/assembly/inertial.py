@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.assembly.draft import Draft, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
+from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.assembly.system import Unknown
 from bondgraph.model.element import Element
 from bondgraph.model.laws import InertialField, StateSpec
@@ -10,7 +10,7 @@ from bondgraph.model.model import Bond
 from bondgraph.model.ops import TIME_DERIVATIVE, combine
 
 
-def inertial_field(draft: Draft, path: str, element: Element) -> None:
+def inertial_field(draft: Assembly, path: str, element: Element) -> None:
     """q' = flow = v, and v' or p' from q, v and the effort; in derivative causality the effort from q, v and p'."""
     law = element.law
     assert isinstance(law, InertialField)
@@ -23,13 +23,13 @@ def inertial_field(draft: Draft, path: str, element: Element) -> None:
         _moving(draft, path, element, bond)
     draft.same(path, f"{path}.q'", flow(bond))
     draft.declare(f"{path}.energy", (), "J")
-    draft.state(path, law.energy, f"{path}.energy", q, f"{path}.v", *arguments)
+    draft.write(path, law.energy, f"{path}.energy", q, f"{path}.v", *arguments)
     draft.energies.append((path, f"{path}.energy"))
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, into(bond, path), None)
 
 
-def _moving(draft: Draft, path: str, element: Element, bond: Bond) -> None:
+def _moving(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
     """Integral causality: v or p is a state, and sets the flow."""
     law = element.law
     assert isinstance(law, InertialField)
@@ -39,13 +39,13 @@ def _moving(draft: Draft, path: str, element: Element, bond: Bond) -> None:
     if law.motion == "v":
         draft.same(path, flow(bond), motion)
     else:
-        draft.state(path, law.flow, flow(bond), q, motion, *arguments)
+        draft.write(path, law.flow, flow(bond), q, motion, *arguments)
         draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))
     pushed = signed(draft, path, effort(bond), into(bond, path))
-    draft.state(path, law.rate, f"{path}.{law.motion}'", q, f"{path}.v", pushed, *arguments)
+    draft.write(path, law.rate, f"{path}.{law.motion}'", q, f"{path}.v", pushed, *arguments)
 
 
-def _moved(draft: Draft, path: str, element: Element, bond: Bond) -> None:
+def _moved(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
     """Derivative causality: others set the flow, and the effort is what its momentum then takes, p' - dT/dq + dV/dq."""
     law = element.law
     assert isinstance(law, InertialField)
@@ -57,15 +57,15 @@ def _moved(draft: Draft, path: str, element: Element, bond: Bond) -> None:
     rate = draft.declare(f"{p}'", shape, "", rf"\dot {symbol}" if symbol else "")
     own = draft.declare(f"{path}:own rate", shape, "", r"\dot p^\ast")
     needed, residual = draft.declare(f"{path}:needed", shape, "", r"\hat e"), draft.declare(f"{path}:residual", shape)
-    draft.state(path, law.momentum, p, q, v, *arguments)
-    draft.state(path, TIME_DERIVATIVE, rate, p)
-    draft.state(path, law.own_rate, own, q, v, *arguments)
-    draft.state(path, combine((1, -1)), needed, rate, own)
-    draft.state(path, combine((into(bond, path), -1)), residual, effort(bond), needed)
+    draft.write(path, law.momentum, p, q, v, *arguments)
+    draft.write(path, TIME_DERIVATIVE, rate, p)
+    draft.write(path, law.own_rate, own, q, v, *arguments)
+    draft.write(path, combine((1, -1)), needed, rate, own)
+    draft.write(path, combine((into(bond, path), -1)), residual, effort(bond), needed)
     draft.unknowns.append(Unknown(effort(bond), residual, path, "derivative causality"))
 
 
-def _state(draft: Draft, path: str, element: Element, name: str, spec: StateSpec, unit: str) -> None:
+def _state(draft: Assembly, path: str, element: Element, name: str, spec: StateSpec, unit: str) -> None:
     shape = draft.values[flow(draft.model.bonds_at(path)[0])].shape
     assert shape is not None
     declared = StateSpec(spec.initial, spec.nominal, unit, element.symbols.get(name, spec.symbol))

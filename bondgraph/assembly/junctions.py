@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bondgraph.assembly.draft import Draft, effort, flow, into
+from bondgraph.assembly.draft import Assembly, effort, flow, into
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Junction
 from bondgraph.model.ops import IDENTITY, Op, combine, gate, zeros
 
 
-def junction(draft: Draft, path: str, element: Element) -> None:
+def junction(draft: Assembly, path: str, element: Element) -> None:
     """The strong bond brings the common variable in; the others' balance goes out on it."""
     law = element.law
     assert isinstance(law, Junction)
@@ -25,17 +25,17 @@ def junction(draft: Draft, path: str, element: Element) -> None:
         for bond in weak:
             draft.same(path, common(bond), shared)
         shape = draft.values[balance].shape or ()
-        draft.state(path, _balance(signs) if weak else zeros(shape), balance, *(other(b) for b in weak))
+        draft.write(path, _balance(signs) if weak else zeros(shape), balance, *(other(b) for b in weak))
         return
     mode, states = law.mode, draft.model.automata[law.automaton].states
     gated = gate(tuple(states.index(state) for state in law.active))
     draft.declare(label, draft.values[shared].shape, draft.values[shared].unit, symbol)
-    draft.state(path, gated, label, mode, shared)
+    draft.write(path, gated, label, mode, shared)
     for bond in weak:
         draft.same(path, common(bond), label)
     joined = draft.declare(f"{path}.balance", draft.values[balance].shape, draft.values[balance].unit)
-    draft.state(path, _balance(signs), joined, *(other(b) for b in weak))
-    draft.state(path, gated, balance, mode, joined)
+    draft.write(path, _balance(signs), joined, *(other(b) for b in weak))
+    draft.write(path, gated, balance, mode, joined)
 
 
 def _balance(signs: tuple[int, ...]) -> Op:

@@ -7,7 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.assembly.draft import Draft, account_power, declare_state, into, law_arguments, name_port, seek, signed, variable
+from bondgraph.assembly.draft import (
+    Assembly,
+    account_power,
+    declare_state,
+    into,
+    law_arguments,
+    name_port,
+    seek,
+    signed,
+    variable,
+)
 from bondgraph.assembly.system import Unknown
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import Problem
@@ -17,7 +27,7 @@ from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import TIME_DERIVATIVE, combine
 
 
-def storage(draft: Draft, path: str, element: Element) -> None:
+def storage(draft: Assembly, path: str, element: Element) -> None:
     """Integral causality: the rate of the state is what flows in (or the law's own), the output follows from the state."""
     law = element.law
     assert isinstance(law, Storage)
@@ -38,12 +48,12 @@ def storage(draft: Draft, path: str, element: Element) -> None:
     )
     declare_state(draft, path, law.state, spec, shape, rate)
     draft.declare(rate, shape, "", "")
-    draft.state(path, law.output, result, state, *arguments)
+    draft.write(path, law.output, result, state, *arguments)
     moving = signed(draft, path, given, sign)
     if law.rate is None:
         draft.same(path, rate, moving)
     else:
-        draft.state(path, law.rate, rate, state, moving, *arguments)
+        draft.write(path, law.rate, rate, state, moving, *arguments)
     _account(draft, path, element, bond)
 
 
@@ -52,18 +62,18 @@ def _state_unit(bond: Bond, law: Storage) -> str:
     return bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
 
 
-def _account(draft: Draft, path: str, element: Element, bond: Bond) -> None:
+def _account(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
     """Stored energy, the names of the port's variables, and the power into the storage."""
     law = element.law
     assert isinstance(law, Storage)
     draft.declare(f"{path}.energy", (), "J")
-    draft.state(path, law.energy, f"{path}.energy", f"{path}.{law.state}", *law_arguments(path, element))
+    draft.write(path, law.energy, f"{path}.energy", f"{path}.{law.state}", *law_arguments(path, element))
     draft.energies.append((path, f"{path}.energy"))
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, into(bond, path), None)
 
 
-def _dependent_storage(draft: Draft, path: str, element: Element, bond: Bond) -> None:
+def _dependent_storage(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
     """Derivative causality: the state follows from the output that others set; its rate is what the storage takes."""
     law = element.law
     assert isinstance(law, Storage)
@@ -78,9 +88,9 @@ def _dependent_storage(draft: Draft, path: str, element: Element, bond: Bond) ->
             draft.values[state] = replace(draft.values[state], near=law.spec.initial)
         seek(draft, path, element, law.output, state, output, law.gives)
     else:
-        draft.state(path, law.inverse, state, output, *law_arguments(path, element))
-    draft.state(path, TIME_DERIVATIVE, rate, state)
-    draft.state(path, combine((into(bond, path), -1)), residual, unknown, rate)
+        draft.write(path, law.inverse, state, output, *law_arguments(path, element))
+    draft.write(path, TIME_DERIVATIVE, rate, state)
+    draft.write(path, combine((into(bond, path), -1)), residual, unknown, rate)
     draft.unknowns.append(Unknown(unknown, residual, path, "derivative causality"))
     _account(draft, path, element, bond)
 

@@ -58,7 +58,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Event:
+class LoweredTransition:
     """A transition of an automaton in terms of values: guard value, and the values that states are reset to."""
 
     automaton: str
@@ -181,7 +181,7 @@ class System:
     parameters: Mapping[str, Any]
     modes: Mapping[str, tuple[tuple[str, ...], str]]
     """Mode signal -> (names of its states, the start state)."""
-    events: tuple[Event, ...]
+    events: tuple[LoweredTransition, ...]
     energies: tuple[tuple[str, str], ...]
     """(storage, value of its stored energy)."""
     powers: tuple[Power, ...]

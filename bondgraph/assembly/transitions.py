@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bondgraph.assembly.draft import Draft
-from bondgraph.assembly.system import Event
+from bondgraph.assembly.draft import Assembly
+from bondgraph.assembly.system import LoweredTransition
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import Problem
 from bondgraph.model.automata import Automaton, Transition
@@ -12,21 +12,21 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import as_op, constant
 
 
-def events_of(draft: Draft) -> tuple[Event, ...]:
+def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
     """All transitions of all automata, with statements for their guards and resets."""
     events = []
     for slot, automaton in enumerate(draft.model.automata.values()):
         for index, transition in enumerate(_edges(automaton)):
             prefix = f"{automaton.name}:{index}"
             guard = draft.declare(f"{prefix} guard", (), "")
-            draft.state(automaton.name, as_op(transition.guard, "guard"), guard, *transition.signals)
+            draft.write(automaton.name, as_op(transition.guard, "guard"), guard, *transition.signals)
             resets = []
             for state, op, args in transition.resets:
                 value = draft.declare(f"{prefix} {state}", None, "")
-                draft.state(automaton.name, as_op(op, "reset"), value, *args)
+                draft.write(automaton.name, as_op(op, "reset"), value, *args)
                 resets.append((state, value))
             events.append(
-                Event(
+                LoweredTransition(
                     automaton.name,
                     slot,
                     automaton.states.index(transition.source),

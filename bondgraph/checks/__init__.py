@@ -1,4 +1,4 @@
-"""Checks of a flat model that need no causality: all problems at once, each with the user's source line."""
+"""Checks that need no causality: a flat model in; all its problems at once, each with the user's source line, out."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ Parameters, start values and modes stay inputs of the kernels: changing them nev
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,17 +15,13 @@ import numpy as np
 
 from bondgraph.assembly.execute import evaluate_statements
 from bondgraph.assembly.system import System
-from bondgraph.causality.assign import Causality, assign_causality
+from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
-from bondgraph.compile.consistency import Keep, contradicting_closures, fitting_start, foreign_velocities, motion_of, values_of
-from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of
-from bondgraph.compile.pipeline import equations
-from bondgraph.compile.programs import program_of
+from bondgraph.compile.consistency import Keep, fitting_start, foreign_velocities, motion_of, values_of
 from bondgraph.compile.report import report
-from bondgraph.compile.starts import contradicting_starts, contradicting_switches, own_starts
+from bondgraph.compile.starts import contradicting_starts, contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
-from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
-from bondgraph.graph.builder import Graph
+from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
@@ -34,12 +29,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.program import Program
 from bondgraph.run.settings import known, number
 from bondgraph.run.switching.rounding import nudges
-from bondgraph.schedule.build import is_large, scheduled
-from bondgraph.tape.collection import paused_collection
-from bondgraph.tracing.positions import foreign_positions
-from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
-from bondgraph.tracing.routines import Traced, trace_for_runs
-from bondgraph.tracing.values import Untraceable, flat
+from bondgraph.tracing.values import flat
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -196,81 +186,3 @@ class Compiled(Frozen):
         out = self.program.outputs(t, x, p, m)
         slots = {name: self.program.layout[name] for name in names}
         return {name: out[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in slots.items()}
-
-
-@paused_collection()
-def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
-    """Compile a graph or model.
-
-    Parameters
-    ----------
-    model : a `Graph` is frozen (and so checked) first.
-    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
-
-    Raises
-    ------
-    ModelError
-        With all problems of the stage that found them; E100 for what is no graph.
-    """
-    begin = time.perf_counter()
-    if not isinstance(model, (Graph, Model)):
-        raise no_model(model, "compile_model")
-    model = model.freeze() if isinstance(model, Graph) else model
-    causality = assign_causality(model)
-    system = equations(model, causality)
-    built = time.perf_counter()
-    try:
-        inspect = functools.partial(_refuse_foreign_positions, model)
-        routines, system, differentiate = scheduled(system) if is_large(system) else trace_for_runs(system, inspect)
-    except Unsolvable as stuck:
-        raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
-    except Untraceable as stuck:
-        raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
-    traced = time.perf_counter()
-    kernels = kernels_of(routines, backend)
-    jacobian = functools.partial(jacobian_of, differentiate, kernels, backend)
-    program = program_of(system, kernels, jacobian, functools.partial(couplings_of, routines, jacobian, backend), model)
-    done = time.perf_counter()
-    timings = {"build": built - begin, "trace": traced - built, "compile": done - traced}
-    compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
-    raise_if_any(model.name, _start_problems(compiled))
-    own = own_starts(model, causality)
-    raise_if_any(model.name, contradicting_starts(model, causality, system, own, compiled.evaluate))
-    (x, m), p = compiled.initial(), compiled.parameters()
-    raise_if_any(model.name, contradicting_closures(model, system, program, x, m, p))
-    return compiled
-
-
-def simulate(model: Model | Graph | Compiled, t_end: float, **settings: Any) -> Result:
-    """Compile where needed, and run from 0 to `t_end` (s); see `Compiled.simulate` for the settings."""
-    compiled = model if isinstance(model, Compiled) else compile_model(model)
-    return compiled.simulate(t_end, **settings)
-
-
-def _refuse_foreign_positions(model: Model, traced: Traced) -> None:
-    raise_if_any(model.name, foreign_positions(traced, model))
-
-
-def _start_problems(compiled: Compiled) -> list[Problem]:
-    """Statements that give no finite number at the start, first ones first."""
-    x, m = compiled.initial()
-    program, p = compiled.program, compiled.parameters()
-    kernels = [k for k in (program.rates, program.powers, program.energies) if k is not None]
-    if all(np.all(np.isfinite(kernel(0.0, x, p, m))) for kernel in kernels):
-        return []
-    env = compiled.evaluate()
-    for statement in compiled.system.statements:
-        bad = [out for out in statement.outs if not np.all(np.isfinite(np.asarray(env[out], dtype=float)))]
-        if bad:
-            element = compiled.model.elements.get(statement.element)
-            arguments = ", ".join(f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args)
-            return [
-                Problem(
-                    "E125",
-                    f'"{bad[0]}" is not finite at the start',
-                    (f"{statement.op.name} of {arguments}",),
-                    (element.place if element else None,),
-                    ("other start values or parameters",),
-                )
-            ]
-    return []

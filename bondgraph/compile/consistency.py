@@ -16,7 +16,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.outcome.failure import CURES
-from bondgraph.run.outcome.singular import CONTRADICTS, Closures
+from bondgraph.run.outcome.singular import CONTRADICTS, ClosingMatrix
 from bondgraph.run.program import Program, Slot
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def contradicting_closures(
     found = motion_of(model, system, program, 0.0, p, m)
     if found is None or program.closing is None or not program.closing.repeating:
         return []
-    motion, rng, closures = found[0], np.random.default_rng(0), Closures(program, p)
+    motion, rng, closures = found[0], np.random.default_rng(0), ClosingMatrix(program, p)
     for _ in range(MOTIONS):
         moved = x.copy()
         moved[motion.moving] += rng.normal(size=len(motion.moving)) * motion.sizes[motion.moving]

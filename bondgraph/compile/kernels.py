@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bondgraph.errors import ModelError, Problem
 from bondgraph.schedule.build import Scheduled, kernels_in_loops
 from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.routine import Choice, Routine
+from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or seldom: not worth a compiler."""
 
 
-def kernels_of(routines: Mapping[str, Routine | Choice] | Scheduled, backend: str) -> dict[str, Kernel]:
+def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
     if backend not in BACKENDS:
         problem = Problem("E123", f'backend "{backend}" is unknown', (f"known: {', '.join(BACKENDS)}",))
@@ -55,7 +55,7 @@ def _is_compiled(backend: str) -> bool:
     return backend == "llvm" or (backend == "auto" and have_llvm())
 
 
-def _compiled_alone(routine: Routine | Choice) -> Kernel:
+def _compiled_alone(routine: Routine | Alternatives) -> Kernel:
     from bondgraph.emit.llvm import compile_routines
 
     return compile_routines([routine], quick=0).kernel(routine.name)
@@ -74,7 +74,9 @@ def jacobian_of(
 
 @paused_collection()
 def couplings_of(
-    routines: Mapping[str, Routine | Choice] | Scheduled, jacobian: Callable[[], tuple[Kernel | None, Pattern]], backend: str
+    routines: Mapping[str, Routine | Alternatives] | Scheduled,
+    jacobian: Callable[[], tuple[Kernel | None, Pattern]],
+    backend: str,
 ) -> tuple[Kernel | None, Pattern]:
     """The derivatives of the rates as error control asks for them, a few dozen times in a run: not worth a compiler. What
     has no straight line of steps, or no machine code at all, takes those of `jacobian`."""
@@ -83,5 +85,5 @@ def couplings_of(
     from bondgraph.emit.interpreter import derivatives
 
     rates = routines["rates"]
-    kernel, pattern = derivatives(rates.reference if isinstance(rates, Choice) else rates, "x", "couplings")
+    kernel, pattern = derivatives(rates.reference if isinstance(rates, Alternatives) else rates, "x", "couplings")
     return kernel if kernel.n_out else None, pattern

@@ -1,30 +1,169 @@
-"""The pipeline from a model to sorted equations, as one short list of stages."""
+"""The pipeline: a graph in; through the stages below, each a function from one record to the next; a `Compiled` model out.
+
+A stage reports all problems that it finds, and what it hands on has none of their kind: so none asks again.
+
+| stage | in -> out | why here |
+|---|---|---|
+| `freeze` | graph -> `Model`, flat and checked | names become paths once, before anything else uses them |
+| `assign_causality` | -> strokes of all bonds | which way a law is used must be known before its statements are written |
+| `assemble` | -> `System`: statements of each element | from here on values and formulas, no elements |
+| `remove_aliases` | one name for each value | before sorting, so that the sorter sees real work only |
+| `refuse_rings` | - | what only names decide would look like an algebraic loop |
+| `sort_statements` | order of evaluation; loops torn | what is torn is unknown, and its shape follows from what needs it |
+| `find_shapes` | shape of every value | each formula runs once on floats, so that one that does not fit its bond ends here |
+| `trace_for_runs` | -> routines on a tape; or `scheduled`, of large models: loops | what is unknown is solved on the way |
+| `kernels_of` | -> machine code, or NumPy | |
+| `program_of` | -> `Program`, what solvers run | |
+| `_refuse_start` | - | start values are tried with the very code that will run |
+"""
 
 from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bondgraph.assembly.assemble import assemble
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.errors import no_model
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.consistency import contradicting_closures
+from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of
+from bondgraph.compile.programs import program_of
+from bondgraph.compile.starts import contradicting_starts, own_starts
+from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
+from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
+from bondgraph.schedule.build import Scheduled, is_large, scheduled
+from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.routine import Alternatives, Routine
+from bondgraph.tracing.positions import foreign_positions
+from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
+from bondgraph.tracing.routines import Traced, trace_for_runs
+from bondgraph.tracing.values import Untraceable
+
+if TYPE_CHECKING:
+    from bondgraph.run.outcome.result import Result
+
+Compilable = Compiled | Graph | Model
+"""A model in any form; whoever asks for several things compiles it once."""
 
 
 def equations(model: Model, causality: Causality | None = None) -> System:
-    """Sorted statements of a model.
+    """Sorted statements of a model: the stages from `assign_causality` to `find_shapes`.
 
-    1. causality: which end of each bond sets its effort;
-    2. assemble: statements of each element for these strokes;
-    3. remove_aliases: one name for each value, before sorting, so that the sorter sees real work only (a ring of nothing
-       but names is refused);
-    4. sort_statements: order of evaluation; algebraic loops are torn, and what is torn is unknown;
-    5. find_shapes: every formula runs once on floats, so that one that does not fit its bond ends here.
+    Raises `ModelError` with all problems of the stage that found them; E100 for what is no model.
     """
     if not isinstance(model, Model):
         raise no_model(model, "equations", "graph.freeze()")
-    causality = causality or assign_causality(model)
-    named = refuse_rings(remove_aliases(assemble(model, causality)), model)
+    named = refuse_rings(remove_aliases(assemble(model, causality or assign_causality(model))), model)
     return find_shapes(sort_statements(named), model)
+
+
+@paused_collection()
+def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
+    """Compile a graph or model.
+
+    Parameters
+    ----------
+    model : a `Graph` is frozen (and so checked) first.
+    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
+
+    Raises
+    ------
+    ModelError
+        With all problems of the stage that found them; E100 for what is no graph.
+    """
+    times = [time.perf_counter()]
+    if not isinstance(model, (Graph, Model)):
+        raise no_model(model, "compile_model")
+    model = model.freeze() if isinstance(model, Graph) else model
+    causality = assign_causality(model)
+    system = equations(model, causality)
+    times.append(time.perf_counter())
+    routines, system, differentiate = _routines(model, system)
+    times.append(time.perf_counter())
+    kernels = kernels_of(routines, backend)
+    jacobian = functools.partial(jacobian_of, differentiate, kernels, backend)
+    program = program_of(system, kernels, jacobian, functools.partial(couplings_of, routines, jacobian, backend), model)
+    times.append(time.perf_counter())
+    timings = dict(zip(("build", "trace", "compile"), np.diff(times).tolist(), strict=True))
+    return _refuse_start(Compiled(model, causality, system, program, kernels["prepare"], timings))
+
+
+def simulate(model: Compilable, t_end: float, **settings: Any) -> Result:
+    """Compile where needed, and run from 0 to `t_end` (s); see `Compiled.simulate` for the settings."""
+    return (model if isinstance(model, Compiled) else compile_model(model)).simulate(t_end, **settings)
+
+
+def compiled_form(model: Compilable, asker: str) -> Compiled:
+    """The compiled model, or the graph compiled; `asker` is the function that wants it.
+
+    Raises
+    ------
+    ModelError
+        E100 for what is neither; with all that `compile_model` finds.
+    """
+    if isinstance(model, Compiled):
+        return model
+    if isinstance(model, (Graph, Model)):
+        return compile_model(model)
+    raise no_model(model, asker)
+
+
+def _routines(
+    model: Model, system: System
+) -> tuple[Mapping[str, Routine | Alternatives] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
+    """Routines or schedules, the system with all that was found while tracing it, and what makes its Jacobian."""
+
+    def inspect(traced: Traced) -> None:
+        raise_if_any(model.name, foreign_positions(traced, model))
+
+    try:
+        return scheduled(system) if is_large(system) else trace_for_runs(system, inspect)
+    except Unsolvable as stuck:
+        raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
+    except Untraceable as stuck:
+        raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
+
+
+def _refuse_start(compiled: Compiled) -> Compiled:
+    """The same model, whose start gives finite numbers and contradicts neither itself nor what the constraints hold."""
+    model, causality, system = compiled.model, compiled.causality, compiled.system
+    raise_if_any(model.name, _start_problems(compiled))
+    raise_if_any(model.name, contradicting_starts(model, causality, system, own_starts(model, causality), compiled.evaluate))
+    (x, m), p = compiled.initial(), compiled.parameters()
+    raise_if_any(model.name, contradicting_closures(model, system, compiled.program, x, m, p))
+    return compiled
+
+
+def _start_problems(compiled: Compiled) -> list[Problem]:
+    """Statements that give no finite number at the start, first ones first."""
+    x, m = compiled.initial()
+    program, p = compiled.program, compiled.parameters()
+    kernels = [k for k in (program.rates, program.powers, program.energies) if k is not None]
+    if all(np.all(np.isfinite(kernel(0.0, x, p, m))) for kernel in kernels):
+        return []
+    env = compiled.evaluate()
+    for statement in compiled.system.statements:
+        bad = [out for out in statement.outs if not np.all(np.isfinite(np.asarray(env[out], dtype=float)))]
+        if bad:
+            element = compiled.model.elements.get(statement.element)
+            arguments = ", ".join(f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args)
+            return [
+                Problem(
+                    "E125",
+                    f'"{bad[0]}" is not finite at the start',
+                    (f"{statement.op.name} of {arguments}",),
+                    (element.place if element else None,),
+                    ("other start values or parameters",),
+                )
+            ]
+    return []

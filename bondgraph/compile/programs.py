@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.assembly.system import Event, System
+from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model
-from bondgraph.run.program import Clock, Collisions, Layout, NewtonLoop, Program, Slot, Transition
+from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, RunClock, RunTransition, Slot
 from bondgraph.tracing.breaks import breaks_of
 from bondgraph.tracing.collisions import colliding
 from bondgraph.tracing.newton import STEPS
@@ -33,7 +33,7 @@ def program_of(
     `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control.
     """
     transitions = tuple(
-        Transition(
+        RunTransition(
             e.automaton,
             e.slot,
             float(e.source),
@@ -78,7 +78,7 @@ def program_of(
     )
 
 
-def _end(event: Event, model: Model) -> Problem | None:
+def _end(event: LoweredTransition, model: Model) -> Problem | None:
     """Why a transition ends the run, if it does."""
     if event.contradicting is not None:
         return contradicting(*event.contradicting, model)
@@ -90,11 +90,11 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
     return None if chosen is None or kernel is None else Collisions(kernel, chosen.constraints, chosen.bounces)
 
 
-def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[Clock, ...]:
+def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[RunClock, ...]:
     """Clocks that change states, with their times as places in p."""
     layout = _layout(system)
     return tuple(
-        Clock(
+        RunClock(
             clock.element,
             math.inf if clock.period is None else layout[clock.period].start,
             layout[clock.offset].start,

@@ -17,24 +17,19 @@ import numpy as np
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Value
+from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.emit.text import DECLARATIONS, function_text
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import active_nodes, slopes
-from bondgraph.tape.routine import Routine, program, reachable
+from bondgraph.tape.routine import Routine, listing, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.sparsity import dependence
 
 STRIP = 32
 """So many columns of derivatives at a time, by the same inputs for all steps; more would leave the processor's cache."""
 
-_OF_TWO = op.COMMUTATIVE | {op.SUBTRACT, op.POWER, op.ATAN2, op.LESS, op.LESS_EQUAL}
-_ARGUMENTS = {
-    code: 3 if code == op.WHERE else 2 if code in _OF_TWO else 1 for code in range(op.ADD, len(op.NAMES)) if code != op.DIVIDE
-}
+_ARGUMENTS = {code: op.OPERATIONS[code].arguments for code in range(op.ADD, len(op.OPERATIONS)) if code != op.DIVIDE}
 """Instructions of a tape with the count of their arguments: at most three."""
-_TESTS = {op.WHERE: 1, op.BOTH: 2, op.EITHER: 2, op.OPPOSITE: 1}
-"""So many of these, the first ones, are conditions."""
 _FIELDS = 8
 """Of a step: its instruction, places of its three arguments, row of its derivatives, rows of its arguments'; row 0 is zero."""
 _RESULT = 3
@@ -151,7 +146,7 @@ def _rule(code: int) -> str:
     given = tape.inputs("given", 3)
     arguments = [scalar.index for scalar in given[: _ARGUMENTS[code]]]
     zero, one = tape.constant(0.0), tape.constant(1.0)
-    for k in range(_TESTS.get(code, 0)):
+    for k in range(op.OPERATIONS[code].truths):
         arguments[k] = tape.function("less", zero, arguments[k])
     position = tape.apply(code, *arguments)
     found = dict(zip(arguments, [zero] * len(arguments), strict=True))
@@ -162,7 +157,7 @@ def _rule(code: int) -> str:
     outputs = [value, *found.values()]
     outputs += [zero] * (1 + _RESULT - len(outputs))
     routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
-    straight = program(routine)
+    straight = listing(routine)
     return function_text(routine.name, straight, 1, len(straight.steps), len(straight.steps))
 
 
@@ -192,6 +187,6 @@ def _interpret() -> Procedure:
     return write
 
 
-def _term(write: Procedure, slope: Value, derivative: Value) -> Value:
+def _term(write: Procedure, slope: Temporary, derivative: Temporary) -> Temporary:
     """Their product; zero where one of them is."""
     return write.select(slope.equals(0.0) | derivative.equals(0.0), 0.0, slope * derivative)

@@ -12,7 +12,7 @@ from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
 from bondgraph.emit.text import DECLARATIONS, HEAP, choice_text, function_text, loop_text, split_text
 from bondgraph.errors import Problem
-from bondgraph.tape.routine import Choice, Routine, program, reachable
+from bondgraph.tape.routine import Alternatives, Routine, listing, reachable
 
 __all__ = ["CompileError", "Library", "compile_ir", "compile_routines", "have_llvm", "routines_text"]
 
@@ -67,12 +67,12 @@ class Library:
         return machine_kernel(name, sizes, outputs, self.addresses[name], self.addresses[f"{name}.many"], self)
 
 
-def routines_text(routines: Sequence[Routine | Choice], whole: int = WHOLE, part: int = PART) -> str:
+def routines_text(routines: Sequence[Routine | Alternatives], whole: int = WHOLE, part: int = PART) -> str:
     """The module that `compile_routines` compiles, for reading."""
     return _module(routines, whole, part)[0]
 
 
-def _module(routines: Sequence[Routine | Choice], whole: int, part: int) -> tuple[str, int]:
+def _module(routines: Sequence[Routine | Alternatives], whole: int, part: int) -> tuple[str, int]:
     """The text and the count of steps in it."""
     texts = [DECLARATIONS]
     steps = 0
@@ -89,23 +89,23 @@ def _module(routines: Sequence[Routine | Choice], whole: int, part: int) -> tupl
             name, suffix, outs = f"{name}.both", ".both", {"out": count, "rest": len(routine.outputs) - count}
             counts = tuple(outs.values())
             texts.append(split_text(len(routine.blocks), name, routine.name, beginning.name, counts))
-        cases = routine.cases if isinstance(routine, Choice) else (routine,)
+        cases = routine.cases if isinstance(routine, Alternatives) else (routine,)
         for case in cases:
-            straight = program(case)
+            straight = listing(case)
             steps += len(straight.steps)
             texts.append(function_text(case.name + suffix, straight, len(case.blocks), whole, part, outs))
-        if isinstance(routine, Choice):
+        if isinstance(routine, Alternatives):
             block = [listed for listed, _ in routine.blocks].index(routine.block)
             names = [case.name + suffix for case in cases]
             texts.append(choice_text(name, len(routine.blocks), block, routine.slots, routine.counts, names, outs))
     return "\n".join([*texts, *trigonometry.called(texts)]), steps
 
 
-def _beginnings(routines: Sequence[Routine | Choice]) -> dict[str, Routine | Choice]:
+def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
     """Of routines, by name, another one that is their beginning and has hardly fewer steps: the code of one serves for both."""
-    plain = {r.name: r.reference if isinstance(r, Choice) else r for r in routines}
+    plain = {r.name: r.reference if isinstance(r, Alternatives) else r for r in routines}
     roots = {name: [r.tape.scalar(output).index for output in r.outputs] for name, r in plain.items()}
-    found: dict[str, Routine | Choice] = {}
+    found: dict[str, Routine | Alternatives] = {}
     for routine in routines:
         for other in routines:
             every, first = roots[routine.name], roots[other.name]
@@ -118,7 +118,7 @@ def _beginnings(routines: Sequence[Routine | Choice]) -> dict[str, Routine | Cho
     return found
 
 
-def compile_routines(routines: Sequence[Routine | Choice], quick: int = QUICK) -> Library:
+def compile_routines(routines: Sequence[Routine | Alternatives], quick: int = QUICK) -> Library:
     """Machine code for this processor, from the cache on disk if it was compiled before.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.

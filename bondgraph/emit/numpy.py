@@ -8,12 +8,12 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.tape.interpret import execute, plan_of
-from bondgraph.tape.routine import Choice, Routine, program
+from bondgraph.tape.routine import Alternatives, Routine, listing
 
 
-def numpy_kernel(routine: Routine | Choice) -> Kernel:
+def numpy_kernel(routine: Routine | Alternatives) -> Kernel:
     """The routine as a kernel that needs no compiler."""
-    steps = program(routine.reference if isinstance(routine, Choice) else routine)
+    steps = listing(routine.reference if isinstance(routine, Alternatives) else routine)
     plan = plan_of(steps)
 
     def function(*blocks_and_out: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Union
 
-Operand = Union["Value", float, int]
+Operand = Union["Temporary", float, int]
 
 
 def number(value: float) -> str:
@@ -21,79 +21,79 @@ def number(value: float) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Value:
+class Temporary:
     """A number or pointer inside a procedure; operators write instructions."""
 
     procedure: Procedure
     text: str
     kind: str
 
-    def _binary(self, name: str, other: Operand, swap: bool = False) -> Value:
+    def _binary(self, name: str, other: Operand, swap: bool = False) -> Temporary:
         right = self.procedure.value(other, self.kind)
         first, second = (right, self) if swap else (self, right)
         operation = name if self.kind == "i64" else "f" + name
         return self.procedure.write(f"{operation} {self.kind} {first.text}, {second.text}", self.kind)
 
-    def __add__(self, other: Operand) -> Value:
+    def __add__(self, other: Operand) -> Temporary:
         return self._binary("add", other)
 
-    def __radd__(self, other: Operand) -> Value:
+    def __radd__(self, other: Operand) -> Temporary:
         return self._binary("add", other, swap=True)
 
-    def __sub__(self, other: Operand) -> Value:
+    def __sub__(self, other: Operand) -> Temporary:
         return self._binary("sub", other)
 
-    def __rsub__(self, other: Operand) -> Value:
+    def __rsub__(self, other: Operand) -> Temporary:
         return self._binary("sub", other, swap=True)
 
-    def __mul__(self, other: Operand) -> Value:
+    def __mul__(self, other: Operand) -> Temporary:
         return self._binary("mul", other)
 
-    def __rmul__(self, other: Operand) -> Value:
+    def __rmul__(self, other: Operand) -> Temporary:
         return self._binary("mul", other, swap=True)
 
-    def __truediv__(self, other: Operand) -> Value:
+    def __truediv__(self, other: Operand) -> Temporary:
         return self._binary("div", other)
 
-    def __rtruediv__(self, other: Operand) -> Value:
+    def __rtruediv__(self, other: Operand) -> Temporary:
         return self._binary("div", other, swap=True)
 
-    def _compare(self, whole: str, real: str, other: Operand) -> Value:
+    def _compare(self, whole: str, real: str, other: Operand) -> Temporary:
         right = self.procedure.value(other, self.kind)
         operation = f"icmp {whole}" if self.kind == "i64" else f"fcmp {real}"
         return self.procedure.write(f"{operation} {self.kind} {self.text}, {right.text}", "i1")
 
-    def __lt__(self, other: Operand) -> Value:
+    def __lt__(self, other: Operand) -> Temporary:
         return self._compare("slt", "olt", other)
 
-    def __le__(self, other: Operand) -> Value:
+    def __le__(self, other: Operand) -> Temporary:
         return self._compare("sle", "ole", other)
 
-    def __gt__(self, other: Operand) -> Value:
+    def __gt__(self, other: Operand) -> Temporary:
         return self._compare("sgt", "ogt", other)
 
-    def __ge__(self, other: Operand) -> Value:
+    def __ge__(self, other: Operand) -> Temporary:
         return self._compare("sge", "oge", other)
 
-    def equals(self, other: Operand) -> Value:
+    def equals(self, other: Operand) -> Temporary:
         """Truth of equality."""
         return self._compare("eq", "oeq", other)
 
-    def __and__(self, other: Value) -> Value:
+    def __and__(self, other: Temporary) -> Temporary:
         return self.procedure.write(f"and i1 {self.text}, {other.text}", "i1")
 
-    def __or__(self, other: Value) -> Value:
+    def __or__(self, other: Temporary) -> Temporary:
         return self.procedure.write(f"or i1 {self.text}, {other.text}", "i1")
 
-    def __invert__(self) -> Value:
+    def __invert__(self) -> Temporary:
         return self.procedure.write(f"xor i1 {self.text}, true", "i1")
 
-    def at(self, index: Operand, kind: str = "double") -> Value:
+    def at(self, index: Operand, kind: str = "double") -> Temporary:
         """Address of a field of a pointer."""
         place = self.procedure.value(index, "i64")
         return self.procedure.write(f"getelementptr {kind}, ptr {self.text}, i64 {place.text}", "ptr")
 
-    def load(self, index: Operand, kind: str) -> Value:
+    def load(self, index: Operand, kind: str) -> Temporary:
         """A field of a pointer; i32 fields are widened."""
         place = self.at(index, kind)
         found = self.procedure.write(f"load {kind}, ptr {place.text}", kind)
@@ -106,7 +106,7 @@ class Value:
             held = self.procedure.write(f"trunc i64 {held.text} to i32", "i32")
         self.procedure.line(f"store {kind} {held.text}, ptr {self.at(index, kind).text}")
 
-    def __getitem__(self, index: Operand) -> Value:
+    def __getitem__(self, index: Operand) -> Temporary:
         return self.load(index, "double")
 
     def __setitem__(self, index: Operand, value: Operand) -> None:
@@ -117,10 +117,10 @@ class Value:
 class Local:
     """A variable of a procedure."""
 
-    place: Value
+    place: Temporary
     kind: str
 
-    def get(self) -> Value:
+    def get(self) -> Temporary:
         """Its present value."""
         return self.place.load(0, self.kind)
 
@@ -132,10 +132,10 @@ class Local:
 class Record:
     """Names for the 8-byte fields behind a pointer."""
 
-    def __init__(self, pointer: Value, fields: Mapping[str, tuple[int, str]]):
+    def __init__(self, pointer: Temporary, fields: Mapping[str, tuple[int, str]]):
         self.pointer, self.fields = pointer, fields
 
-    def get(self, name: str) -> Value:
+    def get(self, name: str) -> Temporary:
         """A field's value."""
         index, kind = self.fields[name]
         return self.pointer.load(index, kind)
@@ -161,8 +161,8 @@ class Procedure:
         self._count = 0
         self._ended = False
 
-    def __getitem__(self, argument: str) -> Value:
-        return Value(self, f"%{argument}", self.arguments[argument].split()[0])
+    def __getitem__(self, argument: str) -> Temporary:
+        return Temporary(self, f"%{argument}", self.arguments[argument].split()[0])
 
     def line(self, text: str) -> None:
         """Append an instruction; what follows the end of a block is unreachable and is left out."""
@@ -173,41 +173,41 @@ class Procedure:
         self._count += 1
         return str(self._count)
 
-    def write(self, text: str, kind: str) -> Value:
+    def write(self, text: str, kind: str) -> Temporary:
         """Append an instruction with a result."""
         name = f"%v{self._fresh()}"
         self.line(f"{name} = {text}")
-        return Value(self, name, kind)
+        return Temporary(self, name, kind)
 
-    def value(self, operand: Operand, kind: str) -> Value:
+    def value(self, operand: Operand, kind: str) -> Temporary:
         """An operand as a value."""
-        if isinstance(operand, Value):
+        if isinstance(operand, Temporary):
             return operand
-        return Value(self, number(operand) if kind == "double" else str(int(operand)), kind)
+        return Temporary(self, number(operand) if kind == "double" else str(int(operand)), kind)
 
     def local(self, start: Operand, kind: str = "double") -> Local:
         """A new variable with its first value."""
         name = f"%l{self._fresh()}"
         self._locals.append(f"  {name} = alloca {kind}")
-        variable = Local(Value(self, name, "ptr"), kind)
+        variable = Local(Temporary(self, name, "ptr"), kind)
         variable.set(start)
         return variable
 
-    def select(self, condition: Value, yes: Operand, no: Operand, kind: str = "double") -> Value:
+    def select(self, condition: Temporary, yes: Operand, no: Operand, kind: str = "double") -> Temporary:
         """`yes` where the condition holds, else `no`."""
         first, second = self.value(yes, kind), self.value(no, kind)
         return self.write(f"select i1 {condition.text}, {kind} {first.text}, {kind} {second.text}", kind)
 
-    def real(self, whole: Value) -> Value:
+    def real(self, whole: Temporary) -> Temporary:
         """An integer as a double."""
         return self.write(f"sitofp i64 {whole.text} to double", "double")
 
-    def intrinsic(self, name: str, *operands: Operand) -> Value:
+    def intrinsic(self, name: str, *operands: Operand) -> Temporary:
         """sqrt, fabs, minnum, maxnum, pow of doubles."""
         given = ", ".join(f"double {self.value(operand, 'double').text}" for operand in operands)
         return self.write(f"call double @llvm.{name}.f64({given})", "double")
 
-    def call(self, function: str | Value, operands: Sequence[Value], result: str = "void") -> Value:
+    def call(self, function: str | Temporary, operands: Sequence[Temporary], result: str = "void") -> Temporary:
         """Call a procedure of the module by its name, or a function by its address."""
         target = f"@{function}" if isinstance(function, str) else function.text
         text = f"call {result} {target}({', '.join(f'{o.kind} {o.text}' for o in operands)})"
@@ -233,7 +233,7 @@ class Procedure:
         self._ended = True
 
     @contextmanager
-    def when(self, condition: Value) -> Iterator[None]:
+    def when(self, condition: Temporary) -> Iterator[None]:
         """What happens only if the condition holds."""
         mark = self._fresh()
         self.line(f"br i1 {condition.text}, label %then{mark}, label %end{mark}")
@@ -243,7 +243,7 @@ class Procedure:
         self._label(f"end{mark}")
 
     @contextmanager
-    def loop(self, stop: Operand, start: Operand = 0) -> Iterator[Value]:
+    def loop(self, stop: Operand, start: Operand = 0) -> Iterator[Temporary]:
         """Count from start up to and without stop."""
         mark = self._fresh()
         counter = self.local(start, "i64")

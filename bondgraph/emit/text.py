@@ -9,6 +9,7 @@ cosines that follow one another are computed together.
 from __future__ import annotations
 
 import itertools
+import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,37 +17,17 @@ from dataclasses import dataclass, field
 from bondgraph.emit import trigonometry
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
-from bondgraph.tape.routine import Program
+from bondgraph.tape.routine import Listing
 
-_BINARY = {op.ADD: "fadd contract", op.SUBTRACT: "fsub contract", op.MULTIPLY: "fmul contract", op.DIVIDE: "fdiv"}
-_CALLS = {
-    op.POWER: "llvm.pow.f64",
-    op.SIN: "llvm.sin.f64",
-    op.COS: "llvm.cos.f64",
-    op.TAN: "llvm.tan.f64",
-    op.ASIN: "llvm.asin.f64",
-    op.ACOS: "llvm.acos.f64",
-    op.ATAN: "llvm.atan.f64",
-    op.ATAN2: "llvm.atan2.f64",
-    op.SQRT: "llvm.sqrt.f64",
-    op.EXP: "llvm.exp.f64",
-    op.LOG: "llvm.log.f64",
-    op.TANH: "llvm.tanh.f64",
-    op.ABSOLUTE: "llvm.fabs.f64",
-    op.FLOOR: "llvm.floor.f64",
-    op.MINIMUM: "llvm.minimum.f64",
-    op.MAXIMUM: "llvm.maximum.f64",
-}
-_COMPARISONS = {op.LESS: "olt", op.LESS_EQUAL: "ole", op.EQUAL: "oeq"}
-_LOGIC = {op.BOTH: "and", op.EITHER: "or"}
-_OF_CONDITIONS = frozenset((op.BOTH, op.EITHER, op.OPPOSITE))
 HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
-
-_OF_TWO = frozenset((op.POWER, op.ATAN2, op.MINIMUM, op.MAXIMUM))
 
 DECLARATIONS = "\n".join(
     [
-        *(f"declare double @{name}(double{', double' * (code in _OF_TWO)})" for code, name in _CALLS.items()),
+        *(
+            f"declare double {called[0]}({', '.join(['double'] * operation.arguments)})"
+            for operation in op.OPERATIONS
+            if (called := re.findall(r"@[\w.]+", operation.llvm))
+        ),
         "declare i64 @llvm.fptosi.sat.i64.f64(double)",
         "declare ptr @malloc(i64)",
         "declare void @free(ptr)",
@@ -64,7 +45,7 @@ def number(value: float) -> str:
 class Part:
     """Steps `first` to `last` of a program under translation to one function."""
 
-    program: Program
+    program: Listing
     slots: dict[int, int]
     stores: dict[int, list[tuple[str, int]]]
     first: int
@@ -132,41 +113,16 @@ class Part:
         return found
 
     def _step(self, v: int, step: Node) -> None:
-        code = step[0]
-        if code in _OF_CONDITIONS:
-            arguments = [self.condition(a) for a in step[1:]]
-            if code == op.OPPOSITE:
-                self.lines.append(f"%c{v} = xor i1 {arguments[0]}, true")
-            else:
-                self.lines.append(f"%c{v} = {_LOGIC[code]} i1 {arguments[0]}, {arguments[1]}")
-            return
-        if code == op.WHERE:
-            c, a, b = self.condition(step[1]), self.number(step[2]), self.number(step[3])
-            self.lines.append(f"%v{v} = select i1 {c}, double {a}, double {b}")
-            return
-        x = self.number(step[1])
-        y = self.number(step[2]) if len(step) > 2 else ""
-        if code in _BINARY:
-            self.lines.append(f"%v{v} = {_BINARY[code]} double {x}, {y}")
-        elif code in _COMPARISONS:
-            self.lines.append(f"%c{v} = fcmp {_COMPARISONS[code]} double {x}, {y}")
-        elif code == op.NEGATIVE:
-            self.lines.append(f"%v{v} = fneg double {x}")
-        elif code == op.RECIPROCAL:
-            self.lines.append(f"%v{v} = fdiv double 1.0, {x}")
-        elif code == op.SIGN:
-            # zero and what is no number pass through, as in NumPy
-            self.lines.append(f"%n{v} = fcmp olt double {x}, 0.0")
-            self.lines.append(f"%g{v} = fcmp ogt double {x}, 0.0")
-            self.lines.append(f"%s{v} = select i1 %n{v}, double -1.0, double {x}")
-            self.lines.append(f"%v{v} = select i1 %g{v}, double 1.0, double %s{v}")
-        else:
-            second = f", double {y}" if y else ""
-            flag = " nsz" if code in (op.MINIMUM, op.MAXIMUM) else ""
-            self.lines.append(f"%v{v} = call{flag} double @{_CALLS[code]}(double {x}{second})")
+        operation = op.OPERATIONS[step[0]]
+        x, y, z = (
+            *(self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])),
+            *("",) * (3 - operation.arguments),
+        )
+        *before, last = operation.llvm.format(x=x, y=y, z=z, v=v).split("\n")
+        self.lines += [*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}"]
 
 
-def joint_angles(program: Program, first: int, last: int) -> dict[int, list[int]]:
+def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]]:
     """Sines and cosines that follow one another between these steps: the first of each group, and the angles of the group."""
     groups: list[dict[int, int]] = [{}]
     for position in range(first, last):
@@ -182,7 +138,7 @@ def joint_angles(program: Program, first: int, last: int) -> dict[int, list[int]
     return {min(group.values()): list(group) for group in groups if group}
 
 
-def function_text(name: str, program: Program, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None) -> str:
+def function_text(name: str, program: Listing, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None) -> str:
     """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`.
 
     `outs` says where outputs go instead: names of arrays with the count of each.
@@ -227,7 +183,7 @@ def define(header: str, parameters: list[str], body: list[str], attributes: str 
     return f"define {header}({', '.join(parameters)}) nounwind{attributes} {{\n{lines}\n  ret void\n}}\n"
 
 
-def workspace_slots(program: Program, cuts: list[int]) -> tuple[dict[int, int], int]:
+def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], int]:
     """Places in the workspace for values that a later part needs, reused when no part needs them any more."""
     if len(cuts) <= 2:
         return {}, 0

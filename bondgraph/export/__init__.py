@@ -1,4 +1,4 @@
-"""Text out: LaTeX, SymPy and C."""
+"""Text: a compiled model in; its equations as LaTeX, SymPy or state equations, or C source, out."""
 
 from bondgraph.export.c_code.source import CSource, c_source
 from bondgraph.export.closed_form import StateEquations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.assembly.system import Statement, System
-from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.export.ideal_latex import ideal_lines, ideal_only
 from bondgraph.export.statement_latex import condition, statement_lines
 from bondgraph.export.symbols import escaped, text, value_latex

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import System
-from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import labels_of, own_states
 from bondgraph.errors import Problem, raise_if_any
 from bondgraph.export.canonical import canonical, decimal, rational

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import System
-from bondgraph.compile.accepts import Compilable, compiled_form
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.values import scalars_of, shaped
 

@@ -1,1 +1,1 @@
-"""Passes over the equations, and the pipeline that puts them in order."""
+"""Passes: a `System` in; the same with one name for each value, in order of evaluation, with all shapes known, out."""

@@ -1,1 +1,1 @@
-"""Pictures of the bond graph itself."""
+"""Pictures of bond graphs: a graph, frozen or compiled, in; its diagram as SVG out."""

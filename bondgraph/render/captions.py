@@ -8,7 +8,7 @@ import numpy as np
 
 from bondgraph.render.layout.routes import Route
 from bondgraph.render.layout.spacing import BESIDE
-from bondgraph.render.sketch import LABEL_SIZE, Node, Sketch, text_width
+from bondgraph.render.sketch import LABEL_SIZE, Mark, Sketch, text_width
 
 HEIGHT = LABEL_SIZE + 2.0
 Rectangle = tuple[float, float, float, float]
@@ -47,7 +47,7 @@ def _along(lines: Sequence[Route], count: int) -> np.ndarray:
     return np.concatenate([line.at(np.linspace(0, 1, count)) for line in lines] or [np.zeros((0, 2))])
 
 
-def _body(node: Node, centre: np.ndarray) -> Rectangle:
+def _body(node: Mark, centre: np.ndarray) -> Rectangle:
     return (
         float(centre[0] - node.half_width),
         float(centre[1] - node.half_height),
@@ -56,7 +56,7 @@ def _body(node: Node, centre: np.ndarray) -> Rectangle:
     )
 
 
-def _places(node: Node, centre: np.ndarray) -> list[tuple[float, float]]:
+def _places(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
     """Where a name may stand: beneath, then beneath to a side, above to a side, above, beside."""
     x, y = float(centre[0]), float(centre[1])
     half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0

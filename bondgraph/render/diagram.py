@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.compile.accepts import Compilable
 from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable
 from bondgraph.errors import ModelError, no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model

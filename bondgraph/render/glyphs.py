@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.render.layout.routes import Route
 from bondgraph.render.reproducible import dot
-from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, Node, text_width
+from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, Mark, text_width
 
 INK, STROKE, SIGNAL, SWITCH = "#1f2d3d", "#c8374b", "#8a97a8", "#c77d0a"
 STORAGE, LOSS, SOURCE, MUTED = "#12668c", "#a8501c", "#2f7a43", "#5b6b7d"
@@ -102,7 +102,7 @@ def rounded(left: float, top: float, right: float, bottom: float, radius: float,
     return f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="{radius:g}" {style}/>'
 
 
-def node_text(node: Node, x: float, y: float, caption: tuple[float, float] | None, derivative: bool) -> str:
+def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | None, derivative: bool) -> str:
     """An element's kind and name, or a junction's digit with its name near it."""
     bold = 'font-weight="700"'
     parts = []
@@ -144,7 +144,7 @@ def node_text(node: Node, x: float, y: float, caption: tuple[float, float] | Non
     return "".join(parts)
 
 
-def _folded(node: Node, x: float, y: float) -> str:
+def _folded(node: Mark, x: float, y: float) -> str:
     """A nested graph in one box: its title, and how much is inside."""
     style = f'fill="{BOX_FILLS[1]}" stroke="{MUTED}" stroke-width="1.3"'
     outline = rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)

@@ -16,7 +16,7 @@ KIND_SIZE, NAME_SIZE, LABEL_SIZE, DIGIT_SIZE = 15.0, 13.0, 11.5, 25.0
 
 
 @dataclass(frozen=True)
-class Node:
+class Mark:
     """What is drawn at one place: half sizes in px; `below` is the width of a name that stands beneath."""
 
     name: str
@@ -58,7 +58,7 @@ class Sketch:
     """Everything that is to be drawn."""
 
     name: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[Mark, ...]
     edges: tuple[Edge, ...]
     boxes: tuple[Box, ...]
     inside: Mapping[str, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
             switches[path] = len(nodes)
             group, _, label = path.rpartition(".")
             half = text_width(label, LABEL_SIZE) / 2 + 8
-            nodes.append(Node(path, "automaton", "", label, group, half, 12.0))
+            nodes.append(Mark(path, "automaton", "", label, group, half, 12.0))
     place = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
     within = {node.name: group for node in nodes for group in (around.get(node.group),) if group is not None}
     edges = [Edge(place[bond.tail.element], place[bond.head.element], bond) for bond in model.bonds]
@@ -143,10 +143,10 @@ def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
 
 
 def _fold(
-    nodes: list[Node], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int]
-) -> tuple[list[Node], list[Edge]]:
+    nodes: list[Mark], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int]
+) -> tuple[list[Mark], list[Edge]]:
     """One node for each folded graph, in the place of its first element; edges inside it go."""
-    drawn: list[Node] = []
+    drawn: list[Mark] = []
     new: dict[str, int] = {}
     for node in nodes:
         name = within.get(node.name, node.name)
@@ -159,11 +159,11 @@ def _fold(
     return drawn, list(dict.fromkeys(kept))
 
 
-def _folded(path: str, count: int) -> Node:
+def _folded(path: str, count: int) -> Mark:
     group, _, label = path.rpartition(".")
     note = f"{count} element" + "s" * (count != 1)
     half = max(text_width(label, NAME_SIZE) * 1.06, text_width(note, LABEL_SIZE - 1.0)) / 2 + 14
-    return Node(path, "folded", "", label, group, half, 23.0, note=note)
+    return Mark(path, "folded", "", label, group, half, 23.0, note=note)
 
 
 def _signals(model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]) -> Iterator[tuple[int, int]]:
@@ -194,7 +194,7 @@ def _shows_automaton(model: Model, node: int, hidden: Collection[str]) -> bool:
     return node < len(elements) and isinstance(elements[node][1].law, Junction) and elements[node][0] not in hidden
 
 
-def _node(path: str, element: Element) -> Node:
+def _node(path: str, element: Element) -> Mark:
     group, _, label = path.rpartition(".")
     law = element.law
     if isinstance(law, Junction):
@@ -202,11 +202,11 @@ def _node(path: str, element: Element) -> Node:
         if law.automaton:
             note = law.automaton.rpartition(".")[2]
             half = max(25.0, text_width(note, LABEL_SIZE) / 2 + 6)
-            return Node(path, "switch", element.kind, label, group, half, 24.0, below, note)
-        return Node(path, "junction", element.kind, label, group, 11.0, 13.0, below)
+            return Mark(path, "switch", element.kind, label, group, half, 24.0, below, note)
+        return Mark(path, "junction", element.kind, label, group, 11.0, 13.0, below)
     if isinstance(law, SignalBlock):
-        return Node(path, "block", element.kind, label, group, text_width(label, LABEL_SIZE) / 2 + 9, 13.0)
+        return Mark(path, "block", element.kind, label, group, text_width(label, LABEL_SIZE) / 2 + 9, 13.0)
     kind, name = text_width(element.kind, KIND_SIZE), text_width(label, NAME_SIZE)
     if name > 62:
-        return Node(path, "element", element.kind, label, group, max(kind, name) / 2 + 2, 16.0, stacked=True)
-    return Node(path, "element", element.kind, label, group, (kind + 9 + name) / 2 + 2, 10.0)
+        return Mark(path, "element", element.kind, label, group, max(kind, name) / 2 + 2, 16.0, stacked=True)
+    return Mark(path, "element", element.kind, label, group, (kind + 9 + name) / 2 + 2, 10.0)

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bondgraph.run.table import Table
+from bondgraph.run.table import FieldTable
 from bondgraph.tape.collection import paused_collection
 
 SWEEPS, BALANCED = 10, 1.5
@@ -94,9 +94,9 @@ class Structure:
         )
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> FieldTable:
         """The same for machine code."""
-        table = Table(FIELDS)
+        table = FieldTable(FIELDS)
         for name in _ARRAYS:
             table.point(name, getattr(self, name))
         for name, counted in _COUNTS.items():

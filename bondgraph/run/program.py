@@ -87,7 +87,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Transition:
+class RunTransition:
     """One edge of a switch's state machine: fires when its guard crosses zero upward while mode `source` is active.
 
     Parameters
@@ -116,7 +116,7 @@ class Transition:
 
 
 @dataclass(frozen=True)
-class Clock:
+class RunClock:
     """Ticks at offset + n period, n = 0, 1, ..., at which states that are held between them take new values.
 
     Parameters
@@ -238,7 +238,7 @@ class Program:
     resets: tuple[Kernel | None, ...] = ()
     pushes: tuple[Kernel | None, ...] = ()
     supplies: tuple[Kernel | None, ...] = ()
-    transitions: tuple[Transition, ...] = ()
+    transitions: tuple[RunTransition, ...] = ()
     differentiate: Callable[[], tuple[Kernel | None, tuple[np.ndarray, np.ndarray]]] | None = None
     couple: Callable[[], tuple[Kernel | None, tuple[np.ndarray, np.ndarray]]] | None = None
     power_names: tuple[str, ...] = ()
@@ -246,7 +246,7 @@ class Program:
     energy_names: tuple[str, ...] = ()
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
-    clocks: tuple[Clock, ...] = ()
+    clocks: tuple[RunClock, ...] = ()
     closing: Closing | None = None
     closures: Kernel | None = None
     indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()

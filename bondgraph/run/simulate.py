@@ -17,7 +17,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.choose import build, choose, sundials_reason, tolerances
-from bondgraph.run.integrators.leg import Choice, Effort, Integrator
+from bondgraph.run.integrators.leg import Effort, Integrator, Selection
 from bondgraph.run.outcome.doubts import doubts_of, first_lost
 from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.outcome.judge import judged, watched_times
@@ -173,7 +173,7 @@ class _Run:
 
     bound: Bound
     settings: Settings
-    choice: Choice
+    choice: Selection
     bar: Progress
     ticks: Ticks
     modes: list[tuple[np.ndarray, int]] = field(default_factory=list)
@@ -194,7 +194,7 @@ class _Run:
         self.start_energies = bound.energies(self.t, self.x, self.m).copy()
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, self.x, self.m)
-        choice: Choice | None = self.choice
+        choice: Selection | None = self.choice
         settled = self._settle((), self.probe)
         self.rows = np.empty((len(settings.times), bound.program.states + bound.quadratures))
         self.rows[0] = np.concatenate([self.x, self.q])
@@ -280,7 +280,7 @@ class _Run:
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
 
-    def _integrate(self, integrator: Integrator, choice: Choice, settled: Settled) -> tuple[Choice | None, Settled]:
+    def _integrate(self, integrator: Integrator, choice: Selection, settled: Settled) -> tuple[Selection | None, Settled]:
         """Legs until the end, a failure, or a change of method (returned)."""
         settings, times = self.settings, self.settings.times
         restart = True
@@ -299,7 +299,7 @@ class _Run:
             if leg.status == legs.STIFF:
                 if sundials_reason():
                     return replace(choice, watch_stiffness=False), settled
-                return Choice("sundials", "bdf"), settled
+                return Selection("sundials", "bdf"), settled
             if leg.status == legs.FAILED:
                 self._failed(leg.reason)
             elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.emit.kernel import address_of
 
 
-class Table:
+class FieldTable:
     """Fields by name: addresses ("ptr"), integers ("i64") and floats ("double"). Keeps the arrays that it points to."""
 
     def __init__(self, fields: Mapping[str, tuple[int, str]]):

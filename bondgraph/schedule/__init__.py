@@ -1,1 +1,1 @@
-"""Large models: sorted statements -> loops of shared kernels over index tables, with the signatures of straight-line code."""
+"""Large models: sorted statements in; loops of shared kernels, with the signatures of straight-line code, out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.tape.routine import Program
+from bondgraph.tape.routine import Listing
 
 GIVEN = ("t", "x", "p", "m")
 """Blocks that are given to every routine; results lie in `out`, what is between in the workspace `w`."""
@@ -15,7 +15,7 @@ GIVEN = ("t", "x", "p", "m")
 class Kind:
     """A kernel that was traced once: input `k` of its steps is `(INPUT, k, place)`, its results are cut into `sizes`."""
 
-    program: Program
+    program: Listing
     sizes: tuple[int, ...]
 
 

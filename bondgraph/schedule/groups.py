@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bondgraph.schedule.kernels import Traced, traced
-from bondgraph.schedule.statements import Table
+from bondgraph.schedule.kernels import TracedGroup, traced
+from bondgraph.schedule.statements import StatementTable
 
 LARGEST = 24
 """Statements of one group; longer ones would seldom be equal."""
@@ -23,14 +23,17 @@ _DEEPEST = 12
 class Group:
     """One instance of a traced group: its arguments that vary, those of parameters, and the values that it gives."""
 
-    traced: Traced
+    traced: TracedGroup
     varying: tuple[int, ...]
     fixed: tuple[int, ...]
     outs: tuple[int, ...]
 
 
 def groups(
-    table: Table, wanted: Sequence[int], kernels: dict[object, Traced], narrow: Mapping[int, tuple[int, ...]] | None = None
+    table: StatementTable,
+    wanted: Sequence[int],
+    kernels: dict[object, TracedGroup],
+    narrow: Mapping[int, tuple[int, ...]] | None = None,
 ) -> list[Group]:
     """Groups that give the `wanted` values, in an order of evaluation; `kernels` holds those traced so far, by key.
 
@@ -72,7 +75,7 @@ def groups(
     return found
 
 
-def narrow(table: Table, wanted: set[int]) -> dict[int, tuple[int, ...]]:
+def narrow(table: StatementTable, wanted: set[int]) -> dict[int, tuple[int, ...]]:
     """Values that follow from no more scalars than they have themselves, with the values that they follow from.
 
     A Jacobian is better off without them: derivatives by a matrix and from there by the pose behind it are many products,
@@ -97,7 +100,7 @@ class _Walk:
 
     def __init__(
         self,
-        table: Table,
+        table: StatementTable,
         member: dict[int, int],
         number: int,
         wish: set[int],
@@ -140,7 +143,7 @@ class _Walk:
         """Whether the group computes a value itself."""
         return self.table.book.fixed[value] or value in self.sources or self.member.get(producer) == self.number
 
-    def group(self, head: int, kernels: dict[object, Traced]) -> Group:
+    def group(self, head: int, kernels: dict[object, TracedGroup]) -> Group:
         self.visit(head, True)
         fixed, shapes = self.table.book.fixed, self.table.shapes
         arguments = tuple([(fixed[value], shapes[value]) for value in self.arguments])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
-from bondgraph.schedule.loops import Access, Loop, Schedule
+from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.interpret import run
 
@@ -31,7 +31,7 @@ def numpy_kernel(schedule: Schedule) -> Kernel:
     return Kernel(schedule.name, tuple(n for _, n in schedule.blocks), schedule.n_out, None, function)
 
 
-def _loop(schedule: Schedule, loop: Loop, memory: dict[str, np.ndarray], instances: np.ndarray) -> None:
+def _loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.ndarray], instances: np.ndarray) -> None:
     def places(access: Access, size: int) -> np.ndarray:
         if access.table < 0:
             first = access.start + access.stride * instances
@@ -49,7 +49,7 @@ def _loop(schedule: Schedule, loop: Loop, memory: dict[str, np.ndarray], instanc
         start += size
 
 
-def _offsets(loop: Loop) -> list[list[int]]:
+def _offsets(loop: KernelLoop) -> list[list[int]]:
     """Components of each argument that the kernel reads."""
     found: list[list[int]] = [[0] for _ in loop.ins]
     for step in loop.kind.program.steps:

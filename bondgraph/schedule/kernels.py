@@ -13,7 +13,7 @@ from bondgraph.schedule.calls import Kind
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.hoist import hoist
-from bondgraph.tape.routine import Program, Routine, program
+from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 
 CONSTANT, FIXED, VARYING = 0, 1, 2
@@ -35,7 +35,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Traced:
+class TracedGroup:
     """A group of statements on its own tape, with blocks `v` of varying arguments and `p` of parameters."""
 
     tape: Tape
@@ -63,7 +63,7 @@ class Traced:
         return self.slopes[active]
 
 
-def split(traced: Traced, outputs: Sequence[TapeScalar | float], sizes: tuple[int, ...] | None) -> Split:
+def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tuple[int, ...] | None) -> Split:
     """Separate what parameters alone decide. With `sizes` all outputs are results of `main`, cut so; without, only
     those that vary are, one by one."""
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
@@ -82,7 +82,7 @@ def split(traced: Traced, outputs: Sequence[TapeScalar | float], sizes: tuple[in
             results.append((VARYING, len(kept)))
             kept.append(output)
     blocks = (("v", n_v), ("p", hoisted.tape.blocks["p"]))
-    straight = program(Routine("main", hoisted.tape, blocks, tuple(kept)))
+    straight = listing(Routine("main", hoisted.tape, blocks, tuple(kept)))
     inputs = [step for step in straight.steps if step[0] == op.INPUT]
     for step in inputs:
         if step[1] == 1:
@@ -100,15 +100,15 @@ def split(traced: Traced, outputs: Sequence[TapeScalar | float], sizes: tuple[in
             else (op.INPUT, len(reads) + wanted[step[2]], 0)
             for step in straight.steps
         )
-        main = Kind(Program(steps, straight.outputs), sizes or (1,) * len(kept))
+        main = Kind(Listing(steps, straight.outputs), sizes or (1,) * len(kept))
     prepare = None
     if wanted:
         given = tape.inputs("p", n_p)
         scalars = tuple(given[k] if k < n_p else hoisted.prepared[k - n_p] for k in wanted)
-        before = program(Routine("prepare", tape, (("p", n_p),), scalars))
+        before = listing(Routine("prepare", tape, (("p", n_p),), scalars))
         where = _places(traced.fixed)
         steps = tuple((op.INPUT, *where[s[2]]) if s[0] == op.INPUT else s for s in before.steps)
-        prepare = Kind(Program(steps, before.outputs), (1,) * len(wanted))
+        prepare = Kind(Listing(steps, before.outputs), (1,) * len(wanted))
     return Split(prepare, main, reads, tuple(results))
 
 
@@ -120,7 +120,7 @@ def traced(
     steps: Sequence[tuple[Any, tuple[tuple[int, int], ...], int]],
     arguments: Sequence[tuple[bool, tuple[int, ...]]],
     stores: Sequence[tuple[int, int]],
-) -> Traced:
+) -> TracedGroup:
     """Run a group of statements on a tape.
 
     Parameters
@@ -149,4 +149,4 @@ def traced(
         flat_value = list(np.asarray(value).flat) if np.ndim(value) else [value]
         outputs += flat_value
         cut.append(len(flat_value))
-    return Traced(tape, sizes[False], sizes[True], tuple(outputs), tuple(cut))
+    return TracedGroup(tape, sizes[False], sizes[True], tuple(outputs), tuple(cut))

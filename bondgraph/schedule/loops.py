@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.schedule.calls import Book, Call, Kind, Plan
 from bondgraph.schedule.order import Batch, batches, needed
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Program
+from bondgraph.tape.routine import Listing
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Access:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class KernelLoop:
     """A kernel over `count` instances; `parallel` if none reads what another one gives."""
 
     kind: Kind
@@ -41,7 +41,7 @@ class Schedule:
     name: str
     blocks: tuple[tuple[str, int], ...]
     n_out: int
-    loops: tuple[Loop, ...]
+    loops: tuple[KernelLoop, ...]
     tables: np.ndarray
     workspace: int
 
@@ -70,22 +70,22 @@ def schedule(
             )
             for rows in ([call.ins for call in batch.calls], [call.outs for call in batch.calls])
         )
-        loops.append(Loop(batch.calls[0].kind, len(batch.calls), batch.parallel, ins, outs))
+        loops.append(KernelLoop(batch.calls[0].kind, len(batch.calls), batch.parallel, ins, outs))
     if plan.copies:
         source = tables.access("p", [homes[value][1] for value, _ in plan.copies])
         target = tables.access("out", [place for _, place in plan.copies])
-        loops.append(Loop(_COPY, len(plan.copies), True, (source,), (target,)))
+        loops.append(KernelLoop(_COPY, len(plan.copies), True, (source,), (target,)))
     for number, places in plan.numbers.items():
-        loops.append(Loop(_number(number), len(places), True, (), (tables.access("out", places),)))
+        loops.append(KernelLoop(_number(number), len(places), True, (), (tables.access("out", places),)))
     joined = np.concatenate(tables.parts) if tables.parts else np.zeros(0, dtype=np.int32)
     return Schedule(plan.name, tuple(blocks), plan.n_out, tuple(loops), joined, size)
 
 
-_COPY = Kind(Program(((op.INPUT, 0, 0),), (0,)), (1,))
+_COPY = Kind(Listing(((op.INPUT, 0, 0),), (0,)), (1,))
 
 
 def _number(value: float) -> Kind:
-    return Kind(Program(((op.CONSTANT, value),), (0,)), (1,))
+    return Kind(Listing(((op.CONSTANT, value),), (0,)), (1,))
 
 
 def _known(calls: Sequence[Call], homes: Mapping[int, tuple[str, int]]) -> tuple[dict[int, str], dict[int, int]]:

@@ -13,7 +13,7 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.llvm import compile_ir
 from bondgraph.emit.text import DECLARATIONS, HEAP, Part, define, loop_text
-from bondgraph.schedule.loops import Access, Loop, Schedule
+from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 
 WIDE = 60
 """Steps up to which a kernel may be evaluated for several instances at once; longer ones run out of registers."""
@@ -74,9 +74,9 @@ def _text(schedule: Schedule) -> str:
     return "\n".join(texts)
 
 
-def _parts(loops: Sequence[Loop]) -> list[list[Loop]]:
+def _parts(loops: Sequence[KernelLoop]) -> list[list[KernelLoop]]:
     """Loops one by one; single calls in a row together."""
-    parts: list[list[Loop]] = []
+    parts: list[list[KernelLoop]] = []
     room = 0
     for loop in loops:
         steps = len(loop.kind.program.steps)
@@ -89,7 +89,7 @@ def _parts(loops: Sequence[Loop]) -> list[list[Loop]]:
     return parts
 
 
-def _loop(function: str, routine: str, loop: Loop, parameters: list[str], read: str) -> str:
+def _loop(function: str, routine: str, loop: KernelLoop, parameters: list[str], read: str) -> str:
     lines = ["br label %first", "first:", "br label %body", "body:", "%i = phi i64 [0, %first], [%next, %body]"]
     lines += _body(routine, loop, "%i", read)
     lines += ["%next = add nuw nsw i64 %i, 1", f"%more = icmp ult i64 %next, {loop.count}"]
@@ -98,7 +98,7 @@ def _loop(function: str, routine: str, loop: Loop, parameters: list[str], read: 
     return define(f"internal void @{function}", parameters, lines, " noinline")
 
 
-def _body(routine: str, loop: Loop, index: str | None, read: str) -> list[str]:
+def _body(routine: str, loop: KernelLoop, index: str | None, read: str) -> list[str]:
     """One evaluation of the kernel, at instance `index`."""
     kind = loop.kind
     lines: list[str] = []

@@ -9,10 +9,10 @@ import numpy as np
 
 from bondgraph.schedule.calls import Book, Call, Kind, Plan
 from bondgraph.schedule.groups import Group, groups, narrow
-from bondgraph.schedule.kernels import CONSTANT, FIXED, Split, Traced
-from bondgraph.schedule.statements import Table
+from bondgraph.schedule.kernels import CONSTANT, FIXED, Split, TracedGroup
+from bondgraph.schedule.statements import StatementTable
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Program, Routine, program
+from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
 
 Scalar = tuple[float, int]
@@ -23,8 +23,8 @@ Scalar = tuple[float, int]
 class Workshop:
     """What the routines of one model share: kernels by key, and calls that depend on parameters only."""
 
-    table: Table
-    traced: dict[object, Traced] = field(default_factory=dict)
+    table: StatementTable
+    traced: dict[object, TracedGroup] = field(default_factory=dict)
     splits: dict[int, Split] = field(default_factory=dict)
     prepared: dict[tuple[Kind, tuple[int, ...]], Call] = field(default_factory=dict)
     sums: dict[object, Kind] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Workshop:
             call = self.prepared[kind, ins] = Call(kind, ins, self.book.results(kind, True))
         return call.outs
 
-    def split(self, kernel: Traced) -> Split:
+    def split(self, kernel: TracedGroup) -> Split:
         """The kernel of a group's values."""
         found = self.splits.get(id(kernel))
         if found is None:
@@ -224,7 +224,7 @@ def _sum_kind(shop: Workshop, terms: Sequence[tuple[float, Sequence[int]]]) -> t
             for _ in factors:
                 product = product * next(given)
             total = product if total is None else total + product
-        straight = program(Routine("sum", tape, (("v", len(ins)),), (total,) if total is not None else ()))
+        straight = listing(Routine("sum", tape, (("v", len(ins)),), (total,) if total is not None else ()))
         steps = tuple((op.INPUT, s[2], 0) if s[0] == op.INPUT else s for s in straight.steps)
-        kind = shop.sums[key] = Kind(Program(steps, straight.outputs), (1,))
+        kind = shop.sums[key] = Kind(Listing(steps, straight.outputs), (1,))
     return kind, ins

@@ -16,7 +16,7 @@ _DEEPEST = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class StatementTable:
     """Statements as tuples of numbers.
 
     `args[k]` and `outs[k]` are values, `formulas[k]` is equal for equal formulas, `ops[f]` is one of those of formula `f`.
@@ -42,7 +42,7 @@ class Table:
         return copy
 
 
-def numbered(system: System, extra: Sequence[Statement] = ()) -> Table:
+def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     """The statements of a system, and `extra` ones with scalar results."""
     book = Book()
     numbers: dict[str, int] = {}
@@ -93,4 +93,4 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> Table:
         args.append(given)
         outs.append(tuple(results))
         formulas.append(formula)
-    return Table(numbers, shapes, args, outs, formulas, ops, producer, book)
+    return StatementTable(numbers, shapes, args, outs, formulas, ops, producer, book)

@@ -1,1 +1,1 @@
-"""Scalar straight-line code: traced once, shared, differentiated and handed to an emitter."""
+"""Scalar straight-line code: formulas in, every distinct operation once; routines, derivatives and values out."""

@@ -87,8 +87,6 @@ def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
         return (a, one), (b, one)
     if code == op.SUBTRACT:
         return (a, one), (b, tape.constant(-1.0))
-    if code == op.NEGATIVE:
-        return ((a, tape.constant(-1.0)),)
     if code == op.MULTIPLY:
         return ((a, tape.multiply(tape.constant(2.0), a)),) if a == b else ((a, b), (b, a))
     if code == op.POWER:
@@ -98,7 +96,10 @@ def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
     if code == op.ATAN2:
         scale = tape.reciprocal(tape.add(tape.multiply(a, a), tape.multiply(b, b)))
         return (a, tape.multiply(b, scale)), (b, tape.negative(tape.multiply(a, scale)))
-    return ((a, _of_one_argument(tape, code, a, position, one)),)
+    slope = op.OPERATIONS[code].slope
+    if slope is None:
+        raise TraceError(f'no derivative of "{op.NAMES[code]}"')
+    return ((a, slope(tape, a, position)),)
 
 
 def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
@@ -111,33 +112,6 @@ def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
     if sign < 0:
         return ((a, tape.where(condition, tape.constant(-1.0), one)),)
     return (a, tape.where(condition, one, zero)), (b, tape.where(condition, zero, one))
-
-
-def _of_one_argument(tape: Nodes, code: int, a: int, y: int, one: int) -> int:
-    """Derivative of y = f(a)."""
-    if code == op.SIN:
-        return tape.function("cos", a)
-    if code == op.COS:
-        return tape.negative(tape.function("sin", a))
-    if code == op.EXP:
-        return y
-    if code == op.LOG:
-        return tape.reciprocal(a)
-    if code == op.SQRT:
-        return tape.multiply(tape.constant(0.5), tape.reciprocal(y))
-    square = tape.multiply(y, y) if code in (op.RECIPROCAL, op.TAN, op.TANH) else tape.multiply(a, a)
-    if code == op.RECIPROCAL:
-        return tape.negative(square)
-    if code == op.TAN:
-        return tape.add(one, square)
-    if code == op.TANH:
-        return tape.subtract(one, square)
-    if code == op.ATAN:
-        return tape.reciprocal(tape.add(one, square))
-    if code in (op.ASIN, op.ACOS):
-        slope = tape.reciprocal(tape.function("sqrt", tape.subtract(one, square)))
-        return slope if code == op.ASIN else tape.negative(slope)
-    raise TraceError(f'no derivative of "{op.NAMES[code]}"')
 
 
 def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:

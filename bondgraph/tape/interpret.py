@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,35 +9,15 @@ import numpy as np
 
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Nodes
-from bondgraph.tape.routine import Program, reachable
-from screws.scalars import FUNCTIONS
+from bondgraph.tape.routine import Listing, reachable
 
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    if isinstance(condition, np.ndarray):
-        return np.where(condition, a, b)
-    return a if condition else b  # a tenth of the time
-
-
-OPERATIONS: dict[int, Callable[..., Any]] = {op.CODES[name]: function for name, (function, _) in FUNCTIONS.items()} | {
-    op.ADD: operator.add,  # of NumPy's scalars: the same bits as `np.add`, in a third of the time
-    op.SUBTRACT: operator.sub,
-    op.MULTIPLY: operator.mul,
-    op.DIVIDE: operator.truediv,
-    op.NEGATIVE: operator.neg,
-    op.RECIPROCAL: lambda a: np.float64(1.0) / a,
-    op.POWER: np.power,
-    op.BOTH: np.logical_and,
-    op.EITHER: np.logical_or,
-    op.OPPOSITE: np.logical_not,
-    op.WHERE: _where,
-}
+OPERATIONS: dict[int, Callable[..., Any]] = {code: operation.numpy for code, operation in enumerate(op.OPERATIONS)}
 
 Plan = tuple[list[Any], list[tuple[int, int, int]], list[tuple[int, Callable[..., Any], tuple[int, ...], bool]]]
 """Values with the constants in place; (place, block, position) of inputs; (place, operation, arguments, is it a condition)."""
 
 
-def plan_of(steps: Program) -> Plan:
+def plan_of(steps: Listing) -> Plan:
     """Constants, inputs and operations of a program, apart."""
     values: list[Any] = [None] * len(steps.steps)
     inputs, operations = [], []
@@ -52,7 +31,7 @@ def plan_of(steps: Program) -> Plan:
     return values, inputs, operations
 
 
-def run(steps: Program, blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+def run(steps: Listing, blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
     """Write the values of a program to `out` (..., n_out); blocks are (..., length)."""
     execute(plan_of(steps), steps.outputs, blocks, out)
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from bondgraph.tape import opcodes as op
-from screws.scalars import FUNCTIONS
 
 Node = tuple[Any, ...]
 """`(code, *arguments)`."""
@@ -224,15 +223,13 @@ class Nodes:
         code = op.CODES[name]
         values = [self.value(a) for a in arguments]
         if None not in values:
-            return self.constant(_folded(_FOLD[code], *values))
+            return self.constant(_folded(op.OPERATIONS[code].numpy, *values))
         a = arguments[0]
         first = self.nodes[a]
         if len(arguments) == 1:
-            if first[0] == op.NEGATIVE:
-                if code in op.ODD:
-                    return self.negative(self.function(name, first[1]))
-                if code in op.EVEN:
-                    return self.function(name, first[1])
+            if first[0] == op.NEGATIVE and (parity := op.OPERATIONS[code].parity):
+                inner = self.function(name, first[1])
+                return self.negative(inner) if parity < 0 else inner
             if code == op.SQRT and first[0] == op.MULTIPLY and first[1] == first[2]:
                 return self.function("absolute", first[1])
             if code == op.ABSOLUTE and first[0] in (op.ABSOLUTE, op.SQRT, op.EXP):
@@ -269,12 +266,6 @@ _ARITHMETIC = {
 
 _SAME = {op.MINIMUM: None, op.MAXIMUM: None, op.BOTH: None, op.EITHER: None, op.LESS: 0.0, op.LESS_EQUAL: 1.0, op.EQUAL: 1.0}
 """Result of an operation whose arguments are the same node: None stands for the argument itself."""
-
-_FOLD: dict[int, Callable[..., Any]] = {op.CODES[name]: function for name, (function, _) in FUNCTIONS.items()} | {
-    op.BOTH: np.logical_and,
-    op.EITHER: np.logical_or,
-    op.OPPOSITE: np.logical_not,
-}
 
 
 def _folded(function: Callable[..., Any], *values: float | None) -> float:

@@ -46,7 +46,7 @@ class Routine:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Alternatives:
     """Routines of one interface, chosen at every call by whole numbers among the inputs: `block[slot]` for each slot.
 
     `cases` runs through all combinations, the last slot fastest; slot i takes the values 0 ... counts[i] - 1. `reference` serves
@@ -77,7 +77,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Program:
+class Listing:
     """The steps of a routine, densely numbered: `(code, *arguments)`; an input is `(INPUT, block, position)`."""
 
     steps: tuple[Node, ...]
@@ -101,7 +101,7 @@ def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, known: Contain
     return sorted(seen)
 
 
-def program(routine: Routine) -> Program:
+def listing(routine: Routine) -> Listing:
     """The steps that the outputs need, with the final touches of `_merged`.
 
     The order is depth first from output to output, so that values live shortly. Measured against the order of
@@ -123,7 +123,7 @@ def program(routine: Routine) -> Program:
         elif node[0] != op.CONSTANT:
             node = (node[0], *(new[a] for a in node[1:]))
         steps.append(node)
-    return Program(tuple(steps), tuple(new[root] for root in roots))
+    return Listing(tuple(steps), tuple(new[root] for root in roots))
 
 
 def _block_numbers(routine: Routine, table: dict[int, Node]) -> dict[int, int]:

@@ -17,10 +17,6 @@ from bondgraph.tape.nodes import Nodes
 _NUMBERS = (int, float, np.number, np.bool_)
 
 
-_TRUTHS = {"where": 1, "both": 2, "either": 2, "opposite": 1}
-"""So many arguments of a function, from the first on, are conditions."""
-
-
 class TraceError(ScrewbondError, TypeError):
     """A formula does with a traced value what cannot be recorded."""
 
@@ -192,7 +188,7 @@ class TapeScalar:
             if position < 0:
                 return NotImplemented  # type: ignore[no-any-return]
             positions.append(position)
-        for argument, position in zip(arguments[: _TRUTHS.get(name, 0)], positions, strict=False):
+        for argument, position in zip(arguments[: op.OPERATIONS[op.CODES[name]].truths], positions, strict=False):
             self._need_condition(name, argument, position)
         return TapeScalar(self.tape, self.tape.function(name, *positions))
 

@@ -1,1 +1,1 @@
-"""Tracing: sorted equations -> routines on a tape, implicit equations solved on the way."""
+"""Tracing: sorted equations in; routines on a tape, implicit equations and impulses solved on the way, out."""

@@ -81,7 +81,7 @@ class _Cone:
             self.known[name] = part.reshape(np.shape(value)) if np.shape(value) else part[0]
             start += sizes[name]
         self.foreign: Values = {}
-        self.solver = _Solver(self.tape)
+        self.solver = _BreakSolver(self.tape)
 
     def roots(self) -> Iterator[tuple[str, _Root]]:
         """Breaks with the elements that they come from."""
@@ -156,7 +156,7 @@ def _needed(names: Sequence[str], fixed: dict[str, Statement], done: set[int]) -
 _TIME, _FOREIGN = 1, 2
 
 
-class _Solver:
+class _BreakSolver:
     """Times at which values of a tape that depend on time and parameters alone take other values."""
 
     def __init__(self, tape: Tape):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import Event, System
+from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.impulses import Acting
@@ -43,7 +43,7 @@ def colliding(system: System) -> Colliding | None:
     return Colliding(tuple(bounces), tuple(map(tuple, bounces.values())))
 
 
-def _is_bounce(event: Event) -> bool:
+def _is_bounce(event: LoweredTransition) -> bool:
     plain = not event.resets and not event.error and not event.internal
     return plain and event.source == event.target and len(event.impact) == 1
 

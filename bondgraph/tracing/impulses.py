@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import Event, System, Unknown
+from bondgraph.assembly.system import LoweredTransition, System, Unknown
 from bondgraph.model.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.closures import positions_held
+from bondgraph.tracing.linear.closures import positions_held
 from bondgraph.tracing.linear.indeterminate import Sampled
 from bondgraph.tracing.linear.modewise import SINGULAR_CASES, chosen, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
@@ -61,7 +61,7 @@ class Impulse:
     supplied: list[Any]
 
 
-def jumps_at(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], acting: Acting, event: Event) -> bool:
+def jumps_at(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], acting: Acting, event: LoweredTransition) -> bool:
     """Whether a mode alone makes something jump at an event: a dependent storage, or what a constraint holds."""
     followed = _followed(system, acting)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in acting.unknowns if not u.algebraic]
@@ -74,7 +74,7 @@ def after_impulse(
     tape: Tape,
     inputs: Mapping[str, np.ndarray],
     acting: Acting,
-    event: Event,
+    event: LoweredTransition,
     before: Sequence[Any],
     sampled: Sampled,
 ) -> Impulse:
@@ -155,7 +155,7 @@ def after_impulse(
 
 
 def _pushes(
-    system: System, acting: Acting, event: Event, impulses: Sequence[Any], at: Valued, before: Sequence[Any]
+    system: System, acting: Acting, event: LoweredTransition, impulses: Sequence[Any], at: Valued, before: Sequence[Any]
 ) -> list[Any]:
     """What an impulse adds to the guard of each event: a diode closes rather than let a current be cut off. Only events with
     an impulse of their own can answer, since that then takes the place of this one; none answers a collision."""
@@ -167,7 +167,7 @@ def _pushes(
 
 
 def _supplied(
-    system: System, acting: Acting, event: Event, impulses: Sequence[Any], at: Valued, after: Sequence[Any]
+    system: System, acting: Acting, event: LoweredTransition, impulses: Sequence[Any], at: Valued, after: Sequence[Any]
 ) -> list[Any]:
     """Energy that sources give in an impulse: the charge that a battery drives into a capacitor, times its voltage."""
     return [
@@ -175,7 +175,9 @@ def _supplied(
     ]
 
 
-def _integral(name: str, acting: Acting, event: Event, impulses: Sequence[Any], at: Valued, state: Sequence[Any]) -> Any:
+def _integral(
+    name: str, acting: Acting, event: LoweredTransition, impulses: Sequence[Any], at: Valued, state: Sequence[Any]
+) -> Any:
     """Integral over the impulse of a value that is linear in the unknowns."""
     total: Any = 0.0
     parts = partials([acting.values[name]], list(acting.w))
@@ -215,7 +217,7 @@ def _iterated(
 class _Missing:
     """What impulses W have not removed yet, at the states that they lead to, one number for each row of A."""
 
-    def __init__(self, system: System, acting: Acting, event: Event, at: Valued, before: Sequence[Any]):
+    def __init__(self, system: System, acting: Acting, event: LoweredTransition, at: Valued, before: Sequence[Any]):
         self.acting, self.event, self.at = acting, event, at
         self.shapes = [system.values[u.value].shape or () for u in acting.unknowns]
         self.followed = _followed(system, acting)
@@ -287,7 +289,7 @@ def _followed(system: System, acting: Acting) -> dict[str, str]:
     return {s.element: s.args[0] for s in system.statements if s.op is TIME_DERIVATIVE and s.element in own}
 
 
-def _row(unknown: Unknown, event: Event) -> str:
+def _row(unknown: Unknown, event: LoweredTransition) -> str:
     """What an unknown must make vanish during the impulse: a body that collides is held whatever its mode is."""
     return unknown.held if unknown.element in event.impact else unknown.residual
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.execute import environment
-from bondgraph.assembly.system import Event, Indeterminate, Loop, State, System, Value
+from bondgraph.assembly.system import Indeterminate, Loop, LoweredTransition, State, System, Value
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.hoist import hoist
-from bondgraph.tape.routine import Choice, Routine
+from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.sparsity import compressed_columns
 from bondgraph.tape.specialise import specialise
@@ -140,7 +140,7 @@ def _on_tape(system: System) -> Traced:
     return Traced(system, tape, inputs, env, newton, solver)
 
 
-def _contradictions(solver: Solver) -> list[tuple[Event, Any]]:
+def _contradictions(solver: Solver) -> list[tuple[LoweredTransition, Any]]:
     """Ends of a run in modes whose equations may have no solution, after all other events, with their guards."""
     found, modes, m = [], list(solver.system.modes), solver.inputs["m"]
     for k, mode in enumerate(solver.shared_modes):
@@ -150,7 +150,7 @@ def _contradictions(solver: Solver) -> list[tuple[Event, Any]]:
         slot, place = next(iter(mode.places.items()))
         wrong = 1.0 if not shared.decided else shared.contradiction
         elements = tuple(dict.fromkeys((*solver.elements_of(shared.singular), *shared.elements)))
-        event = Event(
+        event = LoweredTransition(
             modes[slot].removesuffix(".mode"),
             slot,
             place,
@@ -174,7 +174,7 @@ Pattern = tuple[np.ndarray, np.ndarray]
 """Sparsity of a matrix in compressed columns: (indptr, indices)."""
 
 
-def trace(system: System) -> tuple[dict[str, Routine | Choice], System, Pattern]:
+def trace(system: System) -> tuple[dict[str, Routine | Alternatives], System, Pattern]:
     """All routines of a system by name, the system with all shapes known, and the sparsity of the Jacobian."""
     routines, system, differentiate = trace_for_runs(system)
     routines["jacobian"], pattern = differentiate()
@@ -183,7 +183,7 @@ def trace(system: System) -> tuple[dict[str, Routine | Choice], System, Pattern]
 
 def trace_for_runs(
     system: System, inspect: Callable[[Traced], None] | None = None
-) -> tuple[dict[str, Routine | Choice], System, Callable[[], tuple[Routine, Pattern]]]:
+) -> tuple[dict[str, Routine | Alternatives], System, Callable[[], tuple[Routine, Pattern]]]:
     """Routines of a system without its Jacobian, which not every run needs and which may take longer than all others.
 
     Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and what
@@ -228,7 +228,7 @@ def trace_for_runs(
     everything = [scalar for group in outputs.values() for scalar in group]
     hoisted = hoist(tape, everything)
     blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-    routines: dict[str, Routine | Choice] = {"prepare": Routine("prepare", tape, (("p", len(p)),), hoisted.prepared)}
+    routines: dict[str, Routine | Alternatives] = {"prepare": Routine("prepare", tape, (("p", len(p)),), hoisted.prepared)}
     start = 0
     for name, group in outputs.items():
         routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
@@ -250,7 +250,7 @@ CASES = 8
 """At most so many combinations of internal modes get code of their own."""
 
 
-def _by_chart(system: System, routine: Routine | Choice) -> Routine | Choice:
+def _by_chart(system: System, routine: Routine | Alternatives) -> Routine | Alternatives:
     """Code of its own for every combination of internal modes (charts), which then costs nothing at run time.
 
     Two closed surfaces in contact have four combinations; measured, the two-egg model gains a sixth.
@@ -266,7 +266,7 @@ def _by_chart(system: System, routine: Routine | Choice) -> Routine | Choice:
         outputs = specialise(routine.tape, routine.outputs, fixed)
         name = "_".join([routine.name, *map(str, values)])
         cases.append(Routine(name, routine.tape, routine.blocks, outputs))
-    return Choice(routine.name, "m", slots, counts, tuple(cases), routine)
+    return Alternatives(routine.name, "m", slots, counts, tuple(cases), routine)
 
 
 def output_names(system: System) -> list[str]:

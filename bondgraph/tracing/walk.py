@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bondgraph.assembly.system import Event, Loop, System, Unknown
+from bondgraph.assembly.system import Loop, LoweredTransition, System, Unknown
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.collisions import Colliding, collision_table
 from bondgraph.tracing.derivatives import TimeDerivatives
 from bondgraph.tracing.impulses import Acting, Impulse, after_impulse, jumps_at
+from bondgraph.tracing.linear.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.linear.modewise import SharedMode, SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.linear.solve import SingularSystem
@@ -160,12 +160,12 @@ class Solver:
         modes = [(case, suspects(singular)) for case, singular in stuck.cases]
         raise Unsolvable("singular", unknowns, loop, list(dict.fromkeys(e for _, own in modes for e in own)), modes)
 
-    def is_impulse(self, event: Event) -> bool:
+    def is_impulse(self, event: LoweredTransition) -> bool:
         """Whether an event makes something jump that unknown efforts or flows hold."""
         acting = self.acting
         return acting is not None and (event.impulse or jumps_at(self.system, self.tape, self.inputs, acting, event))
 
-    def impulse(self, event: Event, before: Sequence[Any]) -> Impulse:
+    def impulse(self, event: LoweredTransition, before: Sequence[Any]) -> Impulse:
         """The impulse of an event, from the states before it; the same states where it makes nothing jump."""
         acting = self.acting
         if acting is None or not self.is_impulse(event):

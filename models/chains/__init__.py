@@ -1,4 +1,4 @@
-"""Serial chains of screw joints: links, kinematics by products of exponentials, dynamics, and the chain as a multiport field."""
+"""Serial chains: screws and inertias of links in; kinematics by products of exponentials, and the chain as one IC field, out."""
 
 from models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
 from models.chains.graph import ChainGraph, LinkBody, chain_graph

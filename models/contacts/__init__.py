@@ -1,4 +1,4 @@
-"""Contact of two curved bodies as a graph (Visser 2002, figure 3)."""
+"""Contact of two curved bodies (Visser 2002, figure 3): surfaces and stiffnesses in; the contact as a graph out."""
 
 from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
 from models.contacts.graph import attach_contact, contact

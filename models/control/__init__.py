@@ -1,4 +1,4 @@
-"""Controllers of mechanisms with n axes, as signal blocks: joint PID, task-space PD with feedforward, gains over time."""
+"""Controllers of mechanisms with n axes: a motion and gains in; joint PID or task-space PD as signal blocks out."""
 
 from models.control.gains import SoftTouch, check_gains, fading, soft_touch_gains
 from models.control.joint import joint_pid

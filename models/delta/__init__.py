@@ -1,4 +1,4 @@
-"""The delta robot: parameters, kinematics, graphs of the robot, linear analysis, runs and their files."""
+"""The delta robot: parameters in; kinematics, graphs, linear analysis, runs and their files out."""
 
 from models.delta.graphs.control import Control, gravity_compensation, joint_control, linearising_control, task_control
 from models.delta.graphs.rigid_bodies import rigid_delta_graph

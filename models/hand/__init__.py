@@ -1,4 +1,4 @@
-"""The dexterous hand: parameters, motions, start posture, the hand as one bond graph, its runs, and grasp analysis."""
+"""The dexterous hand: parameters and motions in; start posture, the hand as one bond graph, runs and grasp analysis out."""
 
 from models.hand.command import save_hand
 from models.hand.graphs.controller import VirtualObject, passive_controller, reference_motion

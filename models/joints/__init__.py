@@ -1,4 +1,4 @@
-"""Joints between bodies as graphs: unit screws with free and constrained directions."""
+"""Joints between bodies: unit screws, with free and constrained directions, in; the joint as a graph out."""
 
 from models.joints.graph import attach_joint, joint_graph
 from models.joints.start import missed

@@ -1,4 +1,4 @@
-"""Reference motions: smooth steps, splines within limits, motions of several phases, turning; as signals and sources."""
+"""Reference motions: points, limits and durations in; smooth motions, splines and turning, as signals and sources, out."""
 
 from models.motion.blocks import flow_source, reference
 from models.motion.joining import axes, hold

@@ -1,4 +1,4 @@
-"""Springs and dampers between two bodies in space: 6-D ones with a centre of stiffness, and springs between two points."""
+"""Springs and dampers in space: stiffnesses and their frames in; 6-D ones with a centre of stiffness, and point springs, out."""
 
 from models.springs.damper import spatial_damper
 from models.springs.point import point_spring

@@ -1,4 +1,4 @@
-"""Two bodies and a contact between them: from a scenario file or a graph to a run, its trajectory, its files and pictures."""
+"""Two bodies in contact: a scenario file or a graph in; its run, trajectory, files and pictures out."""
 
 from models.two_bodies.command import save_run
 from models.two_bodies.graph import two_body_graph

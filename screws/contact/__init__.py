@@ -1,4 +1,4 @@
-"""Contact of two surfaces: closest points, contact kinematics, relative pose."""
+"""Contact of two surfaces: poses, surfaces and coordinates in; closest points, contact rates and relative poses out."""
 
 from screws.contact.closest import ContactCoordinates, closest_points, contact_places, is_convex
 from screws.contact.kinematics import contact_pose, contact_rates, relative_curvature, relative_pose

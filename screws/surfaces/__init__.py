@@ -1,4 +1,4 @@
-"""Parametrised surfaces of bodies: catalogue, users' formulas, charts, Gauss frames and their geometry."""
+"""Parametrised surfaces of bodies: users' numbers or formulas in; points, Gauss frames, metric, curvature in charts out."""
 
 from screws.surfaces.closed import closed_surface, ellipsoid, sphere
 from screws.surfaces.formulas import parametric

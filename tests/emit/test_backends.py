@@ -12,7 +12,7 @@ from bondgraph.emit.llvm import compile_routines, routines_text
 from bondgraph.emit.machine import assembly, link, object_code
 from bondgraph.emit.numpy import evaluate, numpy_kernel
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.routine import Choice, Routine, program
+from bondgraph.tape.routine import Alternatives, Routine, listing
 from bondgraph.tape.scalar import Tape
 from tests.emit.expressions import EXPRESSIONS
 
@@ -81,7 +81,7 @@ def chain(links):
 def test_long_program_in_parts():
     """Parts hand values on through a workspace that they reuse; conditions cross borders too."""
     routine = chain(9)
-    assert len(program(routine).steps) > llvm.WHOLE
+    assert len(listing(routine).steps) > llvm.WHOLE
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
     expected = evaluate(routine, x, p)
     for part in (7, 100, 500):
@@ -115,7 +115,7 @@ def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, c
         if not chosen:
             return plain
         cases = [Routine(f"{name}_{k}", long.tape, long.blocks, outputs) for k in range(2)]
-        return Choice(name, "p", (1,), (2,), tuple(cases), plain)
+        return Alternatives(name, "p", (1,), (2,), tuple(cases), plain)
 
     short, both = routine("short", long.outputs[:count]), routine("both", long.outputs)
     code = routines_text([short, both])

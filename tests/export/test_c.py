@@ -23,7 +23,7 @@ from bondgraph.export.c_code.steps import functions, number
 from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.interpret import OPERATIONS
-from bondgraph.tape.routine import Choice, Program, Routine, program
+from bondgraph.tape.routine import Alternatives, Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tracing.routines import trace
 from examples import rolling_eggs
@@ -206,8 +206,8 @@ def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.n
     return found
 
 
-def plain(routine: Routine | Choice) -> Routine:
-    return routine.reference if isinstance(routine, Choice) else routine
+def plain(routine: Routine | Alternatives) -> Routine:
+    return routine.reference if isinstance(routine, Alternatives) else routine
 
 
 @needs_compiler
@@ -271,7 +271,7 @@ def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     routine = Routine("f", tape, (("x", 3),), tuple(outputs))
     text = "#include <math.h>\n" + functions(
         "f",
-        program(routine),
+        listing(routine),
         ("const double *restrict x", "double *restrict out"),
         ("x", "out"),
         lambda _, k: f"x[{k}]",
@@ -370,8 +370,8 @@ def test_a_name_must_be_an_identifier() -> None:
 
 
 def test_an_operation_without_a_form_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(op, "NAMES", (*op.NAMES, "besselj"))
-    strange = Program(((op.INPUT, 0, 0), (len(op.NAMES) - 1, 0)), (1,))
+    monkeypatch.setattr(op, "OPERATIONS", [*op.OPERATIONS, op.Operation("besselj", 1, np.sin, "", "")])
+    strange = Listing(((op.INPUT, 0, 0), (len(op.OPERATIONS) - 1, 0)), (1,))
     with pytest.raises(ModelError, match='E271 the operation "besselj"'):
         functions("f", strange, (), (), lambda b, k: f"x[{k}]", lambda k: f"out[{k}]")
 

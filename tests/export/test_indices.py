@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bondgraph import J1, C, Graph, I, R, assign_causality
-from bondgraph.compile.compiled import equations
+from bondgraph.compile.pipeline import equations
 from bondgraph.export.latex_lines import _aligned
 from bondgraph.model.ops import Op
 from examples import rolling_eggs

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from bondgraph import J0, J1, C, Graph, I, ModelError, Op, Se, compile_model, simulate
 from bondgraph.assembly.assemble import ASSEMBLE
-from bondgraph.assembly.draft import Draft, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
+from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import PORT, Demand, Law, StateSpec, Wish
 
@@ -34,7 +34,7 @@ class Memristor(Law):
         return Demand(False, Wish.MUST)
 
 
-def write(draft: Draft, path: str, element: Element) -> None:
+def write(draft: Assembly, path: str, element: Element) -> None:
     """Its statements: the effort from what flows in, the state as its integral."""
     law = element.law
     assert isinstance(law, Memristor)
@@ -43,7 +43,7 @@ def write(draft: Draft, path: str, element: Element) -> None:
     rate = draft.declare(f"{path}.q'", ())
     declare_state(draft, path, "q", law.start, (), rate)
     draft.same(path, rate, inward)
-    draft.state(path, law.resistance, effort(bond), f"{path}.q", flow(bond), *law_arguments(path, element))
+    draft.write(path, law.resistance, effort(bond), f"{path}.q", flow(bond), *law_arguments(path, element))
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
 
@@ -106,7 +106,7 @@ def test_a_conflict_with_a_law_of_ones_own_is_one_of_causality() -> None:
 
 
 def test_a_value_that_no_statement_gives_is_named() -> None:
-    def forgetful(draft: Draft, path: str, element: Element) -> None:
+    def forgetful(draft: Assembly, path: str, element: Element) -> None:
         bond = draft.model.bonds_at(path)[0]
         rate = draft.declare(f"{path}.q'", ())
         declare_state(draft, path, "q", StateSpec(0.0), (), rate)

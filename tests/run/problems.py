@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.emit.llvm import compile_routines
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.run.program import Clock, Layout, Program, Slot, Transition
+from bondgraph.run.program import Layout, Program, RunClock, RunTransition, Slot
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
@@ -26,7 +26,7 @@ def program(
     energies: Formula | None = None,
     outputs: Formula | None = None,
     resets: Sequence[Formula | None] = (),
-    transitions: Sequence[Transition] = (),
+    transitions: Sequence[RunTransition] = (),
     roles: Sequence[str] = (),
     slots: dict[str, Slot] | None = None,
     nominal: Any = None,
@@ -81,7 +81,7 @@ def program(
         resets=tuple(kernels.get(f"reset{i}") for i in range(len(resets))),
         transitions=tuple(transitions),
         differentiate=lambda: (kernels.get("jacobian"), pattern),
-        clocks=tuple(Clock(f"clock {i}", *times, kernels[f"tick{i}"]) for i, (*times, _) in enumerate(ticks)),
+        clocks=tuple(RunClock(f"clock {i}", *times, kernels[f"tick{i}"]) for i, (*times, _) in enumerate(ticks)),
         power_roles=tuple(roles),
         rates=kernels["rates"],
         **{k: kernels.get(k) for k in ("guards", "powers", "energies", "outputs", "rates_and_powers")},
@@ -136,7 +136,7 @@ def ball(**options: Any) -> Program:
         guards=lambda t, x, p, m: [-x[0]],
         energies=lambda t, x, p, m: [p[0] * x[0], 0.5 * x[1] * x[1]],
         resets=[lambda t, x, p, m: [x[0], -p[1] * x[1]]],
-        transitions=[Transition("floor", 0, 0.0, 0.0, "impact")],
+        transitions=[RunTransition("floor", 0, 0.0, 0.0, "impact")],
         slots={"height": Slot("x", 0, (), "m"), "velocity": Slot("x", 1, (), "m/s")},
         **options,
     )
@@ -154,7 +154,7 @@ def bumper(**options: Any) -> Program:
         guards=lambda t, x, p, m: [s.where(s.less(m[0], 0.5), x[0], -1.0), s.where(s.less(m[0], 0.5), -1.0, -x[0])],
         powers=lambda t, x, p, m: [m[0] * p[1] * x[1] * x[1]],
         energies=lambda t, x, p, m: [0.5 * m[0] * p[0] * x[0] * x[0], 0.5 * x[1] * x[1]],
-        transitions=[Transition("wall", 0, 0.0, 1.0, "contact on"), Transition("wall", 0, 1.0, 0.0, "contact off")],
+        transitions=[RunTransition("wall", 0, 0.0, 1.0, "contact on"), RunTransition("wall", 0, 1.0, 0.0, "contact off")],
         roles=("dissipated",),
         slots={"mass.x": Slot("x", 0), "mass.v": Slot("x", 1), "wall.mode": Slot("m", 0)},
         **options,

@@ -9,8 +9,7 @@ from bondgraph import J1, Block, Constraint, Graph, I, Se, StateSpec, compile_mo
 from bondgraph.errors import ModelError
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.run.integrators.sundials.library import available
-from bondgraph.run.program import Slot
-from bondgraph.run.program import Transition as Edge
+from bondgraph.run.program import RunTransition, Slot
 from bondgraph.run.simulate import simulate
 from screws.scalars import absolute, equal, where
 from tests.run.problems import program
@@ -115,7 +114,7 @@ def wave(resets=(), **options):
         (3, 0, 1),
         guards=lambda t, x, p, m: [x[0] - 0.5],
         resets=resets,
-        transitions=[Edge("mark", 0, 0.0, 0.0, "up")],
+        transitions=[RunTransition("mark", 0, 0.0, 0.0, "up")],
         slots={"count": Slot("x", 2)},
         **options,
     )

@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import J0, J1, Diode, Graph, I, R, Se, compile_model
 from bondgraph.run.integrators.sundials.library import available
-from bondgraph.run.program import Slot, Transition
+from bondgraph.run.program import RunTransition, Slot
 from bondgraph.run.simulate import simulate
 from screws import scalars as s
 from tests.run.problems import ball, bumper, program
@@ -102,7 +102,7 @@ def flyby(radius, **options):
         s.where(s.less(m[0], 0.5), p[0] * p[0] - x[0] * x[0] - 1.0, -1.0),
         s.where(s.less(m[0], 0.5), -1.0, x[0] * x[0] + 1.0 - p[0] * p[0]),
     ]
-    edges = [Transition("disc", 0, 0.0, 1.0, "in"), Transition("disc", 0, 1.0, 0.0, "out")]
+    edges = [RunTransition("disc", 0, 0.0, 1.0, "in"), RunTransition("disc", 0, 1.0, 0.0, "out")]
     return program(lambda t, x, p, m: [1.0], (1, 1, 1), guards=gap, transitions=edges, **options)
 
 
@@ -122,7 +122,7 @@ def test_transitions_at_one_time_are_iterated_to_a_fixed_point():
         s.where(s.less(m[1], 0.5), x[0], -1.0),
         s.where(s.equal(m[1], 1.0), 1.0, -1.0),
     ]
-    edges = [Transition("a", 0, 0, 1, "a on"), Transition("b", 1, 0, 1, "b on"), Transition("b", 1, 1, 2, "b through")]
+    edges = [RunTransition("a", 0, 0, 1, "a on"), RunTransition("b", 1, 0, 1, "b on"), RunTransition("b", 1, 1, 2, "b through")]
     made = program(lambda t, x, p, m: [1.0], (1, 0, 2), guards=guards, transitions=edges)
     for method in METHODS:
         result = simulate(made, [-0.3], [], [0.0, 0.0], 1.0, method=method)
@@ -136,7 +136,7 @@ def test_transitions_without_end_are_chattering():
         s.where(s.less(m[0], 0.5), x[0], -1.0),
         s.where(s.less(m[0], 0.5), -1.0, x[0]),
     ]
-    edges = [Transition("relay", 0, 0, 1, "on"), Transition("relay", 0, 1, 0, "off")]
+    edges = [RunTransition("relay", 0, 0, 1, "on"), RunTransition("relay", 0, 1, 0, "off")]
     made = program(lambda t, x, p, m: [1.0], (1, 0, 1), guards=guards, transitions=edges)
     result = simulate(made, [-0.5], [], [0.0], 1.0)
     assert result.failure is not None and result.failure.kind == "chattering"
@@ -151,7 +151,7 @@ def test_sliding_between_two_modes_is_chattering(method):
         s.where(s.less(m[0], 0.5), x[0], -1.0),
         s.where(s.less(m[0], 0.5), -1.0, -x[0]),
     ]
-    edges = [Transition("relay", 0, 0, 1, "on"), Transition("relay", 0, 1, 0, "off")]
+    edges = [RunTransition("relay", 0, 0, 1, "on"), RunTransition("relay", 0, 1, 0, "off")]
     made = program(lambda t, x, p, m: [1.0 - 2.0 * m[0]], (1, 0, 1), guards=guards, transitions=edges)
     result = simulate(made, [-0.5], [], [0.0], 1.0, method=method)
     assert result.failure is not None and result.failure.kind == "chattering"
@@ -159,7 +159,7 @@ def test_sliding_between_two_modes_is_chattering(method):
 
 
 def test_a_terminal_transition_ends_the_run_with_its_reason():
-    edges = [Transition("limit", 0, 0, 1, "limit", error="the body passed its limit")]
+    edges = [RunTransition("limit", 0, 0, 1, "limit", error="the body passed its limit")]
     made = program(lambda t, x, p, m: [1.0], (1, 0, 1), guards=lambda t, x, p, m: [x[0] - 1.0], transitions=edges)
     result = simulate(made, [0.0], [], [0.0], 5.0, samples=0.1)
     assert result.failure is not None and "passed its limit" in result.failure.reason
@@ -186,7 +186,7 @@ def test_a_reset_that_is_not_finite():
         (1, 0, 1),
         guards=lambda t, x, p, m: [x[0]],
         resets=[lambda t, x, p, m: [s.log(-1.0 - x[0])]],
-        transitions=[Transition("jump", 0, 0, 1, "jump")],
+        transitions=[RunTransition("jump", 0, 0, 1, "jump")],
         slots={"x": Slot("x", 0)},
     )
     result = simulate(made, [-0.5], [], [0.0], 1.0)

@@ -12,7 +12,7 @@ from bondgraph.run import progress
 from bondgraph.run.integrators import choose
 from bondgraph.run.integrators.sundials import library
 from bondgraph.run.integrators.sundials.library import available
-from bondgraph.run.program import Layout, Slot, Transition
+from bondgraph.run.program import Layout, RunTransition, Slot
 from bondgraph.run.simulate import simulate
 from screws import scalars as s
 from tests.run.problems import ball, bumper, decay, oscillator, program
@@ -225,7 +225,7 @@ def test_programs_that_do_not_fit_together():
             lambda t, x, p, m: [1.0],
             (1, 0, 1),
             guards=lambda t, x, p, m: [x[0], x[0]],
-            transitions=[Transition("a", 0, 0, 1, "a")],
+            transitions=[RunTransition("a", 0, 0, 1, "a")],
         )
     with pytest.raises(ValueError, match="unknown power roles"):
         program(lambda t, x, p, m: [1.0], (1, 0, 0), powers=lambda t, x, p, m: [1.0], roles=["given"])
@@ -263,7 +263,7 @@ def test_a_peak_at_an_event_is_recorded_there():
         (2, 2, 1),
         guards=lambda t, x, p, m: [s.where(s.less(m[0], 0.5), x[0], -1.0)],
         outputs=lambda t, x, p, m: [force(x, p, m)],
-        transitions=[Transition("wall", 0, 0.0, 1.0, "contact on")],
+        transitions=[RunTransition("wall", 0, 0.0, 1.0, "contact on")],
         slots=slots,
     )
     run = simulate(made, [-0.0105, 1.0], [100.0, 50.0], [0.0], 0.1, samples=1e-3)

@@ -9,7 +9,7 @@ from bondgraph.assembly.system import System
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.schedule.build import kernels_in_loops, scheduled
-from bondgraph.tape.routine import Choice
+from bondgraph.tape.routine import Alternatives
 from bondgraph.tracing.routines import trace
 
 
@@ -78,7 +78,7 @@ def assert_equal(system: System, machine_code: bool = False, samples: int = 2) -
     routines, _, straight_pattern = trace(system)
     loops, pattern = in_loops(system, machine_code)
     straight = {
-        name: numpy_kernel(routine.reference if isinstance(routine, Choice) else routine)
+        name: numpy_kernel(routine.reference if isinstance(routine, Alternatives) else routine)
         for name, routine in routines.items()
         if routine.outputs or name in ("rates", "prepare")
     }

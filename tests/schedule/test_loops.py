@@ -118,7 +118,7 @@ def test_runs_with_switches_equal_those_of_straight_line_code(monkeypatch: pytes
     graph = bouncing(5)
     ends = []
     for loops in (False, True):
-        monkeypatch.setattr("bondgraph.compile.compiled.is_large", lambda system, loops=loops: loops)
+        monkeypatch.setattr("bondgraph.compile.pipeline.is_large", lambda system, loops=loops: loops)
         result = compile_model(graph).simulate(1.0)
         assert result.failure is None and len(result.events) >= 10
         ends.append(result["m3.p"][-1])

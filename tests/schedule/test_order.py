@@ -9,9 +9,9 @@ from bondgraph.schedule.calls import Call, Kind
 from bondgraph.schedule.identity import formula_key
 from bondgraph.schedule.order import batches, needed
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Program
+from bondgraph.tape.routine import Listing
 
-A, B = (Kind(Program(((op.INPUT, 0, 0),), (0,)), (1,)) for _ in range(2))
+A, B = (Kind(Listing(((op.INPUT, 0, 0),), (0,)), (1,)) for _ in range(2))
 
 
 def scaled(factor):

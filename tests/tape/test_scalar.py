@@ -5,7 +5,7 @@ import pytest
 
 import screws.scalars as s
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Routine, program
+from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 
 
@@ -32,8 +32,8 @@ def test_opposite_differences_share(traced):
 
 def test_quotients_share_one_reciprocal(traced):
     tape, a, b, c = traced
-    names = [step[0] for step in program(Routine("f", tape, (("x", 3),), (a / c, b / c))).steps]
-    alone = [step[0] for step in program(Routine("f", tape, (("x", 3),), (a / c,))).steps]
+    names = [step[0] for step in listing(Routine("f", tape, (("x", 3),), (a / c, b / c))).steps]
+    alone = [step[0] for step in listing(Routine("f", tape, (("x", 3),), (a / c,))).steps]
     assert (names.count(op.RECIPROCAL), names.count(op.DIVIDE), names.count(op.MULTIPLY)) == (1, 0, 2)
     assert (alone.count(op.RECIPROCAL), alone.count(op.DIVIDE)) == (0, 1)
 
@@ -139,7 +139,7 @@ def test_arrays(traced):
 def test_dead_code_is_dropped(traced):
     tape, a, b, c = traced
     s.exp(c) * b
-    steps = program(Routine("f", tape, (("x", 3),), (a + b, 2.0)))
+    steps = listing(Routine("f", tape, (("x", 3),), (a + b, 2.0)))
     assert len(steps.steps) == 4 and steps.outputs == (2, 3)
 
 
@@ -147,7 +147,7 @@ def test_blocks_of_a_routine():
     tape = Tape()
     x, p = tape.inputs("x", 2), tape.inputs("p", 1)
     with pytest.raises(TraceError, match='needs the input block "p"'):
-        program(Routine("f", tape, (("x", 2),), (x[0] * p[0],)))
+        listing(Routine("f", tape, (("x", 2),), (x[0] * p[0],)))
     with pytest.raises(TraceError, match="has 2 inputs, not 3"):
         Routine("f", tape, (("x", 3),), ())
     with pytest.raises(TraceError, match="cannot be called"):

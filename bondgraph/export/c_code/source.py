@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bondgraph.compile.accepts import Compilable, compiled_form
 from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import consistent, point_of
 from bondgraph.errors import ModelError, Problem
 from bondgraph.export.c_code.header import declarations, story
 from bondgraph.export.c_code.names import Names, array, comment, enumeration, places, sanitised
 from bondgraph.export.c_code.steps import functions, number
 from bondgraph.output.folders import write_all
-from bondgraph.tape.routine import Choice, Routine, program
+from bondgraph.tape.routine import Alternatives, Routine, listing
 from bondgraph.tracing.routines import output_names, trace
 
 _SIGNATURE = (
@@ -195,7 +195,7 @@ class _Writer:
         apart = f"static {self.names.prefix}_APART "
 
         def routine(word: str, results: Sequence[str], kind: str = "") -> None:
-            steps = program(_plain(self.routines[word.replace("loop", "newton")]))
+            steps = listing(_plain(self.routines[word.replace("loop", "newton")]))
             text = functions(
                 f"{n}_{word}", steps, _SIGNATURE, _PASSED, lambda b, k: given[b][k], results.__getitem__, kind, apart
             )
@@ -205,7 +205,7 @@ class _Writer:
         parts.append(
             functions(
                 f"{n}_prepared",
-                program(_plain(self.routines["prepare"])),
+                listing(_plain(self.routines["prepare"])),
                 signature,
                 ("p", "out"),
                 lambda _, k: own[k],
@@ -244,9 +244,9 @@ class _Writer:
         return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
 
 
-def _plain(routine: Routine | Choice) -> Routine:
+def _plain(routine: Routine | Alternatives) -> Routine:
     """One straight line that serves all modes."""
-    return routine.reference if isinstance(routine, Choice) else routine
+    return routine.reference if isinstance(routine, Alternatives) else routine
 
 
 def _banner(lines: Sequence[str]) -> str:

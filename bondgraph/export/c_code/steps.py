@@ -16,33 +16,13 @@ from bondgraph.emit.text import workspace_slots
 from bondgraph.errors import ModelError, Problem
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
-from bondgraph.tape.routine import Program
+from bondgraph.tape.routine import Listing
 
 WHOLE = 500
 """Steps up to which a routine is one function."""
 
 PART = 250
 """Steps of each function of a longer routine; gcc -O2 takes a third of the time that it needs for parts of 2000."""
-
-_INFIX = {op.ADD: "+", op.SUBTRACT: "-", op.MULTIPLY: "*", op.DIVIDE: "/", op.LESS: "<", op.LESS_EQUAL: "<=", op.EQUAL: "=="}
-_LOGIC = {op.BOTH: "&&", op.EITHER: "||"}
-_CALLS = {
-    op.POWER: "pow",
-    op.SIN: "sin",
-    op.COS: "cos",
-    op.TAN: "tan",
-    op.ASIN: "asin",
-    op.ACOS: "acos",
-    op.ATAN: "atan",
-    op.ATAN2: "atan2",
-    op.SQRT: "sqrt",
-    op.EXP: "exp",
-    op.LOG: "log",
-    op.TANH: "tanh",
-    op.ABSOLUTE: "fabs",
-    op.FLOOR: "floor",
-}
-_OF_CONDITIONS = frozenset((op.BOTH, op.EITHER, op.OPPOSITE))
 
 Place = Callable[[int, int], str]
 """(block, position) -> the C expression of an input."""
@@ -62,7 +42,7 @@ def number(value: float) -> str:
 class _Part:
     """Steps `first` to `last` under translation to the body of one function."""
 
-    program: Program
+    program: Listing
     place: Place
     result: Callable[[int], str]
     slots: dict[int, int]
@@ -105,39 +85,18 @@ class _Part:
         return f"c{a}" if inside else f"({self.value(a)} != 0.0)"
 
     def _step(self, v: int, step: Node) -> None:
-        code = step[0]
-        if code in _OF_CONDITIONS:
-            args = [self.condition(a) for a in step[1:]]
-            right = f"!{args[0]}" if code == op.OPPOSITE else f"{args[0]} {_LOGIC[code]} {args[1]}"
-        elif code == op.WHERE:
-            right = f"{self.condition(step[1])} ? {self.value(step[2])} : {self.value(step[3])}"
-        else:
-            x = self.value(step[1])
-            y = self.value(step[2]) if len(step) > 2 else ""
-            if code in _INFIX:
-                right = f"{x} {_INFIX[code]} {y}"
-            elif code == op.NEGATIVE:
-                right = f"-{x}"
-            elif code == op.RECIPROCAL:
-                right = f"1.0 / {x}"
-            elif code == op.SIGN:
-                # zero and what is no number pass through
-                right = f"{x} > 0.0 ? 1.0 : {x} < 0.0 ? -1.0 : {x}"
-            elif code == op.MINIMUM:
-                right = f"{x} < {y} || {x} != {x} ? {x} : {y}"
-            elif code == op.MAXIMUM:
-                right = f"{x} > {y} || {x} != {x} ? {x} : {y}"
-            elif code in _CALLS:
-                right = f"{_CALLS[code]}({x}{', ' + y if y else ''})"
-            else:
-                title = f'the operation "{op.NAMES[code]}" has no form in C'
-                raise ModelError("C source", [Problem("E271", title, cures=("run the compiled model instead",))])
-        self.lines.append(f"const {'int c' if code in op.CONDITIONS else 'double v'}{v} = {right};")
+        operation = op.OPERATIONS[step[0]]
+        given = [self.condition(a) if k < operation.truths else self.value(a) for k, a in enumerate(step[1:])]
+        if not operation.c:
+            title = f'the operation "{operation.name}" has no form in C'
+            raise ModelError("C source", [Problem("E271", title, cures=("run the compiled model instead",))])
+        right = operation.c.format(**dict(zip("xyz", given, strict=False)))
+        self.lines.append(f"const {'int c' if operation.is_condition else 'double v'}{v} = {right};")
 
 
 def functions(
     name: str,
-    program: Program,
+    program: Listing,
     signature: Sequence[str],
     passed: Sequence[str],
     place: Place,
@@ -151,10 +110,7 @@ def functions(
 
     `kind` stands before it, `part_kind` before its parts; parts that the compiler puts back together save no time.
 
-    Raises
-    ------
-    ModelError
-        E271, if an operation has no form in C.
+    Raises `ModelError` E271, if an operation has no form in C.
     """
     count = len(program.steps)
     stores: dict[int, list[int]] = {}

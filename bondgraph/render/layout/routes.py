@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.render.layout.cost import crossings
 from bondgraph.render.reproducible import length
-from bondgraph.render.sketch import Node, Sketch
+from bondgraph.render.sketch import Mark, Sketch
 
 GAP = 5.0
 """Free room between a node's text and the end of an edge, px."""
@@ -40,7 +40,7 @@ class Route:
         return along / max(float(length(along)), 1e-9)
 
 
-def clip(node: Node, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
+def clip(node: Mark, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
     """Where an edge from a node's centre leaves the room around its text."""
     along = towards - centre
     along = along / max(float(length(along)), 1e-9)

@@ -14,7 +14,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Local, Procedure, Record, Value, module
+from bondgraph.emit.procedure import Local, Procedure, Record, Temporary, module
 from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS, Couplings
 
 
@@ -52,7 +52,7 @@ def _structure(write: Procedure) -> Record:
 
 
 @contextmanager
-def _inner(write: Procedure) -> Iterator[tuple[Value, Value, Value]]:
+def _inner(write: Procedure) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
     """Over the couplings within components: (coupling, driven state, driving state)."""
     record = _structure(write)
     with write.loop(record.get("inners")) as j:
@@ -125,7 +125,7 @@ def _balance() -> Procedure:
     return write
 
 
-def _raise(write: Procedure, into: Value, place: Value, value: Value) -> None:
+def _raise(write: Procedure, into: Temporary, place: Temporary, value: Temporary) -> None:
     """The larger of an entry and a value, in its place; what is not a number does not count."""
     into[place] = write.intrinsic("maxnum", into[place], value)
 
@@ -152,7 +152,7 @@ def _fastest() -> Procedure:
     return write
 
 
-def _gain(write: Procedure, k: Value, row: Value, column: Value) -> Value:
+def _gain(write: Procedure, k: Temporary, row: Temporary, column: Temporary) -> Temporary:
     """How much of the driving state's scale the driven one takes over."""
     part, speed = _structure(write).get("part"), write["speed"]
     alike = part.load(row, "i64").equals(part.load(column, "i64"))

@@ -6,7 +6,7 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.integrators.clocked import Clocked
-from bondgraph.run.integrators.leg import Choice, Integrator, Tolerances
+from bondgraph.run.integrators.leg import Integrator, Selection, Tolerances
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 
@@ -34,7 +34,7 @@ def sundials_reason() -> str:
     return "" if usable else text
 
 
-def choose(bound: Bound, settings: Settings) -> Choice:
+def choose(bound: Bound, settings: Settings) -> Selection:
     """Solver and method for a run.
 
     Raises
@@ -66,7 +66,7 @@ def choose(bound: Bound, settings: Settings) -> Choice:
         raise RunError(Problem("E304", "sparse algebra needs a Jacobian, and the program has none", cures=('linear="dense"',)))
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"
-    return Choice(solver, method, watch_stiffness=settings.method == "auto")
+    return Selection(solver, method, watch_stiffness=settings.method == "auto")
 
 
 def tolerances(settings: Settings, method: str) -> Tolerances:
@@ -75,7 +75,7 @@ def tolerances(settings: Settings, method: str) -> Tolerances:
     return Tolerances(relative, settings.max_step)
 
 
-def build(bound: Bound, settings: Settings, choice: Choice, ticks: Ticks, weights: Weights) -> Integrator:
+def build(bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, weights: Weights) -> Integrator:
     """The integrator of a choice. Clocks tick inside the machine code; around the others, and where a tick must solve
     algebraic loops, in Python."""
     tolerance = tolerances(settings, choice.method)
@@ -88,7 +88,7 @@ def build(bound: Bound, settings: Settings, choice: Choice, ticks: Ticks, weight
     return Clocked(bound, made, ticks) if len(ticks) else made
 
 
-def _without_clocks(bound: Bound, settings: Settings, choice: Choice, tolerance: Tolerances, weights: Weights) -> Integrator:
+def _without_clocks(bound: Bound, settings: Settings, choice: Selection, tolerance: Tolerances, weights: Weights) -> Integrator:
     if choice.solver == "sundials":
         from bondgraph.run.integrators.sundials.cvode import Cvode
 

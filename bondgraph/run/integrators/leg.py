@@ -83,7 +83,7 @@ class Integrator(Protocol):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """Which integrator: solver and method; whether it is to say that the model is stiff."""
 
     solver: str

@@ -33,7 +33,7 @@ _ZERO = 1e-6
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostSolution:
     """The first sample at which a value is not finite, or solves its equations no more: kind of failure, in words, suspect."""
 
     sample: int
@@ -44,10 +44,10 @@ class Lost:
 
 def first_lost(
     program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, rtol: float
-) -> Lost | None:
+) -> LostSolution | None:
     """The first of the samples at t (k,) at which states x (k, n), integrated powers q (k, powers), energies, powers or rates
     are not finite, or Newton's method has not reached the solution of an algebraic loop; None if there is none."""
-    found: list[Lost] = []
+    found: list[LostSolution] = []
     if not len(t):
         return None
 
@@ -57,7 +57,7 @@ def first_lost(
             k, i = np.argwhere(~finite)[0]
             name = names[i] if i < len(names) else program.layout.label("x", int(i))
             of = f'{what} of "{name}"' if name else what
-            found.append(Lost(int(k), "not finite", f"{of} is not finite", name))
+            found.append(LostSolution(int(k), "not finite", f"{of} is not finite", name))
 
     def computed(kernel: Kernel | None) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -73,7 +73,7 @@ def first_lost(
         if len(astray):
             named = ", ".join(loop.elements)
             reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
-            found.append(Lost(int(astray[0]), "algebraic loop", reason, named))
+            found.append(LostSolution(int(astray[0]), "algebraic loop", reason, named))
     return min(found, key=lambda lost: lost.sample, default=None)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bondgraph.run.outcome.failure import describe
 from bondgraph.run.outcome.result import Result
-from bondgraph.run.outcome.singular import Closures, Lost, lost_rank
+from bondgraph.run.outcome.singular import ClosingMatrix, LostRank, lost_rank
 from bondgraph.run.program import Program
 
 GRID = 501
@@ -55,7 +55,7 @@ def _with_rows(result: Result, rows: np.ndarray) -> Result:
     )
 
 
-def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> Lost | None:
+def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> LostRank | None:
     program = result.program
     if program.closing is None or not program.closing.owners or len(result.since) < 3:
         return None
@@ -63,11 +63,11 @@ def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> Lost | None
     course = result.since[::stride], result.x[::stride], result.m[::stride]
     if t > result.since[-1] and np.isfinite(x).all():
         course = np.append(course[0], t), np.vstack([course[1], x]), np.vstack([course[2], course[2][-1:]])
-    closures = Closures(program, result.p, origin)
+    closures = ClosingMatrix(program, result.p, origin)
     return lost_rank(closures, *course, [event.time - origin for event in result.events])
 
 
-def _cut(result: Result, origin: float, lost: Lost) -> Result:
+def _cut(result: Result, origin: float, lost: LostRank) -> Result:
     """The result up to what was lost, less the step across it."""
     named = " and ".join(f'"{path}"' for path in lost.elements)
     step = 2.0 * (result.since[-1] - result.since[0]) / max(result.statistics.steps, 1)

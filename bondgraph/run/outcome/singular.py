@@ -33,7 +33,7 @@ SHARE = 0.3
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostRank:
     """Where constraints stop to decide the motion: the time (s), the elements, and whether they contradict each other there."""
 
     time: float
@@ -41,7 +41,7 @@ class Lost:
     contradiction: bool = False
 
 
-class Closures:
+class ClosingMatrix:
     """The matrix of the constraints of a program at fixed parameters, along a run; times are those since its `origin`, s."""
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0):
@@ -79,13 +79,13 @@ class Closures:
         return tuple(dict.fromkeys(self.closing.owners[k] for k, own in zip(places, large, strict=True) if own))
 
 
-def lost_rank(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]) -> Lost | None:
+def lost_rank(closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]) -> LostRank | None:
     """The first place of a run, given at times t (k,), states x (k, n) and modes m (k, modes), where constraints contradict each
     other, or else lose rank; `jumps` (s) are the times of events."""
     return _contradiction(closures, t, x, m) or _singular_position(closures, t, x, m, jumps)
 
 
-def _contradiction(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> Lost | None:
+def _contradiction(closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> LostRank | None:
     if not closures.closing.repeating:
         return None
     parts, shares = closures.contradictions(t, x, m)
@@ -93,10 +93,12 @@ def _contradiction(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarr
     if not len(wrong):
         return None
     k = int(wrong[0])
-    return Lost(float(t[k]), closures.owners(closures.closing.repeating, shares[k]), contradiction=True)
+    return LostRank(float(t[k]), closures.owners(closures.closing.repeating, shares[k]), contradiction=True)
 
 
-def _singular_position(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]) -> Lost | None:
+def _singular_position(
+    closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]
+) -> LostRank | None:
     """Where the root touches zero: between two samples, or where the courses of both sides continued meet."""
     measure = _Measure(closures.along(t, x, m)[0])
     roots = measure.along
@@ -116,7 +118,7 @@ def _singular_position(closures: Closures, t: np.ndarray, x: np.ndarray, m: np.n
             place = places[touching[0]]  # as it comes, rather than as it leaves
             A = closures.at(place.time, place.state, m[k])[0]
             shares = np.abs(np.linalg.eigh(measure.scaled(A[None])[0])[1][:, len(A) - measure.rank])
-            return Lost(place.time, closures.owners(range(len(A)), shares))
+            return LostRank(place.time, closures.owners(range(len(A)), shares))
     return None
 
 
@@ -163,7 +165,7 @@ def _suspects(t: Sequence[float], s: Sequence[float]) -> list[int]:
 class _Course:
     """States between two samples (2, n), and beyond them, by the cubic that has their rates."""
 
-    def __init__(self, closures: Closures, t: np.ndarray, x: np.ndarray, m: np.ndarray):
+    def __init__(self, closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray):
         self.t, self.x, self.m, self.length = t, x, m, t[1] - t[0]
         self.start, self.end = (closures.bound.rates(float(a), b, m) for a, b in zip(t, x, strict=True))
 
@@ -182,7 +184,7 @@ class _Place(NamedTuple):
     root: float
 
 
-def _closest(closures: Closures, measure: _Measure, course: _Course, low: float, high: float) -> _Place:
+def _closest(closures: ClosingMatrix, measure: _Measure, course: _Course, low: float, high: float) -> _Place:
     """The place of a course between the times `low` and `high` that is nearest to a singular position."""
     for _ in range(8):
         times = np.linspace(low, high, 17)

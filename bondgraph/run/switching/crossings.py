@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bondgraph.emit.procedure import Procedure, Record, Value
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
@@ -39,14 +39,14 @@ class Within:
     def record(self, write: Procedure) -> Record:
         return Record(write["c"], self.fields)
 
-    def state(self, write: Procedure, theta: Value, h: Value, exact: bool) -> Value:
+    def state(self, write: Procedure, theta: Temporary, h: Temporary, exact: bool) -> Temporary:
         """The state at a fraction of the step, in y_dense."""
         out = self.record(write).get("y_dense")
         write.call(self.exact if exact else self.cubic, [write["c"], theta, out] if exact else [write["c"], theta, h, out])
         return out
 
 
-def settle_levels(write: Procedure, record: Record, now: Value, levels: Value) -> None:
+def settle_levels(write: Procedure, record: Record, now: Temporary, levels: Temporary) -> None:
     """Guards `now` (less their levels) become those of the next step; one that has been below zero by as much
     as its level is off it needs none any more."""
     with write.loop(record.get("guard_count")) as i:
@@ -80,26 +80,28 @@ def suspicion(within: Within) -> Procedure:
     return write
 
 
-def _is_crest(write: Procedure, left: Value, middle: Value, right: Value) -> Value:
+def _is_crest(write: Procedure, left: Temporary, middle: Temporary, right: Temporary) -> Temporary:
     """Whether a guard is highest at the middle of three places and below zero there, beyond its rounding."""
     rise = middle - write.intrinsic("minnum", left, right)
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
 
-def _top(write: Procedure, i: Value, j: int, values: tuple[Value, Value, Value], goal: Value | float, exact: int) -> Value:
+def _top(
+    write: Procedure, i: Temporary, j: int, values: tuple[Temporary, Temporary, Temporary], goal: Temporary | float, exact: int
+) -> Temporary:
     """`crest` of guard i around place j."""
     given = [write.value(place, "double") for place in PLACES[j - 1 : j + 2]]
     known = [*given, *values, write.value(goal, "double"), write.value(exact, "i64")]
     return write.call("crest", [write["c"], write["h"], i, *known], "double")
 
 
-def _guard_at(within: Within, write: Procedure, h: Value, theta: Value, i: Value) -> Value:
+def _guard_at(within: Within, write: Procedure, h: Temporary, theta: Temporary, i: Temporary) -> Temporary:
     """Guard i at a fraction of the step, by the exact output."""
     within.state(write, theta, h, exact=True)
     return _guard_there(within, write, h, theta, i)
 
 
-def _guard_there(within: Within, write: Procedure, h: Value, theta: Value, i: Value) -> Value:
+def _guard_there(within: Within, write: Procedure, h: Temporary, theta: Temporary, i: Temporary) -> Temporary:
     record = within.record(write)
     y, g = record.get("y_dense"), record.get("g_dense")
     write.call("guard_values", [write["c"], record.get("t") + theta * h, y, g])
@@ -241,7 +243,7 @@ def locate(within: Within) -> Procedure:
         write.call("guard_values", [write["c"], record.get("t") + place * h, inner, g.at(count * j)])
     earliest = write.local(2.0)
 
-    def search(i: Value, low: float, high: Value, at_low: Value, at_high: Value) -> None:
+    def search(i: Temporary, low: float, high: Temporary, at_low: Temporary, at_high: Temporary) -> None:
         start = write.value(low, "double")
         found = write.call("root", [write["c"], h, i, start, high, at_low, at_high], "double")
         theta[i] = write.intrinsic("minnum", theta[i], found)
@@ -277,7 +279,7 @@ def locate(within: Within) -> Procedure:
     return write
 
 
-def _measure_slope(within: Within, write: Procedure, h: Value, found: Value) -> None:
+def _measure_slope(within: Within, write: Procedure, h: Temporary, found: Temporary) -> None:
     """Slope of the guard that fires first: from so near that it is straight."""
     record, reach = within.record(write), write.local(1e-4)
     first = record.get("first")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.program import Transition
+from bondgraph.run.program import RunTransition
 
 # A jump that counts as none, relative to the size of a state.
 _JUMP = 1e-9
@@ -67,7 +67,7 @@ def dated(event: Event, start: float) -> Event:
     return replace(event, time=start + event.time, since=event.time, accumulation=limit)
 
 
-def by_name(transitions: Sequence[Transition]) -> list[int]:
+def by_name(transitions: Sequence[RunTransition]) -> list[int]:
     """Indices of transitions in an order that does not depend on the one in which they were written; at the end those that
     are taken only where no other is."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.program import Transition
+from bondgraph.run.program import RunTransition
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.events import Event, answered, by_name, carried_out, recorded
 from bondgraph.run.switching.together import collide
@@ -39,7 +39,7 @@ class Settled:
     levels: np.ndarray
     looping: bool = False
     stuck: tuple[int, ...] = ()
-    ended: Transition | None = None
+    ended: RunTransition | None = None
 
 
 def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], how: How) -> Settled:
@@ -97,7 +97,9 @@ def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarra
     return settled()
 
 
-def _must_rise(courses: Courses, transitions: tuple[Transition, ...], index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+def _must_rise(
+    courses: Courses, transitions: tuple[RunTransition, ...], index: int, t: float, x: np.ndarray, m: np.ndarray
+) -> bool:
     """Whether a guard that was seen at zero does not suffice: what leaves is not thrown back, and no run ends by rounding."""
     return transitions[index].error is not None or courses.is_bounce(index, t, x, m)
 

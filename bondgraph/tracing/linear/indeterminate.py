@@ -53,7 +53,7 @@ STIFF = 1e6
 
 
 @dataclass(frozen=True)
-class Reaction:
+class IdealReaction:
     """An effort or flow by which an ideal element keeps what vanishes at zero: slopes with respect to the unknowns, value without
     them, and the size that it is limited to, if it is."""
 
@@ -67,7 +67,7 @@ class Reaction:
 class Ideal:
     """What the unknowns of a linear system mean, for where its equations do not decide all of them."""
 
-    reactions: tuple[Reaction, ...]
+    reactions: tuple[IdealReaction, ...]
     senses: Mapping[int, Any]
     """Equation of an element that holds -> +1 where its reaction times what vanishes is power taken, else -1."""
     moves: Entries
@@ -86,7 +86,7 @@ class Ideal:
             own = {column[j]: value for j, value in r.slopes.items() if j in column}
             if own:
                 others = [value * solution[j] for j, value in r.slopes.items() if j not in column]
-                reactions.append(Reaction(r.element, own, sum(others, r.offset), r.limit))
+                reactions.append(IdealReaction(r.element, own, sum(others, r.offset), r.limit))
 
         def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
             found = self.derived([{rows[i]: c for i, c in each.items()} for each in combinations], right)
@@ -109,7 +109,7 @@ class Ideal:
             limit = [] if r.limit is None else [r.limit]
             flat = fold([*r.slopes.values(), r.offset, *limit])
             slopes = {j: v for j, v in zip(r.slopes, flat, strict=False) if v.value != 0.0}
-            reactions.append(Reaction(r.element, slopes, flat[len(r.slopes)], flat[-1] if limit else None))
+            reactions.append(IdealReaction(r.element, slopes, flat[len(r.slopes)], flat[-1] if limit else None))
 
         def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
             found = self.derived(combinations, right)
@@ -253,7 +253,7 @@ def _rates(
 
 def _open(
     tape: Tape, ideal: Ideal, free: Mapping[int, Sequence[Any]], sampled: Sampled
-) -> tuple[list[Reaction], list[dict[int, Any]], list[float]]:
+) -> tuple[list[IdealReaction], list[dict[int, Any]], list[float]]:
     """Reactions that undecided unknowns act on, by how much, and their natural sizes."""
     every = {
         (k, j): tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
@@ -271,12 +271,12 @@ def _open(
     return [r for r, _ in kept], [row for _, row in kept], [1.0 / float(factor) for factor in factors]
 
 
-def _at(reaction: Reaction, w: Sequence[Any]) -> Any:
+def _at(reaction: IdealReaction, w: Sequence[Any]) -> Any:
     return sum((slope * w[j] for j, slope in reaction.slopes.items()), reaction.offset)
 
 
 def _least_norm(
-    reactions: Sequence[Reaction],
+    reactions: Sequence[IdealReaction],
     slopes: Sequence[Mapping[int, Any]],
     sizes: Sequence[float],
     own: Sequence[Any],

@@ -19,7 +19,7 @@ from bondgraph.tape import opcodes
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.closures import Repeating, solve_repeating
+from bondgraph.tracing.linear.closures import Repeating, solve_repeating
 from bondgraph.tracing.linear.indeterminate import Ideal, Sampled, Shared
 from bondgraph.tracing.linear.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
 from bondgraph.tracing.linear.solve import SingularSystem, solve, solve_pivoted

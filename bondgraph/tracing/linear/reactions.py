@@ -13,7 +13,7 @@ from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.jumps import jumps
-from bondgraph.tracing.linear.indeterminate import Derived, Ideal, Reaction
+from bondgraph.tracing.linear.indeterminate import Derived, Ideal, IdealReaction
 from bondgraph.tracing.values import Entries, Values, partials, scalars_of
 from screws.scalars import maximum
 
@@ -111,7 +111,7 @@ def _meaning(
     motion: bool,
 ) -> Ideal:
     gates = _gates(system)
-    reactions: list[Reaction] = []
+    reactions: list[IdealReaction] = []
     senses: dict[int, Any] = {}
     row = 0
     for u in unknowns:
@@ -127,7 +127,7 @@ def _meaning(
 
 def _reactions(
     u: Unknown, gate: Statement | None, w: Sequence[Any], env: Mapping[str, Any], at: Evaluated, motion: bool
-) -> list[Reaction]:
+) -> list[IdealReaction]:
     """While it holds what it gives is unknown; while a switch does not, what vanishes then is what it leaves open."""
     value, limits = env[u.value], None
     if gate is not None and gate.args[2] == u.value:
@@ -140,7 +140,7 @@ def _reactions(
     numbers = dict(zip(slopes, at(list(slopes.values())), strict=True))
     offsets = at(scalars) if motion else [0.0] * len(scalars)
     return [
-        Reaction(
+        IdealReaction(
             u.element,
             {j: slope for (i, j), slope in numbers.items() if i == k},
             offsets[k],

@@ -1,4 +1,4 @@
-"""Closure of the three arms as formulas over any scalar, and the routines that the kinematics compiles from them.
+"""Closure of the three arms as formulas over any scalar, and compiled.
 
 Newton's step on the six closure equations needs no 6x6 system: with n_i the direction of distal link i, the two columns
 of an arm's Jacobian by its unmeasured angles are perpendicular to n_i and to each other, so that the arm's equation
@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
+from bondgraph import CompiledFormula, compile_formula
 from models.delta.kinematics.arm import ArmParameters, Constants, direction, elbow, tip, tip_jacobian
 from models.delta.kinematics.parameters import UNITS
 from screws.scalars import Scalar, acos, array, atan2, cos, less, sin, sqrt, where
@@ -56,7 +55,7 @@ def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
 
     Returns
     -------
-    next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dtheta_dy (9, 3) by the motor angles; side (1,) and
+    next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dtheta_dy (9, 3) by the motor angles; side () and
     stretch (3,) as in `Configuration`.
     """
     arms = [array([y[i], x[2 * i], x[2 * i + 1]]) for i in range(3)]
@@ -87,9 +86,9 @@ def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
         "next": array(updated),
         "closure": apart,
         "w": tips[0],
-        "jacobian": jacobian.reshape(9),
-        "dtheta_dy": slopes.reshape(27),
-        "side": array([volume]),
+        "jacobian": jacobian,
+        "dtheta_dy": slopes,
+        "side": volume,
         "stretch": array([value / p.L1 for value in reach]),
     }
 
@@ -103,7 +102,7 @@ def closed(y: Any, p: ArmParameters, mode: Scalar) -> dict[str, np.ndarray]:
 
     Returns
     -------
-    w (3,); x (6,); reach (1,): square of the tool's distance from the plane of the elbows, m^2, negative where the
+    w (3,); x (6,); reach (): square of the tool's distance from the plane of the elbows, m^2, negative where the
     spheres do not meet.
     """
     elbows = [ROTATIONS[i] @ elbow(array([y[i], 0.0, 0.0]), p) for i in range(3)]
@@ -118,7 +117,7 @@ def closed(y: Any, p: ArmParameters, mode: Scalar) -> dict[str, np.ndarray]:
     for i in range(3):
         distal = ROTATIONS[i].T @ (w - elbows[i])
         x += _angles(distal)
-    return {"w": w, "x": array(x), "reach": array([height])}
+    return {"w": w, "x": array(x), "reach": height}
 
 
 def opened(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
@@ -163,29 +162,17 @@ def _principal(angle: Scalar) -> Scalar:
     return where(less(pi, below), below - 2.0 * pi, below)
 
 
-def _slices(sizes: dict[str, int]) -> dict[str, slice]:
-    ends = np.cumsum(list(sizes.values())).tolist()
-    return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
-
-
-NEWTON = _slices({"next": 6, "closure": 6, "w": 3, "jacobian": 9, "dtheta_dy": 27, "side": 1, "stretch": 3})
-CLOSED = _slices({"w": 3, "x": 6, "reach": 1})
-OPEN = _slices({"theta": 9, "reach": 3, "stretch": 3})
-"""Where each result stands in a routine's row of outputs."""
-
-
 @functools.cache
-def routines() -> tuple[Routine, ...]:
-    """The routines newton(x, y, p), closed(y, p, mode) and open(w, p, branch); p are the parameters in their order."""
-    n = len(UNITS)
-    made = []
-    for name, blocks, formula in (
-        ("newton", (("x", 6), ("y", 3), ("p", n)), lambda x, y, p: newton(x, y, Constants(*p))),
-        ("closed", (("y", 3), ("p", n), ("mode", 1)), lambda y, p, mode: closed(y, Constants(*p), mode[0])),
-        ("open", (("w", 3), ("p", n), ("branch", 3)), lambda w, p, branch: opened(w, Constants(*p), branch)),
-    ):
-        tape = Tape()
-        values = formula(*(tape.inputs(block, size) for block, size in blocks))
-        outputs = tuple(value for part in values.values() for value in part)
-        made.append(Routine(name, tape, blocks, outputs))
-    return tuple(made)
+def compiled(backend: str = "auto") -> dict[str, CompiledFormula]:
+    """newton(x, y, p), closed(y, p, mode) and open(w, p, branch), compiled once for all robots: p are the parameters in their
+    order."""
+    p = (len(UNITS),)
+    return {
+        "newton": compile_formula(lambda x, y, p: newton(x, y, Constants(*p)), {"x": (6,), "y": (3,), "p": p}, backend=backend),
+        "closed": compile_formula(
+            lambda y, p, mode: closed(y, Constants(*p), mode), {"y": (3,), "p": p, "mode": ()}, backend=backend
+        ),
+        "open": compile_formula(
+            lambda w, p, branch: opened(w, Constants(*p), branch), {"w": (3,), "p": p, "branch": (3,)}, backend=backend
+        ),
+    }

@@ -10,16 +10,14 @@ two circles in the plane of each arm.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel
 from models.delta.kinematics.angles import by_arms, phi_of, phi_rate, theta_of
-from models.delta.kinematics.formulas import CLOSED, NEWTON, OPEN, routines
+from models.delta.kinematics.formulas import compiled
 from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.refusals import check_arms, check_assembled, check_mode, check_reached, choice, error, numbers
 
@@ -85,27 +83,6 @@ class Configuration:
 _UNMEASURED = np.array([1, 2, 4, 5, 7, 8])
 
 
-@functools.cache
-def kernels(backend: str = "auto") -> dict[str, Kernel]:
-    """The compiled formulas, made once: for all robots, since the parameters are inputs.
-
-    Parameters
-    ----------
-    backend : "llvm", "numpy", or "auto": machine code where llvmlite is installed, else NumPy.
-    """
-    from bondgraph.emit.machine import have_llvm
-
-    made = routines()
-    if backend == "llvm" or (backend == "auto" and have_llvm()):
-        from bondgraph.emit.llvm import compile_routines
-
-        library = compile_routines(made)
-        return {routine.name: library.kernel(routine.name) for routine in made}
-    from bondgraph.emit.numpy import numpy_kernel
-
-    return {routine.name: numpy_kernel(routine) for routine in made}
-
-
 @dataclass(frozen=True)
 class DeltaKinematics:
     """Forward and inverse kinematics of a delta robot.
@@ -113,7 +90,7 @@ class DeltaKinematics:
     Parameters
     ----------
     parameters : the robot.
-    backend : as in `kernels`.
+    backend : "llvm", "numpy", or "auto": machine code where llvmlite is installed, else NumPy.
     """
 
     parameters: DeltaParameters
@@ -147,23 +124,23 @@ class DeltaKinematics:
         sign = choice("mode", mode, MODES)
         p = np.array(self.parameters.values())
         if start is None:
-            found = self._run("closed", angles, p, np.array([sign]))
-            check_assembled(angles, float(found[CLOSED["reach"].start]))
-            x = found[CLOSED["x"]]
+            found = self._run("closed", angles, p, sign)
+            check_assembled(angles, float(found["reach"]))
+            x = found["x"]
         else:
             near = np.empty(9)
             near[::3], near[_UNMEASURED] = angles, numbers("start", start, 6)
             x = by_arms(theta_of, near)[_UNMEASURED]
-        newton = kernels(self.backend)["newton"]
+        newton = compiled(self.backend)["newton"]
         apart, best = np.inf, np.inf
         iterations = 0
         while True:
             values = newton(x, angles, p)
-            apart = float(np.max(np.abs(values[NEWTON["closure"]])))
+            apart = float(np.max(np.abs(values["closure"])))
             stalled = apart >= best and apart < 100.0 * TOLERANCE
             if apart <= tolerance or stalled or not np.isfinite(apart) or iterations == _LIMIT:
                 break
-            best, x, iterations = min(best, apart), values[NEWTON["next"]], iterations + 1
+            best, x, iterations = min(best, apart), values["next"], iterations + 1
         posture = _configuration(values, angles, x, iterations)
         check_arms(posture.theta, None, posture.w)
         check_mode(angles, posture.w, posture.side, sign, apart, max(tolerance, 100.0 * TOLERANCE))
@@ -184,9 +161,9 @@ class DeltaKinematics:
         """
         tool = numbers("w", w, 3)
         found = self._run("open", tool, np.array(self.parameters.values()), branch_signs(branch))
-        check_reached(tool, found[OPEN["reach"]])
-        theta = found[OPEN["theta"]]
-        check_arms(theta, found[OPEN["stretch"]], tool)
+        check_reached(tool, found["reach"])
+        theta = found["theta"]
+        check_arms(theta, found["stretch"], tool)
         return by_arms(phi_of, theta)
 
     def jacobian(self, y: Sequence[float] | np.ndarray, **options: Any) -> np.ndarray:
@@ -196,20 +173,20 @@ class DeltaKinematics:
     def forward_many(self, y: np.ndarray, *, mode: str = "below") -> tuple[np.ndarray, np.ndarray]:
         """Tools (n, 3) in m, nan where the tips cannot meet, and all angles (n, 9) of motor angles (n, 3)."""
         angles = np.ascontiguousarray(y, dtype=float).reshape(-1, 3)
-        p, sign = np.array(self.parameters.values()), np.array([choice("mode", mode, MODES)])
-        found = kernels(self.backend)["closed"].many(angles, p, sign)
+        p, sign = np.array(self.parameters.values()), choice("mode", mode, MODES)
+        found = compiled(self.backend)["closed"].many(angles, p, sign)
         theta = np.empty((len(angles), 9))
-        theta[:, ::3], theta[:, _UNMEASURED] = angles, found[:, CLOSED["x"]]
-        theta[found[:, CLOSED["reach"].start] < 0.0] = np.nan
-        return found[:, CLOSED["w"]], by_arms(phi_of, theta)
+        theta[:, ::3], theta[:, _UNMEASURED] = angles, found["x"]
+        theta[found["reach"] < 0.0] = np.nan
+        return found["w"], by_arms(phi_of, theta)
 
     def inverse_many(self, w: np.ndarray, *, branch: str | Sequence[str] = "out") -> tuple[np.ndarray, np.ndarray]:
         """All angles (n, 9) in rad, nan out of reach, of tools (n, 3); and which are within reach (n,)."""
         tools = np.ascontiguousarray(w, dtype=float).reshape(-1, 3)
         p = np.array(self.parameters.values())
-        found = kernels(self.backend)["open"].many(tools, p, branch_signs(branch))
-        reached = np.all(found[:, OPEN["reach"]] >= 0.0, axis=1)
-        return by_arms(phi_of, found[:, OPEN["theta"]]), reached
+        found = compiled(self.backend)["open"].many(tools, p, branch_signs(branch))
+        reached = np.all(found["reach"] >= 0.0, axis=1)
+        return by_arms(phi_of, found["theta"]), reached
 
     def postures_many(self, q: np.ndarray) -> dict[str, np.ndarray]:
         """What `Configuration` holds, at closed angles q (n, 9): w (n, 3), jacobian (n, 3, 3), side (n,), stretch (n, 3)."""
@@ -218,19 +195,13 @@ class DeltaKinematics:
     def postures_at(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         """The same at closed coordinates theta (n, 9)."""
         angles = np.ascontiguousarray(theta, dtype=float).reshape(-1, 9)
-        values = kernels(self.backend)["newton"].many(
+        values = compiled(self.backend)["newton"].many(
             np.ascontiguousarray(angles[:, _UNMEASURED]), np.ascontiguousarray(angles[:, ::3]), np.array(self.parameters.values())
         )
-        return {
-            "w": values[:, NEWTON["w"]],
-            "jacobian": values[:, NEWTON["jacobian"]].reshape(-1, 3, 3),
-            "side": values[:, NEWTON["side"].start],
-            "stretch": values[:, NEWTON["stretch"]],
-            "closure": values[:, NEWTON["closure"]],
-        }
+        return {name: values[name] for name in ("w", "jacobian", "side", "stretch", "closure")}
 
-    def _run(self, name: str, *blocks: np.ndarray) -> np.ndarray:
-        return kernels(self.backend)[name](*blocks)
+    def _run(self, name: str, *blocks: Any) -> dict[str, np.ndarray]:
+        return compiled(self.backend)[name](*blocks)
 
 
 def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
@@ -245,16 +216,16 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
     return np.array([choice("branch", word, BRANCHES) for word in words])
 
 
-def _configuration(values: np.ndarray, y: np.ndarray, x: np.ndarray, iterations: int) -> Configuration:
+def _configuration(values: dict[str, np.ndarray], y: np.ndarray, x: np.ndarray, iterations: int) -> Configuration:
     theta = np.empty(9)
     theta[::3], theta[_UNMEASURED] = y, x
     return Configuration(
         theta,
-        values[NEWTON["w"]],
-        values[NEWTON["jacobian"]].reshape(3, 3),
-        values[NEWTON["dtheta_dy"]].reshape(9, 3),
-        values[NEWTON["closure"]],
-        float(values[NEWTON["side"].start]),
-        values[NEWTON["stretch"]],
+        values["w"],
+        values["jacobian"],
+        values["dtheta_dy"],
+        values["closure"],
+        float(values["side"]),
+        values["stretch"],
         iterations,
     )

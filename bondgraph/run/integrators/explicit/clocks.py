@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Record, Value
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.explicit.steps import clock_time, record_of
 from bondgraph.run.switching.crossings import POINTS, settle_levels
 from bondgraph.run.ticks import AHEAD, TOGETHER
 
 
-def _kernel(write: Procedure, record: Record, i: Value) -> tuple[Value, Value]:
+def _kernel(write: Procedure, record: Record, i: Temporary) -> tuple[Temporary, Temporary]:
     """The code of clock i, and whether there is any."""
     address = record.get("tick_kernels").load(i, "ptr")
     return address, write.write(f"icmp ne ptr {address.text}, null", "i1")
@@ -32,7 +32,7 @@ def due() -> Procedure:
     return write
 
 
-def _beside(write: Procedure, record: Record, time: Value, side: float) -> Value:
+def _beside(write: Procedure, record: Record, time: Temporary, side: float) -> Temporary:
     """The time on the clock of the formulas just before or after a break (see `ticks.Ticks`)."""
     on_clock = record.get("origin") + time
     return on_clock + (write.intrinsic("fabs", on_clock) + record.get("span") * 1e-6) * (side * AHEAD)

@@ -14,7 +14,7 @@ from bondgraph.run.integrators.explicit import fields as of
 from bondgraph.run.integrators.explicit.driver import machine_code
 from bondgraph.run.integrators.leg import Effort, Leg, Tolerances
 from bondgraph.run.switching.crossings import POINTS
-from bondgraph.run.table import Table
+from bondgraph.run.table import FieldTable
 from bondgraph.run.ticks import Ticks
 
 # Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
@@ -37,7 +37,7 @@ class Dop853:
         self._code, self._tolerances = machine_code(), tolerances
         self._n, self._nq = program.states, bound.quadratures
         width, guards = self._n + self._nq, 0 if program.guards is None else program.guards.n_out
-        self._table = table = Table(of.FIELDS)
+        self._table = table = FieldTable(of.FIELDS)
         arrays = {
             "m": program.modes,
             "levels": guards,

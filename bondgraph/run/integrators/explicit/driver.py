@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Record, Value, module
+from bondgraph.emit.procedure import Procedure, Record, Temporary, module
 from bondgraph.run.integrators.explicit import clocks, steps
 from bondgraph.run.integrators.explicit import fields as of
 from bondgraph.run.switching import crossings
@@ -111,7 +111,7 @@ def noisy_step() -> Procedure:
     return write
 
 
-def _accept(write: Procedure, record: Record, h: Value, t_new: Value) -> None:
+def _accept(write: Procedure, record: Record, h: Temporary, t_new: Temporary) -> None:
     y, y_new, k, width, size = (record.get(name) for name in ("y", "y_new", "k", "width", "size"))
     with write.when(record.get("noisy") > 0):
         write.call("noisy_step", [write["c"], h])
@@ -215,7 +215,7 @@ def _tick(write: Procedure, record: Record, again: str) -> None:
         write.jump(again)
 
 
-def _land(write: Procedure, record: Record, h: Value, t_new: Value, again: str) -> None:
+def _land(write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
     """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg."""
     g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bondgraph.emit.procedure import Procedure, Record, Value
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.explicit import coefficients as table
 from bondgraph.run.integrators.explicit.fields import DENSE, EXTENDED, FIELDS, STAGES
 
@@ -43,7 +43,7 @@ def combinations() -> list[Procedure]:
     return made
 
 
-def clock_time(write: Procedure, record: Record, t: Value) -> Value:
+def clock_time(write: Procedure, record: Record, t: Temporary) -> Temporary:
     """Where the time on the clock of the formulas lies: that of t, but within the present window between breaks."""
     window = record.get("window")
     inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
@@ -169,12 +169,12 @@ def hermite() -> Procedure:
     return write
 
 
-def eighth_root(write: Procedure, value: Value) -> Value:
+def eighth_root(write: Procedure, value: Temporary) -> Temporary:
     """value ** (1/8)."""
     return write.intrinsic("sqrt", write.intrinsic("sqrt", write.intrinsic("sqrt", value)))
 
 
-def permitted(write: Procedure, record: Record, i: Value, own: Value) -> Value:
+def permitted(write: Procedure, record: Record, i: Temporary, own: Temporary) -> Temporary:
     """What the error of component i may be where it is of size `own`, without noise."""
     size = write.intrinsic("maxnum", record.get("size")[i], record.get("floor")[i])
     return record.get("rtol") * write.intrinsic("maxnum", size, own)
@@ -191,7 +191,7 @@ def first_step() -> Procedure:
     later = k.at(record.get("width"))
     longest = write.intrinsic("minnum", record.get("h_max"), record.get("stop") - record.get("t"))
 
-    def norm(term: Sequence[Value], over: Value | None = None) -> Value:
+    def norm(term: Sequence[Temporary], over: Temporary | None = None) -> Temporary:
         total = write.local(0.0)
         with write.loop(n) as i:
             scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))

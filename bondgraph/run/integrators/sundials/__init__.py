@@ -1,1 +1,1 @@
-"""CVODE of SUNDIALS, called with the addresses of machine code."""
+"""CVODE for stiff models: addresses of machine code in; legs of a run, by SUNDIALS' shared libraries, out."""

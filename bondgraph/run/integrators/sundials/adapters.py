@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Record, Value, module
+from bondgraph.emit.procedure import Procedure, Record, Temporary, module
 from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
 
 _POINTERS = (
@@ -38,11 +38,11 @@ _UNDRIVEN = 1e150
 _MERE = 1e3
 
 
-def _data(write: Procedure, record: Record, vector: Value) -> Value:
+def _data(write: Procedure, record: Record, vector: Temporary) -> Temporary:
     return write.call(record.get("N_VGetArrayPointer"), [vector], "ptr")
 
 
-def _model(write: Procedure, record: Record, kernel: str, t: Value, x: Value, out: Value) -> None:
+def _model(write: Procedure, record: Record, kernel: str, t: Temporary, x: Temporary, out: Temporary) -> None:
     """Call a kernel at the time t since the start of the run, kept within the window between breaks (see `bound.Bound`)."""
     window = record.get("window")
     inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
@@ -65,7 +65,7 @@ def _right_hand_side() -> Procedure:
     with write.loop(n + quadratures) as i:
         total.set(total.get() + dx[i] * 0.0)
     finite = total.get().equals(0.0)
-    write.give(write.select(finite, Value(write, "0", "i32"), Value(write, "1", "i32"), "i32"))
+    write.give(write.select(finite, Temporary(write, "0", "i32"), Temporary(write, "1", "i32"), "i32"))
     return write
 
 
@@ -82,7 +82,7 @@ def _dense_jacobian() -> Procedure:
         top = column * rows
         with write.loop(indptr.load(column + 1, "i32"), indptr.load(column, "i32")) as k:
             full[top + indices.load(k, "i32")] = nonzeros[k]
-    write.give(Value(write, "0", "i32"))
+    write.give(Temporary(write, "0", "i32"))
     return write
 
 
@@ -104,7 +104,7 @@ def _sparse_jacobian() -> Procedure:
         held[i] = 0.0
     with write.loop(record.get("kernel_nonzeros")) as i:
         held[record.get("position").load(i, "i32")] = nonzeros[i]
-    write.give(Value(write, "0", "i32"))
+    write.give(Temporary(write, "0", "i32"))
     return write
 
 
@@ -125,7 +125,7 @@ def _inside() -> Procedure:
     """The state at a fraction of the last step, by CVODE's own polynomial."""
     write = Procedure("inside", {"c": "ptr", "theta": "double", "out": "ptr"}, internal=True)
     record = Record(write["c"], FIELDS)
-    between, order = record.get("between"), Value(write, "0", "i32")
+    between, order = record.get("between"), Temporary(write, "0", "i32")
     time = record.get("t") + write["theta"] * record.get("step")
     write.call(record.get("CVodeGetDky"), [record.get("memory"), time, order, between], "i32")
     x = _data(write, record, between)
@@ -181,7 +181,7 @@ def _weights() -> Procedure:
         total = relative * own + rounding
         w[i] = write.select(total > 0.0, 1.0 / total, _UNDRIVEN)
     record.count("noisy_steps", used.get())
-    write.give(Value(write, "0", "i32"))
+    write.give(Temporary(write, "0", "i32"))
     return write
 
 
@@ -194,7 +194,7 @@ def _advance() -> Procedure:
     record = Record(write["c"], FIELDS)
     memory, vector, between = record.get("memory"), record.get("vector"), record.get("between")
 
-    def place(name: str) -> Value:
+    def place(name: str) -> Temporary:
         return record.pointer.at(FIELDS[name][0])
 
     width = record.get("n") + record.get("quadratures")
@@ -203,7 +203,7 @@ def _advance() -> Procedure:
         write.call("guard_values", [write["c"], record.get("t"), _data(write, record, vector), record.get("g")])
     record.set("fresh", 0)
     with write.repeat() as (_, done):
-        task = Value(write, str(ONE_STEP), "i32")
+        task = Temporary(write, str(ONE_STEP), "i32")
         step = write.call(record.get("CVode"), [memory, record.get("stop"), vector, place("reached"), task], "i32")
         flag = write.write(f"sext i32 {step.text} to i64", "i64")
         with write.when(flag < 0):
@@ -220,7 +220,7 @@ def _advance() -> Procedure:
             time = record.get("times")[k]
             with write.when(time > record.get("reached")):
                 write.jump(written)
-            order = Value(write, "0", "i32")
+            order = Temporary(write, "0", "i32")
             write.call(record.get("CVodeGetDky"), [memory, time, order, between], "i32")
             x, row = _data(write, record, between), record.get("rows").at(k * width)
             with write.loop(width) as j:

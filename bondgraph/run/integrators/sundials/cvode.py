@@ -15,7 +15,7 @@ from bondgraph.run.integrators.leg import Effort, Leg, Tolerances
 from bondgraph.run.integrators.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, adapters
 from bondgraph.run.integrators.sundials.library import load
 from bondgraph.run.switching.crossings import POINTS
-from bondgraph.run.table import Table
+from bondgraph.run.table import FieldTable
 
 _ADAMS, _BDF, _CSC = 1, 2, 0
 _FLAGS = {
@@ -64,7 +64,7 @@ class Cvode:
         self._m = np.zeros(program.modes)
         self._levels = np.zeros(program.guards.n_out if program.guards is not None else 0)
         self._seconds = 0.0
-        self._table = Table(FIELDS)
+        self._table = FieldTable(FIELDS)
         self._fill_table()
         self._api.SUNContext_Create(0, ctypes.byref(self._context))
         self._api.SUNContext_ClearErrHandlers(self._context)

@@ -1,0 +1,52 @@
+"""The table of operations is complete: what a record forgets is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.differentiate import slopes
+from bondgraph.tape.scalar import Tape
+from screws.jets import variables
+from screws.scalars import FUNCTIONS, _apply
+
+
+def forgotten() -> list[str]:
+    """Operations without a form in LLVM or C, elementary functions without a record, and what has no derivative."""
+    computed = list(enumerate(op.OPERATIONS))[op.ADD :]
+    found = [f"{one.name}: {back}" for _, one in computed for back in ("llvm", "c") if not getattr(one, back)]
+    found += [f"{name}: no record" for name in FUNCTIONS if name not in op.CODES]
+    for code, one in computed:
+        tape = Tape()
+        given = [scalar.index for scalar in tape.inputs("x", 3)[: one.arguments]]
+        for k in range(one.truths):
+            given[k] = tape.function("less", tape.constant(0.0), given[k])
+        if not one.flat and code != op.DIVIDE:  # a tape writes a / b as a (1 / b)
+            try:
+                slopes(tape, tape.place((code, *given)))
+            except TypeError:
+                found.append(f"{one.name}: derivative")
+    return found
+
+
+def test_every_operation_is_complete() -> None:
+    assert forgotten() == []
+
+
+@pytest.mark.parametrize("field", ["llvm", "c", "derivative", "no record"])
+def test_what_is_forgotten_is_named(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if field == "no record":
+        monkeypatch.setitem(FUNCTIONS, "sinh", FUNCTIONS["sin"])
+        assert forgotten() == ["sinh: no record"]
+        return
+    record = {"llvm": "call double @llvm.sinh.f64(double {x})", "c": "sinh({x})", "slope": lambda t, a, y: a}
+    record |= {"slope": None} if field == "derivative" else {field: ""}
+    monkeypatch.setattr(op, "OPERATIONS", [*op.OPERATIONS, op.Operation("sinh", 1, FUNCTIONS["sin"][0], **record)])
+    monkeypatch.setattr(op, "NAMES", (*op.NAMES, "sinh"))
+    assert forgotten() == [f"sinh: {field}"]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_jets_know_every_function(name: str) -> None:
+    u, v = variables(0.25, 0.5)
+    _apply(name, *(u, v)[: op.OPERATIONS[op.CODES[name]].arguments])
