@@ -44,6 +44,11 @@ class ContactRun:
     untracked: Untracked | None = None
     """A place where the bodies went through each other, found by a search over the run."""
 
+    @property
+    def wall_times(self) -> dict[str, float]:
+        """Build (graph to equations), compile (trace and machine code) and run, s."""
+        return wall_times(self.compiled, self.result)
+
     def events(self) -> list[dict[str, Any]]:
         """Time (s), kind and whether it is internal, of every event."""
         return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
@@ -102,7 +107,7 @@ class ContactRun:
                 "chart switches": sum(count for kind, count in kinds.items() if kind.startswith("chart of surface")),
                 **{kind: kinds[kind] for kind in frictions if kinds[kind]},
             },
-            **account(self.result, wall_times(self.compiled, self.result)),
+            **account(self.result, self.wall_times),
         }
 
 

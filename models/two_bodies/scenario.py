@@ -7,6 +7,7 @@ with "comment" pass anywhere and mean nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,13 +44,18 @@ GRAVITIES = {"none": (), "uniform": ("vector",), "central": ("g0",)}
 """Every type of gravity, and the fields of `GravitySpec` that it needs."""
 
 
+def _by_type(before: Mapping[str, Any]) -> bool:
+    """A file must give what is read for its type of gravity."""
+    return True
+
+
 @dataclass(frozen=True)
 class GravitySpec:
     """Gravity: none, uniform, or central towards the origin of body 1."""
 
     type: str = word(GRAVITIES, "type of gravity")
-    vector: tuple[float, ...] = vector(3, "m/s^2", "of uniform gravity", ZERO, needed=lambda before: True)
-    g0: float = number("m/s^2", "of central gravity, at the origin of body 2", 0.0, needed=lambda before: True)
+    vector: tuple[float, ...] = vector(3, "m/s^2", "of uniform gravity", ZERO, needed=_by_type)
+    g0: float = number("m/s^2", "of central gravity, at the origin of body 2", 0.0, needed=_by_type)
 
     @property
     def is_central(self) -> bool:

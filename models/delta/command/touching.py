@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.render.diagram import diagram
 from models.delta.command.robots import ROBOT_FIELDS, read_robot
 from models.delta.pictures.touch_figure import plot_touch
 from models.delta.studies.robot import DeltaRobot
 from models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
 from models.studies.commands import add_fields, record_of
-from models.studies.files import Table, graph_files, plots
+from models.studies.files import Table, plots
 from models.studies.tasks import Outcome, Task
 
 COLUMNS = {
@@ -48,7 +49,7 @@ def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
     files = {
         "touch.csv": Table([head for heads in COLUMNS.values() for head in heads], rows, "%.12g"),
         "events.json": _events(done),
-        "graph.svg": graph_files(run.compiled, "all")["graph.svg"],
+        "graph.svg": diagram(run.compiled, folded="all"),
     }
     draw = plots(lambda folder: plot_touch(done, folder / "soft_touch.png"))
     return Outcome(done.summary(), files, _overview(done, options.until), draw, run.notes, run.failure)

@@ -38,6 +38,11 @@ class HandRun:
     rtol: float
     method: str
 
+    @property
+    def wall_times(self) -> dict[str, float]:
+        """Graph (with the start posture), build (graph to equations), compile (trace and machine code) and run, s."""
+        return {"graph": self.graph_time, **wall_times(self.compiled, self.result)}
+
     @cached_property
     def trajectory(self) -> Arrays:
         """Arrays over the sample times t (k,), for n fingers; SI units, world axes unless said otherwise.
@@ -118,7 +123,7 @@ class HandRun:
             "largest_tangential_over_normal": float(np.max(ratio)),
             "friction": self.hand.parameters.friction,
             "events": dict(kinds),
-            **account(result, {"graph": self.graph_time, **wall_times(self.compiled, result)}),
+            **account(result, self.wall_times),
         }
 
 
