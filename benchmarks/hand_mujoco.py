@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import timing
-from models.hand import SCENARIOS, HandParameters, Posture, Scenario, initial_posture
+from models.hand import SCENARIOS, HandParameters, Posture, Scenario, initial_posture, reference_motion
 from models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 IMPEDANCE, STICKS = 0.95, 5.0
@@ -156,7 +156,8 @@ def run(scenario: Scenario, step: float = 1e-3, constant: float | None = None, r
     model = mujoco.MjModel.from_xml_string(scene(given, pose, step, constant))
     data = mujoco.MjData(model)
     count, at = round(scenario.t_end / step), 4 * given.fingers + 7
-    places = np.array([scenario.reference(k * step) for k in range(count + 1)])[:, [4, 5, 6, 0, 1, 2, 3]]
+    motion = reference_motion(scenario.steps, given.object_position, given.object_quaternion)
+    places = motion.pose(step * np.arange(count + 1))[:, [4, 5, 6, 0, 1, 2, 3]]
     pulled, advance = model.qpos_spring[at:], mujoco.mj_step
     walls, shares = [], []
     for _ in range(repeats):

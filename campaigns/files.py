@@ -26,11 +26,11 @@ from typing import Any
 
 from bondgraph.errors import ScrewbondError
 from campaigns.mutations import mutated
-from models.delta.command.files import RUN_FILES
+from models.delta.command.tasks import TASKS
 from models.delta.kinematics.parameters import DeltaParameters, read_parameters
 from models.hand import SCENARIOS, read_scenario, to_json
-from models.hand.command import FILES as HAND_FILES
-from models.two_bodies.files import FILES as CONTACT_FILES
+from models.hand.command import TASK as HAND
+from models.two_bodies.command import TASK as CONTACT
 from models.two_bodies.scenario import read_scenario as read_contact
 
 PICTURES = (".png", ".html", ".mp4", ".gif")
@@ -92,13 +92,13 @@ def _hand_seeds() -> tuple[str, ...]:
 
 
 FORMATS = {
-    "contact": Format(_contact_seeds(), read_contact, lambda path: ["contact", str(path)], CONTACT_FILES),
-    "hand": Format(_hand_seeds(), read_scenario, lambda path: ["hand", "--scenario", str(path)], HAND_FILES),
+    "contact": Format(_contact_seeds(), read_contact, lambda path: ["contact", str(path)], CONTACT.names),
+    "hand": Format(_hand_seeds(), read_scenario, lambda path: ["hand", "--scenario", str(path)], HAND.names),
     "delta": Format(
         (DeltaParameters.fit().to_json(), DeltaParameters.lab().to_json()),
         read_parameters,
         lambda path: ["delta", "simulate", "--params", str(path), "--t-end", "0.01"],
-        RUN_FILES,
+        TASKS["simulate"].names,
     ),
 }
 

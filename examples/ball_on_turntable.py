@@ -61,7 +61,7 @@ def circling_rate(run: ContactRun) -> float:
 
 if __name__ == "__main__":
     from models import save_run
-    from models.cli import overview
+    from models.two_bodies.command import overview
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/ball_on_turntable"))

@@ -47,7 +47,7 @@ def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
 
 if __name__ == "__main__":
     from models import save_run
-    from models.cli import overview
+    from models.two_bodies.command import overview
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/colliding_eggs"))

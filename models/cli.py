@@ -1,33 +1,36 @@
-"""The command `screwbond`: run scenario files, and say what this installation can do."""
+"""The command `screwbond`: a table of commands and words typed in; runs and their files, or one line that says why not, out."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from bondgraph.errors import RunEndedWarning, ScrewbondError
-from models.delta.command.runs import add_delta_command
-from models.hand.command import add_hand_command
+from models.delta.command.tasks import DELTA
+from models.hand.command import HAND
+from models.studies.commands import Command, parser_of
+from models.two_bodies.command import CONTACT
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | None = None) -> int:
     """Entry point; returns the exit status: 0 done, 1 the run ended early, 2 bad input, a place that cannot be
-    written, or an error of this project; then one message says so, and nothing is written."""
-    options = _parser().parse_args(arguments)
+    written, or an error of this project; then one message says so, and nothing is written.
+
+    `commands` are those that there are, by default `COMMANDS`.
+    """
+    options = parser_of(COMMANDS if commands is None else commands).parse_args(arguments)
     try:
         # The commands say themselves how a run ended and what in it is not finite.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RunEndedWarning)
             warnings.showwarning = _say
-            status = int(options.command(options))
+            status = int(options.run(options))
             sys.stdout.flush()
             return status
     except (ScrewbondError, ValueError) as error:
@@ -55,67 +58,6 @@ def _say(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"screwbond: warning: {message}", file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    contact = commands.add_parser(
-        "contact",
-        help="run two bodies in contact from a scenario file",
-        description="Writes trajectory.npz, events.json, summary.json, graph.svg, equations.tex and the pictures.",
-    )
-    contact.add_argument("scenario", type=Path, metavar="SCENARIO.json")
-    contact.add_argument("--out", type=Path, required=True, metavar="DIR")
-    contact.add_argument("--no-render", action="store_true", help="write no pictures of the scene and no plots")
-    contact.add_argument("--rtol", type=float, default=1e-10, help="relative tolerance (default %(default)g)")
-    contact.add_argument("--method", default="auto", help="integration method (default %(default)s)")
-    contact.set_defaults(command=_contact)
-    add_delta_command(commands)
-    add_hand_command(commands)
-    info = commands.add_parser("info", help="versions, and whether pictures can be rendered")
-    info.set_defaults(command=_info)
-    return parser
-
-
-def _contact(options: argparse.Namespace) -> int:
-    from bondgraph.output.folders import check_directory
-    from models.two_bodies.files import FILES, save_run
-    from models.two_bodies.run import run_scenario
-    from models.two_bodies.scenario import read_scenario
-
-    scenario = read_scenario(options.scenario)
-    check_directory(options.out, FILES)
-    run = run_scenario(scenario, rtol=options.rtol, method=options.method)
-    summary = save_run(run, options.out, render=not options.no_render)
-    print(overview(summary, options.out))
-    for note in scenario.notes:
-        print(f"note: {note}")
-    if run.result.failure is not None:
-        print(f"screwbond: {run.result.failure}", file=sys.stderr)
-        return 1
-    return 0
-
-
-def overview(summary: dict[str, Any], out: Path) -> str:
-    """The main figures of a run, for reading."""
-    events, peak, wall = summary["events"], summary["peak_force"], summary["wall_time"]
-    return "\n".join(
-        [
-            f"{summary['name']}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.1f} ms"
-            f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
-            f"  contact on {events['contact on']} times, off {events['contact off']} times;"
-            f" largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
-            f"  energy {summary['energy']['stored at start']:.6g} J at the start,"
-            f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
-            f"  files in {out}",
-        ]
-    )
-
-
-def _info(options: argparse.Namespace) -> int:
-    print(info())
-    return 0
-
-
 def info() -> str:
     """Versions of everything that takes part, solvers and rendering."""
     import platform
@@ -140,6 +82,15 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _info(_: Any) -> int:
+    print(info())
+    return 0
+
+
+COMMANDS = (CONTACT, DELTA, HAND, Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info))
+"""Every command."""
 
 
 if __name__ == "__main__":

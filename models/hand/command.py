@@ -1,106 +1,44 @@
-"""The command `screwbond hand`: run a hand from a scenario and write its files."""
+"""The command `screwbond hand`: a scenario in; a run of the hand, its files and figures out."""
 
 from __future__ import annotations
 
-import argparse
-import sys
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from models.hand.studies.run import HandRun
-
-
-FILES = (
-    "trajectory.npz",
-    "study.csv",
-    "events.json",
-    "summary.json",
-    "scenario.json",
-    "graph.svg",
-    "equations.tex",
-    "page.html",
-    "figure6.png",
-    "figure7.png",
-    "grasp.png",
-    "lost.png",
-    "movie.mp4",
-    "movie.gif",
-)
-"""Every file that a run can have."""
-
-
-def add_hand_command(commands: Any) -> None:
-    """Add the subcommand to a parser's subparsers."""
-    parser = commands.add_parser(
-        "hand",
-        help="run the dexterous hand",
-        description="Writes trajectory.npz, study.csv, events.json, summary.json, scenario.json, graph.svg, equations.tex "
-        "and the pictures.",
-    )
-    parser.add_argument("--scenario", default="main", metavar="main|far|rotate|FILE.json", help="default %(default)s")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--friction", type=float, metavar="MU", help="coefficient of friction instead of the scenario's")
-    parser.add_argument("--no-render", action="store_true", help="write no pictures")
-    parser.add_argument("--rtol", type=float, default=1e-8, help="relative tolerance (default %(default)g)")
-    parser.add_argument("--method", default="auto", help="integration method (default %(default)s)")
-    parser.set_defaults(command=_hand)
-
-
-def _hand(options: argparse.Namespace) -> int:
-    from bondgraph.output.folders import check_directory
-    from models.hand.scenarios import read_scenario
-    from models.hand.studies.run import run_hand
-
-    scenario = read_scenario(options.scenario)
-    if options.friction is not None:
-        scenario = scenario.changed(parameters=scenario.parameters.changed(friction=options.friction))
-    check_directory(options.out, FILES)
-    run = run_hand(scenario, rtol=options.rtol, method=options.method)
-    print(save_hand(run, options.out, render=not options.no_render))
-    if run.result.failure is not None:
-        print(f"screwbond: {run.result.failure}", file=sys.stderr)
-        return 1
-    return 0
+from models.hand.graphs.whole_hand import parts_of
+from models.hand.parameters import HandParameters
+from models.hand.pictures.files import write_pictures
+from models.hand.scenarios import Scenario, Step, as_json, read_scenario
+from models.hand.studies.course import study
+from models.hand.studies.run import HandRun, run_hand
+from models.studies.commands import add_solver, study_command
+from models.studies.files import graph_files
+from models.studies.reading import made
+from models.studies.tasks import Outcome, Task
 
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
     """Write all files of a run to the folder `out`, all or none; returns the main figures, for reading."""
-    from bondgraph.output.files import json_text
-    from bondgraph.output.folders import write_all
-    from models.hand.studies.course import study
+    outcome = _outcome(run)
+    TASK.save(outcome, out, render=render)
+    return outcome.told(out)
 
+
+def _outcome(run: HandRun) -> Outcome:
     summary, grasp = run.summary(), study(run)
-
-    def write(folder: Path) -> None:
-        import numpy as np
-
-        from bondgraph.export import document
-        from bondgraph.render.diagram import diagram
-        from models.hand.graphs.whole_hand import parts_of
-        from models.hand.scenarios import to_json
-
-        np.savez_compressed(folder / "trajectory.npz", **run.trajectory)  # type: ignore[arg-type]
-        grasp.write_csv(folder / "study.csv")
-        for name, content in (("events.json", run.events()), ("summary.json", summary)):
-            (folder / name).write_text(json_text(content), encoding="utf-8")
-        (folder / "scenario.json").write_text(to_json(run.scenario), encoding="utf-8")
-        (folder / "equations.tex").write_text(document(run.compiled), encoding="utf-8")
-        folded = parts_of(run.hand.parameters.fingers)
-        diagram(run.compiled, folded=folded).write(folder / "graph.svg")
-        if render:
-            from models.hand.pictures.files import write_pictures
-
-            message = write_pictures(run, grasp, folder)
-            if message:
-                print(message, file=sys.stderr)
-
-    write_all(out, write, FILES)
-    return overview(summary, grasp.table(), out)
+    files = {
+        "trajectory.npz": run.trajectory,
+        "study.csv": grasp.columns(),
+        "events.json": run.events(),
+        "scenario.json": as_json(run.scenario),
+        **graph_files(run.compiled, parts_of(run.hand.parameters.fingers)),
+    }
+    overview, draw = _figures(summary, grasp.table()), lambda folder: write_pictures(run, grasp, folder)
+    return Outcome(summary, files, overview, draw, failure=run.result.failure)
 
 
-def overview(summary: dict[str, Any], table: str, out: Path) -> str:
-    """The main figures of a run."""
+def _figures(summary: dict[str, Any], table: str) -> list[str]:
     wall, final = summary["wall_time"], summary["final"]
     places = {name: "({:.6f}, {:.6f}, {:.6f}) m".format(*pose[4:]) for name, pose in final.items()}
     low, high = summary["normal_force"]
@@ -117,5 +55,33 @@ def overview(summary: dict[str, Any], table: str, out: Path) -> str:
     if summary["events"]:
         lines.append("  events: " + ", ".join(f"{kind} {count}" for kind, count in summary["events"].items()))
     lines += [f"  ledger residual {summary['ledger_residual']:.1e} of the energy in play"]
-    lines += ["  " + line for line in table.splitlines()]
-    return "\n".join([*lines, f"  files in {out}"])
+    return lines + ["  " + line for line in table.splitlines()]
+
+
+def _arguments(parser: Any) -> None:
+    parser.add_argument("--scenario", default="main", metavar="main|far|rotate|FILE.json", help="default %(default)s")
+    parser.add_argument("--friction", type=float, metavar="MU", help="coefficient of friction instead of the scenario's")
+    add_solver(parser, 1e-8)
+
+
+def _read(options: Namespace) -> Scenario:
+    scenario = read_scenario(options.scenario)
+    if options.friction is None:
+        return scenario
+    return made(lambda: scenario.changed(parameters=scenario.parameters.changed(friction=options.friction)))
+
+
+def _run(scenario: Scenario, options: Namespace) -> Outcome:
+    return _outcome(run_hand(scenario, rtol=options.rtol, method=options.method))
+
+
+TASK = Task(
+    "run the dexterous hand",
+    _read,
+    _run,
+    files=("trajectory.npz", "study.csv", "events.json", "scenario.json", "graph.svg", "equations.tex"),
+    pictures=("page.html", "figure6.png", "figure7.png", "grasp.png", "lost.png", "movie.mp4", "movie.gif"),
+    arguments=_arguments,
+    fields={"FILE.json": Scenario, "each of motion": Step, "parameters": HandParameters},
+)
+HAND = study_command("hand", TASK)

@@ -1,1 +1,4 @@
-"""Studies: fields of parameters in; checked records, runs, files and their summaries out."""
+"""What every study shares: declared parameters, JSON files and arguments in; checked records, files and an exit status out.
+
+A study gives `models.studies.tasks.Task` how its arguments become a record and how the record is run.
+"""

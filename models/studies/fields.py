@@ -1,248 +1,243 @@
-"""Strict reading of JSON: text in; typed fields out, and every problem with its JSON path, file and line."""
+"""Fields of parameters, declared once where they stand: a record in; its checks, its values for files, its text for `--help` out.
+
+>>> @dataclass(frozen=True)
+... class Ball:
+...     radius: float = number("m", "of the ball", above=0.0)
+...     place: tuple[float, ...] = vector(3, "m", "of its centre", (0.0, 0.0, 0.0))
+...
+...     def __post_init__(self):
+...         check_record(self, "E480", "ball")
+>>> print("\\n".join(described(Ball)))
+radius  m      of the ball (above 0)
+place   3 x m  of its centre (default [0, 0, 0])
+>>> Ball(-1.0)
+Traceback (most recent call last):
+bondgraph.errors.ModelError: 1 problem in "ball"
+E480 radius of the ball is -1.0
+  it needs more than 0 m
+  created at ...
+"""
 
 from __future__ import annotations
 
-import difflib
-import json
+import dataclasses
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from json.decoder import scanstring  # type: ignore[attr-defined]
+from dataclasses import MISSING, dataclass
+from numbers import Integral, Real
 from typing import Any
 
-from bondgraph.errors import Place, Problem
+import numpy as np
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-_ATOM = re.compile(r"[^,\]}\s]+")
+from bondgraph.errors import Problem, caller_place, raise_if_any
 
-
-def key_lines(text: str) -> dict[str, int]:
-    """Line of each key of a valid JSON text: `{"a.b": 3, "a.c[1]": 4, ...}`; `"a.b#2"` is the second key of that name.
-
-    >>> key_lines('{"a":\\n {"b": [1,\\n 2]}}')
-    {'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}
-    """
-    lines: dict[str, int] = {}
-
-    def skip(at: int) -> int:
-        return _SPACE.match(text, at).end()  # type: ignore[union-attr]
-
-    def value(at: int, path: str) -> int:
-        at = skip(at)
-        if text[at] not in "{[":
-            return scanstring(text, at + 1)[1] if text[at] == '"' else _ATOM.match(text, at).end()  # type: ignore[union-attr]
-        is_object, index, at = text[at] == "{", 0, skip(at + 1)
-        while text[at] not in "}]":
-            inner = f"{path}[{index}]"
-            line = text.count("\n", 0, at) + 1
-            if is_object:
-                key, at = scanstring(text, at + 1)
-                inner, at = f"{path}.{key}" if path else key, skip(at) + 1
-            lines.setdefault(inner, line)
-            at = skip(value(at, inner))
-            at = skip(at + 1) if text[at] == "," else at
-            index += 1
-        return at + 1
-
-    value(0, "")
-    return lines
+REQUIRED: Any = object()
+"""The default of a field that must be given."""
+_DECLARED = "declared"
 
 
-@dataclass
-class Document:
-    """A JSON text while it is read: its file, the lines of its keys, and the problems found so far."""
-
-    file: str
-    lines: Mapping[str, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-    def report(self, code: str, path: str, what: str, *cures: str) -> None:
-        """Add a problem with the value at a JSON path; a missing key's line is that of the object that lacks it."""
-        line, known = None, path
-        while known and line is None:
-            line = self.lines.get(known)
-            known = known.rpartition(".")[0]
-        place = Place(self.file, line or 1)
-        self.problems.append(Problem(code, f"{path or 'the file'}: {what}", (f"in {self.file}",), (place,), cures))
-
-
-def parse_json(text: str, document: Document) -> dict[str, Any] | None:
-    """The object that a JSON text holds; None, and a problem E402, where the text is not one."""
-    repeated: list[str] = []
-
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [key for key, _ in items]
-        repeated.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
-        return dict(items)
-
-    try:
-        value = json.loads(text, object_pairs_hook=pairs)
-        document.lines = key_lines(text)
-    except json.JSONDecodeError as error:
-        problem = Problem(
-            "E402",
-            f"the file is not JSON: {error.msg}",
-            (f"in {document.file}, line {error.lineno}, column {error.colno}",),
-            (Place(document.file, error.lineno),),
-            ("compare with a scenario that works: commas between entries, double quotes, no comments",),
-        )
-        document.problems.append(problem)
-        return None
-    except (RecursionError, ValueError):
-        document.report("E402", "", "its brackets are nested too deeply, or a number has too many digits")
-        return None
-    if not isinstance(value, dict):
-        document.report("E402", "", f"it holds {kind(value)} where an object {{...}} is needed")
-        return None
-    for name in repeated:
-        path = next((known for known in document.lines if known.rpartition(".")[2] == name), name)
-        document.report("E404", path, "the key stands twice in one object", "keep one of them")
-    return value
-
-
-def kind(value: Any) -> str:
-    """What a JSON value is, in words."""
-    words = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
-    return words.get(type(value), "a number")
-
-
-def _near(word: Any, options: Iterable[str]) -> str | None:
-    """The option that a misspelt word most likely means."""
-    by_lower = {option.lower(): option for option in options}
-    close = difflib.get_close_matches(str(word).lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[close[0]] if close else None
-
-
-class Fields:
-    """One JSON object of a document, read key by key; a wrong value is reported and a harmless one is returned.
+@dataclass(frozen=True)
+class Declared:
+    """What a parameter is: a number, a list of numbers, a word, or a list of words.
 
     Parameters
     ----------
-    document : collects the problems.
-    path : JSON path of the object, "" for the whole file.
-    values : the object.
+    meaning : a line, for people.
+    unit : of each number; "" for none.
+    default : where it is not given; `REQUIRED` if it must be.
+    optional : whether it may be None; so may what has that default.
+    many : whether it is a list.
+    count : how long the list is, or a function of the values of the fields before it; None for any length.
+    options : the words that it can be; without any it is a number.
+    whole : only whole numbers.
+    above, least, most : bounds of each number.
+    needed : says of the values of the fields before it whether a file must give it.
+    key : its name in files, where that is another.
     """
 
-    def __init__(self, document: Document, path: str, values: Mapping[str, Any]):
-        self.document, self.path, self.values = document, path, values
-        self.known: list[str] = []
+    meaning: str
+    unit: str = ""
+    default: Any = REQUIRED
+    optional: bool = False
+    many: bool = False
+    count: int | Callable[[Mapping[str, Any]], int | None] | None = None
+    options: tuple[str, ...] = ()
+    whole: bool = False
+    above: float | None = None
+    least: float | None = None
+    most: float | None = None
+    needed: Callable[[Mapping[str, Any]], bool] | None = None
+    key: str = ""
 
-    def at(self, key: str) -> str:
-        """JSON path of a key."""
-        return f"{self.path}.{key}" if self.path else key
+    @property
+    def may_be_none(self) -> bool:
+        """Whether it may be left open."""
+        return self.optional or self.default is None
 
-    def report(self, code: str, key: str, what: str, *cures: str) -> None:
-        """Add a problem with the value of a key."""
-        self.document.report(code, self.at(key) if key else self.path, what, *cures)
+    def length(self, before: Mapping[str, Any]) -> int | None:
+        """How long a list must be after the values `before` it."""
+        return self.count(before) if callable(self.count) else self.count
 
-    def has(self, key: str) -> bool:
-        """Whether the key is there."""
-        return key in self.values
+    def is_required(self, before: Mapping[str, Any]) -> bool:
+        """Whether a file must give it after the values `before` it."""
+        return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
-    def _value(self, key: str, wanted: str, right: Callable[[Any], bool], required: bool) -> Any:
-        self.known.append(key)
-        if key not in self.values:
-            if required:
-                self.report("E403", key, f"missing; {wanted} is needed here")
+    def wanted(self, before: Mapping[str, Any], number: str = "number") -> str:
+        """What it is: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
+        unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
+        if self.options:
+            return ("a list out of " if self.many else "one of ") + ", ".join(self.options)
+        if self.many:
+            return f"a list of {'' if length is None else f'{length} '}{number}s{unit}"
+        return f"a whole number from {self.range()}" if self.whole else f"a {number}{unit}"
+
+    def range(self, more: str = "above") -> str:
+        """The numbers that it can be: "above 0", "0 or more", "2 to 12"; "" for all."""
+        if self.above is not None:
+            return f"{more} {self.above:g}"
+        if self.least is None:
+            return "" if self.most is None else f"{self.most:g} or less"
+        return f"{self.least:g} or more" if self.most is None else f"{self.least:g} to {self.most:g}"
+
+    def contains(self, value: float) -> bool:
+        """Whether a number is within the bounds."""
+        high = self.most is None or value <= self.most
+        return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
+
+    def need(self, value: Any, before: Mapping[str, Any]) -> str | None:
+        """What a value of a record must be instead; None where it is right."""
+        if value is None and self.may_be_none:
             return None
-        value = self.values[key]
-        if not right(value):
-            self.report("E405", key, f"{kind(value)} where {wanted} is needed")
+        listed = not self.many or isinstance(value, tuple | list | np.ndarray)
+        entries = tuple(value) if self.many and listed else (value,)
+        kind = self.options.__contains__ if self.options else _is_whole if self.whole else _is_number
+        if not (listed and all(map(kind, entries)) and (not self.many or self.length(before) in (None, len(entries)))):
+            return self.wanted(before, "finite number")
+        if self.options or all(map(self.contains, entries)):
             return None
-        return value
+        return self.wanted(before) if self.whole else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
-    def number(
-        self, key: str, unit: str = "", default: float | None = None, *, above: float | None = None, least: float | None = None
-    ) -> float:
-        """A finite number, required unless it has a default; nan where it is missing or wrong."""
-        wanted = f"a number ({unit})" if unit else "a number"
-        value = self._value(key, wanted, _is_number, default is None)
-        if value is None:
-            return math.nan if key in self.values or default is None else default
-        number = self._finite(self.at(key), value)
-        if above is not None and number <= above:
-            self.report("E407", key, f"{number:g} where more than {above:g} is needed")
-        if least is not None and number < least:
-            self.report("E407", key, f"{number:g} where {least:g} or more is needed")
-        return number
-
-    def vector(self, key: str, size: int, unit: str = "", default: tuple[float, ...] | None = None) -> tuple[float, ...]:
-        """A list of finite numbers, required unless it has a default; nan where it is missing or wrong."""
-        wanted = f"a list of {size} numbers" + (f" ({unit})" if unit else "")
-        value = self._value(key, wanted, lambda v: isinstance(v, list), default is None)
-        if value is None:
-            return (math.nan,) * size if key in self.values or default is None else default
-        if len(value) != size or not all(map(_is_number, value)):
-            what = f"a list of {len(value)}" if len(value) != size else "a list with something else than numbers"
-            self.report("E405", key, f"{what} where {wanted} is needed")
-            return (math.nan,) * size
-        return tuple(self._finite(f"{self.at(key)}[{i}]", v) for i, v in enumerate(value))
-
-    def label(self, key: str, default: str) -> str:
-        """A text that means nothing to the program; the default where it is missing or something else."""
-        self.known.append(key)
-        value = self.values.get(key)
-        return value if isinstance(value, str) and value else default
-
-    def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str:
-        """One of some words, required unless it has a default; "" where it is missing or wrong."""
-        options = list(options)
-        value = self._value(key, "one of " + ", ".join(options), lambda v: isinstance(v, str), default is None)
-        if value is None:
-            return "" if key in self.values or default is None else default
-        return self._option(self.at(key), value, options)
-
-    def choices(self, key: str, options: Iterable[str]) -> tuple[str, ...]:
-        """Several of some words, each at most once."""
-        options = list(options)
-        value = self._value(key, "a list out of " + ", ".join(options), lambda v: isinstance(v, list), True)
-        chosen: list[str] = []
-        for index, word in enumerate(value or ()):
-            path = f"{self.at(key)}[{index}]"
-            if not isinstance(word, str):
-                self.document.report("E405", path, f"{kind(word)} where one of {', '.join(options)} is needed")
-            elif word in chosen:
-                self.document.report("E407", path, f'"{word}" stands twice', "keep one of them")
-            elif self._option(path, word, options):
-                chosen.append(word)
-        return tuple(chosen)
-
-    def section(self, key: str) -> Fields | None:
-        """An object inside this one; None where it is missing or wrong."""
-        value = self._value(key, "an object {...}", lambda v: isinstance(v, dict), True)
-        return None if value is None else Fields(self.document, self.at(key), value)
-
-    def finish(self, comments: Iterable[str]) -> None:
-        """Report every key that nobody asked for and that is no comment."""
-        comments = frozenset(comments)
-        for key in self.values:
-            if key in self.known or key in comments or key.startswith("_") or key.lower().startswith("comment"):
-                continue
-            missing = [known for known in self.known if known not in self.values]
-            near = _near(key, missing) or _near(key, [*self.known, *comments])
-            cure = f'did you mean "{near}"?' if near else f"known here: {', '.join(self.known)}; a comment begins with _"
-            self.report("E404", key, "unknown key", cure)
-
-    def _option(self, path: str, word: str, options: list[str]) -> str:
-        if word in options:
-            return word
-        near = _near(word, options)
-        cure = f'did you mean "{near}"?' if near else "one of " + ", ".join(options)
-        self.document.report("E408", path, f'"{word}" is not known here', cure)
-        return ""
-
-    def _finite(self, path: str, value: float) -> float:
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-        self.document.report("E406", path, f"{number} where a finite number is needed")
-        return math.nan
+    def stored(self, value: Any) -> Any:
+        """A right value as a record keeps it: floats, and tuples of them."""
+        if value is None or self.options or self.whole:
+            return value
+        return tuple(map(float, value)) if self.many else float(value)
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a JSON value is a number (true and false are none)."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _field(declared: Declared) -> Any:
+    return dataclasses.field(
+        default=MISSING if declared.default is REQUIRED else declared.default, metadata={_DECLARED: declared}
+    )
+
+
+def number(unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
+    """A field that is a number; `bounds` and the like as in `Declared`."""
+    return _field(Declared(meaning, unit, default, **bounds))
+
+
+def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
+    """A field that is a tuple of `count` numbers; `bounds` and the like as in `Declared`."""
+    return _field(Declared(meaning, unit, default, many=True, count=count, **bounds))
+
+
+def word(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
+    """A field that is one of some words."""
+    return _field(Declared(meaning, default=default, options=tuple(options)))
+
+
+def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
+    """A field that is a tuple of some words."""
+    return _field(Declared(meaning, default=default, many=True, options=tuple(options)))
+
+
+def declarations(record: Any) -> dict[str, Declared]:
+    """The declared fields of a record, or of its type, by name and in order."""
+    return {each.name: each.metadata[_DECLARED] for each in dataclasses.fields(record) if _DECLARED in each.metadata}
+
+
+def field_problems(record: Any, code: str, what: str) -> list[Problem]:
+    """One problem for each value of a record that is not as declared; `what` is what the record is of."""
+    found, place = [], caller_place()
+    for name, declared in declarations(record).items():
+        value = getattr(record, name)
+        need = declared.need(value, vars(record))
+        if need:
+            found.append(Problem(code, f"{name} of the {what} is {value!r}", (f"it needs {need}",), (place,)))
+    return found
+
+
+def check_record(
+    record: Any, code: str, what: str, together: Callable[[Any], Iterable[Problem]] = lambda _: (), *, name: str = ""
+) -> None:
+    """Make the values of a record floats and tuples, or raise `ModelError` with all that is wrong with them.
+
+    Parameters
+    ----------
+    code : of a value that is not as declared.
+    what : what the record is of; also the model that the error names, unless `name` says another.
+    together : what values that are right each by itself contradict.
+    """
+    problems = field_problems(record, code, what)
+    if not problems:
+        for field, declared in declarations(record).items():
+            object.__setattr__(record, field, declared.stored(getattr(record, field)))
+        problems = list(together(record))
+    raise_if_any(name or what, problems)
+
+
+def changed_values(record: Any) -> dict[str, Any]:
+    """The declared values of a record that are not the default, by their names in files."""
+    given = ((declared.key or name, getattr(record, name), declared.default) for name, declared in declarations(record).items())
+    return {key: value for key, value, default in given if value != default}
+
+
+def described(record: type | Mapping[str, Declared]) -> list[str]:
+    """A line for each declared field: name in files, how many of which unit, meaning, bounds and default."""
+    fields = record if isinstance(record, Mapping) else declarations(record)
+    names = [declared.key or name for name, declared in fields.items()]
+    shapes = [_shape(declared) for declared in fields.values()]
+    wide, broad = (max(map(len, column), default=0) for column in (names, shapes))
+    return [
+        f"{name:{wide}}  {shape:{broad}}  {declared.meaning}{_limits(declared)}"
+        for name, shape, declared in zip(names, shapes, fields.values(), strict=True)
+    ]
+
+
+def _shape(declared: Declared) -> str:
+    if declared.options:
+        return "words" if declared.many else "word"
+    unit = declared.unit or ("whole" if declared.whole else "1")
+    if not declared.many:
+        return unit
+    return f"{declared.count if isinstance(declared.count, int) else 'n'} x {unit}"
+
+
+def _limits(declared: Declared) -> str:
+    """Bounds, words and default in brackets."""
+    said = [", ".join(declared.options) or declared.range()]
+    if declared.needed is not None:
+        said.append("needed in some cases")
+    elif declared.default is None:
+        said.append("may be left out")
+    elif declared.default is not REQUIRED:
+        said.append(f"default {shown_value(declared.default)}")
+    text = "; ".join(filter(None, said))
+    return f" ({text})" if text else ""
+
+
+def shown_value(value: Any) -> str:
+    """A value as a file has it."""
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(shown_value, value)) + "]"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

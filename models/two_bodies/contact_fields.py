@@ -2,75 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from models.contacts import COMPONENTS
 from models.contacts.transport import TRANSPORTS
-from models.studies.fields import Fields
+from models.studies.fields import number, word, words
+from models.studies.reading import Section
 
-COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
-"""Components of the twist T_{O2}^{C2,O1} that a contact can constrain."""
+STIFFNESS = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
+"""Component of the twist T_{O2}^{C2,O1} that a contact can constrain -> the stiffness that this needs."""
+
+
+def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda before: any(STIFFNESS[component] == key for component in before["constrained"])
 
 
 @dataclass(frozen=True)
 class ContactSpec:
-    """The contact law: constrained components of T_{O2}^{C2,O1}, stiffnesses and dampings (SI; 0 where not given), limits of
-    friction (None: nothing slips), and how the springs' vectors are carried along."""
+    """The contact law: constrained components of T_{O2}^{C2,O1}, springs and dampers, limits of friction, transport."""
 
-    constrained: tuple[str, ...]
-    k_n: float
-    c_n: float
-    k_t: float
-    r_t: float
-    k_w: float
-    r_w: float
+    constrained: tuple[str, ...] = words(COMPONENTS, "components of the relative twist that are constrained")
+    k_n: float = number("N/m", "stiffness of v_z", 0.0, least=0.0, needed=_needed("k_n"))
+    c_n: float = number("N s/m", "damping of v_z", 0.0, least=0.0)
+    k_t: float = number("N/m", "stiffness of v_x and v_y", 0.0, least=0.0, needed=_needed("k_t"))
+    r_t: float = number("N s/m", "damping of v_x and v_y", 0.0, least=0.0)
+    k_w: float = number("N m/rad", "stiffness of omega_x, omega_y and omega_z", 0.0, least=0.0, needed=_needed("k_w"))
+    r_w: float = number("N m s/rad", "damping of omega_x, omega_y and omega_z", 0.0, least=0.0)
+    friction: float | None = number("", "coefficient of the cone beyond which v_x and v_y slip; needs r_t", None, least=0.0)
+    torsional_friction: float | None = number(
+        "m", "limit of the torque of omega_z over the normal force; needs r_w", None, least=0.0
+    )
+    transport: str = word(TRANSPORTS, "how the springs' vectors are carried along", TRANSPORTS[0])
     label: str = ""
-    friction: float | None = None
-    torsional_friction: float | None = None
-    transport: str = TRANSPORTS[0]
 
 
-def contact_fields(fields: Fields | None, notes: list[str], comments: Iterable[str]) -> ContactSpec:
-    """The section "contact" of a scenario; meaningless where the document holds problems.
+_LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("omega_z", "v_z"), "r_w")}
+"""Limit of friction -> components that it needs to be constrained, and the damping that its slider needs."""
 
-    What was put right or is likely a mistake goes into `notes`; `comments` are keys that mean nothing.
+
+def contact_fields(given: Section | None, notes: list[str]) -> ContactSpec | None:
+    """The section "contact" of a scenario, None without it; meaningless where the document holds problems.
+
+    What is likely a mistake goes into `notes`.
     """
-    if fields is None:
-        return ContactSpec((), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    constrained = fields.choices("constrained", COMPONENTS)
-    stiffness_of = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
-    needed = {stiffness_of[component] for component in constrained}
-    units = {"k_n": "N/m", "k_t": "N/m", "k_w": "N m/rad", "c_n": "N s/m", "r_t": "N s/m", "r_w": "N m s/rad"}
-    laws = {}
-    for key in ("k_n", "k_t", "k_w"):
-        given = key in needed or fields.has(key)
-        laws[key] = fields.number(key, units[key], default=None if given else 0.0, above=0.0 if key in needed else None)
-    for key in ("c_n", "r_t", "r_w"):
-        laws[key] = fields.number(key, units[key], default=0.0, least=0.0)
-    sliding, damped = ("v_x", "v_y", "v_z"), ("r_t", laws["r_t"])
-    friction = _friction(fields, "friction", "", sliding, constrained, damped)
-    spinning, damped = ("omega_z", "v_z"), ("r_w", laws["r_w"])
-    torsional = _friction(fields, "torsional_friction", "m", spinning, constrained, damped)
+    if given is None:
+        return None
+    values = given.read(ContactSpec)
+    constrained = values["constrained"]
+    for key in dict.fromkeys(STIFFNESS[component] for component in constrained):
+        if values[key] == 0.0:
+            given.report("E407", key, "0 where more than 0 is needed")
+    for key, (needs, damping) in _LIMITS.items():
+        missing = [component for component in needs if component not in constrained]
+        if values[key] is None:
+            continue
+        if missing:
+            what = f"{', '.join(missing)} is not constrained, so there is no force that it could limit"
+            given.report("E412", key, what, f"constrain {', '.join(needs)}, or leave {key} out")
+        elif values[damping] == 0.0:
+            what = f"{damping} is zero: a slider needs a damper in parallel with its spring"
+            given.report("E412", key, what, f'"{damping}": a positive number')
     if "v_z" not in constrained:
         notes.append("contact.constrained: without v_z nothing keeps the bodies apart; they pass through each other")
-    transport = fields.choice("transport", TRANSPORTS, default=TRANSPORTS[0])
-    label = fields.label("paper_name", fields.label("mode", ""))
-    fields.finish(comments)
-    return ContactSpec(constrained, **laws, label=label, friction=friction, torsional_friction=torsional, transport=transport)
-
-
-def _friction(
-    fields: Fields, key: str, unit: str, needs: tuple[str, ...], constrained: tuple[str, ...], damping: tuple[str, float]
-) -> float | None:
-    """A limit of friction, or None where it is not given."""
-    limit = fields.number(key, unit, default=0.0, least=0.0)
-    if not fields.has(key):
-        return None
-    missing = [component for component in needs if component not in constrained]
-    if missing:
-        what = f"{', '.join(missing)} is not constrained, so there is no force that it could limit"
-        fields.report("E412", key, what, f"constrain {', '.join(needs)}, or leave {key} out")
-    elif damping[1] == 0.0:
-        what = f"{damping[0]} is zero: a slider needs a damper in parallel with its spring"
-        fields.report("E412", key, what, f'"{damping[0]}": a positive number')
-    return limit
+    label = given.label("paper_name", given.label("mode", ""))
+    given.finish()
+    return ContactSpec(**values, label=label)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from bondgraph import Graph
-from models.bodies import Body, ground, prescribed_body, rigid_body
+from models.bodies import Body
 from models.contacts import attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
-from models.two_bodies.scenario import BodySpec, Scenario
+from models.two_bodies.body_fields import MOTIONS
+from models.two_bodies.scenario import Scenario
 
 CONTACT = "contact"
 """Name of the contact in the graph."""
@@ -17,8 +16,7 @@ CONTACT = "contact"
 def two_body_graph(scenario: Scenario) -> Graph:
     """The graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` where it is central."""
     graph = Graph(scenario.name)
-    uniform = scenario.gravity.vector if scenario.gravity.type == "uniform" else (0.0, 0.0, 0.0)
-    body1, body2 = (_body(scenario, index, uniform) for index in (1, 2))
+    body1, body2 = (_body(scenario, index) for index in (1, 2))
     law = scenario.contact
     touching = contact(
         CONTACT,
@@ -36,7 +34,7 @@ def two_body_graph(scenario: Scenario) -> Graph:
         transport=law.transport,
     )
     attach_contact(graph, touching, body1, body2)
-    if scenario.gravity.type == "central":
+    if scenario.gravity.is_central:
         assert scenario.body2.mass is not None
         pull = central_gravity("gravity", body2, body1, scenario.body2.mass * scenario.gravity.g0)
         attach_central_gravity(graph, pull, body2, body1)
@@ -48,25 +46,6 @@ def body_names(scenario: Scenario) -> tuple[str, str]:
     return f"{scenario.body1.surface_type} 1", f"{scenario.body2.surface_type} 2"
 
 
-def _body(scenario: Scenario, index: int, gravity: tuple[float, ...]) -> Body:
-    spec: BodySpec = (scenario.body1, scenario.body2)[index - 1]
-    name = body_names(scenario)[index - 1]
-    if spec.motion == "fixed":
-        return ground(name, surface=spec.surface, position=spec.p0, quaternion=spec.quat0_wxyz)
-    if spec.motion == "prescribed":
-        omega = np.asarray(spec.omega0_world, dtype=float)
-        velocity = np.asarray(spec.v0_com_world, dtype=float)
-        twist = np.concatenate([omega, velocity + np.cross(spec.p0, omega)])
-        return prescribed_body(name, twist=twist, surface=spec.surface, position=spec.p0, quaternion=spec.quat0_wxyz)
-    assert spec.mass is not None and spec.inertia is not None
-    return rigid_body(
-        name,
-        mass=spec.mass,
-        inertia=spec.inertia,
-        surface=spec.surface,
-        position=spec.p0,
-        quaternion=spec.quat0_wxyz,
-        velocity=spec.v0_com_world,
-        angular_velocity=spec.omega0_world,
-        gravity=gravity,
-    )
+def _body(scenario: Scenario, index: int) -> Body:
+    spec = (scenario.body1, scenario.body2)[index - 1]
+    return MOTIONS[spec.motion].body(body_names(scenario)[index - 1], spec, scenario.gravity.vector)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +14,7 @@ from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.run.outcome.result import Result
 from models.bodies import Body
 from models.contacts import ContactWarning, Untracked, untracked_place
+from models.studies.runs import account, ending, sample_times, wall_times
 from models.two_bodies.graph import CONTACT, body_names, two_body_graph
 from models.two_bodies.scenario import Scenario
 from models.two_bodies.trajectory import Arrays, contact_trajectory
@@ -38,14 +37,17 @@ class ContactRun:
     compiled: Compiled
     result: Result
     trajectory: Arrays
-    wall_times: Mapping[str, float]
-    """Build (graph to equations), compile (trace and machine code) and run, s."""
     rtol: float
     method: str
     title: str = ""
     notes: tuple[str, ...] = ()
     untracked: Untracked | None = None
     """A place where the bodies went through each other, found by a search over the run."""
+
+    @property
+    def wall_times(self) -> dict[str, float]:
+        """Build (graph to equations), compile (trace and machine code) and run, s."""
+        return wall_times(self.compiled, self.result)
 
     def events(self) -> list[dict[str, Any]]:
         """Time (s), kind and whether it is internal, of every event."""
@@ -91,19 +93,13 @@ class ContactRun:
 
     def summary(self) -> dict[str, Any]:
         """Energies, ledger residual, peak force, events, cost: what `summary.json` holds."""
-        ledger, statistics = self.result.ledger, self.result.statistics
         when, force = self.peak_force()
         kinds = Counter(e.kind for e in self.result.events)
         frictions = ("slip", "stick", "torsional slip", "torsional stick")
-        failure = self.result.failure
         return {
             "name": self.name,
-            "t_end": float(self.result.t[-1]),
-            "completed": failure is None,
-            "failure": None if failure is None else str(failure),
+            **ending(self.result),
             "notes": [*self.notes, *([str(self.untracked)] if self.untracked else [])],
-            "energy": ledger.summary(),
-            "ledger_residual": ledger.relative_residual,
             "peak_force": {"time": when, "value": force},
             "events": {
                 "contact on": kinds["contact on"],
@@ -111,15 +107,7 @@ class ContactRun:
                 "chart switches": sum(count for kind, count in kinds.items() if kind.startswith("chart of surface")),
                 **{kind: kinds[kind] for kind in frictions if kinds[kind]},
             },
-            "solver": {
-                "solver": statistics.solver,
-                "method": statistics.method,
-                "steps": statistics.steps,
-                "right_hand_sides": statistics.rates,
-                "seconds_per_right_hand_side": statistics.time_per_rate,
-            },
-            "wall_time": dict(self.wall_times),
-            "peak_memory_bytes": peak_memory(),
+            **account(self.result, self.wall_times),
         }
 
 
@@ -171,34 +159,17 @@ def run_contact(
     other where no contact is gives a `ContactWarning`.
     """
     _refuse_others(graph.name, body1, body2)
-    begin = time.perf_counter()
     compiled = compile_model(graph)
-    ready = time.perf_counter()
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
-    done = time.perf_counter()
     assert body1.surface is not None and body2.surface is not None  # _refuse_others
     bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
-    build = compiled.timings["build"]
     others = [name for name in graph.parts if f"{name}.kinematics.H_O1_C1" in result and f"{name}.gap" in result]
     untracked = untracked_place(result, bodies, surfaces, others)
     if untracked is not None:
         warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)
-    wall = {"build": build, "compile": ready - begin - build, "run": done - ready}
     return ContactRun(
-        graph.name,
-        bodies,
-        surfaces,
-        contact,
-        compiled,
-        result,
-        trajectory,
-        wall,
-        rtol,
-        method,
-        title or graph.name,
-        notes,
-        untracked,
+        graph.name, bodies, surfaces, contact, compiled, result, trajectory, rtol, method, title or graph.name, notes, untracked
     )
 
 
@@ -220,22 +191,3 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
         title=scenario.description,
         notes=scenario.notes,
     )
-
-
-def sample_times(t_end: float, step: float) -> np.ndarray:
-    """0, step, 2 step ... and t_end."""
-    count = int(np.floor(t_end / step * (1.0 + 1e-12)))
-    times = step * np.arange(count + 1)
-    return np.minimum(times, t_end) if t_end - times[-1] <= 1e-9 * t_end else np.append(times, t_end)
-
-
-def peak_memory() -> int | None:
-    """Largest resident memory of this process so far, bytes; None where the system does not tell."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak

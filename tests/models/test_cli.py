@@ -12,6 +12,7 @@ import pytest
 
 from bondgraph.errors import RoundingWarning
 from models.cli import main
+from models.studies.commands import Command
 
 DATA = Path(__file__).parent / "data"
 SCENARIO = next(iter(sorted(DATA.glob("S1a*.json"))))
@@ -142,23 +143,21 @@ def test_a_workspace_has_a_size(tmp_path: Path, capsys, points: str) -> None:
         (KeyboardInterrupt(), 130, "nothing is written"),
     ],
 )
-def test_whatever_happens_ends_with_one_line(capsys, monkeypatch, error: BaseException, status: int, says: str) -> None:
+def test_whatever_happens_ends_with_one_line(capsys, error: BaseException, status: int, says: str) -> None:
     def fails(_: object) -> int:
         raise error
 
-    monkeypatch.setattr("models.cli._info", fails)
-    assert main(["info"]) == status
+    assert main(["fail"], [Command("fail", "", lambda parser: None, fails)]) == status
     said = capsys.readouterr().err
     assert said.startswith("screwbond: ") and says in said and said.count("\n") == 1
 
 
-def test_a_warning_is_one_line_without_a_place_in_python(capsys, monkeypatch) -> None:
+def test_a_warning_is_one_line_without_a_place_in_python(capsys) -> None:
     def doubts(_: object) -> int:
         warnings.warn('"main": the tolerance lies below the rounding', RoundingWarning, stacklevel=2)
         return 0
 
-    monkeypatch.setattr("models.cli._info", doubts)
-    assert main(["info"]) == 0
+    assert main(["doubt"], [Command("doubt", "", lambda parser: None, doubts)]) == 0
     assert capsys.readouterr().err == 'screwbond: warning: "main": the tolerance lies below the rounding\n'
 
 

@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from dataclasses import asdict, dataclass, fields
-from numbers import Real
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
-from bondgraph.errors import ModelError, Problem, raise_if_any
-from models.studies.fields import Document, Fields, parse_json
-
-UNITS = {
-    "L0": "m",
-    "L1": "m",
-    "L2": "m",
-    "L3": "m",
-    "LC1": "m",
-    "LC2": "m",
-    "M1": "kg",
-    "M2": "kg",
-    "M3": "kg",
-    "J1": "kg m^2",
-    "J2": "kg m^2",
-    "g": "m/s^2",
-    "DAMPING": "N m s",
-}
-"""Unit of every parameter, in the order of the record."""
+from bondgraph.errors import Problem
+from models.studies.fields import check_record, declarations, number
+from models.studies.reading import read_file, read_text
 
 SMALLEST, LARGEST = 1e-12, 1e12
 """Sizes, in SI units, beyond which no robot's numbers are; their squares and products stay finite."""
@@ -39,17 +21,7 @@ _LINKS = (("proximal", "M1", "L1", "LC1", "J1"), ("distal", "M2", "L2", "LC2", "
 class DeltaParameters:
     """A delta robot of three equal arms, in the letters of Bortoff 2018 (table I); x3 points down.
 
-    Parameters
-    ----------
-    L0 : radius of the base, from its axis to the motor shafts, m.
-    L1, L2 : lengths of the proximal and the distal link, m.
-    L3 : radius of the end effector, from its axis to the tips of the arms, m.
-    LC1, LC2 : distance of a link's centre of mass from its upper joint, m.
-    M1, M2 : mass of one arm's proximal and distal link (a pair of rods counts as one), kg.
-    M3 : ONE THIRD of the mass of the end effector, kg.
-    J1, J2 : moment of inertia of a link about its own centre of mass, across the rod, kg m^2.
-    g : acceleration of gravity along x3, m/s^2.
-    DAMPING : viscous damping of each of the nine joint angles, N m s.
+    A link's number 1 is the proximal one, 2 the distal one, of which a pair of rods counts as one.
 
     Raises
     ------
@@ -62,25 +34,22 @@ class DeltaParameters:
     Source: Bortoff 2018, table I and appendix.
     """
 
-    L0: float
-    L1: float
-    L2: float
-    L3: float
-    LC1: float
-    LC2: float
-    M1: float
-    M2: float
-    M3: float
-    J1: float
-    J2: float
-    g: float = 9.81
-    DAMPING: float = 0.0
+    L0: float = number("m", "radius of the base, from its axis to the motor shafts", least=0.0)
+    L1: float = number("m", "length of the proximal link", above=0.0)
+    L2: float = number("m", "length of the distal link", above=0.0)
+    L3: float = number("m", "radius of the end effector, from its axis to the tips of the arms", least=0.0)
+    LC1: float = number("m", "distance of the proximal link's centre of mass from its upper joint", least=0.0)
+    LC2: float = number("m", "distance of the distal link's centre of mass from its upper joint", least=0.0)
+    M1: float = number("kg", "mass of one arm's proximal link", least=0.0)
+    M2: float = number("kg", "mass of one arm's distal link", least=0.0)
+    M3: float = number("kg", "ONE THIRD of the mass of the end effector", least=0.0)
+    J1: float = number("kg m^2", "inertia of the proximal link about its own centre of mass, across the rod", least=0.0)
+    J2: float = number("kg m^2", "inertia of the distal link about its own centre of mass, across the rod", least=0.0)
+    g: float = number("m/s^2", "acceleration of gravity along x3", 9.81)
+    DAMPING: float = number("N m s", "viscous damping of each of the nine joint angles", 0.0, least=0.0)
 
     def __post_init__(self) -> None:
-        problems = _findings(self)
-        raise_if_any("delta robot", problems)
-        for name in UNITS:
-            object.__setattr__(self, name, float(getattr(self, name)))
+        check_record(self, "E460", "delta robot", _contradictions)
 
     @classmethod
     def fit(cls) -> DeltaParameters:
@@ -106,18 +75,9 @@ class DeltaParameters:
         Raises
         ------
         ModelError
-            E402 to E406 for the text, E460 to E462 for the numbers.
+            E402 to E407 for the text, E460 to E462 for what its numbers contradict.
         """
-        document = Document(file)
-        values = parse_json(text, document)
-        numbers: dict[str, float] = {}
-        if values is not None:
-            given = Fields(document, "", values)
-            defaults = {field.name: field.default for field in fields(cls) if isinstance(field.default, float)}
-            numbers = {name: given.number(name, unit, defaults.get(name)) for name, unit in UNITS.items()}
-            given.finish(())
-        raise_if_any(file, document.problems)
-        return cls(**numbers)
+        return read_text(text, file, lambda given: given.read(cls), cls)
 
     def to_json(self) -> str:
         """The JSON text that `from_json` reads."""
@@ -128,6 +88,10 @@ class DeltaParameters:
         return tuple(getattr(self, name) for name in UNITS)
 
 
+UNITS = {name: declared.unit for name, declared in declarations(DeltaParameters).items()}
+"""Unit of every parameter, in the order of the record."""
+
+
 def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
     """Parameters from a JSON file.
 
@@ -136,55 +100,34 @@ def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
     ModelError
         E401 if the file cannot be read; else as `DeltaParameters.from_json`.
     """
-    name = os.fspath(path)
-    document = Document(name)
-    text = None
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        document.report("E401", "", "it is not UTF-8 text")
-    except OSError as error:
-        document.report("E401", "", f"it cannot be read: {error.strerror or error}")
-    if text is None:
-        raise ModelError(Path(path).name, document.problems)
-    return DeltaParameters.from_json(text, name)
+    return read_file(path, lambda given: given.read(DeltaParameters), DeltaParameters)
 
 
-def _findings(p: DeltaParameters) -> list[Problem]:
-    problems = []
-    for name, unit in UNITS.items():
-        value = getattr(p, name)
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            problems.append(_no("E460", f"{name} = {value!r} is no finite number", f"a number in {unit}"))
-        elif value and not SMALLEST <= abs(float(value)) <= LARGEST:
-            problems.append(_no("E460", f"{name} = {value:g} {unit} is out of any sense", f"a number in {unit}"))
-        elif name in ("L1", "L2") and value <= 0.0:
-            problems.append(_no("E460", f"{name} = {value:g} m is no length of a link", "a positive length in m"))
-        elif name != "g" and value < 0.0:
-            problems.append(_no("E460", f"{name} = {value:g} {unit} is negative", f"zero or more {unit}"))
-    if problems:
-        return problems
+def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
+    """What is wrong with numbers that are right each by itself: E460 out of any sense, E461 a link, E462 an arm."""
+    odd = [name for name in UNITS if getattr(p, name) and not SMALLEST <= abs(getattr(p, name)) <= LARGEST]
+    for name in odd:
+        yield _no("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is out of any sense", f"a number in {UNITS[name]}")
+    if odd:
+        return
     for link, mass, length, centre, inertia in _LINKS:
-        M, L, LC, J = (float(getattr(p, name)) for name in (mass, length, centre, inertia))
+        M, L, LC, J = (getattr(p, name) for name in (mass, length, centre, inertia))
         bound = M * LC * (L - LC)
         if LC > L:
             cure = f"{centre} counts from the upper joint and ends with the link, at {length} = {L:g} m"
-            problems.append(_no("E461", f"the {link} link's centre of mass {centre} = {LC:g} m is beyond its end", cure))
+            yield _no("E461", f"the {link} link's centre of mass {centre} = {LC:g} m is beyond its end", cure)
         elif bound * (1.0 + 1e-9) < J:
-            problems.append(
-                _no(
-                    "E461",
-                    f"{inertia} = {J:g} kg m^2 is more than a {link} link of {M:g} kg between its joints can have",
-                    f"at most {mass} {centre} ({length} - {centre}) = {bound:g} kg m^2; "
-                    f"a uniform rod has {mass} {length}^2 / 12 = {M * L * L / 12.0:g} kg m^2",
-                    "J about the centre of mass, not about a joint; the rotor of a motor is an element I at the motor's port",
-                )
+            yield _no(
+                "E461",
+                f"{inertia} = {J:g} kg m^2 is more than a {link} link of {M:g} kg between its joints can have",
+                f"at most {mass} {centre} ({length} - {centre}) = {bound:g} kg m^2; "
+                f"a uniform rod has {mass} {length}^2 / 12 = {M * L * L / 12.0:g} kg m^2",
+                "J about the centre of mass, not about a joint; the rotor of a motor is an element I at the motor's port",
             )
     if p.J1 + p.M1 * p.LC1 * p.LC1 <= 0.0:
-        problems.append(_no("E462", "the proximal link has no inertia about its shaft", "positive M1 and LC1, or J1"))
+        yield _no("E462", "the proximal link has no inertia about its shaft", "positive M1 and LC1, or J1")
     if p.J2 + p.M2 * p.LC2 * p.LC2 + p.M3 * p.L2 * p.L2 <= 0.0:
-        problems.append(_no("E462", "the distal link has no inertia about its elbow", "positive M2 and LC2, or M3, or J2"))
-    return problems
+        yield _no("E462", "the distal link has no inertia about its elbow", "positive M2 and LC2, or M3, or J2")
 
 
 def _no(code: str, title: str, *cures: str) -> Problem:

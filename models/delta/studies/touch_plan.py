@@ -9,17 +9,19 @@ Source: Bortoff 2020, section 4.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from bondgraph.errors import Problem
 from models.control import SoftTouch, fading, soft_touch_gains
 from models.delta.graphs.control import FILTER_TIME, Control, model_terms, task_control
 from models.delta.kinematics.arm import friction_torque
 from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.refusals import control_error
 from models.delta.studies.robot import DeltaRobot
 from models.motion import Motion, axes, cubic_spline, hold
+from models.studies.fields import check_record, number, vector
 
 BALL = (100.0, 4e5, 0.0)
 """alpha1, alpha0, alpha2 of a contact as hard as a ball's: 1/s, 1/s^2, 1/(m^2 s^2). It bounces."""
@@ -32,70 +34,52 @@ REST = (0.25 * math.pi,) * 3
 class TouchPlan:
     """What is asked of a soft touch.
 
-    Parameters
-    ----------
-    place : (3,) tool at the contact, m; none is where the motor angles are pi/4. The approach is along x1, from below.
-    gap : between finger and brick at the start, m.
-    arrive : time at which the finger is near and the slow approach begins, s.
-    contact : time at which the reference meets the brick, s; the finger is a little later, by what damping takes.
-    speed : of the approach, m/s.
-    hold, peak : force that is held, and at the instant of contact, N.
-    fade : times between which kp goes to zero along x1, s; none keeps it (and the brick slips).
-    kp, kd : gains, 1/s^2 and 1/s; none are designed: kd for `hold`, and kp = kd^2 / 4.
-    constants : (alpha1, alpha0, alpha2) of the contact; none are designed for `peak`, see `BALL`.
-    brick_mass, friction : kg, and of the brick on the table.
-    period, filter_time : of the sampled controller, s.
-
     Raises
     ------
     ModelError
-        E441 for what is no positive number, or times that do not follow each other.
+        E441 for a number that cannot be, or times that do not follow each other.
 
     Source: Bortoff 2020, fig. 13. (That figure's "within 5 mm" at 2.5 s cannot be: 9.5 s at 0.2 mm/s are 1.9 mm.)
     """
 
-    place: tuple[float, float, float] | None = None
-    gap: float = 0.045
-    arrive: float = 2.5
-    contact: float = 12.0
-    speed: float = 2e-4
-    hold: float = 40e-3
-    peak: float = 90e-3
-    fade: tuple[float, float] | None = (2.5, 9.0)
-    kp: float | None = None
-    kd: float | None = None
-    constants: tuple[float, float, float] | None = None
-    brick_mass: float = 0.03
-    friction: float = 0.5
-    period: float = 1e-3
-    filter_time: float = FILTER_TIME
+    place: tuple[float, float, float] | None = vector(
+        3, "m", "tool at the contact, met along x1 from below; where the motor angles are pi/4 if left out", None
+    )
+    gap: float = number("m", "between finger and brick at the start", 0.045, above=0.0)
+    arrive: float = number("s", "when the finger is near and the slow approach begins", 2.5, above=0.0)
+    contact: float = number("s", "when the reference meets the brick; damping delays the finger a little", 12.0, above=0.0)
+    speed: float = number("m/s", "of the approach", 2e-4, above=0.0)
+    hold: float = number("N", "force that is held", 40e-3, above=0.0)
+    peak: float = number("N", "force at the instant of contact", 90e-3, above=0.0)
+    fade: tuple[float, float] | None = vector(
+        2, "s", "when kp fades to zero along x1; None keeps it, and the brick slips", (2.5, 9.0), optional=True
+    )
+    kp: float | None = number("1/s^2", "position gain before it fades; kd^2 / 4 if left out", None, least=0.0)
+    kd: float | None = number("1/s", "velocity gain; what gives `hold` if left out", None, above=0.0)
+    constants: tuple[float, float, float] | None = vector(
+        3, "SI", "alpha1, alpha0, alpha2 of the contact; what gives `peak` if left out; see `BALL`", None
+    )
+    brick_mass: float = number("kg", "of the brick", 0.03, above=0.0)
+    friction: float = number("", "of the brick on the table", 0.5, above=0.0)
+    period: float = number("s", "of the sampled controller", 1e-3, above=0.0)
+    filter_time: float = number("s", "of the sampled controller", FILTER_TIME, above=0.0)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if not isinstance(value, (int, float)):
-                continue
-            allowed = value >= 0.0 if each.name == "kp" else value > 0.0
-            if not (math.isfinite(value) and allowed):
-                raise control_error("E441", f"a soft touch with {each.name} = {value!r}", "a positive number")
-        if self.contact <= self.arrive:
-            raise control_error(
-                "E441",
-                f"the contact at {self.contact:g} s comes before the approach at {self.arrive:g} s",
-                "a later contact, or an earlier `arrive`",
-            )
-        if self.near >= self.gap:
-            slow = self.contact - self.arrive
-            raise control_error(
-                "E441",
-                f"{slow:g} s at {self.speed:g} m/s are {self.near:g} m, more than the gap",
-                f"a gap above {self.near:g} m, a slower approach, or a later `arrive`",
-            )
+        check_record(self, "E441", "soft touch", _contradictions)
 
     @property
     def near(self) -> float:
         """Distance at which the slow approach begins, m."""
         return self.speed * (self.contact - self.arrive)
+
+
+def _contradictions(plan: TouchPlan) -> Iterator[Problem]:
+    if plan.contact <= plan.arrive:
+        title = f"the contact at {plan.contact:g} s comes before the approach at {plan.arrive:g} s"
+        yield Problem("E441", title, cures=("a later contact, or an earlier `arrive`",))
+    if plan.near >= plan.gap:
+        title = f"{plan.contact - plan.arrive:g} s at {plan.speed:g} m/s are {plan.near:g} m, more than the gap"
+        yield Problem("E441", title, cures=(f"a gap above {plan.near:g} m, a slower approach, or a later `arrive`",))
 
 
 @dataclass(frozen=True)

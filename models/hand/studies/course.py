@@ -18,6 +18,7 @@ from models.hand.grasping.grasp import (
     stretch,
 )
 from models.hand.studies.run import HandRun
+from models.studies.files import Table, write_table
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,8 @@ class Study:
             lines.append(f"{name:28}{shown}{self.t[at]:9.2f}")
         return "\n".join(lines)
 
-    def write_csv(self, path: Path) -> None:
-        """All figures as columns of a .csv; E415 for another ending, E414 where it cannot be written."""
-        known_ending(path, ".csv")
+    def columns(self) -> Table:
+        """All figures over time."""
         n = self.required.shape[1]
         head, columns = ["t"], [self.t[:, None]]
         for name in ("required", "margin", "stretch", "path1", "path2"):
@@ -85,8 +85,13 @@ class Study:
             columns.append(getattr(self, name))
         head += ["internal", "net", *(f"singular value {i + 1}" for i in range(6))]
         columns += [self.internal[:, None], self.net[:, None], self.manipulability]
+        return Table(head, np.hstack(columns), "%.9g")
+
+    def write_csv(self, path: Path) -> None:
+        """The columns as a .csv; E415 for another ending, E414 where it cannot be written."""
+        known_ending(path, ".csv")
         with whole_file(path) as part:
-            np.savetxt(part, np.hstack(columns), delimiter=",", header=",".join(head), comments="", fmt="%.9g")
+            write_table(part, self.columns())
 
 
 def study(run: HandRun, samples: int = 301) -> Study:

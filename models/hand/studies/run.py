@@ -16,7 +16,7 @@ from bondgraph import Compiled, compile_model
 from bondgraph.run.outcome.result import Result
 from models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from models.hand.scenarios import Scenario, read_scenario
-from models.two_bodies.run import peak_memory, sample_times
+from models.studies.runs import account, ending, sample_times, wall_times
 from screws.rotations import rotation
 
 Arrays = dict[str, np.ndarray]
@@ -33,10 +33,15 @@ class HandRun:
     hand: Hand
     compiled: Compiled
     result: Result
-    wall_times: Mapping[str, float]
-    """Graph (with the start posture), build (graph to equations), compile (trace and machine code) and run, s."""
+    graph_time: float
+    """What the graph with its start posture took, s."""
     rtol: float
     method: str
+
+    @property
+    def wall_times(self) -> dict[str, float]:
+        """Graph (with the start posture), build (graph to equations), compile (trace and machine code) and run, s."""
+        return {"graph": self.graph_time, **wall_times(self.compiled, self.result)}
 
     @cached_property
     def trajectory(self) -> Arrays:
@@ -107,13 +112,10 @@ class HandRun:
         touching = arrays["normal"] > 0.0
         ratio = np.where(touching, arrays["tangential"] / np.where(touching, arrays["normal"], 1.0), 0.0)
         kinds = Counter(e.kind for e in result.events if not e.internal)
-        statistics, failure = result.statistics, result.failure
         return {
             "name": self.scenario.name,
             "description": self.scenario.description,
-            "t_end": float(result.t[-1]),
-            "completed": failure is None,
-            "failure": None if failure is None else str(failure),
+            **ending(result),
             "fingers": self.hand.parameters.fingers,
             "final": {name: arrays[name][-1].tolist() for name in BODIES},
             "object_lost": self.lost(),
@@ -121,17 +123,7 @@ class HandRun:
             "largest_tangential_over_normal": float(np.max(ratio)),
             "friction": self.hand.parameters.friction,
             "events": dict(kinds),
-            "energy": result.ledger.summary(),
-            "ledger_residual": result.ledger.relative_residual,
-            "solver": {
-                "solver": statistics.solver,
-                "method": statistics.method,
-                "steps": statistics.steps,
-                "right_hand_sides": statistics.rates,
-                "seconds_per_right_hand_side": statistics.time_per_rate,
-            },
-            "wall_time": dict(self.wall_times),
-            "peak_memory_bytes": peak_memory(),
+            **account(result, self.wall_times),
         }
 
 
@@ -157,11 +149,9 @@ def run_hand(
     begin = time.perf_counter()
     hand = Hand.of(given)
     graph = hand.graph(given.name)
-    built = time.perf_counter()
+    graph_time = time.perf_counter() - begin
     compiled = compile_model(graph)
-    ready = time.perf_counter()
     initial = equilibrium(compiled, parameters) if parameters else None
-    started = time.perf_counter()
     result = compiled.simulate(
         given.t_end,
         samples=sample_times(given.t_end, given.sample_dt),
@@ -171,10 +161,7 @@ def run_hand(
         parameters=parameters,
         initial=initial,
     )
-    done = time.perf_counter()
-    build = compiled.timings["build"]
-    wall = {"graph": built - begin, "build": build, "compile": ready - built - build, "run": done - started}
-    return HandRun(given, hand, compiled, result, wall, rtol, method)
+    return HandRun(given, hand, compiled, result, graph_time, rtol, method)
 
 
 def turned_by(pose_states: np.ndarray) -> np.ndarray:

@@ -24,12 +24,14 @@ from models.hand import (
     manipulability,
     object_manipulability,
     read_scenario,
+    reference_motion,
     required_friction,
     spring_deflections,
     squeezing,
     to_json,
 )
 from models.hand.grasping.posture import in_last_link, virtual_points_in_object
+from tests.models.hand.hand_reference import reference
 
 HOME = (0.0, -0.5058167754, 1.5417097332, 0.1641070423)
 
@@ -109,15 +111,24 @@ def test_a_reference_that_jumps_is_refused() -> None:
         Scenario("jump", 2.0, (Step(1.0, 1.0, (0.1, 0.0, 0.0)),))
 
 
-def test_reference_velocity_is_the_rate_of_the_pose() -> None:
-    given = SCENARIOS["rotate"].changed(steps=(*SCENARIOS["rotate"].steps, Step(1.0, 3.0, (0.01, 0.0, 0.02))))
+def test_reference_moves_as_its_steps_say() -> None:
+    """Pose and twist of the controller's motion are those of smooth steps taken one by one, and the twist is the pose's rate."""
+    steps = (*SCENARIOS["rotate"].steps, Step(1.0, 3.0, (0.01, 0.0, 0.02)))
+    parameters = HandParameters(object_quaternion=TURNED, object_position=(0.001, 0.0, 0.09))
+    given = SCENARIOS["rotate"].changed(steps=steps, parameters=parameters)
+    motion = reference_motion(steps, parameters.object_position, parameters.object_quaternion)
+    for t in (0.0, 1.3, 2.2, 3.5, 6.0):
+        pose, velocity = reference(given, t)
+        twist = motion.twist(t)
+        assert np.allclose(motion.pose(t), pose, atol=1e-14)
+        assert np.allclose(twist[:3], velocity[:3], atol=1e-14)
+        assert np.allclose(twist[3:] + np.cross(twist[:3], pose[4:]), velocity[3:], atol=1e-14)
     for t in (1.3, 2.2, 3.5):
         h = 1e-5
-        (q, _), (q1, p1), (q2, p2) = ((r[:4], r[4:]) for r in map(given.reference, (t, t - h, t + h)))
-        rate = (q2 - q1) / (2.0 * h)
-        omega = 2.0 * (q[0] * rate[1:] - rate[0] * q[1:] - np.cross(rate[1:], q[1:]))
-        assert np.allclose(given.reference_velocity(t), [*omega, *(p2 - p1) / (2.0 * h)], atol=1e-8)
-    assert np.allclose(given.reference(0.0), [1, 0, 0, 0, 0, 0, 0.09])
+        q, before, after = (reference(given, time)[0] for time in (t, t - h, t + h))
+        rate = (after - before) / (2.0 * h)
+        omega = 2.0 * (q[0] * rate[1:4] - rate[0] * q[1:4] - np.cross(rate[1:4], q[1:4]))
+        assert np.allclose(reference(given, t)[1], [*omega, *rate[4:]], atol=1e-8)
 
 
 def test_files_come_back_and_name_their_faults(tmp_path) -> None:

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from bondgraph.errors import ModelError
-from models.studies.fields import key_lines
+from models.studies.documents import key_lines
 from models.two_bodies.scenario import read_scenario
 
 EGG = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.0104}

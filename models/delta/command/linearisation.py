@@ -1,0 +1,105 @@
+"""The task `linearise` of the command `screwbond delta`: a robot at rest in; its linear system, poles and zeros out."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import ModelError
+from models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
+from models.delta.pictures import figures
+from models.delta.studies import analysis
+from models.delta.studies.robot import DeltaRobot
+from models.studies.files import Table, plots
+from models.studies.runs import compile_times
+from models.studies.tasks import Outcome, Task
+
+SWEEP = (-10.0, 60.0)
+"""Common motor angles of the sweep, degrees."""
+
+
+def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
+    """The linear system about rest at the motor angles, or the tool, of the arguments.
+
+    Files: linear.npz (A, B, C, D and the reduced A6, B6, C6), poles.csv, graphs and equations.
+    """
+    y = robot.inverse_kinematics(options.w) if options.w else options.y or (0.25 * np.pi,) * 3
+    linear, small = robot.linearise(y), analysis.reduced(robot, y)
+    shown, rest = analysis.pole_zero_map(linear), analysis.equilibrium(robot, y)
+    angle = _crossing(robot)
+    summary: dict[str, Any] = {
+        "parameters": asdict(robot.parameters),
+        "form": robot.form,
+        "y": rest.y.tolist(),
+        "w": rest.w.tolist(),
+        "holding_torque": rest.torque.tolist(),
+        "largest_rate_at_rest": rest.residual,
+        "inputs": list(linear.inputs),
+        "outputs": list(linear.outputs),
+        "states": list(linear.states),
+        "poles": _pairs(small.poles()),
+        "zeros": _pairs(shown.zeros),
+        "cancelled": _pairs(shown.cancelled_poles),
+        "minimal_order": linear.minimal().order,
+        "stable": bool(np.all(small.poles().real < 0.0)),
+        "crossing_degrees": None if angle is None else float(np.rad2deg(angle)),
+        "wall_time": compile_times(robot.compiled),
+    }
+    kinds = {
+        "pole": shown.poles,
+        "zero": shown.zeros,
+        "cancelled pole": shown.cancelled_poles,
+        "cancelled zero": shown.cancelled_zeros,
+    }
+    rows = [(kind, repr(real), repr(imaginary)) for kind, values in kinds.items() for real, imaginary in _pairs(values)]
+    files = {
+        "linear.npz": {"A": linear.A, "B": linear.B, "C": linear.C, "D": linear.D, "A6": small.A, "B6": small.B, "C6": small.C},
+        "poles.csv": Table(["kind", "real", "imaginary"], rows, "%s"),
+        **robot_files(robot.compiled),
+    }
+    overview = [
+        f"delta robot at rest with motor angles {row(summary['y'])} rad, tool {row(summary['w'])} m",
+        f"  held by {row(summary['holding_torque'])} N m; {'stable' if summary['stable'] else 'unstable'}",
+        "  poles " + ", ".join(f"{complex(*pole):.5g}" for pole in summary["poles"]) + " 1/s",
+        f"  {len(summary['cancelled'])} poles cancel with zeros; minimal order {summary['minimal_order']}",
+    ]
+    if summary["crossing_degrees"] is not None:
+        overview.append(f"  with equal motor angles a root crosses zero at {summary['crossing_degrees']:.4f} degrees")
+    return Outcome(summary, files, overview, plots(lambda folder: _draw(robot, y, shown, angle, folder)))
+
+
+def _draw(robot: DeltaRobot, y: Any, shown: analysis.PoleZeroMap, angle: float | None, folder: Path) -> None:
+    caption = "motor angles " + ", ".join(f"{np.rad2deg(value):.4g}°" for value in y)
+    figures.pole_zero_plot({caption: shown}, folder / "poles_zeros.png", title="Poles and zeros")
+    omega = np.geomspace(0.1, 100.0, 400)
+    response = analysis.frequency_response(robot, y, omega)
+    courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
+    figures.bode_plot(omega, courses, folder / "bode.png", title="Motor angles over the torque of motor 1")
+    swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 57)))
+    figures.sweep_plot(swept, angle, folder / "sweep.png", title="Poles over the common motor angle")
+
+
+def _crossing(robot: DeltaRobot) -> float | None:
+    """Where the unstable root crosses, or None where it does not, or the robot cannot be there."""
+    try:
+        return analysis.crossing(robot)
+    except ModelError:
+        return None
+
+
+def _pairs(values: np.ndarray) -> list[list[float]]:
+    return [[float(value.real), float(value.imag)] for value in values]
+
+
+LINEARISE = Task(
+    "linear system, poles and zeros about rest at --y or --w",
+    read_robot,
+    linearise,
+    files=("linear.npz", "poles.csv", "graph.svg", "arm.svg", "equations.tex"),
+    pictures=("poles_zeros.png", "bode.png", "sweep.png"),
+    fields=ROBOT_FIELDS,
+)

@@ -1,0 +1,89 @@
+"""The task `workspace` of the command `screwbond delta`: a robot in; where its tool can be, as arrays and as a picture, out."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.delta.command.robots import ROBOT_FIELDS, read_robot
+from models.delta.kinematics.parameters import DeltaParameters
+from models.delta.kinematics.workspace import Workspace, plot_workspace, workspace
+from models.delta.studies.robot import DeltaRobot
+from models.studies.commands import add_fields, record_of
+from models.studies.fields import check_record, number, word
+from models.studies.files import plots
+from models.studies.tasks import Outcome, Task
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is asked of a map; the cube of the points, with what is known of each, has to fit into memory (else E466)."""
+
+    points: int = number("", "of the grid along each axis", 61, whole=True, least=2, most=300)
+    branch: str = word(("out", "in"), "elbows out or in", "out")
+
+    def __post_init__(self) -> None:
+        check_record(self, "E466", "workspace", name="delta robot")
+
+
+FLAGS = {"--points": "points", "--branch": "branch"}
+"""Arguments that are fields of the grid."""
+
+
+def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
+    """The workspace on a grid of points^3 that holds all of it; workspace.npz is what `Workspace` holds, x1, x2, x3 its axes.
+
+    Raises `ModelError` (E466) for a grid that cannot be.
+    """
+    grid = record_of(Grid, options, FLAGS)
+    points, branch, parameters = grid.points, grid.branch, robot.parameters
+    across, down = _axes(parameters, points)
+    begin = time.perf_counter()
+    found = workspace(parameters, across, across, down, branch=branch)
+    summary = {"points": points**3, "branch": branch, "volume": found.volume, "wall_time": time.perf_counter() - begin}
+    summary |= _extent(found)
+    arrays = {f"x{k + 1}": axis for k, axis in enumerate(found.axes)}
+    arrays |= {name: getattr(found, name) for name in ("reachable", "condition", "determinant", "side", "stretch", "y")}
+    draw = plots(lambda folder: plot_workspace(parameters, folder / "workspace.png", branch=branch))
+    return Outcome(summary, {"workspace.npz": arrays}, _overview(summary), draw)
+
+
+def _axes(p: DeltaParameters, points: int) -> tuple[np.ndarray, np.ndarray]:
+    reach = abs(p.L0 - p.L3) + p.L1 + p.L2
+    return np.linspace(-reach, reach, points), np.linspace(-(p.L1 + p.L2), p.L1 + p.L2, points)
+
+
+def _extent(found: Workspace) -> dict[str, Any]:
+    """Corners of the box around the reachable part, its most dexterous place, m, and the dexterity there; None without any."""
+    places = np.argwhere(found.reachable)
+    if not len(places):
+        return dict.fromkeys(("low", "high", "best", "best_dexterity"))
+    best = np.unravel_index(int(np.nanargmin(found.condition)), found.condition.shape)
+    corners = {"low": places.min(axis=0), "high": places.max(axis=0), "best": best}
+    at = {name: [float(axis[k]) for axis, k in zip(found.axes, indices, strict=True)] for name, indices in corners.items()}
+    return {**at, "best_dexterity": float(1.0 / found.condition[best])}
+
+
+def _overview(summary: dict[str, Any]) -> list[str]:
+    lines = [f"workspace: {summary['points']} points in {1e3 * summary['wall_time']:.0f} ms, {summary['volume']:.4g} m^3"]
+    if summary["volume"]:
+        spans = zip(summary["low"], summary["high"], strict=True)
+        box = ", ".join(f"x{k + 1} {a:.3g} to {b:.3g}" for k, (a, b) in enumerate(spans))
+        best = ", ".join(f"{value:.3g}" for value in summary["best"])
+        lines.append(f"  {box} m; most dexterous at ({best}) m, {summary['best_dexterity']:.3f}")
+    return lines
+
+
+WORKSPACE = Task(
+    "where the tool can be, and how well it is moved there",
+    read_robot,
+    map_workspace,
+    files=("workspace.npz",),
+    pictures=("workspace.png",),
+    arguments=lambda group: add_fields(group, Grid, FLAGS),
+    fields=ROBOT_FIELDS,
+)

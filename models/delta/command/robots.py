@@ -1,0 +1,41 @@
+"""What the tasks of `screwbond delta` share: --params and --form in; a robot, and the files of its graph, out."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterable
+from typing import Any
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.render.diagram import diagram
+from models.delta.kinematics.parameters import DeltaParameters, read_parameters
+from models.delta.studies.robot import VELOCITY, DeltaRobot
+from models.studies.files import graph_files
+
+SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
+"""Parameters that have a name."""
+
+ROBOT_FIELDS = {"FILE.json": DeltaParameters}
+"""What a parameter file holds."""
+
+
+def robot_arguments(parser: Any) -> None:
+    """Add --params and --form."""
+    parser.add_argument("--params", required=True, metavar="|".join(["FILE.json", *SETS]), help="the robot's parameters")
+    parser.add_argument("--form", default="lagrangian", choices=tuple(VELOCITY))
+
+
+def read_robot(options: Namespace) -> DeltaRobot:
+    """The robot of the arguments; errors as `read_parameters`."""
+    parameters = SETS[options.params]() if options.params in SETS else read_parameters(options.params)
+    return DeltaRobot(parameters, form=options.form)
+
+
+def robot_files(compiled: Compiled) -> dict[str, Any]:
+    """graph.svg, equations.tex, and arm.svg, the graph with arm 1 alone unfolded."""
+    return {**graph_files(compiled, "all"), "arm.svg": diagram(compiled, folded=["arm 2", "arm 3"])}
+
+
+def row(values: Iterable[float]) -> str:
+    """Numbers for reading."""
+    return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"

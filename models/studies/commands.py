@@ -1,0 +1,116 @@
+"""Commands: a table of them in; a parser with all arguments and a `--help` that names every parameter out."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from models.studies.fields import REQUIRED, declarations, described, shown_value
+from models.studies.reading import made
+from models.studies.tasks import Task
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A word after `screwbond`.
+
+    Parameters
+    ----------
+    name, help : the word, and a line.
+    fill : adds arguments, a description and an epilog to its parser.
+    run : parsed arguments -> exit status.
+    """
+
+    name: str
+    help: str
+    fill: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def parser_of(commands: Iterable[Command]) -> argparse.ArgumentParser:
+    """The parser of a table of commands; what it parses has the chosen one's `run`."""
+    parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
+    known = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in commands:
+        own = known.add_parser(command.name, help=command.help, formatter_class=argparse.RawDescriptionHelpFormatter)
+        command.fill(own)
+        own.set_defaults(run=command.run)
+    return parser
+
+
+def study_command(
+    name: str, tasks: Mapping[str, Task] | Task, *, help: str = "", arguments: Callable[[Any], None] = lambda parser: None
+) -> Command:
+    """A command that does one task, or one of several by name, of which the first is the default.
+
+    `help` is a line, by default the first task's; `arguments` adds what all tasks take, besides `--out` and `--no-render`.
+    """
+    table = {"": tasks} if isinstance(tasks, Task) else dict(tasks)
+    first = next(iter(table))
+
+    def fill(parser: argparse.ArgumentParser) -> None:
+        if len(table) > 1:
+            text = "Tasks: " + "; ".join(f"{name}: {task.help}" for name, task in table.items()) + "."
+            parser.add_argument("task", choices=list(table), nargs="?", default=first, help="default %(default)s")
+        else:
+            text = f"Writes {', '.join(table[first].names)}."
+        arguments(parser)
+        parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+        parser.add_argument("--no-render", action="store_true", help="write no pictures and no plots")
+        for title, task in table.items():
+            task.arguments(parser.add_argument_group(title) if title else parser)
+        titled = {title: fields for task in table.values() for title, fields in task.fields.items()}
+        parser.description = _wrapped(text)
+        tables = [_wrapped(f"{title}:", *(f"  {line}" for line in described(fields))) for title, fields in titled.items()]
+        parser.epilog = "\n\n".join(tables)
+
+    return Command(name, help or table[first].help, fill, lambda options: table[getattr(options, "task", first)](options))
+
+
+def _wrapped(*lines: str) -> str:
+    """Lines of text no wider than the terminal; what goes on of an indented one is indented more."""
+    wide = shutil.get_terminal_size().columns - 2
+    more = ["      " if line.startswith(" ") else "" for line in lines]
+    return "\n".join(
+        textwrap.fill(line, wide, subsequent_indent=indent, break_on_hyphens=False)
+        for line, indent in zip(lines, more, strict=True)
+    )
+
+
+def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
+    """Arguments for declared fields of a record, flag -> field; meaning, unit, count and default are the field's."""
+    fields = declarations(record)
+    for flag, name in flags.items():
+        declared = fields[name]
+        unit = f", {declared.unit}" if declared.unit else ""
+        default = "" if declared.default in (None, REQUIRED) else f" (default {shown_value(declared.default)})"
+        count = declared.length({}) if declared.many else None
+        group.add_argument(
+            flag,
+            type=int if declared.whole else str if declared.options else float,
+            choices=declared.options or None,
+            nargs=count,
+            metavar=tuple(f"X{k + 1}" for k in range(count)) if count else None,
+            default=None if declared.default is REQUIRED else declared.default,
+            required=declared.default is REQUIRED,
+            help=f"{declared.meaning}{unit}{default}".replace("%", "%%"),
+        )
+
+
+def record_of(record: Callable[..., Made], options: argparse.Namespace, flags: Mapping[str, str], **more: Any) -> Made:
+    """The record of the arguments that `add_fields` added, and of `more` fields."""
+    given = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
+    return made(lambda: record(**given, **more))
+
+
+def add_solver(group: Any, rtol: float) -> None:
+    """The arguments --rtol and --method of a run."""
+    group.add_argument("--rtol", type=float, default=rtol, help="relative tolerance (default %(default)g)")
+    group.add_argument("--method", default="auto", help="integration method (default %(default)s)")

@@ -1,0 +1,106 @@
+"""JSON documents: a text in; its values, the line of each key, and what is wrong with it out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+from bondgraph.errors import Place, Problem
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_ATOM = re.compile(r"[^,\]}\s]+")
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """Line of each key of a valid JSON text: `{"a.b": 3, "a.c[1]": 4, ...}`; `"a.b#2"` is the second key of that name.
+
+    >>> key_lines('{"a":\\n {"b": [1,\\n 2]}}')
+    {'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}
+    """
+    lines: dict[str, int] = {}
+
+    def skip(at: int) -> int:
+        return _SPACE.match(text, at).end()  # type: ignore[union-attr]
+
+    def value(at: int, path: str) -> int:
+        at = skip(at)
+        if text[at] not in "{[":
+            return scanstring(text, at + 1)[1] if text[at] == '"' else _ATOM.match(text, at).end()  # type: ignore[union-attr]
+        is_object, index, at = text[at] == "{", 0, skip(at + 1)
+        while text[at] not in "}]":
+            inner = f"{path}[{index}]"
+            line = text.count("\n", 0, at) + 1
+            if is_object:
+                key, at = scanstring(text, at + 1)
+                inner, at = f"{path}.{key}" if path else key, skip(at) + 1
+            lines.setdefault(inner, line)
+            at = skip(value(at, inner))
+            at = skip(at + 1) if text[at] == "," else at
+            index += 1
+        return at + 1
+
+    value(0, "")
+    return lines
+
+
+@dataclass
+class Document:
+    """A JSON text while it is read: its file, keys that only people read, the lines of its keys, the problems found so far."""
+
+    file: str
+    comments: frozenset[str] = frozenset()
+    lines: Mapping[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def report(self, code: str, path: str, what: str, *cures: str) -> None:
+        """Add a problem with the value at a JSON path; a missing key's line is that of the object that lacks it."""
+        line, known = None, path
+        while known and line is None:
+            line = self.lines.get(known)
+            known = known.rpartition(".")[0]
+        place = Place(self.file, line or 1)
+        self.problems.append(Problem(code, f"{path or 'the file'}: {what}", (f"in {self.file}",), (place,), cures))
+
+
+def parse_json(text: str, document: Document) -> dict[str, Any] | None:
+    """The object that a JSON text holds; None, and a problem E402, where the text is not one."""
+    repeated: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [key for key, _ in items]
+        repeated.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
+        return dict(items)
+
+    try:
+        value = json.loads(text, object_pairs_hook=pairs)
+        document.lines = key_lines(text)
+    except json.JSONDecodeError as error:
+        problem = Problem(
+            "E402",
+            f"the file is not JSON: {error.msg}",
+            (f"in {document.file}, line {error.lineno}, column {error.colno}",),
+            (Place(document.file, error.lineno),),
+            ("compare with a scenario that works: commas between entries, double quotes, no comments",),
+        )
+        document.problems.append(problem)
+        return None
+    except (RecursionError, ValueError):
+        document.report("E402", "", "its brackets are nested too deeply, or a number has too many digits")
+        return None
+    if not isinstance(value, dict):
+        document.report("E402", "", f"it holds {kind_of(value)} where an object {{...}} is needed")
+        return None
+    for name in repeated:
+        path = next((known for known in document.lines if known.rpartition(".")[2] == name), name)
+        document.report("E404", path, "the key stands twice in one object", "keep one of them")
+    return value
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in words."""
+    words = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return words.get(type(value), "a number")

@@ -1,0 +1,72 @@
+"""Files of a study: contents by file name in; files out, in the format that the ending of the name says.
+
+| ending | content |
+|---|---|
+| .npz | arrays by name |
+| .json | what JSON can say; numbers that are not finite become null |
+| .csv | a `Table` |
+| .tex | text |
+| .svg | a drawing, as of `bondgraph.render.diagram` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.export import document
+from bondgraph.output.extras import lacking
+from bondgraph.output.files import json_text
+from bondgraph.render.diagram import diagram
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows (k, n) under n heads; `form` is how an entry is written."""
+
+    head: Sequence[str]
+    rows: Any
+    form: str = "%.17g"
+
+
+def write_table(path: Path, table: Table) -> None:
+    """A table as CSV."""
+    np.savetxt(path, table.rows, delimiter=",", header=",".join(table.head), comments="", fmt=table.form, encoding="utf-8")
+
+
+WRITERS: dict[str, Callable[[Path, Any], object]] = {
+    ".npz": lambda path, arrays: np.savez_compressed(path, **arrays),
+    ".json": lambda path, content: path.write_text(json_text(content), encoding="utf-8"),
+    ".csv": write_table,
+    ".tex": lambda path, text: path.write_text(text, encoding="utf-8"),
+    ".svg": lambda path, drawing: drawing.write(path),
+}
+"""How the content of a file is written, by the ending of its name."""
+
+
+def write_files(contents: Mapping[str, Any], folder: Path) -> None:
+    """Write every content to the file of its name."""
+    for name, content in contents.items():
+        WRITERS[Path(name).suffix](folder / name, content)
+
+
+def plots(draw: Callable[[Path], None]) -> Callable[[Path], str]:
+    """`draw`, which needs Matplotlib, as an outcome's: where that is missing, the line that it gives says what to install."""
+
+    def drawn(folder: Path) -> str:
+        missing = lacking("matplotlib")
+        if not missing:
+            draw(folder)
+        return f"no plots: {missing}" if missing else ""
+
+    return drawn
+
+
+def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Any]:
+    """graph.svg with some nested graphs `folded`, and equations.tex."""
+    return {"graph.svg": diagram(compiled, folded=folded), "equations.tex": document(compiled)}

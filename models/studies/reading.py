@@ -1,0 +1,254 @@
+"""Strict reading of JSON: a file or text and declared fields in; values, or every problem with its path, file and line, out."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bondgraph.errors import ModelError, raise_if_any
+from models.studies.documents import Document, kind_of, parse_json
+from models.studies.fields import Declared, declarations
+
+Made = TypeVar("Made")
+
+
+def _near(word: Any, options: Iterable[str]) -> str | None:
+    """The option that a misspelt word most likely means."""
+    by_lower = {option.lower(): option for option in options}
+    close = difflib.get_close_matches(str(word).lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[close[0]] if close else None
+
+
+class Section:
+    """One JSON object of a document, read key by key; a wrong value is reported and a harmless one is returned.
+
+    Parameters
+    ----------
+    document : collects the problems.
+    path : JSON path of the object, "" for the whole file.
+    values : the object.
+    """
+
+    def __init__(self, document: Document, path: str, values: Mapping[str, Any]):
+        self.document, self.path, self.values = document, path, values
+        self.known: list[str] = []
+
+    def at(self, key: str) -> str:
+        """JSON path of a key."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def report(self, code: str, key: str, what: str, *cures: str) -> None:
+        """Add a problem with the value of a key."""
+        self.document.report(code, self.at(key) if key else self.path, what, *cures)
+
+    def read(self, record: Any, *names: str) -> dict[str, Any]:
+        """The declared fields of a record (or those of these names), by their names in the record."""
+        found: dict[str, Any] = {}
+        for name, declared in declarations(record).items():
+            if not names or name in names:
+                found[name] = self.value(declared.key or name, declared, found)
+        return found
+
+    def value(self, key: str, declared: Declared, before: Mapping[str, Any] | None = None) -> Any:
+        """The value of a key as declared, required unless it has a default; nan, "" or () where it is missing or wrong.
+
+        `before` holds the values of the fields before it.
+        """
+        before = before or {}
+        required = declared.is_required(before)
+        if self.values.get(key, self) is None and declared.may_be_none and not required:
+            self.known.append(key)
+            return None
+        wanted = declared.wanted(before)
+        right: Callable[[Any], bool] = _is_list if declared.many else _is_text if declared.options else _is_number
+        value = self._value(key, wanted, right, required)
+        if key not in self.values and not required:
+            return declared.default
+        if declared.options:
+            return self._words(key, value, declared)
+        if not declared.many:
+            return math.nan if value is None else self._number(key, value, declared)
+        return self._numbers(key, value, declared, before)
+
+    def _value(self, key: str, wanted: str, right: Callable[[Any], bool], required: bool) -> Any:
+        self.known.append(key)
+        if key not in self.values:
+            if required:
+                self.report("E403", key, f"missing; {wanted} is needed here")
+            return None
+        value = self.values[key]
+        if not right(value):
+            self.report("E405", key, f"{kind_of(value)} where {wanted} is needed")
+            return None
+        return value
+
+    def _number(self, key: str, value: Any, declared: Declared) -> float:
+        number = self._finite(self.at(key), value)
+        if math.isnan(number):
+            return number
+        if not declared.contains(number) or (declared.whole and number % 1.0):
+            wanted = declared.wanted({}) if declared.whole else declared.range("more than")
+            self.report("E407", key, f"{number:g} where {wanted} is needed")
+        return int(number) if declared.whole else number
+
+    def _numbers(self, key: str, value: Any, declared: Declared, before: Mapping[str, Any]) -> tuple[float, ...]:
+        length = declared.length(before)
+        nothing = (math.nan,) * (length or 0)
+        if value is None:
+            return nothing
+        if length not in (None, len(value)) or not all(map(_is_number, value)):
+            what = f"a list of {len(value)}" if length not in (None, len(value)) else "a list with something else than numbers"
+            self.report("E405", key, f"{what} where {declared.wanted(before)} is needed")
+            return nothing
+        numbers = tuple(self._finite(f"{self.at(key)}[{i}]", v) for i, v in enumerate(value))
+        if all(map(math.isfinite, numbers)) and not all(map(declared.contains, numbers)):
+            self.report("E407", key, f"{list(numbers)}: every number must be {declared.range()}")
+        return numbers
+
+    def _words(self, key: str, value: Any, declared: Declared) -> Any:
+        if not declared.many:
+            return "" if value is None else self._option(self.at(key), value, declared.options)
+        chosen: list[str] = []
+        for index, word in enumerate(value or ()):
+            path = f"{self.at(key)}[{index}]"
+            if not isinstance(word, str):
+                what = f"{kind_of(word)} where one of {', '.join(declared.options)} is needed"
+                self.document.report("E405", path, what)
+            elif word in chosen:
+                self.document.report("E407", path, f'"{word}" stands twice', "keep one of them")
+            elif self._option(path, word, declared.options):
+                chosen.append(word)
+        return tuple(chosen)
+
+    def label(self, key: str, default: str) -> str:
+        """A text that means nothing to the program; the default where it is missing or something else."""
+        self.known.append(key)
+        value = self.values.get(key)
+        return value if isinstance(value, str) and value else default
+
+    def section(self, key: str, *, required: bool = True) -> Section | None:
+        """An object inside this one; None where it is missing or wrong."""
+        value = self._value(key, "an object {...}", lambda v: isinstance(v, dict), required)
+        return None if value is None else Section(self.document, self.at(key), value)
+
+    def sections(self, key: str, entries: str) -> list[Section]:
+        """The objects of a list, whose `entries` a message names; those that are none are reported and left out."""
+        self.known.append(key)
+        given = self.values.get(key)
+        if not isinstance(given, list):
+            what = f"a list of {entries} is needed, not {kind_of(given)}"
+            self.report("E403" if given is None else "E405", key, what)
+            return []
+        found = []
+        for i, entry in enumerate(given):
+            path = f"{self.at(key)}[{i}]"
+            if isinstance(entry, dict):
+                found.append(Section(self.document, path, entry))
+            else:
+                self.document.report("E405", path, f"{kind_of(entry)} where an object {{...}} is needed")
+        return found
+
+    def finish(self) -> None:
+        """Report every key that nobody asked for and that is no comment."""
+        comments = self.document.comments
+        for key in self.values:
+            if key in self.known or key in comments or key.startswith("_") or key.lower().startswith("comment"):
+                continue
+            missing = [known for known in self.known if known not in self.values]
+            near = _near(key, missing) or _near(key, [*self.known, *comments])
+            cure = f'did you mean "{near}"?' if near else f"known here: {', '.join(self.known)}; a comment begins with _"
+            self.report("E404", key, "unknown key", cure)
+
+    def _option(self, path: str, word: str, options: Iterable[str]) -> str:
+        if word in options:
+            return word
+        near = _near(word, options)
+        cure = f'did you mean "{near}"?' if near else "one of " + ", ".join(options)
+        self.document.report("E408", path, f'"{word}" is not known here', cure)
+        return ""
+
+    def _finite(self, path: str, value: float) -> float:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+        self.document.report("E406", path, f"{number} where a finite number is needed")
+        return math.nan
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a JSON value is a number (true and false are none)."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def read_text(
+    text: str,
+    file: str | os.PathLike[str],
+    read: Callable[[Section], Mapping[str, Any]],
+    make: Callable[..., Made],
+    comments: Iterable[str] = (),
+) -> Made:
+    """What `make` makes of the values that `read` finds in a JSON object.
+
+    Parameters
+    ----------
+    file : what the text is called in messages.
+    comments : keys that mean nothing, besides those that begin with _ or "comment".
+
+    Raises
+    ------
+    ModelError
+        E402 to E408 with JSON path, file and line, all at once; then what `make` refuses, which no line of a program made.
+    """
+    document, values = Document(os.fspath(file), frozenset(comments)), None
+    whole = parse_json(text, document)
+    if whole is not None:
+        section = Section(document, "", whole)
+        values = read(section)
+        section.finish()
+    name = Path(file).name
+    raise_if_any(name, document.problems)
+    assert values is not None
+    return made(lambda: make(**values), name)
+
+
+def made(make: Callable[[], Made], name: str = "") -> Made:
+    """What `make` makes of what a user typed: what it refuses (in the model `name`) was created by no line of a program."""
+    try:
+        return make()
+    except ModelError as error:
+        raise ModelError(name or error.name, [replace(problem, places=()) for problem in error.problems]) from error
+
+
+def read_file(
+    path: str | os.PathLike[str],
+    read: Callable[[Section], Mapping[str, Any]],
+    make: Callable[..., Made],
+    comments: Iterable[str] = (),
+    *cures: str,
+) -> Made:
+    """What `make` makes of the values that `read` finds in a JSON file; as `read_text`, and E401 for a file without text."""
+    document = Document(os.fspath(path))
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        document.report("E401", "", "it is not UTF-8 text", *cures)
+    except OSError as error:
+        document.report("E401", "", f"it cannot be read: {error.strerror or error}", *cures)
+    raise_if_any(Path(path).name, document.problems)
+    return read_text(text, path, read, make, comments)

@@ -1,0 +1,158 @@
+"""The bodies of a scenario file: the section "body1" or "body2" in; a checked `BodySpec`, and from it a body of a graph, out.
+
+=============  ==================================================  ==========================================
+motion         required                                            optional (default)
+=============  ==================================================  ==========================================
+`fixed`        surface, p0, quat0_wxyz                             velocities, if given, must be zero
+`prescribed`   surface, p0, quat0_wxyz, omega0_world               v0_com_world, if given, must be zero
+`free`         surface, p0, quat0_wxyz, mass, inertia              v0_com_world, omega0_world (zero)
+=============  ==================================================  ==========================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.bodies import Body, ground, prescribed_body, rigid_body
+from models.studies.fields import number, vector, word
+from models.studies.reading import Section
+from models.two_bodies.surfaces import read_surface
+
+UNIT_TOLERANCE = 1e-3
+"""A quaternion whose norm is off by less is normalised, with a note; by more, it is refused."""
+
+ZERO = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class MotionKind:
+    """A way in which a body moves: how it is made of its name, its `BodySpec` and uniform gravity (m/s^2); which fields a file
+    must give for it; which velocities it may have; whether forces move it."""
+
+    body: Callable[[str, BodySpec, tuple[float, ...]], Body]
+    needs: tuple[str, ...] = ()
+    velocities: tuple[str, ...] = ()
+    is_free: bool = False
+
+
+def _resting(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
+    return ground(name, surface=spec.surface, position=spec.p0, quaternion=spec.quat0_wxyz)
+
+
+def _prescribed(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
+    omega = np.asarray(spec.omega0_world, dtype=float)
+    velocity = np.asarray(spec.v0_com_world, dtype=float)
+    twist = np.concatenate([omega, velocity + np.cross(spec.p0, omega)])
+    return prescribed_body(name, twist=twist, surface=spec.surface, position=spec.p0, quaternion=spec.quat0_wxyz)
+
+
+def _free(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
+    assert spec.mass is not None and spec.inertia is not None
+    return rigid_body(
+        name,
+        mass=spec.mass,
+        inertia=spec.inertia,
+        surface=spec.surface,
+        position=spec.p0,
+        quaternion=spec.quat0_wxyz,
+        velocity=spec.v0_com_world,
+        angular_velocity=spec.omega0_world,
+        gravity=gravity,
+    )
+
+
+MOTIONS = {
+    "fixed": MotionKind(_resting),
+    "prescribed": MotionKind(_prescribed, needs=("omega0_world",), velocities=("omega0_world",)),
+    "free": MotionKind(_free, needs=("mass", "inertia"), velocities=("v0_com_world", "omega0_world"), is_free=True),
+}
+"""Every way in which a body can move."""
+
+
+def _needs(field: str) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda before: before["motion"] in MOTIONS and field in MOTIONS[before["motion"]].needs
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodySpec:
+    """One body: its surface (of `screws`) and the type of that, how it moves, and where it starts (SI units).
+
+    Mass and moments are None where the body is not free.
+    """
+
+    name: str
+    surface: Any
+    surface_type: str
+    motion: str = word(MOTIONS, "how the body moves")
+    mass: float | None = number("kg", "mass of a free body", None, above=0.0, needed=_needs("mass"))
+    inertia: tuple[float, ...] | None = vector(
+        3, "kg m^2", "moments of a free body about its centre of mass, object axes", None, needed=_needs("inertia")
+    )
+    p0: tuple[float, ...] = vector(3, "m", "position of the object origin")
+    quat0_wxyz: tuple[float, ...] = vector(4, "", "unit quaternion from object to world, real part first")
+    v0_com_world: tuple[float, ...] = vector(3, "m/s", "velocity of the centre of mass, world axes", ZERO)
+    omega0_world: tuple[float, ...] = vector(
+        3, "rad/s", "angular velocity, world axes; a prescribed motion needs it", ZERO, needed=_needs("omega0_world")
+    )
+
+
+_VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
+
+
+def body_fields(given: Section | None, name: str, notes: list[str]) -> BodySpec | None:
+    """A body of a scenario, None without its section; meaningless where the document holds problems.
+
+    A quaternion that was not quite unit is put right, which goes into `notes`.
+    """
+    if given is None:
+        return None
+    values = given.read(BodySpec)
+    surface, surface_type = read_surface(given.section("surface"))
+    if values["inertia"] is not None:
+        _check_inertia(values["inertia"], given)
+    values["quat0_wxyz"] = _unit(values["quat0_wxyz"], given, notes)
+    motion = values["motion"]
+    if motion:
+        _check_velocities(motion, values, given)
+        needs = MOTIONS[motion].needs
+        values |= {field: None for field in ("mass", "inertia") if field not in needs}
+    given.finish()
+    return BodySpec(name=name, surface=surface, surface_type=surface_type, **values)
+
+
+def _check_velocities(motion: str, values: Mapping[str, Any], given: Section) -> None:
+    for field, verb in _VELOCITIES.items():
+        moving = any(v != 0.0 for v in values[field] if math.isfinite(v))
+        if moving and field not in MOTIONS[motion].velocities:
+            others = " or ".join(f'"{name}"' for name, kind in MOTIONS.items() if field in kind.velocities)
+            given.report("E412", field, f"the body is {motion} and must not {verb}", f"remove it, or set motion to {others}")
+
+
+def _check_inertia(inertia: tuple[float, ...], given: Section) -> None:
+    if not all(map(math.isfinite, inertia)):
+        return
+    if min(inertia) <= 0.0:
+        given.report("E410", "inertia", f"{list(inertia)} is not positive definite: every moment must be above 0")
+        return
+    small, middle, large = sorted(inertia)
+    # Rounding in the file must not refuse a flat disc, whose moments meet the limit exactly.
+    if large > (small + middle) * (1.0 + 1e-9):
+        what = f"{large:g} is more than {small:g} + {middle:g}: no body has these moments (triangle inequality)"
+        given.report("E410", "inertia", what, "moments are about the centre of mass, in object axes")
+
+
+def _unit(quaternion: tuple[float, ...], given: Section, notes: list[str]) -> tuple[float, ...]:
+    norm = math.hypot(*quaternion)
+    if math.isnan(norm) or abs(norm - 1.0) <= 1e-12:
+        return quaternion
+    if abs(norm - 1.0) >= UNIT_TOLERANCE:
+        what = f"its norm is {norm:.6g}, which is far from 1"
+        given.report("E411", "quat0_wxyz", what, "a unit quaternion, real part first: [w, x, y, z]")
+        return quaternion
+    notes.append(f"{given.at('quat0_wxyz')}: its norm is {norm:.9g}; it was normalised")
+    return tuple(component / norm for component in quaternion)

@@ -1,0 +1,76 @@
+"""The command `screwbond contact`: a scenario file in; a run of two bodies in contact, its files and figures out."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from models.studies.commands import add_solver, study_command
+from models.studies.files import graph_files
+from models.studies.tasks import Outcome, Task
+from models.two_bodies.pictures import write_pictures
+from models.two_bodies.run import ContactRun, run_scenario
+from models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
+from models.two_bodies.surfaces import SURFACES
+
+
+def overview(summary: dict[str, Any], out: Path) -> str:
+    """The main figures of a run, for reading."""
+    return "\n".join([*_figures(summary), f"  files in {out}"])
+
+
+def save_run(run: ContactRun, out: Path, *, render: bool = True) -> dict[str, Any]:
+    """Write all files of a contact run to the folder `out`, all or none; returns the summary.
+
+    Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures. Where
+    nothing can be rendered one line on stderr says what to install, and the rest is written.
+    """
+    outcome = _outcome(run)
+    TASK.save(outcome, out, render=render)
+    return dict(outcome.summary)
+
+
+def _outcome(run: ContactRun) -> Outcome:
+    summary = run.summary()
+    files = {"trajectory.npz": run.trajectory, "events.json": run.events(), **graph_files(run.compiled)}
+    return Outcome(summary, files, _figures(summary), lambda folder: write_pictures(run, folder), run.notes, run.result.failure)
+
+
+def _figures(summary: dict[str, Any]) -> list[str]:
+    events, peak, wall = summary["events"], summary["peak_force"], summary["wall_time"]
+    return [
+        f"{summary['name']}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.1f} ms"
+        f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
+        f"  contact on {events['contact on']} times, off {events['contact off']} times;"
+        f" largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
+        f"  energy {summary['energy']['stored at start']:.6g} J at the start,"
+        f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
+    ]
+
+
+def _arguments(parser: Any) -> None:
+    parser.add_argument("scenario", type=Path, metavar="SCENARIO.json")
+    add_solver(parser, 1e-10)
+
+
+def _run(scenario: Scenario, options: Namespace) -> Outcome:
+    return _outcome(run_scenario(scenario, rtol=options.rtol, method=options.method))
+
+
+TASK = Task(
+    "run two bodies in contact from a scenario file",
+    lambda options: read_scenario(options.scenario),
+    _run,
+    files=("trajectory.npz", "events.json", "graph.svg", "equations.tex"),
+    pictures=("page.html", "plots.png", "poster.png", "movie.mp4", "movie.gif"),
+    arguments=_arguments,
+    fields={
+        "SCENARIO.json": Scenario,
+        "body1, body2": BodySpec,
+        **{f'surface of type "{name}"': kind.numbers for name, kind in SURFACES.items() if kind.numbers},
+        "contact": ContactSpec,
+        "gravity": GravitySpec,
+    },
+)
+CONTACT = study_command("contact", TASK)

@@ -1,0 +1,59 @@
+"""Surfaces in scenario files: the section "surface" in; the surface of `screws`, or what is wrong with its numbers, out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from models.studies.fields import Declared
+from models.studies.reading import Section
+from screws.errors import GeometryError
+from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
+
+
+@dataclass(frozen=True)
+class SurfaceKind:
+    """A type of surface: the function that makes it, its numbers in a file in the order of that function's arguments, and the
+    one that is blamed where they do not fit together; whether it is flat, so that two of the type have no contact point."""
+
+    make: Callable[..., Surface]
+    numbers: Mapping[str, Declared]
+    blamed: str = ""
+    is_flat: bool = False
+
+
+_EGG = {
+    "f": Declared("focal distance of the oval r_A + 2 r_B = S", "m"),
+    "S": Declared("the sum r_A + 2 r_B", "m"),
+    "zB": Declared("height of the focus B over the origin", "m"),
+}
+
+SURFACES = {
+    "egg": SurfaceKind(egg, _EGG, "S"),
+    "sphere": SurfaceKind(sphere, {"radius": Declared("radius", "m", above=0.0)}, "radius"),
+    "ellipsoid": SurfaceKind(ellipsoid, {"semi_axes": Declared("semi-axes", "m", many=True, count=3, above=0.0)}, "semi_axes"),
+    "plane": SurfaceKind(plane, {}, is_flat=True),
+}
+"""Every type of surface that a file can have."""
+
+TYPE = Declared("type of the surface", options=tuple(SURFACES))
+
+
+def read_surface(given: Section | None) -> tuple[Surface | None, str]:
+    """The surface of `screws` and its type; (None, type) where the file or the geometry is wrong."""
+    if given is None:
+        return None, ""
+    before = len(given.document.problems)
+    name = given.value("type", TYPE)
+    if not name:
+        return None, ""
+    kind = SURFACES[name]
+    numbers = [given.value(key, declared) for key, declared in kind.numbers.items()]
+    given.finish()
+    if len(given.document.problems) > before:
+        return None, name
+    try:
+        return kind.make(*numbers), name
+    except GeometryError as error:
+        given.report("E409", kind.blamed, f"{error.code} {error.message}", error.cure)
+        return None, name

@@ -1,0 +1,97 @@
+"""A fourth study, as somebody outside the package writes one: a ball on a spring that swings in a plane.
+
+```
+weight (Se) --- 1 velocity --- I ball
+                /       \\
+         spring (C)   damping (R)
+```
+
+`screwbond pendulum FILE.json --out DIR` reads the parameters, runs the graph and writes all files.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J1, C, Graph, I, R, Se, compile_model
+from models.pictures.courses import courses
+from models.studies.commands import add_solver, study_command
+from models.studies.fields import check_record, number, vector, word
+from models.studies.files import Table, graph_files, plots
+from models.studies.reading import read_file
+from models.studies.runs import account, ending, sample_times, wall_times
+from models.studies.tasks import Outcome, Task
+from screws.scalars import sqrt
+
+MEDIA = {"vacuum": 0.0, "oil": 1.0}
+"""What the ball swings in -> factor of its damping."""
+
+
+@dataclass(frozen=True)
+class Pendulum:
+    """A ball on a spring, from rest at `start`; the spring is fixed at the origin and pulls or pushes along itself."""
+
+    mass: float = number("kg", "of the ball", above=0.0)
+    stiffness: float = number("N/m", "of the spring", above=0.0)
+    start: tuple[float, float] = vector(2, "m", "place of the ball, to the side and up")
+    length: float = number("m", "of the relaxed spring", 0.3, least=0.0)
+    damping: float = number("N s/m", "of the ball in oil", 0.1, least=0.0)
+    medium: str = word(MEDIA, "what it swings in", "vacuum")
+    t_end: float = number("s", "end of the run", 5.0, above=0.0)
+
+    def __post_init__(self) -> None:
+        check_record(self, "E480", "pendulum")
+
+
+def graph(given: Pendulum) -> Graph:
+    """The bond graph above; the spring's state is the ball's place (2,), m."""
+    ball, velocity = Graph("pendulum"), J1("velocity", domain="translation", dimension=2)
+    energy = {"energy": lambda q, k, rest: 0.5 * k * (sqrt(q[0] * q[0] + q[1] * q[1]) - rest) ** 2}
+    spring = C("spring", **energy, parameters={"k": given.stiffness, "rest": given.length}, initial=given.start)
+    ball.connect(Se("weight", (0.0, -9.81 * given.mass)), velocity).connect(velocity, I("ball", given.mass, dimension=2))
+    return ball.connect(velocity, spring).connect(velocity, R("damping", MEDIA[given.medium] * given.damping, dimension=2))
+
+
+def read(options: Namespace) -> Pendulum:
+    """The parameters in the file."""
+    return read_file(options.file, lambda given: given.read(Pendulum), Pendulum)
+
+
+def run(given: Pendulum, options: Namespace) -> Outcome:
+    """Run it; the files are trajectory.npz, swing.csv, graph.svg and equations.tex."""
+    compiled = compile_model(graph(given))
+    samples = sample_times(given.t_end, 0.01)
+    result = compiled.simulate(given.t_end, samples=samples, rtol=options.rtol, method=options.method, progress=False)
+    place = result["spring.q"]
+    largest = float(np.linalg.norm(place, axis=1).max())
+    summary = {"largest_length": largest, **ending(result), **account(result, wall_times(compiled, result))}
+    files = {
+        "trajectory.npz": {"t": result.t, "place": place},
+        "swing.csv": Table(("t", "x", "y"), np.column_stack([result.t, place])),
+        **graph_files(compiled),
+    }
+    draw = plots(lambda folder: courses(result, {"spring.q": "place, m"}, folder / "swing.png"))
+    return Outcome(summary, files, [f"pendulum: the spring is {largest:.4f} m long at most"], draw, failure=result.failure)
+
+
+def arguments(parser: Any) -> None:
+    """Arguments of the command."""
+    parser.add_argument("file", type=Path, metavar="FILE.json")
+    add_solver(parser, 1e-9)
+
+
+TASK = Task(
+    "run a spring pendulum",
+    read,
+    run,
+    files=("trajectory.npz", "swing.csv", "graph.svg", "equations.tex"),
+    pictures=("swing.png",),
+    arguments=arguments,
+    fields={"FILE.json": Pendulum},
+)
+PENDULUM = study_command("pendulum", TASK)
