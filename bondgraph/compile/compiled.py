@@ -38,8 +38,9 @@ from bondgraph.schedule.build import is_large, scheduled
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
-from bondgraph.tracing.routines import Traced, trace_for_runs
+from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.values import Untraceable, flat
+from bondgraph.tracing.walk import Traced
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

@@ -6,20 +6,17 @@ what is held by others stays held. The problem of their signs is left to the run
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from bondgraph.assembly.system import LoweredTransition, System
-from bondgraph.tape.scalar import Tape
-from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.impulses import Acting
-from bondgraph.tracing.linear.indeterminate import Sampled
-from bondgraph.tracing.linear.modewise import solve_in_modes
+from bondgraph.tracing.ground import Acting, Ground
+from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
-from bondgraph.tracing.values import partials, scalars_of
+from bondgraph.tracing.linear.solve import SingularSystem
+from bondgraph.tracing.values import nonzero, partials, scalars_of, through
 
 
 @dataclass(frozen=True)
@@ -48,42 +45,32 @@ def _is_bounce(event: LoweredTransition) -> bool:
     return plain and event.source == event.target and len(event.impact) == 1
 
 
-def collision_table(
-    system: System, tape: Tape, inputs: Mapping[str, np.ndarray], acting: Acting, chosen: Colliding, sampled: Sampled
-) -> list[Any]:
+def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[Any]:
     """For c constraints that collide, n states, k events and s powers, row by row: states per impulse (n, c), flows per impulse
-    (c, c), pushes of guards per impulse (k, c), energies supplied per impulse (s, c), flows (c,), restitutions (c,).
-
-    Raises
-    ------
-    SingularSystem, SingularMode
+    (c, c), pushes of guards per impulse (k, c), energies supplied per impulse (s, c), flows (c,), restitutions (c,). Empty where
+    there is none, for what the others hold is singular.
     """
-    values, w = acting.values, list(acting.w)
-    owners = [u for u in acting.unknowns for _ in range(len(scalars_of(values[u.residual])))]
-    place = {name: next(k for k, u in enumerate(owners) if u.element == name) for name in chosen.constraints}
-    unknown = {u.element: u for u in acting.unknowns}
+    system, values, w = ground.system, acting.values, list(acting.w)
+    place = {name: next(k for k, u in enumerate(acting.owners) if u.element == name) for name in chosen.constraints}
+    unknown = {u.element: u for u in system.unknowns}
+    still = functools.partial(ground.without, w)
 
-    def still(scalars: Sequence[Any]) -> list[Any]:
-        nothing = {scalar.index: tape.constant(0.0) for scalar in acting.w}
-        return list(substitute(tape, [tape.scalar(s) for s in scalars], nothing))
+    def slopes(scalars: Sequence[Any]) -> dict[tuple[int, int], Any]:
+        return through(still, partials(scalars, w))
 
-    def slopes(names: Sequence[str]) -> dict[tuple[int, int], Any]:
-        found = partials([s for name in names for s in scalars_of(values[name])], w)
-        return dict(zip(found, still(list(found.values())), strict=True))
+    def of(names: Sequence[str]) -> list[Any]:
+        return [scalar for name in names for scalar in scalars_of(values[name])]
 
     given = set(place.values())
-    rows = slopes([u.residual for u in acting.unknowns])
-    entries = {key: value for key, value in rows.items() if key[0] not in given and value.value != 0.0}
-    entries |= {(k, k): tape.scalar(1.0) for k in given}
-    states = partials(
-        [s for state in system.states for s in scalars_of(values.get(state.rate, np.zeros(np.shape(state.initial))))], w
-    )
-    action = dict(zip(states, still(list(states.values())), strict=True))
-    ideal = in_an_impulse(system, inputs, w, acting.unknowns, values, still, action)
-    impulses = [
-        solve_in_modes(system, tape, entries, [float(i == k) for i in range(len(w))], sampled, ideal).values
-        for k in place.values()
-    ]
+    rows = slopes(of([u.residual for u in system.unknowns]))
+    entries = {key: value for key, value in nonzero(rows).items() if key[0] not in given}
+    entries |= {(k, k): ground.tape.scalar(1.0) for k in given}
+    action = slopes(ground.rates(values))
+    ideal = in_an_impulse(ground, acting, still, action)
+    try:
+        impulses = [solve_in_modes(ground, entries, [float(i == k) for i in range(len(w))], ideal).values for k in place.values()]
+    except (SingularSystem, SingularMode):
+        return []
 
     def per_impulse(matrix: Mapping[tuple[int, int], Any], count: int) -> list[Any]:
         table: list[list[Any]] = [[0.0] * len(impulses) for _ in range(count)]
@@ -92,15 +79,16 @@ def collision_table(
                 table[i][c] = table[i][c] + value * column[j]
         return [entry for row in table for entry in row]
 
-    held = slopes([unknown[name].held for name in chosen.constraints])
-    guards = slopes([event.guard for event in system.events if event.contradicting is None])  # those stand at the end
-    powers = slopes([power.value for power in system.powers])
+    held = slopes(of([unknown[name].held for name in chosen.constraints]))
+    guards = slopes(of([event.guard for event in system.events if event.contradicting is None]))  # those stand at the end
+    powers = slopes(of([power.value for power in system.powers]))
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
+    numbers = of([unknown[name].vanishing for name in chosen.constraints])
+    numbers += [values[f"{name}.restitution"] for name in chosen.constraints]
     return [
-        *per_impulse(action, len(inputs["x"])),
+        *per_impulse(action, len(ground.inputs["x"])),
         *per_impulse(held, len(chosen.constraints)),
         *per_impulse(guards, len(system.events)),
         *per_impulse(supplied, len(system.powers)),
-        *still([values[unknown[name].vanishing] for name in chosen.constraints]),
-        *still([values[f"{name}.restitution"] for name in chosen.constraints]),
+        *still([ground.tape.scalar(number) for number in numbers]),
     ]

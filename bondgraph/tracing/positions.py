@@ -21,9 +21,9 @@ from bondgraph.model.ops import STABILISED
 from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import reachable
-from bondgraph.tracing.routines import Traced
 from bondgraph.tracing.sampling import Samples
 from bondgraph.tracing.values import partials, scalars_of
+from bondgraph.tracing.walk import Traced
 
 AGREES = 1e-6
 """Difference of a flow from the rate of its position that may be, as a part of what they are made of."""
@@ -32,7 +32,7 @@ AGREES = 1e-6
 def foreign_positions(traced: Traced, model: Model) -> list[Problem]:
     """Constraints whose flow is not the rate of their `position`, each with the entry of the MTF that is to blame (E170)."""
     found = []
-    for unknown in traced.system.unknowns if traced.solver.samples else ():
+    for unknown in traced.ground.system.unknowns if traced.ground.sampled.states else ():
         law = model.elements[unknown.element].law
         if isinstance(law, IdealConstraint) and law.position is not None:
             problem = _compared(traced, model, unknown, law)
@@ -41,20 +41,20 @@ def foreign_positions(traced: Traced, model: Model) -> list[Problem]:
 
 
 def _compared(traced: Traced, model: Model, unknown: Unknown, law: IdealConstraint) -> Problem | None:
-    held = next(s for s in traced.system.statements if unknown.held in s.outs)
+    held = next(s for s in traced.ground.system.statements if unknown.held in s.outs)
     assert held.op is STABILISED
     moving, h = scalars_of(traced.values[held.args[1]]), scalars_of(traced.values[held.args[2]])
-    rates = [s for state in traced.system.states for s in scalars_of(traced.values[state.rate])]
-    slopes = jacobian(h, [*traced.inputs["x"], traced.inputs["t"][0]])
+    rates = [s for state in traced.ground.system.states for s in scalars_of(traced.values[state.rate])]
+    slopes = jacobian(h, [*traced.ground.inputs["x"], traced.ground.inputs["t"][0]])
     along: list[Any] = [0.0] * len(h)
     size: list[Any] = [abs(f) for f in moving]
     for i, j, slope in zip(slopes.rows, slopes.columns, slopes.values, strict=True):
         term = slope * (rates[j] if j < len(rates) else 1.0)
         along[i], size[i] = along[i] + term, size[i] + abs(term)
-    table = _sampled(traced, [*along, *moving, *size, *traced.inputs["m"], *traced.inputs["x"]])
-    n, modes = len(h), len(traced.inputs["m"])
+    table = _sampled(traced, [*along, *moving, *size, *traced.ground.inputs["m"], *traced.ground.inputs["x"]])
+    n, modes = len(h), len(traced.ground.inputs["m"])
     if law.automaton is not None:
-        slot = list(traced.system.modes).index(law.mode)
+        slot = list(traced.ground.system.modes).index(law.mode)
         states = model.automata[law.automaton].states
         active = [states.index(state) for state in law.active]
         table = table[np.isin(table[:, 3 * n + slot], active)]
@@ -72,7 +72,7 @@ def _compared(traced: Traced, model: Model, unknown: Unknown, law: IdealConstrai
 
 def _sampled(traced: Traced, scalars: Sequence[Any]) -> np.ndarray:
     """Values (k, n) of scalars at those sample states where all are finite."""
-    found = Samples(traced.tape, traced.solver.samples)({(0, k): scalar for k, scalar in enumerate(scalars)})
+    found = Samples(traced.ground.tape, traced.ground.sampled.states)({(0, k): scalar for k, scalar in enumerate(scalars)})
     table = np.stack(list(found.values()), axis=1)
     return table[np.all(np.isfinite(table), axis=1)]
 
@@ -89,7 +89,7 @@ def _problem(
 ) -> Problem:
     path, element = unknown.element, model.elements[unknown.element]
     (rate, given, row), elements = found, [element]
-    names = [name for name in element.signals if name not in traced.system.modes]
+    names = [name for name in element.signals if name not in traced.ground.system.modes]
     details = [
         f"h' is {given[row]:.6g} by its flow"
         + (f" in row {row}" if len(h) > 1 else "")
@@ -110,11 +110,11 @@ def _problem(
                 f"position {should:.6g}",
             )
             cures = [f'this entry of MTF "{matrix}"']
-    x = dict(zip(_state_labels(traced.system), place[0], strict=True))
+    x = dict(zip(_state_labels(traced.ground.system), place[0], strict=True))
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
     if read:
         details.append(f"for example at {', '.join(read[:8])}")
-    sizes = {name: max(int(np.size(traced.values[traced.system.resolve(name)])), 1) for name in names}
+    sizes = {name: max(int(np.size(traced.values[traced.ground.system.resolve(name)])), 1) for name in names}
     cures.append(
         f"no MTF, and coordinates={sizes} in place of signals, connected where their rates are the flows: the "
         "compiler then differentiates the position"
@@ -149,11 +149,11 @@ def _entry(
 ) -> tuple[tuple[int, int], float, float] | None:
     """(row, column) of the entry of a matrix that is furthest off, what it is, and what it should be; None where states do not
     tell. Rates of the position and the flow before the matrix are both linear in states that move neither."""
-    values, system = traced.values, traced.system
+    values, system = traced.values, traced.ground.system
     ratio, before = values[system.resolve(f"{path}.N")], scalars_of(values[system.resolve(flow(bond))])
     numbers = np.reshape(np.asarray(ratio, dtype=object), (len(h), len(before)))
     still = _read(traced, [*h, *numbers.flat])
-    moved = [x for x in traced.inputs["x"] if x.index not in still]
+    moved = [x for x in traced.ground.inputs["x"] if x.index not in still]
     tables = [partials(scalars, moved) for scalars in (along, moving, before)]
     scalars = [*numbers.flat, *(value for table in tables for value in table.values())]
     at = _at(traced, scalars, place)
@@ -175,15 +175,15 @@ def _entry(
 
 def _read(traced: Traced, scalars: Sequence[Any]) -> set[int]:
     """Inputs that decide scalars."""
-    roots = [traced.tape.scalar(scalar).index for scalar in scalars]
-    return {k for k in reachable(traced.tape, roots) if traced.tape.nodes[k][0] == opcodes.INPUT}
+    roots = [traced.ground.tape.scalar(scalar).index for scalar in scalars]
+    return {k for k in reachable(traced.ground.tape, roots) if traced.ground.tape.nodes[k][0] == opcodes.INPUT}
 
 
 def _at(traced: Traced, scalars: Sequence[Any], place: tuple[np.ndarray, np.ndarray]) -> np.ndarray | None:
     """Scalars at that sample state which `place` (x, m) was found in."""
-    for sample in traced.solver.samples:
+    for sample in traced.ground.sampled.states:
         if np.array_equal(sample[1], place[0]) and np.array_equal(sample[3], place[1]):
-            found = Samples(traced.tape, [sample])({(0, k): scalar for k, scalar in enumerate(scalars)})
+            found = Samples(traced.ground.tape, [sample])({(0, k): scalar for k, scalar in enumerate(scalars)})
             row = np.array([value[0] for value in found.values()])
             return row if np.all(np.isfinite(row)) else None
     return None
