@@ -18,8 +18,8 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, Problem
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
+from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
-from bondgraph.tracing.values import scalars_of
 
 SPARSE = 400
 """States from which on the matrices are sparse."""

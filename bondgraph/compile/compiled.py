@@ -36,10 +36,10 @@ from bondgraph.run.settings import known, number
 from bondgraph.run.switching.rounding import nudges
 from bondgraph.schedule.build import is_large, scheduled
 from bondgraph.tape.collection import paused_collection
+from bondgraph.tracing.on_tape.values import Untraceable, flat
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.routines import trace_for_runs
-from bondgraph.tracing.values import Untraceable, flat
 from bondgraph.tracing.walk import Traced
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bondgraph.assembly.system import State, System
 from bondgraph.errors import ModelError, Problem
-from bondgraph.tracing.values import scalars_of
+from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.walk import Traced
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")

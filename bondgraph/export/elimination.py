@@ -19,7 +19,7 @@ from bondgraph.errors import ModelError, Problem, ScrewbondError
 from bondgraph.export.canonical import exact, reduced
 from bondgraph.export.growth import written_out
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.tracing.values import Values, owners_of, placed, residuals_of, scalars_of, shaped, shapes_of
+from bondgraph.tracing.on_tape.values import Values, owners_of, placed, residuals_of, scalars_of, shaped, shapes_of
 
 OPERATIONS = 4000
 """Most operations of any value on the way."""

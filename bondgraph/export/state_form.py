@@ -23,7 +23,7 @@ from bondgraph.export.elimination import eliminated, too_large
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import dotted, value_latex
 from bondgraph.model.laws import Source
-from bondgraph.tracing.values import scalars_of
+from bondgraph.tracing.on_tape.values import scalars_of
 
 STATEMENTS, SCALARS = 60, 240
 """Most statements, and most scalars that they compute, of a model whose equations are for reading; what only serves the

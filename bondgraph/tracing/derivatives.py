@@ -16,10 +16,10 @@ from bondgraph.assembly.system import Unknown
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
 from bondgraph.tape.scalar import TapeScalar
-from bondgraph.tracing.ground import Ground, along
-from bondgraph.tracing.jumps import jumps
+from bondgraph.tracing.on_tape.ground import Ground, along
+from bondgraph.tracing.on_tape.jumps import jumps
+from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of, shaped
 from bondgraph.tracing.refusals import Unsolvable
-from bondgraph.tracing.values import Values, carry_out, scalars_of, shaped
 from screws.scalars import absolute, equal, where
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from bondgraph.assembly.system import Loop
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.ground import Ground
 from bondgraph.tracing.linear.solve import SingularSystem, solve
-from bondgraph.tracing.values import Entries, Values, partials, placed, scalars_of, shapes_of
+from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
 STEPS = 3
 """Newton steps at every evaluation; each squares the relative error that the integrator left in the guesses."""

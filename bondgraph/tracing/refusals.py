@@ -15,7 +15,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.wording import elements_at, named
 from bondgraph.tracing.linear.modewise import SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
-from bondgraph.tracing.values import Untraceable, owners_of
+from bondgraph.tracing.on_tape.values import Untraceable, owners_of
 
 MOST_MODES = 8
 """Modes without a solution that a message lists at most."""

@@ -16,14 +16,14 @@ from bondgraph.tape.hoist import hoist
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.sparsity import compressed_columns
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.collisions import colliding, collision_table
 from bondgraph.tracing.easing import Obstacles, eased
-from bondgraph.tracing.ground import ground_of
-from bondgraph.tracing.impulses import impulse_of, is_impulse
+from bondgraph.tracing.instants.collisions import colliding, collision_table
+from bondgraph.tracing.instants.impulses import impulse_of, is_impulse
 from bondgraph.tracing.linear.modewise import chosen
 from bondgraph.tracing.linear.reactions import reaction_names
+from bondgraph.tracing.on_tape.ground import ground_of
+from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.refusals import mode_in_words, refusing, suspects
-from bondgraph.tracing.values import scalars_of
 from bondgraph.tracing.walk import Traced, walked
 from screws.scalars import equal, where
 

@@ -18,16 +18,16 @@ from bondgraph.assembly.execute import environment
 from bondgraph.assembly.stages import Step
 from bondgraph.assembly.system import Loop, Unknown
 from bondgraph.tape.scalar import TapeScalar
-from bondgraph.tracing.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.derivatives import decide_rates, tied, with_derivatives
 from bondgraph.tracing.easing import Obstacles
-from bondgraph.tracing.ground import Acting, Ground
-from bondgraph.tracing.linear.indeterminate import Ideal
+from bondgraph.tracing.linear.closures import Closures, closures_of, positions_held
+from bondgraph.tracing.linear.ideal import Ideal
 from bondgraph.tracing.linear.modewise import SharedMode, Solved, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.newton import Pursuit, pursue, rates_of_guesses
+from bondgraph.tracing.on_tape.ground import Acting, Ground
+from bondgraph.tracing.on_tape.values import Entries, Values, carry_out, owners_of, partials, placed, residuals_of, shapes_of
 from bondgraph.tracing.refusals import Unsolvable, refusing
-from bondgraph.tracing.values import Entries, Values, carry_out, owners_of, partials, placed, residuals_of, shapes_of
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.tracing.linear.equilibrate import matrices_of
-from bondgraph.tracing.values import Entries
+from bondgraph.tracing.on_tape.values import Entries
 
 RAISED = 1e-9
 """Part of itself by which each diagonal entry is raised."""

@@ -12,21 +12,19 @@ not zero. The ideal elements then push as stiff ones would, so that a diode amon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from bondgraph.tracing.ground import Ground
 from bondgraph.tracing.linear.equilibrate import equilibrated, natural_sizes
+from bondgraph.tracing.linear.ideal import Ideal, IdealReaction
 from bondgraph.tracing.linear.magnitude import magnitudes
 from bondgraph.tracing.linear.solve import SINGULAR, Eliminated, SingularSystem, eliminate
-from bondgraph.tracing.values import Entries, nonzero, through
+from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, maximum, sign, where
-
-Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]] | None]
-"""(combinations of equations, their right sides) -> the equations (entries, right side) of their rates, if they have any."""
 
 GAP = 1e3
 """How much smaller what is left must be than the smallest pivot for a system to count as singular."""
@@ -46,77 +44,6 @@ PREFERS = 1e4
 
 STIFF = 1e6
 """Stiffness that ideal elements have for each other while they contradict, in natural sizes."""
-
-
-@dataclass(frozen=True)
-class IdealReaction:
-    """An effort or flow by which an ideal element keeps what vanishes at zero: slopes with respect to the unknowns, value without
-    them, and the size that it is limited to, if it is."""
-
-    element: str
-    slopes: Mapping[int, Any]
-    offset: Any
-    limit: Any = None
-
-
-@dataclass(frozen=True)
-class Ideal:
-    """What the unknowns of a linear system mean, for where its equations do not decide all of them."""
-
-    reactions: tuple[IdealReaction, ...]
-    senses: Mapping[int, Any]
-    """Equation of an element that holds -> +1 where its reaction times what vanishes is power taken, else -1."""
-    moves: Entries
-    """(state, unknown) -> how much the unknown changes the state's rate."""
-    derived: Derived
-    demanded: Callable[[Sequence[Any]], Sequence[Any]]
-    """Right sides without what only draws positions back to zero: where nothing moves any more, that demands nothing."""
-    motion: bool = True
-    """Whether this is the motion, not an impulse."""
-
-    def part(self, rows: Sequence[int], columns: Sequence[int], solution: Sequence[Any]) -> Ideal:
-        """Restricted to some equations and unknowns; the others are as in `solution`."""
-        row, column = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
-        reactions = []
-        for r in self.reactions:
-            own = {column[j]: value for j, value in r.slopes.items() if j in column}
-            if own:
-                others = [value * solution[j] for j, value in r.slopes.items() if j not in column]
-                reactions.append(IdealReaction(r.element, own, sum(others, r.offset), r.limit))
-
-        def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
-            found = self.derived([{rows[i]: c for i, c in each.items()} for each in combinations], right)
-            if found is None:
-                return None
-            placed = []
-            for entries, value in found:
-                moved = sum((e * solution[j] for j, e in entries.items() if j not in column), 0.0)
-                placed.append(({column[j]: e for j, e in entries.items() if j in column}, value - moved))
-            return placed
-
-        senses = {row[i]: value for i, value in self.senses.items() if i in row}
-        moves = {(i, column[j]): value for (i, j), value in self.moves.items() if j in column}
-        return Ideal(tuple(reactions), senses, moves, derived, self.demanded, self.motion)
-
-    def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
-        """With all scalars folded, as in one mode."""
-        reactions = []
-        for r in self.reactions:
-            bound = {} if r.limit is None else {"limit": r.limit}
-            whole = through(fold, {**r.slopes, "offset": r.offset, **bound})
-            offset, limit = whole.pop("offset"), whole.pop("limit", None)
-            reactions.append(IdealReaction(r.element, nonzero(whole), offset, limit))
-
-        def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
-            found = self.derived(combinations, right)
-            if found is None:
-                return None
-            wholes = [through(fold, {**entries, "right": value}) for entries, value in found]
-            rights = [whole.pop("right") for whole in wholes]
-            return list(zip(map(nonzero, wholes), rights, strict=True))
-
-        moves = nonzero(through(fold, self.moves))
-        return Ideal(tuple(reactions), through(fold, self.senses), moves, derived, self.demanded, self.motion)
 
 
 @dataclass(frozen=True)
@@ -169,7 +96,7 @@ def solve_shared(ground: Ground, entries: Entries, right: Sequence[Any], ideal: 
     contradiction = _contradiction(misfits, by_time)
     if contradiction is not None:
         pushed = _pushes(ground, found, entries, free, ideal)
-        size = sum((absolute(_at(r, own)) / s for r, s in zip(reactions, sizes, strict=True)), 0.0)
+        size = sum((absolute(r.at(own)) / s for r, s in zip(reactions, sizes, strict=True)), 0.0)
         active = less(0.0, contradiction)
         least = [y + where(active, STIFF * (d + sign(d) * size), 0.0) for y, d in zip(least, pushed, strict=True)]
     values = found.solution(dict(zip(free, least, strict=True)))
@@ -229,7 +156,7 @@ def _rates(
         return {}
     derived = ideal.derived([found.combination(i) for i in places], [found.right[i] for i in places])
     out: dict[int, tuple[Mapping[int, Any], Any]] = {}
-    for i, (row, value) in zip(places, derived or (), strict=False):
+    for i, (row, value) in zip(places, derived, strict=True):
         nothing = _is_nothing(ground, list(row.values()))
         kept = {j: entry for (j, entry), zero in zip(row.items(), nothing, strict=True) if not zero}
         if kept:
@@ -257,10 +184,6 @@ def _open(
     return [r for r, _ in kept], [row for _, row in kept], [1.0 / float(factor) for factor in factors]
 
 
-def _at(reaction: IdealReaction, w: Sequence[Any]) -> Any:
-    return sum((slope * w[j] for j, slope in reaction.slopes.items()), reaction.offset)
-
-
 def _least_norm(
     reactions: Sequence[IdealReaction],
     slopes: Sequence[Mapping[int, Any]],
@@ -286,7 +209,7 @@ def _least_norm(
         value: Any = 0.0
         for reaction, row, weight in zip(reactions, slopes, weights, strict=True):
             if a in row:
-                value = value - weight * row[a] * _at(reaction, own)
+                value = value - weight * row[a] * reaction.at(own)
                 for b in free:
                     if b in row:
                         normal[a, b] = normal.get((a, b), 0.0) + weight * row[a] * row[b]

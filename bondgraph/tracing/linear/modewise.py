@@ -16,12 +16,13 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.ground import Ground
 from bondgraph.tracing.linear.definite import Repeating, solve_repeating
-from bondgraph.tracing.linear.indeterminate import Ideal, Shared
+from bondgraph.tracing.linear.ideal import Ideal
+from bondgraph.tracing.linear.indeterminate import Shared
 from bondgraph.tracing.linear.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
 from bondgraph.tracing.linear.solve import SingularSystem, solve, solve_pivoted
-from bondgraph.tracing.values import Entries, nonzero, through
+from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import equal, where
 
 CASES = 16

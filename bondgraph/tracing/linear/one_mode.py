@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.ground import Ground
 from bondgraph.tracing.linear.equilibrate import equilibrated, matrices_of
-from bondgraph.tracing.linear.indeterminate import Ideal, Shared, solve_shared
+from bondgraph.tracing.linear.ideal import Ideal
+from bondgraph.tracing.linear.indeterminate import Shared, solve_shared
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, solve
-from bondgraph.tracing.values import Entries
+from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.values import Entries
 
 
 def regular(ground: Ground, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
@@ -84,7 +85,7 @@ class Alike:
 
         def folded(rates: Sequence[Any]) -> list[Any]:
             """What was asked for on the way, as it is in this mode: all else that the solution depends on."""
-            return [self._indices(fold([*row.values(), value])) for found in rates for row, value in found or ()]
+            return [self._indices(fold([*row.values(), value])) for found in rates for row, value in found]
 
         meant = replace(ideal, derived=derived).folded(fold)
         key = (self._places(matrix), self._indices(right), *self._meaning(meant))

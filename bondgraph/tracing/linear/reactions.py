@@ -8,10 +8,10 @@ from typing import Any
 
 from bondgraph.assembly.system import Statement, Unknown
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tracing.ground import Acting, Ground, along
-from bondgraph.tracing.jumps import jumps
-from bondgraph.tracing.linear.indeterminate import Derived, Ideal, IdealReaction
-from bondgraph.tracing.values import Entries, Values, partials, scalars_of, through
+from bondgraph.tracing.linear.ideal import Derived, Ideal, IdealReaction
+from bondgraph.tracing.on_tape.ground import Acting, Ground, along
+from bondgraph.tracing.on_tape.jumps import jumps
+from bondgraph.tracing.on_tape.values import Entries, Values, partials, scalars_of, through
 from screws.scalars import maximum
 
 Evaluated = Callable[[Sequence[Any]], Sequence[Any]]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.assembly.system import LoweredTransition, System
-from bondgraph.tracing.ground import Acting, Ground
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
 from bondgraph.tracing.linear.solve import SingularSystem
-from bondgraph.tracing.values import nonzero, partials, scalars_of, through
+from bondgraph.tracing.on_tape.ground import Acting, Ground
+from bondgraph.tracing.on_tape.values import nonzero, partials, scalars_of, through
 
 
 @dataclass(frozen=True)

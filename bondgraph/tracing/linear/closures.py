@@ -14,7 +14,7 @@ from typing import Any
 from bondgraph.assembly.system import Closing, System
 from bondgraph.model.ops import STABILISED
 from bondgraph.tracing.linear.definite import Repeating
-from bondgraph.tracing.values import Entries, Values, owners_of, scalars_of
+from bondgraph.tracing.on_tape.values import Entries, Values, owners_of, scalars_of
 
 
 @dataclass(frozen=True)

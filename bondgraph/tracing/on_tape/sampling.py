@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.tape.interpret import complete
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.values import Entries, flat
+from bondgraph.tracing.on_tape.values import Entries, flat
 
 SAMPLES = 4
 """States, besides the start, at which pivots of implicit equations are chosen."""

@@ -20,11 +20,11 @@ import numpy as np
 from bondgraph.assembly.system import LoweredTransition, Unknown
 from bondgraph.model.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.closures import positions_held
-from bondgraph.tracing.ground import Acting, Ground
+from bondgraph.tracing.linear.closures import positions_held
 from bondgraph.tracing.linear.modewise import SINGULAR_CASES, Solved, chosen, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
-from bondgraph.tracing.values import Entries, nonzero, partials, scalars_of, shaped, shapes_of, through
+from bondgraph.tracing.on_tape.ground import Acting, Ground
+from bondgraph.tracing.on_tape.values import Entries, nonzero, partials, scalars_of, shaped, shapes_of, through
 from screws.scalars import absolute, less, less_equal, maximum, where
 
 STEPS = 12

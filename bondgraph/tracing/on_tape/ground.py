@@ -14,8 +14,8 @@ from bondgraph.tape.differentiate import SparseJacobian, jacobian
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.sampling import Samples, samples_of
-from bondgraph.tracing.values import Values, scalars_of
+from bondgraph.tracing.on_tape.sampling import Samples, samples_of
+from bondgraph.tracing.on_tape.values import Values, scalars_of
 
 
 @dataclass(frozen=True)
