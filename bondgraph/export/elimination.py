@@ -19,6 +19,7 @@ from bondgraph.errors import ModelError, Problem, ScrewbondError
 from bondgraph.export.canonical import exact, reduced
 from bondgraph.export.growth import written_out
 from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.tracing.linear.modewise import parts_of
 from bondgraph.tracing.on_tape.values import Values, owners_of, placed, residuals_of, scalars_of, shaped, shapes_of
 
 OPERATIONS = 4000
@@ -171,7 +172,7 @@ class _Elimination:
         if any(entry.free_symbols & set(w) for entry in matrix.values()):
             raise self._unsolved(unknowns, "they depend on each other by a formula that is not linear")
         zero, solution = dict.fromkeys(w, sympy.S.Zero), dict[int, Any]()
-        for rows, columns in _blocks(matrix, len(w)):
+        for rows, columns in sorted(parts_of(matrix, len(w))):
             if len(columns) > BLOCK:
                 raise too_large(self.system, f"{len(columns)} unknowns depend on each other, and {BLOCK} are the limit")
             right = [reduced(-residuals[i].xreplace(zero)) for i in rows]
@@ -201,22 +202,6 @@ def _fails(statement: Statement, error: Exception) -> Problem:
         (),
         ("functions of `screws.scalars` and + - * / in the formula",),
     )
-
-
-def _blocks(matrix: Mapping[tuple[int, int], Any], count: int) -> list[tuple[list[int], list[int]]]:
-    """Rows and columns that hang together; one that hangs alone makes a block that is not square."""
-    import networkx as nx
-
-    graph = nx.Graph()
-    graph.add_nodes_from(("row", k) for k in range(count))
-    graph.add_nodes_from(("column", k) for k in range(count))
-    graph.add_edges_from((("row", i), ("column", j)) for i, j in matrix)
-    parts = []
-    for part in nx.connected_components(graph):
-        rows = sorted(k for kind, k in part if kind == "row")
-        columns = sorted(k for kind, k in part if kind == "column")
-        parts.append((rows, columns))
-    return sorted(parts)
 
 
 def _linear(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any] | None:

@@ -70,8 +70,7 @@ def pursue(ground: Ground, loop: Loop, w: Sequence[Any], residuals: Sequence[Any
 
 def _regular(ground: Ground, loop: Loop, entries: Entries, right: Sequence[Any]) -> dict[tuple[int, int], np.ndarray]:
     """Values of a matrix at the samples, with the largest guesses for which it is regular; one size where an element says it."""
-    everything, places = range(len(right)), ground.system.places
-    guesses = [k for name in loop.guesses for k in places[name]]
+    everything = range(len(right))
     free = all(ground.system.values[unknown.value].near is None for unknown in loop.unknowns)
     stuck: list[SingularSystem] = []
     for _ in range(SIZES if free else 1):
@@ -83,18 +82,31 @@ def _regular(ground: Ground, loop: Loop, entries: Entries, right: Sequence[Any])
             return samples
         except SingularSystem as singular:
             stuck.append(singular)
-        ground.sampled.shrink(guesses, SMALLER)
+        places = ground.system.places
+        ground.sampled.shrink([k for name in loop.guesses for k in places[name]], SMALLER)
     raise stuck[0]
 
 
-def rates_of_guesses(ground: Ground, values: Values, pursuit: Pursuit) -> Values:
-    """Rates of a nonlinear loop's guesses: dw/dt from the residuals along the motion, and a pull to the solution."""
+def rates_of_guesses(ground: Ground, values: Values, pursuits: Sequence[Pursuit]) -> Values:
+    """Rates of all guesses: dw/dt from the residuals along the motion, and a pull to the solution."""
     guesses = ground.system.guesses
     moving, rates = [ground.inputs["t"][0]], [1.0]
-    for state in ground.system.states:
+    for state in ground.system.states if pursuits else ():
         if state.name not in guesses:
             moving += scalars_of(values[state.name])
             rates += scalars_of(values[state.rate])
+    found: Values = {}
+    for pursuit in pursuits:
+        slopes = _slopes(ground, pursuit, moving, rates)
+        pulls = [s + PULL * (w - guess) for s, w, guess in zip(slopes, pursuit.solution, pursuit.guess, strict=True)]
+        unknowns = pursuit.loop.unknowns
+        rows = placed(unknowns, shapes_of(ground.system, unknowns), pulls)
+        found |= {f"{name}'": pull for name, pull in zip(pursuit.loop.guesses, rows.values(), strict=True)}
+    return found
+
+
+def _slopes(ground: Ground, pursuit: Pursuit, moving: Sequence[Any], rates: Sequence[Any]) -> list[Any]:
+    """Rates of the unknowns of a loop, where what is `moving` has these rates."""
     sparse = jacobian(pursuit.residuals, moving)
     places = {a.index: b.index for a, b in zip(pursuit.w, pursuit.solution, strict=True)}
     at = substitute(ground.tape, [*sparse.values, *pursuit.matrix.values()], places)
@@ -102,7 +114,4 @@ def rates_of_guesses(ground: Ground, values: Values, pursuit: Pursuit) -> Values
     for i, j, partial in zip(sparse.rows, sparse.columns, at, strict=False):
         right[i] = right[i] - partial * rates[j]
     entries = dict(zip(pursuit.matrix, at[len(sparse.values) :], strict=True))
-    slopes = solve(entries, right, pursuit.samples)
-    pulls = [s + PULL * (w - guess) for s, w, guess in zip(slopes, pursuit.solution, pursuit.guess, strict=True)]
-    rows = placed(pursuit.loop.unknowns, shapes_of(ground.system, pursuit.loop.unknowns), pulls)
-    return {f"{name}'": pull for name, pull in zip(pursuit.loop.guesses, rows.values(), strict=True)}
+    return solve(entries, right, pursuit.samples)

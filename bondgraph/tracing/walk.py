@@ -8,9 +8,7 @@ solved by Newton's method, straight-line like all else (`newton`). Where a syste
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +19,7 @@ from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.derivatives import decide_rates, tied, with_derivatives
 from bondgraph.tracing.easing import Obstacles
 from bondgraph.tracing.linear.closures import Closures, closures_of, positions_held
-from bondgraph.tracing.linear.ideal import Ideal
-from bondgraph.tracing.linear.modewise import SharedMode, Solved, solve_in_modes
+from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.newton import Pursuit, pursue, rates_of_guesses
 from bondgraph.tracing.on_tape.ground import Acting, Ground
@@ -55,8 +52,7 @@ def walked(ground: Ground) -> Traced | Obstacles:
     found = _with_late(ground, given) if system.unknowns else _early(ground, given)
     if isinstance(found, Obstacles):
         return found
-    rates = [rates_of_guesses(ground, found.values, pursuit) for pursuit in found.pursuits]
-    return replace(found, values=functools.reduce(operator.or_, rates, found.values))
+    return replace(found, values=found.values | rates_of_guesses(ground, found.values, found.pursuits))
 
 
 def _with_late(ground: Ground, given: Values) -> Traced | Obstacles:
@@ -91,9 +87,10 @@ def _with_late(ground: Ground, given: Values) -> Traced | Obstacles:
         assert isinstance(found, Traced)  # no loop is less linear where something is put in for other unknowns
         return replace(found, values=with_derivatives(ground, found.values, {}, yielding)[0])
 
-    zero = at([0.0] * len(w)).values
+    right = [-r for r in residuals_of(at([0.0] * len(w)).values, unknowns)]
     ideal, held = along_the_motion(ground, acting), positions_held(system)
-    solved = _linear(ground, unknowns, None, entries, zero, ideal, held)
+    with refusing(system, unknowns):
+        solved = solve_in_modes(ground, entries, right, ideal, held)
     found = at(solved.values)
     closures = closures_of(system, found.values, entries, solved.repeating)
     return replace(found, acting=acting, closures=closures, modes=solved.modes)
@@ -121,28 +118,15 @@ def _early(ground: Ground, given: Values) -> Traced | Obstacles:
             entries = partials(residuals_of(inner, unknowns), w)
             curved += [loop] if _are_curved(ground, entries, w) else []
             if not curved:
-                zero = carried_out(step, [0.0] * len(w), unknowns)
-                solution = _linear(ground, unknowns, loop, entries, zero).values
+                right = [-r for r in residuals_of(carried_out(step, [0.0] * len(w), unknowns), unknowns)]
+                with refusing(system, unknowns, loop):
+                    solution = solve_in_modes(ground, entries, right).values
         elif not curved:
             with refusing(system, unknowns, loop):
                 pursuits.append(pursue(ground, loop, w, residuals_of(inner, unknowns), values))
             solution = pursuits[-1].solution
         values = inner if solution is None else carried_out(step, solution, unknowns)
     return Obstacles(curved=tuple(curved)) if curved else Traced(ground, values, tuple(pursuits))
-
-
-def _linear(
-    ground: Ground,
-    unknowns: Sequence[Unknown],
-    loop: Loop | None,
-    entries: Entries,
-    zero: Values,
-    ideal: Ideal | None = None,
-    held: Collection[int] = (),
-) -> Solved:
-    """Unknowns that enter their residuals linearly, from the values with zeros in their place."""
-    with refusing(ground.system, unknowns, loop):
-        return solve_in_modes(ground, entries, [-r for r in residuals_of(zero, unknowns)], ideal, held)
 
 
 def _are_curved(ground: Ground, entries: Entries, w: Sequence[TapeScalar]) -> bool:

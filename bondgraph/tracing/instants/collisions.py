@@ -42,7 +42,7 @@ def colliding(system: System) -> Colliding | None:
 
 def _is_bounce(event: LoweredTransition) -> bool:
     plain = not event.resets and not event.error and not event.internal
-    return plain and event.source == event.target and len(event.impact) == 1
+    return plain and event.stays and len(event.impact) == 1
 
 
 def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[Any]:

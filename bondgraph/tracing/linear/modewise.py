@@ -90,7 +90,7 @@ def solve_in_modes(
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
     repeating: list[Repeating] = []
     modes: list[SharedMode] = []
-    parts = _parts(entries, len(right))
+    parts = parts_of(entries, len(right))
     later = []
     for rows, columns in parts:
         if len(rows) != len(columns):
@@ -131,8 +131,8 @@ def _place(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) -
         solution[j] = value
 
 
-def _parts(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
-    """(equations, unknowns) of the parts that share no entry with each other."""
+def parts_of(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
+    """(equations, unknowns) of the parts that share no entry with each other; what is alone makes one that is not square."""
     parent = list(range(2 * count))
 
     def find(k: int) -> int:
