@@ -18,8 +18,8 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, Problem
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
+from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
-from bondgraph.tracing.values import scalars_of
 
 SPARSE = 400
 """States from which on the matrices are sparse."""
@@ -91,12 +91,13 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     traced = values_on_tape(compiled.system)
     labels, places = pick_inputs(traced, inputs)
     names, wanted = pick_outputs(traced, outputs)
-    states, state_places, state_labels = own_states(traced.system)
+    states, state_places, state_labels = own_states(traced.ground.system)
     rates = [scalar for s in states for scalar in scalars_of(traced.values[s.rate])]
-    variables = [*(traced.inputs["x"][place] for place in state_places), *(traced.inputs["p"][place] for place in places)]
+    given = traced.ground.inputs
+    variables = [*(given["x"][place] for place in state_places), *(given["p"][place] for place in places)]
     slopes = jacobian([*rates, *wanted], variables)
-    blocks = tuple((block, len(scalars)) for block, scalars in traced.inputs.items())
-    routine = Routine("derivatives", traced.tape, blocks, (*rates, *wanted, *slopes.values))
+    blocks = tuple((block, len(scalars)) for block, scalars in given.items())
+    routine = Routine("derivatives", traced.ground.tape, blocks, (*rates, *wanted, *slopes.values))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
     return Derivatives(compiled, state_labels, labels, names, state_places, places, rows, columns, numpy_kernel(routine))
 

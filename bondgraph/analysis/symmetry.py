@@ -18,7 +18,7 @@ from bondgraph.model.laws import Resistor, Storage
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.values import scalars_of
+from bondgraph.tracing.on_tape.values import scalars_of
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.laws import storing
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
-from bondgraph.tracing.values import flat
+from bondgraph.tracing.on_tape.values import flat
 
 
 def changed_parameters(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.program import Program
 from bondgraph.run.settings import known, number
 from bondgraph.run.switching.rounding import nudges
-from bondgraph.tracing.values import flat
+from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

@@ -44,10 +44,11 @@ from bondgraph.passes.sort import sort_statements
 from bondgraph.schedule.build import Scheduled, is_large, scheduled
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.routine import Alternatives, Routine
+from bondgraph.tracing.on_tape.values import Untraceable
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
-from bondgraph.tracing.routines import Traced, trace_for_runs
-from bondgraph.tracing.values import Untraceable
+from bondgraph.tracing.routines import trace_for_runs
+from bondgraph.tracing.walk import Traced
 
 if TYPE_CHECKING:
     from bondgraph.run.outcome.result import Result

@@ -13,12 +13,12 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, RunClock, RunTransition, Slot
-from bondgraph.tracing.breaks import breaks_of
-from bondgraph.tracing.collisions import colliding
+from bondgraph.tracing.instants.breaks import breaks_of
+from bondgraph.tracing.instants.collisions import colliding
 from bondgraph.tracing.newton import STEPS
+from bondgraph.tracing.on_tape.values import flat
 from bondgraph.tracing.refusals import contradicting
 from bondgraph.tracing.routines import output_names
-from bondgraph.tracing.values import flat
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

@@ -11,8 +11,8 @@ import numpy as np
 
 from bondgraph.assembly.system import State, System
 from bondgraph.errors import ModelError, Problem
-from bondgraph.tracing.routines import Traced
-from bondgraph.tracing.values import scalars_of
+from bondgraph.tracing.on_tape.values import scalars_of
+from bondgraph.tracing.walk import Traced
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
@@ -46,23 +46,23 @@ def pick_inputs(traced: Traced, names: Sequence[str]) -> tuple[tuple[str, ...], 
     """
     starts: dict[str, int] = {}
     total = 0
-    for name, value in traced.system.parameters.items():
+    for name, value in traced.ground.system.parameters.items():
         starts[name] = total
         total += int(np.size(value))
     labels: list[str] = []
     places: list[int] = []
     for name in _listed(names):
-        full, index = _split(traced.system, name, starts)
+        full, index = _split(traced.ground.system, name, starts)
         if full is None:
-            raise ModelError(traced.system.name, [_unknown("E250", name, "parameter, so no input", starts)])
-        shape = np.shape(traced.system.parameters[full])
-        for label, k in _components(traced.system, "E250", name, shape, index):
+            raise ModelError(traced.ground.system.name, [_unknown("E250", name, "parameter, so no input", starts)])
+        shape = np.shape(traced.ground.system.parameters[full])
+        for label, k in _components(traced.ground.system, "E250", name, shape, index):
             labels.append(label)
             places.append(starts[full] + k)
     if len(set(places)) < len(places):
         twice = sorted({label for label, place in zip(labels, places, strict=True) if places.count(place) > 1})
         problem = Problem("E250", f"an input is named twice: {', '.join(twice)}", cures=("name each input once",))
-        raise ModelError(traced.system.name, [problem])
+        raise ModelError(traced.ground.system.name, [problem])
     return tuple(labels), tuple(places)
 
 
@@ -77,13 +77,13 @@ def pick_outputs(traced: Traced, names: Sequence[str]) -> tuple[tuple[str, ...],
     labels: list[str] = []
     scalars: list[Any] = []
     for name in _listed(names):
-        full, index = _split(traced.system, name, traced.values)
+        full, index = _split(traced.ground.system, name, traced.values)
         if full is None:
-            known = [*traced.values, *traced.system.aliases]
-            raise ModelError(traced.system.name, [_unknown("E251", name, "value of the model", known)])
+            known = [*traced.values, *traced.ground.system.aliases]
+            raise ModelError(traced.ground.system.name, [_unknown("E251", name, "value of the model", known)])
         value = traced.values[full]
         flat = scalars_of(value)
-        for label, k in _components(traced.system, "E251", name, np.shape(value), index):
+        for label, k in _components(traced.ground.system, "E251", name, np.shape(value), index):
             labels.append(label)
             scalars.append(flat[k])
     return tuple(labels), tuple(scalars)

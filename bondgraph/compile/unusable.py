@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model
-from bondgraph.tracing.values import flat
+from bondgraph.tracing.on_tape.values import flat
 
 
 def unusable_parameters(

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.values import scalars_of, shaped
+from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 
 def written_out(formula: Op, arguments: Sequence[Any]) -> int:

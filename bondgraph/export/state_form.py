@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.stages import stages_of
 from bondgraph.assembly.system import System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
@@ -18,11 +19,11 @@ from bondgraph.compile.state_names import labels_of, own_states
 from bondgraph.errors import Problem, raise_if_any
 from bondgraph.export.canonical import canonical, decimal, rational
 from bondgraph.export.closed_form import Case, StateEquations
-from bondgraph.export.elimination import Elimination, needed_statements, too_large
+from bondgraph.export.elimination import eliminated, too_large
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import dotted, value_latex
 from bondgraph.model.laws import Source
-from bondgraph.tracing.values import scalars_of
+from bondgraph.tracing.on_tape.values import scalars_of
 
 STATEMENTS, SCALARS = 60, 240
 """Most statements, and most scalars that they compute, of a model whose equations are for reading; what only serves the
@@ -78,7 +79,8 @@ def state_equations(
     raise_if_any(system.name, list(_unknown(system, outputs, varying, held)))
     states, _, labels = own_states(system)
     wanted = [state.rate for state in states] + [system.resolve(name) for name in outputs]
-    needed = needed_statements(system, wanted)
+    stages = stages_of(system, wanted)
+    needed = stages.statements
     _refuse_large(system, needed)
     inputs = _inputs(compiled)
     given, slopes = _given(system, {*inputs, *varying}, varying, numbers)
@@ -88,7 +90,7 @@ def state_equations(
     found: dict[str, list[tuple[Modes, Any]]] = {name: [] for name in names}
     for combination in _combinations(system, needed, held):
         env = {**given, **{mode: sympy.Integer(k) for mode, k in combination}}
-        values = Elimination(system, needed, env, slopes).values()
+        values = eliminated(system, stages, env, slopes)
         scalars = [scalar for name in wanted for scalar in scalars_of(values[name])]
         for name, scalar in zip(names, scalars, strict=True):
             free = tuple((mode, k) for mode, k in combination if mode.removesuffix(".mode") not in held)

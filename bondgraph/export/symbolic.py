@@ -9,7 +9,7 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.tracing.values import scalars_of, shaped
+from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 
 def sympy_statements(model: Compilable) -> list[Any]:

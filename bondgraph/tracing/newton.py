@@ -6,19 +6,18 @@ after events they are found by a damped Newton iteration from outside (`bondgrap
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import Loop, System
+from bondgraph.assembly.system import Loop
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.linear.solve import SingularSystem, solve
-from bondgraph.tracing.sampling import Samples
-from bondgraph.tracing.values import Entries, Values, partials, scalars_of, shaped
+from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
 STEPS = 3
 """Newton steps at every evaluation; each squares the relative error that the integrator left in the guesses."""
@@ -30,15 +29,6 @@ SMALLER = 1e-3
 
 PULL = 1.0
 """Rate at which guesses are drawn to the solution, 1/s; it only keeps them from drifting."""
-
-
-@dataclass(frozen=True)
-class Guess:
-    """Where Newton's method begins: scalars of the tape, their places among the states, and whether their size may be chosen."""
-
-    scalars: tuple[Any, ...]
-    states: tuple[int, ...]
-    free: bool
 
 
 @dataclass(frozen=True)
@@ -57,34 +47,34 @@ class Pursuit:
     samples: dict[tuple[int, int], np.ndarray]
 
 
-def pursue(tape: Tape, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], guess: Guess, sampled: Samples) -> Pursuit:
+def pursue(ground: Ground, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], given: Values) -> Pursuit:
     """Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` where they are not determined.
 
     Pivots are chosen at the guesses of the samples, for all steps: where steps from there lead says nothing about the loop. Where
     the matrix is singular there, or no number, smaller guesses are tried: nobody knows what the unit of an unknown makes of one.
     """
+    guess = tuple(ground.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(given[name]))
     matrix = partials(residuals, w)
-    now, values, steps = list(guess.scalars), [], []
+    now, values, steps = list(guess), [], []
     samples: dict[tuple[int, int], np.ndarray] = {}
     for _ in range(STEPS):
         places = {a.index: b.index for a, b in zip(w, now, strict=True)}
-        at = substitute(tape, [*residuals, *matrix.values()], places)
+        at = substitute(ground.tape, [*residuals, *matrix.values()], places)
         entries = dict(zip(matrix, at[len(w) :], strict=True))
         values.append(at[: len(w)])
-        samples = samples or _regular(entries, values[-1], guess, sampled)
+        samples = samples or _regular(ground, loop, entries, values[-1])
         steps.append(solve(entries, [-r for r in values[-1]], samples))
-        now = [tape.scalar(a + b) for a, b in zip(now, steps[-1], strict=True)]
-    return Pursuit(
-        loop, tuple(w), tuple(residuals), matrix, guess.scalars, tuple(now), tuple(values[0]), tuple(steps[0]), samples
-    )
+        now = [ground.tape.scalar(a + b) for a, b in zip(now, steps[-1], strict=True)]
+    return Pursuit(loop, tuple(w), tuple(residuals), matrix, guess, tuple(now), tuple(values[0]), tuple(steps[0]), samples)
 
 
-def _regular(entries: Entries, right: Sequence[Any], guess: Guess, sampled: Samples) -> dict[tuple[int, int], np.ndarray]:
-    """Values of a matrix at the samples, with the largest guesses for which it is regular."""
+def _regular(ground: Ground, loop: Loop, entries: Entries, right: Sequence[Any]) -> dict[tuple[int, int], np.ndarray]:
+    """Values of a matrix at the samples, with the largest guesses for which it is regular; one size where an element says it."""
     everything = range(len(right))
+    free = all(ground.system.values[unknown.value].near is None for unknown in loop.unknowns)
     stuck: list[SingularSystem] = []
-    for _ in range(SIZES if guess.free else 1):
-        samples = sampled(entries)
+    for _ in range(SIZES if free else 1):
+        samples = ground.sampled(entries)
         try:
             if not all(np.isfinite(values).all() for values in samples.values()):
                 raise SingularSystem(everything, everything)
@@ -92,32 +82,36 @@ def _regular(entries: Entries, right: Sequence[Any], guess: Guess, sampled: Samp
             return samples
         except SingularSystem as singular:
             stuck.append(singular)
-        sampled.shrink(guess.states, SMALLER)
+        places = ground.system.places
+        ground.sampled.shrink([k for name in loop.guesses for k in places[name]], SMALLER)
     raise stuck[0]
 
 
-def follow(system: System, tape: Tape, inputs: Mapping[str, np.ndarray], env: Values, pursuit: Pursuit) -> None:
-    """Add the rates of a nonlinear loop's guesses: dw/dt from the residuals along the motion, and a pull to the solution."""
-    guesses = system.guesses
-    along, rates = [inputs["t"][0]], [1.0]
-    for state in system.states:
+def rates_of_guesses(ground: Ground, values: Values, pursuits: Sequence[Pursuit]) -> Values:
+    """Rates of all guesses: dw/dt from the residuals along the motion, and a pull to the solution."""
+    guesses = ground.system.guesses
+    moving, rates = [ground.inputs["t"][0]], [1.0]
+    for state in ground.system.states if pursuits else ():
         if state.name not in guesses:
-            along += scalars_of(env[state.name])
-            rates += scalars_of(env[state.rate])
-    count = len(pursuit.w)
-    sparse = jacobian(pursuit.residuals, along)
+            moving += scalars_of(values[state.name])
+            rates += scalars_of(values[state.rate])
+    found: Values = {}
+    for pursuit in pursuits:
+        slopes = _slopes(ground, pursuit, moving, rates)
+        pulls = [s + PULL * (w - guess) for s, w, guess in zip(slopes, pursuit.solution, pursuit.guess, strict=True)]
+        unknowns = pursuit.loop.unknowns
+        rows = placed(unknowns, shapes_of(ground.system, unknowns), pulls)
+        found |= {f"{name}'": pull for name, pull in zip(pursuit.loop.guesses, rows.values(), strict=True)}
+    return found
+
+
+def _slopes(ground: Ground, pursuit: Pursuit, moving: Sequence[Any], rates: Sequence[Any]) -> list[Any]:
+    """Rates of the unknowns of a loop, where what is `moving` has these rates."""
+    sparse = jacobian(pursuit.residuals, moving)
     places = {a.index: b.index for a, b in zip(pursuit.w, pursuit.solution, strict=True)}
-    at = substitute(tape, [*sparse.values, *pursuit.matrix.values()], places)
-    right: list[Any] = [0.0] * count
+    at = substitute(ground.tape, [*sparse.values, *pursuit.matrix.values()], places)
+    right: list[Any] = [0.0] * len(pursuit.w)
     for i, j, partial in zip(sparse.rows, sparse.columns, at, strict=False):
         right[i] = right[i] - partial * rates[j]
     entries = dict(zip(pursuit.matrix, at[len(sparse.values) :], strict=True))
-    slope = solve(entries, right, pursuit.samples)
-    start = 0
-    for name in pursuit.loop.guesses:
-        shape = np.shape(env[name])
-        size = int(np.prod(shape))
-        part = range(start, start + size)
-        pull = [slope[k] + PULL * (pursuit.solution[k] - pursuit.guess[k]) for k in part]
-        env[f"{name}'"] = shaped(pull, shape)
-        start += size
+    return solve(entries, right, pursuit.samples)

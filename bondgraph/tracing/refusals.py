@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from bondgraph.assembly.owners import owner_of, transition_in_words
 from bondgraph.assembly.system import Loop, System, Unknown
@@ -12,7 +13,9 @@ from bondgraph.model.element import Element
 from bondgraph.model.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.wording import elements_at, named
-from bondgraph.tracing.values import Untraceable
+from bondgraph.tracing.linear.modewise import SingularMode
+from bondgraph.tracing.linear.solve import SingularSystem
+from bondgraph.tracing.on_tape.values import Untraceable, owners_of
 
 MOST_MODES = 8
 """Modes without a solution that a message lists at most."""
@@ -36,6 +39,24 @@ class Unsolvable(Exception):
         self.modes = tuple(modes)
         """Modes without a solution, where others have one: each automaton -> state, and the elements to suspect."""
         super().__init__(reason)
+
+
+@contextmanager
+def refusing(system: System, unknowns: Sequence[Unknown], loop: Loop | None = None) -> Iterator[None]:
+    """Singular equations of these unknowns end as `Unsolvable`, with the elements to suspect."""
+    owners = owners_of(system, unknowns)
+    try:
+        yield
+    except SingularSystem as stuck:
+        raise Unsolvable("singular", unknowns, loop, suspects(stuck, owners)) from None
+    except SingularMode as stuck:
+        modes = [(case, suspects(singular, owners)) for case, singular in stuck.cases]
+        raise Unsolvable("singular", unknowns, loop, list(dict.fromkeys(e for _, own in modes for e in own)), modes) from None
+
+
+def suspects(singular: SingularSystem, owners: Sequence[Unknown]) -> list[str]:
+    """Elements of the equations and unknowns of a singular part, where each scalar has an owner."""
+    return list(dict.fromkeys(owners[k].element for k in (*singular.equations, *singular.unknowns)))
 
 
 def untraceable(stuck: Untraceable, model: Model) -> Problem:

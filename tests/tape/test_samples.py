@@ -9,8 +9,8 @@ from bondgraph.tape import interpret as reference
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing import sampling
-from bondgraph.tracing.sampling import Samples
+from bondgraph.tracing.on_tape import sampling
+from bondgraph.tracing.on_tape.sampling import Samples
 
 STATES = [(np.array([0.1 * k]), np.array([1.0 + k, -2.0]), np.array([3.0]), np.array([float(k % 2)])) for k in range(5)]
 

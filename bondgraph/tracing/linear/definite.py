@@ -15,13 +15,48 @@ Source: Riley 1955; Bayo and Ledesma 1996 (constraints of multibody systems in s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+
+from bondgraph.tracing.linear.equilibrate import matrices_of
+from bondgraph.tracing.on_tape.values import Entries
 
 RAISED = 1e-9
 """Part of itself by which each diagonal entry is raised."""
 
 REPEATS = 3
 """Corrections after the first solution."""
+
+SYMMETRIC = 1e-6
+"""Part of its entries up to which a matrix, each row with a sign of its own, may differ from a symmetric and semidefinite one."""
+
+
+@dataclass(frozen=True)
+class Repeating:
+    """A part of a system whose equations repeat each other: these, their right sides, and what the solution leaves of them."""
+
+    rows: tuple[int, ...]
+    right: Sequence[Any]
+    left: Sequence[Any]
+
+
+def solve_repeating(
+    entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray]
+) -> tuple[list[Any], list[Any]] | None:
+    """Solution of least norm and what it leaves; None for a matrix that is not that of constraints on positions."""
+    matrices = matrices_of(numbers, len(right))
+    diagonal = np.diagonal(matrices, axis1=1, axis2=2)
+    if not np.all(diagonal[0]) or np.any(np.sign(diagonal) * np.sign(diagonal[0]) < 0.0):
+        return None
+    sizes = np.abs(diagonal).max(axis=0)
+    scale = 1.0 / np.sqrt(sizes)
+    scaled = np.sign(diagonal[0])[:, None] * scale[:, None] * matrices * scale
+    skew = np.abs(scaled - scaled.transpose(0, 2, 1)).max()
+    if skew > SYMMETRIC or np.linalg.eigvalsh(scaled).min() < -SYMMETRIC:
+        return None
+    return solve_semidefinite(entries, right, list(np.sign(diagonal[0]) * sizes))
 
 
 def solve_semidefinite(

@@ -46,6 +46,14 @@ def equilibrated(samples: Mapping[tuple[int, int], np.ndarray], rows: int, colum
     return {(i, j): np.asarray(values) * (r[i] * c[j]) for (i, j), values in samples.items()}
 
 
+def matrices_of(samples: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
+    """The same values as full matrices (k, n, n)."""
+    matrices = np.zeros((len(next(iter(samples.values()))), n, n))
+    for (i, j), values in samples.items():
+        matrices[:, i, j] = values
+    return matrices
+
+
 def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
     """Of each entry, over the samples at which it is a number and not zero; -inf where there are none."""
     if not samples:

@@ -12,25 +12,19 @@ not zero. The ideal elements then push as stiff ones would, so that a diode amon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from bondgraph.tape.routine import reachable
-from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.linear.equilibrate import equilibrated, natural_sizes
+from bondgraph.tracing.linear.ideal import Ideal, IdealReaction
 from bondgraph.tracing.linear.magnitude import magnitudes
 from bondgraph.tracing.linear.solve import SINGULAR, Eliminated, SingularSystem, eliminate
-from bondgraph.tracing.values import Entries
+from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, maximum, sign, where
-
-Sampled = Callable[[Entries], dict[tuple[int, int], np.ndarray]]
-"""Entries of a matrix -> their values at sample states."""
-
-Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]] | None]
-"""(combinations of equations, their right sides) -> the equations (entries, right side) of their rates, if they have any."""
 
 GAP = 1e3
 """How much smaller what is left must be than the smallest pivot for a system to count as singular."""
@@ -53,82 +47,6 @@ STIFF = 1e6
 
 
 @dataclass(frozen=True)
-class IdealReaction:
-    """An effort or flow by which an ideal element keeps what vanishes at zero: slopes with respect to the unknowns, value without
-    them, and the size that it is limited to, if it is."""
-
-    element: str
-    slopes: Mapping[int, Any]
-    offset: Any
-    limit: Any = None
-
-
-@dataclass(frozen=True)
-class Ideal:
-    """What the unknowns of a linear system mean, for where its equations do not decide all of them."""
-
-    reactions: tuple[IdealReaction, ...]
-    senses: Mapping[int, Any]
-    """Equation of an element that holds -> +1 where its reaction times what vanishes is power taken, else -1."""
-    moves: Entries
-    """(state, unknown) -> how much the unknown changes the state's rate."""
-    derived: Derived
-    demanded: Callable[[Sequence[Any]], Sequence[Any]]
-    """Right sides without what only draws positions back to zero: where nothing moves any more, that demands nothing."""
-    motion: bool = True
-    """Whether this is the motion, not an impulse."""
-
-    def part(self, rows: Sequence[int], columns: Sequence[int], solution: Sequence[Any]) -> Ideal:
-        """Restricted to some equations and unknowns; the others are as in `solution`."""
-        row, column = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
-        reactions = []
-        for r in self.reactions:
-            own = {column[j]: value for j, value in r.slopes.items() if j in column}
-            if own:
-                others = [value * solution[j] for j, value in r.slopes.items() if j not in column]
-                reactions.append(IdealReaction(r.element, own, sum(others, r.offset), r.limit))
-
-        def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
-            found = self.derived([{rows[i]: c for i, c in each.items()} for each in combinations], right)
-            if found is None:
-                return None
-            placed = []
-            for entries, value in found:
-                moved = sum((e * solution[j] for j, e in entries.items() if j not in column), 0.0)
-                placed.append(({column[j]: e for j, e in entries.items() if j in column}, value - moved))
-            return placed
-
-        senses = {row[i]: value for i, value in self.senses.items() if i in row}
-        moves = {(i, column[j]): value for (i, j), value in self.moves.items() if j in column}
-        return Ideal(tuple(reactions), senses, moves, derived, self.demanded, self.motion)
-
-    def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
-        """With all scalars folded, as in one mode."""
-        reactions = []
-        for r in self.reactions:
-            limit = [] if r.limit is None else [r.limit]
-            flat = fold([*r.slopes.values(), r.offset, *limit])
-            slopes = {j: v for j, v in zip(r.slopes, flat, strict=False) if v.value != 0.0}
-            reactions.append(IdealReaction(r.element, slopes, flat[len(r.slopes)], flat[-1] if limit else None))
-
-        def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
-            found = self.derived(combinations, right)
-            if found is None:
-                return None
-            folded = []
-            for entries, value in found:
-                flat = fold([*entries.values(), value])
-                folded.append(({j: v for j, v in zip(entries, flat, strict=False) if v.value != 0.0}, flat[-1]))
-            return folded
-
-        senses = dict(zip(self.senses, fold(list(self.senses.values())), strict=True))
-        moves = dict(zip(self.moves, fold(list(self.moves.values())), strict=True))
-        return Ideal(
-            tuple(reactions), senses, {k: v for k, v in moves.items() if v.value != 0.0}, derived, self.demanded, self.motion
-        )
-
-
-@dataclass(frozen=True)
 class Shared:
     """A solution of a singular system."""
 
@@ -144,7 +62,7 @@ class Shared:
     singular: SingularSystem | None = field(default=None, compare=False)
 
 
-def solve_shared(tape: Tape, entries: Entries, right: Sequence[Any], sampled: Sampled, ideal: Ideal) -> Shared:
+def solve_shared(ground: Ground, entries: Entries, right: Sequence[Any], ideal: Ideal) -> Shared:
     """Solution of A w = b of least norm, in one mode, where elimination finds A singular.
 
     Raises
@@ -152,58 +70,53 @@ def solve_shared(tape: Tape, entries: Entries, right: Sequence[Any], sampled: Sa
     SingularSystem
         Where it is not clear whether A is singular, or unknowns without any reaction are left open.
     """
-    n, entries, right = len(right), dict(entries), list(right)
-    found = _eliminated(entries, right, sampled, n)
-    misfits = _misfits(tape, found, right, ideal, sampled)
+    entries, right = dict(entries), list(right)
+    found = _eliminated(ground, entries, right)
+    misfits = _misfits(ground, found, right, ideal)
     for _ in range(REDUCTIONS):
-        rates = _rates(tape, found, misfits, ideal, sampled)
+        rates = _rates(ground, found, misfits, ideal)
         if not rates:
             break
         for i, (row, value) in rates.items():
             entries = {key: entry for key, entry in entries.items() if key[0] != i}
             entries |= {(i, j): entry for j, entry in row.items()}
             right[i] = value
-        found = _eliminated(entries, right, sampled, n)
-        misfits = _misfits(tape, found, right, ideal, sampled)
+        found = _eliminated(ground, entries, right)
+        misfits = _misfits(ground, found, right, ideal)
     if not found.equations:
         return Shared(found.solution({}))
     singular = SingularSystem(found.equations, found.unknowns)
     free = {j: found.null_vector(j) for j in found.unknowns}
-    reactions, slopes, sizes = _open(tape, ideal, free, sampled)
+    reactions, slopes, sizes = _open(ground, ideal, free)
     if not all(any(j in row for row in slopes) for j in free):
         raise singular
     own = found.solution({})
     least = _least_norm(reactions, slopes, sizes, own, list(free))
-    by_time = {i for i, (value, _) in misfits.items() if not _on_states(tape, value)}
+    by_time = {i for i, (value, _) in misfits.items() if not _on_states(ground, value)}
     contradiction = _contradiction(misfits, by_time)
     if contradiction is not None:
-        pushed = _pushes(tape, found, entries, free, ideal, sampled, n)
-        size = sum((absolute(_at(r, own)) / s for r, s in zip(reactions, sizes, strict=True)), 0.0)
+        pushed = _pushes(ground, found, entries, free, ideal)
+        size = sum((absolute(r.at(own)) / s for r, s in zip(reactions, sizes, strict=True)), 0.0)
         active = less(0.0, contradiction)
         least = [y + where(active, STIFF * (d + sign(d) * size), 0.0) for y, d in zip(least, pushed, strict=True)]
     values = found.solution(dict(zip(free, least, strict=True)))
-    decided = not _moves(tape, ideal, free, sampled)
+    decided = not _moves(ground, ideal, free)
     elements = tuple(dict.fromkeys(r.element for r in reactions))
     return Shared(values, elements, contradiction, bool(by_time), decided, singular)
 
 
-def _eliminated(entries: Entries, right: Sequence[Any], sampled: Sampled, n: int) -> Eliminated:
-    found = eliminate(entries, right, equilibrated(sampled(entries), n, n))
+def _eliminated(ground: Ground, entries: Entries, right: Sequence[Any]) -> Eliminated:
+    found = eliminate(entries, right, equilibrated(ground.sampled(entries), len(right), len(right)))
     if found.equations and not (found.left < SINGULAR and GAP * found.left < found.least):
         raise SingularSystem(found.equations, found.unknowns)
     return found
 
 
-def _numbers(sampled: Sampled, values: Sequence[Any]) -> list[np.ndarray]:
-    found = sampled({(0, k): value for k, value in enumerate(values)})
-    return [found[0, k] for k in range(len(values))]
-
-
-def _is_nothing(tape: Tape, sampled: Sampled, values: Sequence[Any]) -> list[bool]:
+def _is_nothing(ground: Ground, values: Sequence[Any]) -> list[bool]:
     """Which values are no more than the rounding of their terms, at all samples."""
     if not values:
         return []
-    numbers = _numbers(sampled, [*values, *magnitudes(tape, values)])
+    numbers = ground.sampled.row([*values, *magnitudes(ground.tape, values)])
     return [
         bool(np.all(np.abs(value) <= ROUNDING * size))
         for value, size in zip(numbers[: len(values)], numbers[len(values) :], strict=True)
@@ -213,14 +126,15 @@ def _is_nothing(tape: Tape, sampled: Sampled, values: Sequence[Any]) -> list[boo
 Misfit = tuple[Any, Any]
 
 
-def _misfits(tape: Tape, found: Eliminated, right: Sequence[Any], ideal: Ideal, sampled: Sampled) -> dict[int, Misfit]:
+def _misfits(ground: Ground, found: Eliminated, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
     """Equation without unknowns -> its right side and the size of the terms of that, where it is more than rounding."""
     if not found.equations:
         return {}
+    tape = ground.tape
     sizes = magnitudes(tape, ideal.demanded(right))
     terms = [sum((absolute(c) * sizes[j] for j, c in found.combination(i).items()), tape.scalar(0.0)) for i in found.equations]
     values = [tape.scalar(value) for value in ideal.demanded([found.right[i] for i in found.equations])]
-    numbers = _numbers(sampled, [*values, *terms])
+    numbers = ground.sampled.row([*values, *terms])
     out: dict[int, Misfit] = {}
     for k, i in enumerate(found.equations):
         if np.any(np.abs(numbers[k]) > ROUNDING * numbers[len(values) + k]):
@@ -228,14 +142,13 @@ def _misfits(tape: Tape, found: Eliminated, right: Sequence[Any], ideal: Ideal, 
     return out
 
 
-def _on_states(tape: Tape, value: Any) -> bool:
+def _on_states(ground: Ground, value: Any) -> bool:
     """Whether a value depends on states."""
-    states = {scalar.index for scalar in tape.inputs("x", tape.blocks["x"])}
-    return bool(states & set(reachable(tape, [tape.scalar(value).index])))
+    return bool({scalar.index for scalar in ground.inputs["x"]} & ground.reached([value]))
 
 
 def _rates(
-    tape: Tape, found: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal, sampled: Sampled
+    ground: Ground, found: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
     """Equation -> its rate along the motion, of those misfits on whose rates unknowns act."""
     places = list(misfits) if ideal.motion else list(found.equations)  # what an impulse must stop is not in its right side
@@ -243,8 +156,8 @@ def _rates(
         return {}
     derived = ideal.derived([found.combination(i) for i in places], [found.right[i] for i in places])
     out: dict[int, tuple[Mapping[int, Any], Any]] = {}
-    for i, (row, value) in zip(places, derived or (), strict=False):
-        nothing = _is_nothing(tape, sampled, list(row.values()))
+    for i, (row, value) in zip(places, derived, strict=True):
+        nothing = _is_nothing(ground, list(row.values()))
         kept = {j: entry for (j, entry), zero in zip(row.items(), nothing, strict=True) if not zero}
         if kept:
             out[i] = (kept, value)
@@ -252,27 +165,23 @@ def _rates(
 
 
 def _open(
-    tape: Tape, ideal: Ideal, free: Mapping[int, Sequence[Any]], sampled: Sampled
+    ground: Ground, ideal: Ideal, free: Mapping[int, Sequence[Any]]
 ) -> tuple[list[IdealReaction], list[dict[int, Any]], list[float]]:
     """Reactions that undecided unknowns act on, by how much, and their natural sizes."""
     every = {
-        (k, j): tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
+        (k, j): ground.tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
         for k, reaction in enumerate(ideal.reactions)
         for j, vector in free.items()
     }
     rows: list[dict[int, Any]] = [{} for _ in ideal.reactions]
-    for ((k, j), value), zero in zip(every.items(), _is_nothing(tape, sampled, list(every.values())), strict=True):
+    for ((k, j), value), zero in zip(every.items(), _is_nothing(ground, list(every.values())), strict=True):
         if not zero:
             rows[k][j] = value
     kept = [(reaction, row) for reaction, row in zip(ideal.reactions, rows, strict=True) if row]
     place = {j: k for k, j in enumerate(free)}
-    numbers = sampled({(i, place[j]): value for i, (_, row) in enumerate(kept) for j, value in row.items()})
+    numbers = ground.sampled({(i, place[j]): value for i, (_, row) in enumerate(kept) for j, value in row.items()})
     factors, _ = natural_sizes(numbers, len(kept), len(free))
     return [r for r, _ in kept], [row for _, row in kept], [1.0 / float(factor) for factor in factors]
-
-
-def _at(reaction: IdealReaction, w: Sequence[Any]) -> Any:
-    return sum((slope * w[j] for j, slope in reaction.slopes.items()), reaction.offset)
 
 
 def _least_norm(
@@ -300,7 +209,7 @@ def _least_norm(
         value: Any = 0.0
         for reaction, row, weight in zip(reactions, slopes, weights, strict=True):
             if a in row:
-                value = value - weight * row[a] * _at(reaction, own)
+                value = value - weight * row[a] * reaction.at(own)
                 for b in free:
                     if b in row:
                         normal[a, b] = normal.get((a, b), 0.0) + weight * row[a] * row[b]
@@ -338,14 +247,12 @@ def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> A
     return worst
 
 
-def _pushes(
-    tape: Tape, found: Eliminated, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal, sampled: Sampled, n: int
-) -> list[Any]:
+def _pushes(ground: Ground, found: Eliminated, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal) -> list[Any]:
     """Which way y goes where the equations contradict: what elements with a little compliance D would do.
 
     (A - eps D) w = b gives w = N y / eps with L^T D N y = -L^T b.
     """
-    r, c = natural_sizes(sampled(entries), n, n)
+    r, c = natural_sizes(ground.sampled(entries), len(found.rows), len(found.rows))
     matrix, right = {}, []
     for k, i in enumerate(found.equations):
         left = found.combination(i)
@@ -355,20 +262,20 @@ def _pushes(
                 (factor * ideal.senses[a] * free[j][a] / float(r[a] * c[a]) for a, factor in left.items() if a in ideal.senses),
                 0.0,
             )
-            matrix[k, m] = tape.scalar(value)
-    nothing = _is_nothing(tape, sampled, list(matrix.values()))
+            matrix[k, m] = ground.tape.scalar(value)
+    nothing = _is_nothing(ground, list(matrix.values()))
     matrix = {key: value for (key, value), zero in zip(matrix.items(), nothing, strict=True) if not zero}
     size = len(right)
-    pushed = eliminate(matrix, right, equilibrated(sampled(matrix), size, size)) if matrix else None
+    pushed = eliminate(matrix, right, equilibrated(ground.sampled(matrix), size, size)) if matrix else None
     if pushed is None or pushed.equations:
         return [0.0] * size
     return pushed.solution({})
 
 
-def _moves(tape: Tape, ideal: Ideal, free: Mapping[int, Sequence[Any]], sampled: Sampled) -> bool:
+def _moves(ground: Ground, ideal: Ideal, free: Mapping[int, Sequence[Any]]) -> bool:
     """Whether undecided unknowns change the rate of a state."""
     totals: dict[tuple[int, int], Any] = {}
     for (state, unknown), slope in ideal.moves.items():
         for j, vector in free.items():
             totals[state, j] = totals.get((state, j), 0.0) + slope * vector[unknown]
-    return not all(_is_nothing(tape, sampled, [tape.scalar(value) for value in totals.values()]))
+    return not all(_is_nothing(ground, [ground.tape.scalar(value) for value in totals.values()]))

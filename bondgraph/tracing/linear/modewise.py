@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import System
-from bondgraph.tape import opcodes
-from bondgraph.tape.routine import reachable
-from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.closures import Repeating, solve_repeating
-from bondgraph.tracing.linear.indeterminate import Ideal, Sampled, Shared
+from bondgraph.tracing.linear.definite import Repeating, solve_repeating
+from bondgraph.tracing.linear.ideal import Ideal
+from bondgraph.tracing.linear.indeterminate import Shared
 from bondgraph.tracing.linear.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
 from bondgraph.tracing.linear.solve import SingularSystem, solve, solve_pivoted
-from bondgraph.tracing.values import Entries
+from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import equal, where
 
 CASES = 16
@@ -71,11 +70,9 @@ class Solved:
 
 
 def solve_in_modes(
-    system: System,
-    tape: Tape,
+    ground: Ground,
     entries: Entries,
     right: Sequence[Any],
-    sampled: Sampled,
     ideal: Ideal | None = None,
     positions: Collection[int] = (),
     cases: int = SINGULAR_CASES,
@@ -93,22 +90,22 @@ def solve_in_modes(
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
     repeating: list[Repeating] = []
     modes: list[SharedMode] = []
-    parts = _parts(entries, len(right))
+    parts = parts_of(entries, len(right))
     later = []
     for rows, columns in parts:
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
         part, own = _cut(entries, rows, columns), [right[i] for i in rows]
         try:
-            _place(solution, columns, solve(part, own, sampled(part)))
+            _place(solution, columns, solve(part, own, ground.sampled(part)))
         except SingularSystem:
             later.append((rows, columns, part, own))
     for rows, columns, part, own in later:
         meant = None if ideal is None else ideal.part(rows, columns, solution)
         try:
-            solved = _solve_part(system, tape, part, own, sampled, meant, cases)
+            solved = _solve_part(ground, part, own, meant, cases)
         except SingularSystem as stuck:
-            shared = solve_repeating(part, own, sampled(part)) if rows == columns and set(rows) <= set(positions) else None
+            shared = solve_repeating(part, own, ground.sampled(part)) if rows == columns and set(rows) <= set(positions) else None
             if shared is None:
                 raise _placed(stuck, rows, columns) from None
             _place(solution, columns, shared[0])
@@ -134,8 +131,8 @@ def _place(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) -
         solution[j] = value
 
 
-def _parts(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
-    """(equations, unknowns) of the parts that share no entry with each other."""
+def parts_of(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
+    """(equations, unknowns) of the parts that share no entry with each other; what is alone makes one that is not square."""
     parent = list(range(2 * count))
 
     def find(k: int) -> int:
@@ -155,29 +152,27 @@ def _placed(singular: SingularSystem, rows: Sequence[int], columns: Sequence[int
     return SingularSystem([rows[i] for i in singular.equations], [columns[j] for j in singular.unknowns])
 
 
-def _solve_part(
-    system: System, tape: Tape, entries: Entries, right: Sequence[Any], sampled: Sampled, ideal: Ideal | None, cases: int
-) -> Solved:
-    slots = _modes_in(tape, entries)
-    combinations = list(itertools.product(*(range(count) for count in _counts(system, slots))))
+def _solve_part(ground: Ground, entries: Entries, right: Sequence[Any], ideal: Ideal | None, cases: int) -> Solved:
+    slots = _modes_in(ground, entries)
+    counts = [len(states) for states, _ in ground.system.modes.values()]
+    combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
     if not slots and (ideal is None or ideal.motion):
-        found = regular(entries, right, sampled, one_mode=True)
+        found = regular(ground, entries, right, one_mode=True)
         if found is None:
-            raise singular_part(entries, right, sampled)
+            raise singular_part(ground, entries, right)
         return Solved(found)
     many = len(combinations) > CASES
-    numbers = sampled(entries)
+    numbers = ground.sampled(entries)
     if many and (len(combinations) > cases or not singular_somewhere(numbers, len(right))):
-        return Solved(_pivoted(system, tape, entries, right, numbers, slots, sampled))
+        return Solved(_pivoted(ground, entries, right, numbers, slots))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
     modes: list[SharedMode] = []
-    alike = Alike(tape, sampled, ideal)
+    alike = Alike(ground, ideal)
     for values in combinations:
         fixed = {("m", slot): float(value) for slot, value in zip(slots, values, strict=True)}
-        flat = specialise(tape, [*entries.values(), *right], fixed)
-        matrix = {key: value for key, value in zip(entries, flat, strict=False) if value.value != 0.0}
-        own = flat[len(entries) :]
+        flat = specialise(ground.tape, [*entries.values(), *right], fixed)
+        matrix, own = nonzero(dict(zip(entries, flat, strict=False))), flat[len(entries) :]
         found = alike.regular(matrix, own)
         if found is not None:
             if not many:
@@ -191,12 +186,11 @@ def _solve_part(
         solutions.append((values, shared.values))
         if shared.singular is not None:
             places = dict(zip(slots, values, strict=True))
-            modes.append(SharedMode(places, _named(system, slots, values), shared))
-    _refuse(system, slots, combinations, failures, modes if ideal is None or ideal.motion else ())
+            modes.append(SharedMode(places, _named(ground.system, slots, values), shared))
+    _refuse(ground.system, slots, combinations, failures, modes if ideal is None or ideal.motion else ())
     out = solve_pivoted(entries, right) if many else list(solutions.pop()[1])
-    m = tape.inputs("m", len(system.modes))
     for values, solution in reversed(solutions):
-        here = chosen(m, dict(zip(slots, values, strict=True)))
+        here = chosen(ground.inputs["m"], dict(zip(slots, values, strict=True)))
         out = [where(here, a, b) for a, b in zip(solution, out, strict=True)]
     return Solved(out, tuple(modes))
 
@@ -236,28 +230,20 @@ def _refuse(
 
 
 def _pivoted(
-    system: System,
-    tape: Tape,
-    entries: Entries,
-    right: Sequence[Any],
-    numbers: Mapping[tuple[int, int], np.ndarray],
-    slots: Sequence[int],
-    sampled: Sampled,
+    ground: Ground, entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray], slots: Sequence[int]
 ) -> list[Any]:
     """Solution with pivots chosen at run time; modes in which the samples are singular are refused."""
     bad = np.flatnonzero(singular_at(numbers, len(right)))
     if len(bad):
-        m = tape.inputs("m", len(system.modes))
-        modes = {(0, k): m[slot] for k, slot in enumerate(slots)}
-        together = sampled({**modes, **{(1 + i, j): e for (i, j), e in entries.items()}})
+        modes = {(0, k): ground.inputs["m"][slot] for k, slot in enumerate(slots)}
+        together = ground.sampled({**modes, **{(1 + i, j): e for (i, j), e in entries.items()}})
         values_there = list(together.values())[: len(slots)]
         failures: list[tuple[Mapping[str, str], SingularSystem]] = []
         for state in dict.fromkeys(tuple(int(v[k]) for v in values_there) for k in bad):
             fixed = {("m", slot): float(value) for slot, value in zip(slots, state, strict=True)}
-            flat = specialise(tape, list(entries.values()), fixed)
-            matrix = {key: value for key, value in zip(entries, flat, strict=True) if value.value != 0.0}
-            if regular(matrix, right, sampled) is None:
-                failures.append((_named(system, slots, state), singular_part(matrix, right, sampled)))
+            matrix = nonzero(through(functools.partial(specialise, ground.tape, fixed=fixed), entries))
+            if regular(ground, matrix, right) is None:
+                failures.append((_named(ground.system, slots, state), singular_part(ground, matrix, right)))
         if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]
         if failures:
@@ -265,17 +251,10 @@ def _pivoted(
     return solve_pivoted(entries, right)
 
 
-def _modes_in(tape: Tape, entries: Entries) -> list[int]:
+def _modes_in(ground: Ground, entries: Entries) -> list[int]:
     """Slots of the modes that the entries depend on."""
-    block = list(tape.blocks).index("m")
-    roots = [tape.scalar(value).index for value in entries.values()]
-    nodes = (tape.nodes[i] for i in reachable(tape, roots))
-    return sorted({node[2] for node in nodes if node[0] == opcodes.INPUT and node[1] == block})
-
-
-def _counts(system: System, slots: Sequence[int]) -> list[int]:
-    counts = [len(states) for states, _ in system.modes.values()]
-    return [counts[slot] for slot in slots]
+    found = ground.reached(list(entries.values()))
+    return [slot for slot, mode in enumerate(ground.inputs["m"]) if mode.index in found]
 
 
 def _named(system: System, slots: Sequence[int], values: Sequence[int]) -> dict[str, str]:

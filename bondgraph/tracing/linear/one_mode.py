@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.equilibrate import equilibrated
-from bondgraph.tracing.linear.indeterminate import Ideal, Sampled, Shared, solve_shared
+from bondgraph.tracing.linear.equilibrate import equilibrated, matrices_of
+from bondgraph.tracing.linear.ideal import Ideal
+from bondgraph.tracing.linear.indeterminate import Shared, solve_shared
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, solve
-from bondgraph.tracing.values import Entries
+from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.values import Entries
 
 
-def regular(entries: Entries, right: Sequence[Any], sampled: Sampled, one_mode: bool = False) -> list[Any] | None:
+def regular(ground: Ground, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
     """The solution by one elimination, with pivots judged as they are, or by the natural sizes of equations and unknowns; None
     where it finds none. Of a matrix that knows no modes, samples that are singular beside a regular start do not count: a curve
     is so steep there, in the units of its state, that nothing is left of what stands beside it."""
-    numbers, n = sampled(entries), len(right)
+    numbers, n = ground.sampled(entries), len(right)
     trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
     if one_mode and numbers:
         trials.append(lambda: equilibrated(_sound(numbers, n), n, n))
@@ -40,23 +41,15 @@ def _sound(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[
     return {key: values[sound] if sound[0] else values for key, values in numbers.items()}
 
 
-def singular_part(entries: Entries, right: Sequence[Any], sampled: Sampled) -> SingularSystem:
+def singular_part(ground: Ground, entries: Entries, right: Sequence[Any]) -> SingularSystem:
     """The equations and unknowns for which no pivot is left."""
-    found = eliminate(entries, right, equilibrated(sampled(entries), len(right), len(right)))
+    found = eliminate(entries, right, equilibrated(ground.sampled(entries), len(right), len(right)))
     return SingularSystem(found.equations, found.unknowns)
-
-
-def _matrices(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
-    """Sample values as full matrices (k, n, n)."""
-    matrices = np.zeros((len(next(iter(numbers.values()))), n, n))
-    for (i, j), values in numbers.items():
-        matrices[:, i, j] = values
-    return matrices
 
 
 def singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
     """At which samples a matrix is singular."""
-    values = np.linalg.svd(_matrices(equilibrated(numbers, n, n), n), compute_uv=False)
+    values = np.linalg.svd(matrices_of(equilibrated(numbers, n, n), n), compute_uv=False)
     return np.asarray(values[:, -1] <= SINGULAR * values[:, 0])
 
 
@@ -68,8 +61,8 @@ def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) ->
 class Alike:
     """Solutions of a system in its modes: what is the same in several of them is solved once."""
 
-    def __init__(self, tape: Tape, sampled: Sampled, ideal: Ideal | None):
-        self._tape, self._sampled, self._ideal = tape, sampled, ideal
+    def __init__(self, ground: Ground, ideal: Ideal | None):
+        self._ground, self._ideal = ground, ideal
         self._regular: dict[tuple[Any, ...], list[Any] | None] = {}
         self._shared: dict[tuple[Any, ...], list[tuple[list[Any], list[Any], Shared | SingularSystem]]] = {}
 
@@ -77,14 +70,14 @@ class Alike:
         """The solution in a mode in which the matrix is regular, None in others."""
         key = (self._places(matrix), self._indices(right))
         if key not in self._regular:
-            self._regular[key] = regular(matrix, right, self._sampled)
+            self._regular[key] = regular(self._ground, matrix, right)
         return self._regular[key]
 
     def shared(self, matrix: Entries, right: Sequence[Any], fixed: Mapping[tuple[str, int], float]) -> Shared:
         """The solution in a mode in which it is singular. Raises `SingularSystem`."""
         if self._ideal is None:
-            raise singular_part(matrix, right, self._sampled)
-        ideal, fold, asked = self._ideal, functools.partial(specialise, self._tape, fixed=fixed), []
+            raise singular_part(self._ground, matrix, right)
+        ideal, fold, asked = self._ideal, functools.partial(specialise, self._ground.tape, fixed=fixed), []
 
         def derived(combinations: Sequence[Mapping[int, Any]], values: Sequence[Any]) -> Any:
             asked.append(ideal.derived(combinations, values))
@@ -92,7 +85,7 @@ class Alike:
 
         def folded(rates: Sequence[Any]) -> list[Any]:
             """What was asked for on the way, as it is in this mode: all else that the solution depends on."""
-            return [self._indices(fold([*row.values(), value])) for found in rates for row, value in found or ()]
+            return [self._indices(fold([*row.values(), value])) for found in rates for row, value in found]
 
         meant = replace(ideal, derived=derived).folded(fold)
         key = (self._places(matrix), self._indices(right), *self._meaning(meant))
@@ -107,12 +100,12 @@ class Alike:
 
     def _solved(self, matrix: Entries, right: Sequence[Any], ideal: Ideal) -> Shared | SingularSystem:
         try:
-            return solve_shared(self._tape, matrix, right, self._sampled, ideal)
+            return solve_shared(self._ground, matrix, right, ideal)
         except SingularSystem as stuck:
             return stuck
 
     def _indices(self, values: Iterable[Any]) -> tuple[int, ...]:
-        return tuple(self._tape.scalar(value).index for value in values)
+        return tuple(self._ground.tape.scalar(value).index for value in values)
 
     def _places(self, entries: Mapping[Any, Any]) -> tuple[Any, ...]:
         return (*entries, *self._indices(entries.values()))

@@ -2,142 +2,107 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from bondgraph.assembly.system import Statement, System, Unknown
-from bondgraph.model.ops import Choice
+from bondgraph.assembly.system import Statement, Unknown
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.scalar import Tape
-from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.jumps import jumps
-from bondgraph.tracing.linear.indeterminate import Derived, Ideal, IdealReaction
-from bondgraph.tracing.values import Entries, Values, partials, scalars_of
+from bondgraph.tracing.linear.ideal import Derived, Ideal, IdealReaction
+from bondgraph.tracing.on_tape.ground import Acting, Ground, along
+from bondgraph.tracing.on_tape.jumps import jumps
+from bondgraph.tracing.on_tape.values import Entries, Values, partials, scalars_of, through
 from screws.scalars import maximum
 
 Evaluated = Callable[[Sequence[Any]], Sequence[Any]]
 """Scalars in terms of the unknowns w -> the same at w = 0 (of an impulse: at the states before it, in the modes after it)."""
 
 
-def along_the_motion(
-    system: System,
-    tape: Tape,
-    inputs: Mapping[str, np.ndarray],
-    w: Sequence[Any],
-    unknowns: Sequence[Unknown],
-    env: Values,
-    held: Collection[int],
-) -> Ideal:
-    """What unknowns w mean, from all values in terms of them. `held` are places of states that clocks change."""
-    zero = _without(tape, w)
-    moving = system.guesses
-    rates: list[Any] = []
-    for state in system.states:
-        still = state.name in moving
-        rates += [0.0] * int(np.size(state.initial)) if still else scalars_of(env[state.rate])
-    along = [*inputs["x"], inputs["t"][0]]
-    owners = _owners(unknowns, env)
+def along_the_motion(ground: Ground, acting: Acting) -> Ideal:
+    """What the unknowns mean along the motion."""
+    values, owners = acting.values, acting.owners
+    zero = functools.partial(ground.without, acting.w)
+    rates = ground.rates(values)
 
     def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
         found: list[tuple[Mapping[int, Any], Any]] = []
         for combination, value in zip(combinations, right, strict=True):
-            scalar = tape.scalar(value)
-            alpha = _decay(env, [owners[i].element for i in combination])
-            if alpha is None or jumps(tape, [scalar.index], held):
+            scalar = ground.tape.scalar(value)
+            alpha = _decay(values, [owners[i].element for i in combination])
+            if alpha is None or jumps(ground, [scalar]):
                 found.append(({}, 0.0))
                 continue
-            slope: Any = alpha * scalar
-            sparse = jacobian([scalar], along)
-            for j, partial in zip(sparse.columns, sparse.values, strict=True):
-                slope = slope + partial * (rates[j] if j < len(rates) else 1.0)
-            entries = {j: entry for (_, j), entry in partials([slope], w).items()}
-            found.append((entries, -zero([slope])[0]))
+            slope = along(ground.slopes([scalar]), rates, [alpha * scalar])
+            entries = {j: entry for (_, j), entry in partials(slope, acting.w).items()}
+            found.append((entries, -zero(slope)[0]))
         return found
 
-    positions = [h for u in unknowns if f"{u.element}.h" in env for h in scalars_of(env[f"{u.element}.h"])]
-    demanded = _without(tape, [h for h in positions if tape.scalar(h).value is None])
-    return _meaning(system, w, unknowns, env, zero, derived, demanded, partials(rates, w), motion=True)
+    positions = [h for u in ground.system.unknowns if f"{u.element}.h" in values for h in scalars_of(values[f"{u.element}.h"])]
+    demanded = functools.partial(ground.without, [h for h in positions if ground.tape.scalar(h).value is None])
+    return _meaning(ground, acting, zero, derived, demanded, partials(rates, acting.w), motion=True)
 
 
-def in_an_impulse(
-    system: System,
-    inputs: Mapping[str, np.ndarray],
-    w: Sequence[Any],
-    unknowns: Sequence[Unknown],
-    env: Mapping[str, Any],
-    at: Evaluated,
-    action: Entries,
-) -> Ideal:
-    """What the integrals of unknowns w over an impulse mean; `action` is how they move the states, (state, unknown) -> scalar."""
-    owners = _owners(unknowns, env)
-    firsts = {id(u): owners.index(u) for u in unknowns}
+def in_an_impulse(ground: Ground, acting: Acting, at: Evaluated, action: Entries) -> Ideal:
+    """What the integrals of the unknowns over an impulse mean; `action` is how they move states: (state, unknown) -> scalar."""
+    owners = acting.owners
 
     def derived(combinations: Sequence[Mapping[int, Any]], _: Sequence[Any]) -> Any:
         found: list[tuple[Mapping[int, Any], Any]] = []
         for combination in combinations:
+            if not all(owners[i].algebraic and owners[i].stopped for i in combination):
+                found.append(({}, 0.0))
+                continue
             total: Any = 0.0
             for i, part in combination.items():
-                u = owners[i]
-                if not (u.algebraic and u.stopped):
-                    break
-                stopped = scalars_of(env[u.stopped])[i - firsts[id(u)]]
-                total = total + part * env[f"{u.element}.alpha1"] * stopped
-            else:
-                sparse = jacobian([total], list(inputs["x"]))
-                slopes = dict(zip(sparse.columns, at(list(sparse.values)), strict=True))
-                row: dict[int, Any] = {}
-                for (i, j), moved in action.items():
-                    if i in slopes:
-                        row[j] = row.get(j, 0.0) + slopes[i] * moved
-                found.append((row, -at([total])[0]))
-                continue
-            found.append(({}, 0.0))
+                stopped = scalars_of(acting.values[owners[i].stopped])[i - owners.index(owners[i])]
+                total = total + part * acting.values[f"{owners[i].element}.alpha1"] * stopped
+            sparse = jacobian([total], list(ground.inputs["x"]))
+            slopes = dict(zip(sparse.columns, at(list(sparse.values)), strict=True))
+            row: dict[int, Any] = {}
+            for (i, j), moved in action.items():
+                if i in slopes:
+                    row[j] = row.get(j, 0.0) + slopes[i] * moved
+            found.append((row, -at([total])[0]))
         return found
 
-    return _meaning(system, w, unknowns, env, at, derived, list, action, motion=False)
+    return _meaning(ground, acting, at, derived, list, action, motion=False)
 
 
 def _meaning(
-    system: System,
-    w: Sequence[Any],
-    unknowns: Sequence[Unknown],
-    env: Mapping[str, Any],
+    ground: Ground,
+    acting: Acting,
     at: Evaluated,
     derived: Derived,
     demanded: Callable[[Sequence[Any]], Sequence[Any]],
     moves: Entries,
     motion: bool,
 ) -> Ideal:
-    gates = _gates(system)
+    values = acting.values
     reactions: list[IdealReaction] = []
     senses: dict[int, Any] = {}
     row = 0
-    for u in unknowns:
-        size = len(scalars_of(env[u.value]))
-        gate = gates.get(u.residual)
+    for u in ground.system.unknowns:
+        size = len(scalars_of(values[u.value]))
+        gate = ground.stages.gates.get(u.residual)
         if u.held:
-            reactions += _reactions(u, gate, w, env, at, motion)
-            sense = u.sense if gate is None else gate.op(env[gate.args[0]], float(u.sense), 0.0)
+            reactions += _reactions(u, gate, acting, at, motion)
+            sense = u.sense if gate is None else gate.op(values[gate.args[0]], float(u.sense), 0.0)
             senses |= {row + k: at([sense])[0] for k in range(size)} if motion else {}
         row += size
     return Ideal(tuple(reactions), senses, moves, derived, demanded, motion)
 
 
-def _reactions(
-    u: Unknown, gate: Statement | None, w: Sequence[Any], env: Mapping[str, Any], at: Evaluated, motion: bool
-) -> list[IdealReaction]:
+def _reactions(u: Unknown, gate: Statement | None, acting: Acting, at: Evaluated, motion: bool) -> list[IdealReaction]:
     """While it holds what it gives is unknown; while a switch does not, what vanishes then is what it leaves open."""
-    value, limits = env[u.value], None
+    values = acting.values
+    value, limits = values[u.value], None
     if gate is not None and gate.args[2] == u.value:
         if u.reason == "switch":
-            value = gate.op(env[gate.args[0]], value, env[u.vanishing])
+            value = gate.op(values[gate.args[0]], value, values[u.vanishing])
     elif gate is not None:
-        limits = at(scalars_of(env[gate.args[2]]))
+        limits = at(scalars_of(values[gate.args[2]]))
     scalars = scalars_of(value)
-    slopes = partials(scalars, w)
-    numbers = dict(zip(slopes, at(list(slopes.values())), strict=True))
+    numbers = through(at, partials(scalars, acting.w))
     offsets = at(scalars) if motion else [0.0] * len(scalars)
     return [
         IdealReaction(
@@ -150,9 +115,9 @@ def _reactions(
     ]
 
 
-def reaction_names(system: System, elements: Collection[str], modes: Mapping[int, int]) -> tuple[str, ...]:
+def reaction_names(ground: Ground, elements: Collection[str], modes: Mapping[int, int]) -> tuple[str, ...]:
     """What these elements give in a mode (slot -> state), by name: the effort of what holds, the flow of a closed switch."""
-    gates, slots = _gates(system), list(system.modes)
+    system, gates, slots = ground.system, ground.stages.gates, list(ground.system.modes)
     places = {slots[slot]: float(place) for slot, place in modes.items()}
     names = []
     for u in system.unknowns:
@@ -163,25 +128,11 @@ def reaction_names(system: System, elements: Collection[str], modes: Mapping[int
     return tuple(names)
 
 
-def _gates(system: System) -> dict[str, Statement]:
-    """Residual -> the statement that chooses it by a mode: (mode, while it holds, while it does not)."""
-    return {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
-
-
-def _owners(unknowns: Sequence[Unknown], env: Mapping[str, Any]) -> list[Unknown]:
-    return [u for u in unknowns for _ in scalars_of(env[u.value])]
-
-
-def _decay(env: Mapping[str, Any], elements: Sequence[str]) -> Any:
+def _decay(values: Values, elements: Sequence[str]) -> Any:
     """The fastest of the elements' rates of decay, 1/s; None where none has one."""
     found: Any = None
     for element in dict.fromkeys(elements):
-        own = env.get(f"{element}.alpha1")
+        own = values.get(f"{element}.alpha1")
         if own is not None:
             found = own if found is None else maximum(found, own)
     return found
-
-
-def _without(tape: Tape, w: Sequence[Any]) -> Evaluated:
-    places = {scalar.index: tape.constant(0.0) for scalar in w}
-    return lambda scalars: substitute(tape, list(scalars), places)

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.tape.interpret import complete
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.values import Entries, flat
+from bondgraph.tracing.on_tape.values import Entries, flat
 
 SAMPLES = 4
 """States, besides the start, at which pivots of implicit equations are chosen."""
@@ -60,6 +60,7 @@ class Samples:
 
     def __init__(self, tape: Tape, samples: Sequence[Sequence[Any]]):
         self._tape, self._count = tape, len(samples)
+        self.states = tuple(samples)
         blocks = zip(*samples, strict=True)  # none at all where there are no samples
         self._blocks = {name: np.array(block) for name, block in zip(("t", "x", "p", "m"), blocks, strict=False)}
         self._known: dict[int, Any] = {}
@@ -72,6 +73,10 @@ class Samples:
         self._known.clear()
         for k in states:
             self.shrunk[k] = self.shrunk.get(k, 1.0) * factor
+
+    def row(self, scalars: Sequence[Any]) -> list[np.ndarray]:
+        """Values (samples,) of each scalar."""
+        return list(self({(0, k): scalar for k, scalar in enumerate(scalars)}).values())
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
         """Values (samples,) of each entry of a matrix, at the samples where all are finite; at all where there are none."""

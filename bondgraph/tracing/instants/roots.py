@@ -1,9 +1,7 @@
-"""Breaks: times at which what depends on time and parameters alone jumps or bends -> a routine of the parameters.
+"""Roots: a scalar on a tape that time and parameters decide, and a goal -> the times at which it is that, as scalars of the tape.
 
-A step of integration must not lead across such a time, or it may miss what happens there. Each comparison, and each function
-that selects, is solved for the time at which it changes: exactly for polynomials in time up to the second degree with
-parameters as coefficients (also piecewise), for products of them, for monotone functions of them, and for sines, cosines and
-whole parts of straight lines in time, which break periodically. What has another form is left to the error of the steps.
+Exact for polynomials in time up to the second degree with parameters as coefficients (also piecewise), for products of them,
+for monotone functions of them, and for sines, cosines and whole parts of straight lines in time, which repeat.
 """
 
 from __future__ import annotations
@@ -11,18 +9,11 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from bondgraph.assembly.system import Statement, System
-from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape, TapeScalar
-from bondgraph.tracing.values import Values, carry_out, scalars_of
 from screws import scalars as s
 
 MOST_PIECES = 32
@@ -30,16 +21,7 @@ MOST_PIECES = 32
 
 
 @dataclass(frozen=True)
-class Breaks:
-    """Elements by path, one for each break, and a routine of the parameters: a time for each (s, not finite where there is
-    none), then a period for each (s, infinite where it comes once)."""
-
-    elements: tuple[str, ...]
-    routine: Routine
-
-
-@dataclass(frozen=True)
-class _Root:
+class Root:
     """A time, and the period after which it comes again; scalars of the tape."""
 
     time: TapeScalar
@@ -50,113 +32,10 @@ Piece = tuple[TapeScalar, ...]
 """Coefficients of a polynomial in time, lowest first."""
 
 
-def breaks_of(system: System) -> Breaks | None:
-    """All breaks of a system whose shapes are known; None where there are none."""
-    cone = _Cone(system)
-    found: dict[tuple[int, int], tuple[_Root, str]] = {}
-    for element, root in cone.roots():
-        found.setdefault((root.time.index, root.period.index), (root, element))
-    if not found:
-        return None
-    roots = [root for root, _ in found.values()]
-    block = (("p", cone.tape.blocks["p"]),)
-    routine = Routine("breaks", cone.tape, block, tuple([r.time for r in roots] + [r.period for r in roots]))
-    return Breaks(tuple(element for _, element in found.values()), routine)
-
-
-@dataclass
-class _Cone:
-    """What depends on time, on a tape of its own: values of time and parameters as they are, all others as inputs."""
-
-    system: System
-    tape: Tape = field(default_factory=Tape)
-
-    def __post_init__(self) -> None:
-        sizes = {name: int(np.size(value)) for name, value in self.system.parameters.items()}
-        self.time = self.tape.inputs("t", 1)[0]
-        numbers, start = self.tape.inputs("p", sum(sizes.values())), 0
-        self.known: Values = {"time": self.time}
-        for name, value in self.system.parameters.items():
-            part = numbers[start : start + sizes[name]]
-            self.known[name] = part.reshape(np.shape(value)) if np.shape(value) else part[0]
-            start += sizes[name]
-        self.foreign: Values = {}
-        self.solver = _BreakSolver(self.tape)
-
-    def roots(self) -> Iterator[tuple[str, _Root]]:
-        """Breaks with the elements that they come from."""
-        for clock in self.system.clocks:
-            if not clock.updates:
-                for at in scalars_of(self.known[clock.offset]):
-                    yield clock.element, self.solver.once(at)
-        moving = {"time"}
-        for statement, needed in self._statements(moving):
-            first = len(self.tape)
-            for earlier in needed:
-                carry_out(earlier, self.known)
-            env = {arg: self._value(arg) for arg in statement.args}
-            carry_out(statement, env)
-            self._keep(statement, env, moving)
-            for position in range(first, len(self.tape)):
-                for root in self.solver.switching(position):
-                    yield statement.element, root
-        guards = {event.guard: event.automaton for event in self.system.events}
-        for name in guards.keys() & self.known.keys():
-            for root in self.solver.solved(self.tape.scalar(self.known[name]), self.tape.scalar(0.0)):
-                yield guards[name], root
-
-    def _statements(self, moving: set[str]) -> Iterator[tuple[Statement, list[Statement]]]:
-        """Statements with an argument that depends on time alone, each with those of parameters alone that it needs first."""
-        fixed: dict[str, Statement] = {}
-        done: set[int] = set()
-        numbers = set(self.system.parameters)
-        for statement in self.system.statements:
-            if statement.op is TIME_DERIVATIVE:
-                continue
-            if all(arg in numbers for arg in statement.args):
-                numbers.update(statement.outs)
-                fixed.update(dict.fromkeys(statement.outs, statement))
-            elif any(arg in moving for arg in statement.args):
-                yield statement, _needed(statement.args, fixed, done)
-
-    def _value(self, name: str) -> Any:
-        """A value that is known by time and parameters, else inputs in its place."""
-        if name in self.known:
-            return self.known[name]
-        if name not in self.foreign:
-            shape = self._shape(name)
-            inputs = self.tape.inputs(f"value {name}", math.prod(shape))
-            self.foreign[name] = inputs.reshape(shape) if shape else inputs[0]
-        return self.foreign[name]
-
-    def _shape(self, name: str) -> tuple[int, ...]:
-        return self.system.values[name].shape or ()
-
-    def _keep(self, statement: Statement, env: Values, moving: set[str]) -> None:
-        """Results that depend on time and parameters alone."""
-        for out in statement.outs:
-            scalars = [self.tape.scalar(scalar) for scalar in scalars_of(env[out])]
-            if all(self.solver.alone(scalar.index) for scalar in scalars):
-                self.known[out] = env[out]
-                if any(self.solver.moving(scalar.index) for scalar in scalars):
-                    moving.add(out)
-
-
-def _needed(names: Sequence[str], fixed: dict[str, Statement], done: set[int]) -> list[Statement]:
-    """Statements of parameters alone that give these values, in their order, each once."""
-    found: list[Statement] = []
-    for name in names:
-        statement = fixed.get(name)
-        if statement is not None and id(statement) not in done:
-            done.add(id(statement))
-            found += [*_needed(statement.args, fixed, done), statement]
-    return found
-
-
 _TIME, _FOREIGN = 1, 2
 
 
-class _BreakSolver:
+class Roots:
     """Times at which values of a tape that depend on time and parameters alone take other values."""
 
     def __init__(self, tape: Tape):
@@ -185,10 +64,10 @@ class _BreakSolver:
         """Whether time decides a value, and nothing but parameters besides."""
         return self._depends(position) == _TIME
 
-    def once(self, time: Any) -> _Root:
-        return _Root(self.tape.scalar(time), self.tape.scalar(math.inf))
+    def once(self, time: Any) -> Root:
+        return Root(self.tape.scalar(time), self.tape.scalar(math.inf))
 
-    def switching(self, position: int) -> list[_Root]:
+    def switching(self, position: int) -> list[Root]:
         """Where the instruction at a position changes what it selects."""
         code, *arguments = self.tape.nodes[position]
         zero = self.tape.scalar(0.0)
@@ -200,7 +79,7 @@ class _BreakSolver:
             return self.solved(self._at(arguments[0]) - self._at(arguments[1]), zero)
         return []
 
-    def solved(self, value: TapeScalar, goal: TapeScalar) -> list[_Root]:
+    def solved(self, value: TapeScalar, goal: TapeScalar) -> list[Root]:
         """Times at which a value is `goal`, a scalar of parameters alone."""
         if not self.moving(value.index):
             return []
@@ -272,7 +151,7 @@ class _BreakSolver:
         made = tuple(_POLYNOMIAL[code](left, right) for left in first for right in others[0])
         return made if all(len(piece) <= 3 for piece in made) else None
 
-    def _polynomial(self, piece: Piece, goal: TapeScalar) -> list[_Root]:
+    def _polynomial(self, piece: Piece, goal: TapeScalar) -> list[Root]:
         if len(piece) == 1:
             return []
         c0, c1, *square = piece[0] - goal, *piece[1:]
@@ -309,18 +188,18 @@ class _BreakSolver:
                 return None
         return (line, *steps.values()) if len(steps) == 1 else None  # type: ignore[return-value]
 
-    def _stepped(self, line: Piece, factor: TapeScalar, goal: TapeScalar) -> list[_Root]:
+    def _stepped(self, line: Piece, factor: TapeScalar, goal: TapeScalar) -> list[Root]:
         """Times at which a line in time plus `factor` times some whole number is `goal`."""
         if len(line) != 2:
             return []
         c0, c1 = line
-        return [_Root(self.tape.scalar((goal - c0) / c1), self.tape.scalar(s.absolute(factor / c1)))]
+        return [Root(self.tape.scalar((goal - c0) / c1), self.tape.scalar(s.absolute(factor / c1)))]
 
     def _lines(self, inner: TapeScalar) -> list[Piece]:
         pieces = self.pieces(inner.index) or ()
         return [piece for piece in pieces if len(piece) == 2] if all(len(piece) < 3 for piece in pieces) else []
 
-    def _turning(self, code: int, angle: TapeScalar, goal: TapeScalar) -> list[_Root]:
+    def _turning(self, code: int, angle: TapeScalar, goal: TapeScalar) -> list[Root]:
         """Times at which the sine, cosine or tangent of straight lines in time is `goal`."""
         if code == op.TAN:
             angles, turn = [s.atan(goal)], math.pi
@@ -329,16 +208,16 @@ class _BreakSolver:
         else:
             angles, turn = [s.acos(goal), -s.acos(goal)], 2.0 * math.pi
         return [
-            _Root(self.tape.scalar((at - c0) / c1), self.tape.scalar(turn / s.absolute(c1)))
+            Root(self.tape.scalar((at - c0) / c1), self.tape.scalar(turn / s.absolute(c1)))
             for c0, c1 in self._lines(angle)
             for at in angles
         ]
 
-    def _whole(self, value: TapeScalar) -> list[_Root]:
+    def _whole(self, value: TapeScalar) -> list[Root]:
         """Times at which straight lines in time pass whole numbers."""
         if not self.moving(value.index):
             return []
-        return [_Root(self.tape.scalar(-(c0 / c1)), self.tape.scalar(1.0 / s.absolute(c1))) for c0, c1 in self._lines(value)]
+        return [Root(self.tape.scalar(-(c0 / c1)), self.tape.scalar(1.0 / s.absolute(c1))) for c0, c1 in self._lines(value)]
 
 
 def _sum(left: Piece, right: Piece) -> Piece:

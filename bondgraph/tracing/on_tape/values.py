@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import TraceError
 from screws.scalars import array
 
+Key = TypeVar("Key")
 Values = dict[str, Any]
 Entries = Mapping[tuple[int, int], Any]
 """Nonzero entries of a matrix by row and column."""
@@ -57,6 +58,11 @@ def shapes_of(system: System, unknowns: Sequence[Unknown]) -> list[tuple[int, ..
     return [system.values[unknown.value].shape or () for unknown in unknowns]
 
 
+def owners_of(system: System, unknowns: Sequence[Unknown]) -> list[Unknown]:
+    """The unknown of each scalar in the row of all of them."""
+    return [u for u, shape in zip(unknowns, shapes_of(system, unknowns), strict=True) for _ in range(int(np.prod(shape)))]
+
+
 def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scalars: Sequence[Any]) -> Values:
     """Unknowns by name from their scalars in a row."""
     out, start = {}, 0
@@ -70,6 +76,16 @@ def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scala
 def residuals_of(env: Values, unknowns: Sequence[Unknown]) -> list[Any]:
     """What the unknowns must make vanish, in a row."""
     return [scalar for unknown in unknowns for scalar in scalars_of(env[unknown.residual])]
+
+
+def through(function: Callable[[Sequence[Any]], Sequence[Any]], table: Mapping[Key, Any]) -> dict[Key, Any]:
+    """A table with its values passed through a function of all of them."""
+    return dict(zip(table, function(list(table.values())), strict=True))
+
+
+def nonzero(table: Mapping[Key, Any]) -> dict[Key, Any]:
+    """A table without the values on the tape that are zero."""
+    return {key: value for key, value in table.items() if value.value != 0.0}
 
 
 def partials(values: Sequence[Any], w: Sequence[Any]) -> dict[tuple[int, int], Any]:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
+from bondgraph.tracing.on_tape.ground import Ground
 
 
-def jumps(tape: Tape, roots: Sequence[int], held: Collection[int] = ()) -> bool:
-    """Whether values depend on a `held` input (one that a clock changes), on a sign or a comparison taken as a number, or on a
-    choice between two different numbers (a step), while states or time decide it.
+def jumps(ground: Ground, scalars: Sequence[Any]) -> bool:
+    """Whether values depend on a state that a clock changes, on a sign or a comparison taken as a number, or on a choice between
+    two different numbers (a step), while states or time decide it.
 
     A choice between formulas may be continuous and is let pass; what a mode decides jumps at an event, which accounts for it.
     """
-    selected = set(reachable(tape, roots))
-    if selected & set(held):
+    tape, selected = ground.tape, ground.reached(scalars)
+    if selected & ground.ticking:
         return True
+    roots = {tape.scalar(scalar).index for scalar in scalars}
     conditions = {tape.nodes[i][1] for i in selected if tape.nodes[i][0] == op.WHERE}
-    used = {a for i in selected if tape.nodes[i][0] not in op.CONDITIONS for a in _operands(tape, i)} | set(roots)
+    used = {a for i in selected if tape.nodes[i][0] not in op.CONDITIONS for a in _operands(tape, i)} | roots
     moving: dict[int, bool] = {}
     for position in sorted(selected):
         node = tape.nodes[position]

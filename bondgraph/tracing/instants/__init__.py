@@ -1,0 +1,1 @@
+"""What happens at one instant: impulses and collisions at events, and times at which signals of time alone break."""

@@ -1,0 +1,67 @@
+"""What keeps one run of the statements from solving a system is found in that run, returned, and eased."""
+
+from __future__ import annotations
+
+import pytest
+
+from bondgraph import J0, J1, Automaton, Constraint, Graph, I, R, Se, Switch
+from bondgraph.assembly.system import System
+from bondgraph.compile.pipeline import equations
+from bondgraph.tracing.easing import Obstacles, eased
+from bondgraph.tracing.on_tape.ground import ground_of
+from bondgraph.tracing.refusals import Unsolvable
+from bondgraph.tracing.walk import Traced, walked
+
+
+def clamp() -> Graph:
+    """The flow of a coil is held at zero; a switch puts a resistor beside it, which yields at once."""
+    graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
+    graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
+    graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
+    graph.connect(node, Constraint("hold")).connect(node, tie).connect(tie, R("lead", effort=lambda f: 4.0 * f))
+    return graph.connect(tie, Switch("s", automaton="lever", closed=["on"]))
+
+
+def curved(graph: Graph, count: int) -> Graph:
+    """Inertias, each with a resistor that is known only against its curve."""
+    for k in range(count):
+        node = J1(f"node {k}")
+        graph.connect(I(f"x{k}", 1.0, initial=1.0 + k), node).connect(node, R(f"r{k}", flow=lambda e: e**3 + e))
+    return graph
+
+
+def system_of(graph: Graph) -> System:
+    return equations(graph.freeze())
+
+
+def test_loops_first_then_what_is_tied() -> None:
+    """Whether unknowns decide what vanishes can be seen only where loops are solved."""
+    system, found = system_of(curved(clamp(), 3)), []
+    while isinstance(outcome := walked(ground_of(system)), Obstacles):
+        found.append(outcome)
+        system = eased(system, outcome)
+    first, *others = found
+    assert len(first.curved) == 3 and not first.tied
+    assert [other.curved for other in others] == [()] * len(others)
+    assert frozenset().union(*(other.tied for other in others)) == {"hold", "s"}
+    assert isinstance(outcome, Traced) and len(outcome.pursuits) == 3
+
+
+def test_easing_changes_nothing_else() -> None:
+    system = system_of(curved(Graph("many"), 3))
+    outcome = walked(ground_of(system))
+    assert isinstance(outcome, Obstacles) and outcome.curved == system.loops
+    easy = eased(system, outcome)
+    assert easy.statements == system.statements and easy.unknowns == system.unknowns
+    assert easy.states[: len(system.states)] == system.states
+    assert [loop.guesses for loop in easy.loops] == [(f"{loop.unknowns[0].value}~",) for loop in system.loops]
+    assert eased(system, Obstacles()) == system
+
+
+def test_what_no_easing_cures_ends_with_a_message() -> None:
+    """Two constraints hold one flow: neither guesses nor fewer derivatives would help."""
+    graph, node = Graph("no cure"), J1("node")
+    graph.connect(Se("u", 1.0), node).connect(node, Constraint("one")).connect(node, Constraint("two"))
+    with pytest.raises(Unsolvable) as stuck:
+        walked(ground_of(system_of(graph.connect(node, I("m", 1.0)))))
+    assert stuck.value.reason == "singular" and {"one", "two"}.issuperset(stuck.value.suspects) and stuck.value.suspects
