@@ -1,1 +1,1 @@
-"""What happens at one instant: impulses and collisions at events, and times at which signals of time alone break."""
+"""Instants: a traced system in; how states jump at an event, and times at which signals of time alone break, out."""

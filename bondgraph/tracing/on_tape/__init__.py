@@ -1,1 +1,1 @@
-"""What all work on a tape stands on: a system with its tape and samples, values by name, and what jumps."""
+"""On a tape: a system and its inputs in; what all who trace stand on - its values by name, at samples, what jumps - out."""
