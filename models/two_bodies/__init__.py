@@ -1,10 +1,10 @@
 """Two bodies and a contact between them: from a scenario file or a graph to a run, its trajectory, its files and pictures."""
 
+from models.contacts.trajectory import contact_trajectory
 from models.two_bodies.files import save_run
 from models.two_bodies.graph import two_body_graph
 from models.two_bodies.run import ContactRun, run_contact, run_scenario
 from models.two_bodies.scenario import Scenario, read_scenario
-from models.two_bodies.trajectory import contact_trajectory
 
 __all__ = [
     "ContactRun",
