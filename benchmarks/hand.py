@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import timing
 from benchmarks.hand_written import FLAGS, Disagreement, compiler, compiler_version
 from bondgraph import Compiled, compile_model
-from models.hand import SCENARIOS, Hand, Scenario, initial_posture
+from models.hand import SCENARIOS, Hand, HandScenario, initial_posture
 from models.hand.graphs.whole_hand import OBJECT, contact_name, finger_name
 from models.hand.graphs.whole_hand import VIRTUAL as VIRTUAL_OBJECT
 from models.hand.grasping.posture import in_last_link, virtual_points_in_object
@@ -52,7 +52,7 @@ def rates(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.nda
     return out
 
 
-def packed(scenario: Scenario) -> np.ndarray:
+def packed(scenario: HandScenario) -> np.ndarray:
     """Parameters (80,) of the C function: three fingers, a sphere, a motion of at most two steps."""
     g = scenario.parameters
     if g.fingers != FINGERS or g.object_shape != "sphere" or len(scenario.steps) > 2:
@@ -146,7 +146,7 @@ def called(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.nd
     return lambda: (loaded.hand_many(len(x), *addresses), keep)[1]
 
 
-def disagreement(compiled: Compiled, scenario: Scenario, loaded: ctypes.CDLL, t: float = 3.1) -> float:
+def disagreement(compiled: Compiled, scenario: HandScenario, loaded: ctypes.CDLL, t: float = 3.1) -> float:
     """Largest difference at states near a run, with contacts on and off and in all charts, relative to the kind's size."""
     random = np.random.default_rng(2)
     states, modes = places(compiled)
@@ -165,12 +165,12 @@ def disagreement(compiled: Compiled, scenario: Scenario, loaded: ctypes.CDLL, t:
     return worst
 
 
-def _states(compiled: Compiled, scenario: Scenario) -> np.ndarray:
+def _states(compiled: Compiled, scenario: HandScenario) -> np.ndarray:
     run = compiled.simulate(scenario.t_end, samples=scenario.t_end / SAMPLES, rtol=RTOL, progress=False)
     return np.ascontiguousarray(run.x[:SAMPLES])
 
 
-def right_hand_sides(compiled: Compiled, scenario: Scenario, rounds: int) -> dict[str, Any]:
+def right_hand_sides(compiled: Compiled, scenario: HandScenario, rounds: int) -> dict[str, Any]:
     """Nanoseconds per right-hand side over the states of a run, compiled and in C, and their ratios."""
     x, p, t = _states(compiled, scenario), compiled.parameters(), np.array([3.1])
     states, modes = places(compiled)
@@ -193,7 +193,7 @@ def right_hand_sides(compiled: Compiled, scenario: Scenario, rounds: int) -> dic
     }
 
 
-def runs(compiled: Compiled, scenario: Scenario, repeats: int) -> dict[str, float]:
+def runs(compiled: Compiled, scenario: HandScenario, repeats: int) -> dict[str, float]:
     """Cost of a run with its start values."""
     found = [compiled.simulate(scenario.t_end, rtol=RTOL, progress=False).statistics for _ in range(repeats)]
     return {

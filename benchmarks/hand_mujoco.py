@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import timing
-from models.hand import SCENARIOS, HandParameters, Posture, Scenario, initial_posture, reference_motion
+from models.hand import SCENARIOS, HandParameters, HandScenario, Posture, initial_posture, reference_motion
 from models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 IMPEDANCE, STICKS = 0.95, 5.0
@@ -131,7 +131,7 @@ def begin(model: Any, data: Any, given: HandParameters, pose: Posture) -> None:
     data.qpos[hinges + 10 :] = given.object_quaternion
 
 
-def run(scenario: Scenario, step: float = 1e-3, constant: float | None = None, repeats: int = 3) -> dict[str, Any]:
+def run(scenario: HandScenario, step: float = 1e-3, constant: float | None = None, repeats: int = 3) -> dict[str, Any]:
     """MuJoCo's run of a scenario.
 
     Parameters

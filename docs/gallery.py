@@ -56,9 +56,9 @@ def _hand(path: Path) -> None:
 def _rolling_eggs(path: Path) -> None:
     from examples.rolling_eggs import simulate
     from models.pictures import poster
-    from models.two_bodies.pictures import contact_motion
+    from models.two_bodies.pictures import contact_scene
 
-    poster(contact_motion(simulate()), path)
+    poster(contact_scene(simulate()), path)
 
 
 def _delta_robot(path: Path) -> None:

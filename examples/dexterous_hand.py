@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from models.hand import Hand, HandParameters, HandRun, Scenario, Step, run_hand
+from models.hand import Hand, HandParameters, HandRun, HandScenario, Step, run_hand
 
 UP_AND_ASIDE = (
     Step(0.5, 2.5, shift=(0.012, 0.0, 0.0)),  # m: to the side
@@ -32,7 +32,7 @@ def hand(friction: float | None = None) -> Hand:
 def simulate(friction: float | None = None) -> HandRun:
     """Nine seconds; with a friction of 0.2 a tip slips, and the ball is lost."""
     given = hand(friction)
-    return run_hand(Scenario("hand", 9.0, given.steps, given.parameters, description="to the side and up"), progress=False)
+    return run_hand(HandScenario("hand", 9.0, given.steps, given.parameters, description="to the side and up"), progress=False)
 
 
 if __name__ == "__main__":

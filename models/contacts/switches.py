@@ -16,6 +16,10 @@ NEGATIVE = Op("minus", lambda d: -d, "-#1")
 ITSELF = Op("itself", lambda d: d, "#1")
 
 
+STATES = FREE, TOUCHING = ("free", "contact")
+"""States of the switch; its mode is the index."""
+
+
 def contact_switch(surfaces: Sequence[Surface]) -> Automaton:
     """Contact begins as the gap falls through zero and ends as it rises through zero, where the spring is released.
 
@@ -25,13 +29,13 @@ def contact_switch(surfaces: Sequence[Surface]) -> Automaton:
     limit = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
     return Automaton(
         "switch",
-        ("free", "contact"),
-        "free",
+        STATES,
+        FREE,
         (
-            Transition("free", "contact", NEGATIVE, ("kinematics.d",), kind="contact on"),
-            Transition("contact", "free", ITSELF, ("kinematics.d",), (("spring.q", release, ("spring.q",)),), kind="contact off"),
-            Transition("free", "free", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
-            Transition("contact", "contact", NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
+            Transition(FREE, TOUCHING, NEGATIVE, ("kinematics.d",), kind="contact on"),
+            Transition(TOUCHING, FREE, ITSELF, ("kinematics.d",), (("spring.q", release, ("spring.q",)),), kind="contact off"),
+            Transition(FREE, FREE, NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
+            Transition(TOUCHING, TOUCHING, NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
             *_edges(surfaces),
         ),
     )
@@ -51,7 +55,7 @@ def _edges(surfaces: Sequence[Surface]) -> list[Transition]:
         )
         for index, surface in enumerate(surfaces, start=1)
         if surface.has_edge
-        for state in ("free", "contact")
+        for state in STATES
     ]
 
 

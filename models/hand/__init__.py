@@ -19,7 +19,7 @@ from models.hand.grasping.grasp import (
 )
 from models.hand.grasping.posture import Posture, initial_posture, joint_torques, spring_deflections
 from models.hand.parameters import HandParameters
-from models.hand.scenarios import SCENARIOS, Scenario, Step, read_scenario, to_json
+from models.hand.scenarios import SCENARIOS, HandScenario, Step, read_scenario, to_json
 from models.hand.studies.course import Study, study
 from models.hand.studies.run import HandRun, run_hand
 
@@ -30,7 +30,7 @@ __all__ = [
     "HandRun",
     "Manipulability",
     "Posture",
-    "Scenario",
+    "HandScenario",
     "Step",
     "Study",
     "VirtualObject",

@@ -9,7 +9,7 @@ from typing import Any
 from models.hand.graphs.whole_hand import parts_of
 from models.hand.parameters import HandParameters
 from models.hand.pictures.files import write_pictures
-from models.hand.scenarios import Scenario, Step, as_json, read_scenario
+from models.hand.scenarios import HandScenario, Step, as_json, read_scenario
 from models.hand.studies.course import study
 from models.hand.studies.run import HandRun, run_hand
 from models.studies.commands import add_solver, study_command
@@ -64,14 +64,14 @@ def _arguments(parser: Any) -> None:
     add_solver(parser, 1e-8)
 
 
-def _read(options: Namespace) -> Scenario:
+def _read(options: Namespace) -> HandScenario:
     scenario = read_scenario(options.scenario)
     if options.friction is None:
         return scenario
     return made(lambda: scenario.changed(parameters=scenario.parameters.changed(friction=options.friction)))
 
 
-def _run(scenario: Scenario, options: Namespace) -> Outcome:
+def _run(scenario: HandScenario, options: Namespace) -> Outcome:
     return _outcome(run_hand(scenario, rtol=options.rtol, method=options.method))
 
 
@@ -82,6 +82,6 @@ TASK = Task(
     files=("trajectory.npz", "study.csv", "events.json", "scenario.json", "graph.svg", "equations.tex"),
     pictures=("page.html", "figure6.png", "figure7.png", "grasp.png", "lost.png", "movie.mp4", "movie.gif"),
     arguments=_arguments,
-    fields={"FILE.json": Scenario, "each of motion": Step, "parameters": HandParameters},
+    fields={"FILE.json": HandScenario, "each of motion": Step, "parameters": HandParameters},
 )
 HAND = study_command("hand", TASK)

@@ -21,7 +21,7 @@ from bondgraph.errors import Problem, caller_place
 from bondgraph.output.files import json_text
 from models.hand.parameters import HandParameters
 from models.studies.fields import changed_values, check_record, field_problems, number, vector
-from models.studies.reading import Section, read_file
+from models.studies.reading import JsonSection, read_file
 from models.studies.runs import MOST_SAMPLES
 
 COMMENTS = ("description", "note", "notes", "units")
@@ -44,7 +44,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Scenario:
+class HandScenario:
     """A hand and the motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
 
     Raises
@@ -63,12 +63,12 @@ class Scenario:
     def __post_init__(self) -> None:
         check_record(self, "E480", "scenario", _contradictions, name=self.name)
 
-    def changed(self, **changes: Any) -> Scenario:
+    def changed(self, **changes: Any) -> HandScenario:
         """A copy with other entries."""
         return dataclasses.replace(self, **changes)
 
 
-def _contradictions(given: Scenario) -> Iterator[Problem]:
+def _contradictions(given: HandScenario) -> Iterator[Problem]:
     place = caller_place()
     if given.sample_dt > given.t_end:
         title = f"sample_dt of the scenario, {given.sample_dt:g} s, is longer than its t_end, {given.t_end:g} s"
@@ -89,20 +89,20 @@ def _contradictions(given: Scenario) -> Iterator[Problem]:
             yield from field_problems(step, "E480", f"step {i} of the reference")
 
 
-SCENARIOS: dict[str, Scenario] = {
-    "main": Scenario(
+SCENARIOS: dict[str, HandScenario] = {
+    "main": HandScenario(
         "main",
         9.0,
         (Step(0.5, 2.5, (0.012, 0.0, 0.0)), Step(2.5, 7.5, (0.0, 0.0, 0.06))),
         description="to the side, then up until the fingers reach no farther",
     ),
-    "far": Scenario(
+    "far": HandScenario(
         "far",
         12.0,
         (Step(0.5, 2.5, (0.012, 0.0, 0.0)), Step(2.5, 9.5, (0.0, 0.0, 0.09))),
         description="as main, but the reference goes far beyond the reach",
     ),
-    "rotate": Scenario(
+    "rotate": HandScenario(
         "rotate",
         6.0,
         (Step(0.5, 2.5, turn=(0.0, 0.0, 0.4)), Step(2.5, 4.5, turn=(0.3, 0.0, 0.0))),
@@ -112,8 +112,8 @@ SCENARIOS: dict[str, Scenario] = {
 """The motions of the example by name."""
 
 
-def read_scenario(source: str | os.PathLike[str]) -> Scenario:
-    """Scenario with a known name, or of a JSON file.
+def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
+    """HandScenario with a known name, or of a JSON file.
 
     Raises
     ------
@@ -126,8 +126,8 @@ def read_scenario(source: str | os.PathLike[str]) -> Scenario:
     return read_file(source, _values, _made, COMMENTS, cure)
 
 
-def _values(whole: Section) -> dict[str, Any]:
-    values = whole.read(Scenario)
+def _values(whole: JsonSection) -> dict[str, Any]:
+    values = whole.read(HandScenario)
     values |= {"name": whole.label("name", Path(whole.document.file).stem), "description": whole.label("description", "")}
     values["steps"] = [_read_all(given, Step) for given in whole.sections("motion", "steps")]
     parameters = whole.section("parameters", required=False)
@@ -135,17 +135,17 @@ def _values(whole: Section) -> dict[str, Any]:
     return values
 
 
-def _read_all(given: Section, record: type) -> dict[str, Any]:
+def _read_all(given: JsonSection, record: type) -> dict[str, Any]:
     values = given.read(record)
     given.finish()
     return values
 
 
-def _made(steps: list[dict[str, Any]], parameters: dict[str, Any], **rest: Any) -> Scenario:
-    return Scenario(steps=tuple(Step(**step) for step in steps), parameters=HandParameters(**parameters), **rest)
+def _made(steps: list[dict[str, Any]], parameters: dict[str, Any], **rest: Any) -> HandScenario:
+    return HandScenario(steps=tuple(Step(**step) for step in steps), parameters=HandParameters(**parameters), **rest)
 
 
-def as_json(given: Scenario) -> dict[str, Any]:
+def as_json(given: HandScenario) -> dict[str, Any]:
     """The content of a scenario file that `read_scenario` reads back."""
     return {
         "name": given.name,
@@ -157,6 +157,6 @@ def as_json(given: Scenario) -> dict[str, Any]:
     }
 
 
-def to_json(given: Scenario) -> str:
+def to_json(given: HandScenario) -> str:
     """The text of that file."""
     return json_text(as_json(given))

@@ -1,14 +1,37 @@
-"""Pictures of two bodies in contact, all from one `ContactMotion`: stills, poster, movie, plots, interactive page.
+"""Pictures: a `Scene`, filled by a result, an archive or by hand, in; stills, a poster, a movie, plots, an interactive page out.
 
 Nothing here loads VTK, matplotlib or Pillow before a picture is made.
 """
 
-from models.pictures.motion import ContactMotion, Event, from_archive, gauss_frames
-from models.pictures.movies import movie
+from models.pictures.archives import from_archive, gauss_frames
+from models.pictures.filling import scene_of
 from models.pictures.pages import page
+from models.pictures.parts import Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
 from models.pictures.plotting import plots
-from models.pictures.posters import poster
 from models.pictures.probe import rendering
 from models.pictures.scene import Scene
+from models.pictures.stage.movies import movie
+from models.pictures.stage.posters import poster
+from models.pictures.stage.stills import still
 
-__all__ = ["ContactMotion", "Event", "from_archive", "gauss_frames", "Scene", "movie", "plots", "page", "poster", "rendering"]
+__all__ = [
+    "Curve",
+    "Force",
+    "Frame",
+    "Happening",
+    "Look",
+    "Panel",
+    "Scene",
+    "Solid",
+    "Touching",
+    "Trail",
+    "from_archive",
+    "gauss_frames",
+    "movie",
+    "page",
+    "plots",
+    "poster",
+    "rendering",
+    "scene_of",
+    "still",
+]

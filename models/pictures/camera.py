@@ -1,4 +1,4 @@
-"""Where to look from: contact normals and outlines in, a camera that sees the contact from the side out."""
+"""Where to look from: a scene and outlines in; a camera that sees its contacts from the side out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.pictures.motion import ContactMotion
+from models.pictures.scene import Scene
+from models.pictures.shapes.meshes import directions
 
 Array = NDArray[np.float64]
 
@@ -48,45 +49,54 @@ class Camera:
         return float(0.5 * size[1] / np.tan(np.radians(0.5 * self.angle)) / depth)
 
 
-def upward(motion: ContactMotion) -> Array:
-    """Up in the picture: the outward normal of an endless ground, else the world's z axis."""
-    for surface, frames in zip(motion.surfaces, (motion.frame1, motion.frame2), strict=True):
-        if surface.endless:
-            return np.asarray(frames[0, :3, 2])
+def upward(scene: Scene) -> Array:
+    """Up in the picture: the scene's own, else the outward normal of an endless ground, else the world's z axis."""
+    if scene.up is not None:
+        return scene.up
+    for touch in scene.touches:
+        for i, frames in zip(touch.solids, touch.frames, strict=True):
+            if scene.solids[i].endless:
+                return np.asarray(frames[0, :3, 2])
     return np.array([0.0, 0.0, 1.0])
 
 
-def direction(motion: ContactMotion, focus: float | None = None) -> Array:
-    """Unit vector to the viewer that shows contacts from the side and the ground a little from above.
+def direction(scene: Scene, focus: float | None = None) -> Array:
+    """Unit vector to the viewer: the scene's own, else one that shows contacts from the side and the ground a little from above.
 
     Parameters
     ----------
-    motion : what is to be seen.
+    scene : what is to be seen.
     focus : a time (s) that matters more than the rest.
     """
-    count = min(len(motion.t), 200)
-    pick = np.unique(np.linspace(0, len(motion.t) - 1, count).round().astype(int))
-    normals = motion.frame1[pick, :3, 2]
-    apart = motion.frame2[pick, :3, 3] - motion.frame1[pick, :3, 3]
-    weights = 1.0 / (1.0 + (np.linalg.norm(apart, axis=1) / (0.2 * motion.size)) ** 2) + 1e-3
-    if focus is not None:
-        weights = weights * 0.15
-        normals = np.vstack([normals, motion.at_times([focus]).frame1[:, :3, 2]])
-        weights = np.append(weights, weights.sum() / 0.15)
-    up = upward(motion)
-    grounded = any(surface.endless for surface in motion.surfaces)
-    # Points spread evenly over the sphere (Fibonacci).
-    index = np.arange(1200) + 0.5
-    z = 1.0 - index / 600.0
-    angle = np.pi * (1.0 + 5.0**0.5) * index
-    views = np.stack([np.sqrt(1 - z * z) * np.cos(angle), np.sqrt(1 - z * z) * np.sin(angle), z], axis=1)
+    if scene.view is not None:
+        return scene.view / np.linalg.norm(scene.view)
+    pick = np.unique(np.linspace(0, len(scene.t) - 1, min(len(scene.t), 200)).round().astype(int))
+    normals, weights = _normals(scene, pick)
+    if focus is not None and scene.touches:
+        now, _ = _normals(scene.at_times([focus]), np.array([0]))
+        weights = np.append(0.15 * weights, np.full(len(now), weights.sum() / len(now)))
+        normals = np.vstack([normals, now])
+    up = upward(scene)
+    grounded = any(solid.endless for solid in scene.solids)
+    views = directions(1200)
     slant = np.maximum(0.0, np.abs(views @ normals.T) - 0.3)
-    cost = (slant**2 @ weights) / weights.sum() * (0.2 if grounded else 1.0)
+    cost = (slant**2 @ weights) / max(weights.sum(), 1e-30) * (0.2 if grounded else 1.0)
     cost += (3.0 if grounded else 0.25) * np.maximum(0.0, np.abs(views @ up - 0.4) - 0.1) ** 2
     cost += 0.01 * (1.0 - views @ np.array([0.55, -0.75, 0.36]))
     # Looking straight down or up leaves no direction for the picture's vertical.
     cost += np.where(np.abs(views @ up) > 0.95, 10.0, 0.0)
     return np.asarray(views[np.argmin(cost)])
+
+
+def _normals(scene: Scene, pick: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Normals (j, 3) of all touches at some samples, and how much each matters (j,): less where the gap is wide."""
+    normals, weights = [np.zeros((0, 3))], [np.zeros(0)]
+    for touch in scene.touches:
+        first, second = (frames[pick] for frames in touch.frames)
+        normals.append(first[:, :3, 2])
+        apart = np.linalg.norm(second[:, :3, 3] - first[:, :3, 3], axis=1)
+        weights.append(1.0 / (1.0 + (apart / (0.2 * scene.unit)) ** 2) + 1e-3)
+    return np.concatenate(normals), np.concatenate(weights)
 
 
 def fit(points: Array, view: Array, up: Array, size: tuple[int, int], inset: tuple[int, int, int, int]) -> Camera:

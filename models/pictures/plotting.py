@@ -1,8 +1,10 @@
-"""Plots of a contact motion over time: gap, normal force, contact coordinates, energy, residual. Needs matplotlib."""
+"""Plots of a scene over time: its panels in; a figure of all of them, or one slim plot for the foot of a picture, out. Needs
+Matplotlib."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,126 +12,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.pictures.figures import STYLE, plot_file
-from models.pictures.motion import ContactMotion
-from models.pictures.style import AXES, ENERGIES, FORCE, INK, MUTED, PATHS
+from models.pictures.parts import Panel
+from models.pictures.scene import Scene
+from models.pictures.style import MUTED
+from models.pictures.timing import close_up
 
 SHADE = "#eef1f7"
+FINER = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
+"""SI unit -> (values below, factor, unit that is shown)."""
+
+_INDICES = str.maketrans("0123456789n", "₀₁₂₃₄₅₆₇₈₉ₙ")
 
 
-def plots(motion: ContactMotion, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Write all plots of a motion above each other; a short contact gets a second column of its own.
+def shown_unit(panel: Panel) -> tuple[float, str]:
+    """Factor and unit in which a panel is shown."""
+    largest = max(float(np.nanmax(np.abs(curve.values), initial=0.0)) for curve in panel.curves)
+    return next(((factor, name) for below, factor, name in FINER.get(panel.unit, ()) if largest < below), (1.0, panel.unit))
+
+
+def titled(title: str, unit: str) -> str:
+    """A title with its unit."""
+    return f"{title} ({unit})" if unit else title
+
+
+def plain(text: str) -> str:
+    """Words with mathematics between dollar signs, for where none can be typeset.
+
+    >>> plain(r"gap $d$"), plain("$u_1$"), plain(r"$\\alpha$")
+    ('gap d', 'u₁', 'α')
+    """
+    text = text.replace("\n", " ").replace("$", "").replace(r"\alpha", "α").replace(r"\mu", "μ")
+    return re.sub(r"_(\w)", lambda found: found.group(1).translate(_INDICES), text)
+
+
+def key_panels(scene: Scene) -> list[Panel]:
+    """Panels for which posters and movies have room."""
+    return [panel for panel in scene.panels if panel.key]
+
+
+def plots(scene: Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
+    """Write all panels of a scene above each other; a short contact gets a second column of its own.
 
     Parameters
     ----------
-    motion : what moved.
+    scene : what moved.
     path : a file whose suffix says the format (png, svg, pdf).
     dpi : dots per inch.
     """
-    panels = [_gap, _force, _coordinates, _energy] + ([_residual] if motion.residual is not None else [])
-    spans = [(float(motion.t[0]), float(motion.t[-1])), *close_up(motion)]
-    with plot_file(path, (8.4 + 4.2 * (len(spans) - 1), 1.2 + 1.75 * len(panels)), dpi=dpi) as figure:
-        ratios = {"width_ratios": [1.75, 1.0] if len(spans) > 1 else [1.0]}
-        axes = figure.subplots(len(panels), len(spans), sharex="col", squeeze=False, gridspec_kw=ratios)
-        labels: dict[int, str] = {}
+    near = close_up(scene)
+    spans = [(float(scene.t[0]), float(scene.t[-1])), *([near] if near else [])]
+    count = len(scene.panels)
+    with plot_file(path, (8.4 + 4.2 * (len(spans) - 1), 1.2 + 1.75 * count), dpi=dpi) as figure:
+        ratios = {"width_ratios": [1.75, 1.0] if near else [1.0]}
+        axes = figure.subplots(count, len(spans), sharex="col", squeeze=False, gridspec_kw=ratios)
         for column, span in enumerate(spans):
-            for row, panel in enumerate(panels):
-                label = _panel(axes[row, column], motion, span, panel, column == 0, 1e3 if column else 1.0)
-                if column == 0 or label != labels[row]:
+            shown = scene.at_times(_times_inside(scene, span)) if column else scene
+            for row, panel in enumerate(shown.panels):
+                label = _panel(axes[row, column], shown, panel, span, column == 0, 1e3 if column else 1.0)
+                if column == 0 or label != axes[row, 0].get_ylabel():
                     axes[row, column].set_ylabel(label)
-                labels.setdefault(row, label)
-            axes[-1, column].set_xlabel("time (s)" if column == 0 else "time (ms)")
+            axes[-1, column].set_xlabel("time (ms)" if column else "time (s)")
         figure.align_ylabels(axes[:, 0])
-        top = 1.0 - 0.62 / figure.get_figheight()
-        x = 0.95 / figure.get_figwidth()
-        figure.subplots_adjust(left=x, right=0.985 - 0.5 / figure.get_figwidth(), top=top, bottom=0.055, hspace=0.3, wspace=0.22)
-        figure.text(x, 1.0 - 0.2 / figure.get_figheight(), motion.title, fontsize=13, fontweight="bold", va="top")
+        height, width = figure.get_figheight(), figure.get_figwidth()
+        x = 0.95 / width
+        space = {"hspace": 0.3, "wspace": 0.22}
+        figure.subplots_adjust(left=x, right=0.985 - 0.5 / width, top=1.0 - 0.62 / height, bottom=0.55 / height, **space)
+        figure.text(x, 1.0 - 0.2 / height, scene.title, fontsize=13, fontweight="bold", va="top")
 
 
-def close_up(motion: ContactMotion) -> list[tuple[float, float]]:
-    """The span (s) of the strongest contact, where contacts are too short to be seen in the whole run."""
-    intervals = motion.contact_intervals()
-    whole = float(motion.t[-1] - motion.t[0])
-    if not intervals or max(b - a for a, b in intervals) > 0.12 * whole:
-        return []
-    peak = motion.t[int(np.argmax(motion.fn))]
-    start, end = min(intervals, key=lambda ab: abs(0.5 * (ab[0] + ab[1]) - peak))
-    width = max(end - start, 1e-6 * whole)
-    return [(max(start - 0.4 * width, float(motion.t[0])), min(end + 0.4 * width, float(motion.t[-1])))]
-
-
-def _panel(
-    axes: Any, motion: ContactMotion, span: tuple[float, float], draw: Callable[..., str], legend: bool, unit: float
-) -> str:
-    for start, end in motion.contact_intervals():
-        axes.axvspan(start * unit, end * unit, color=SHADE, linewidth=0, zorder=0)
-    for event in motion.events:
-        if not event.internal and span[0] <= event.t <= span[1]:
-            axes.axvline(event.t * unit, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-    shown = motion if unit == 1.0 else motion.at_times(_times_inside(motion, span))
-    label = draw(axes, shown, unit)
-    names = axes.get_legend_handles_labels()[1]
-    if legend and len(names) > 1:
+def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], legend: bool, seconds: float) -> str:
+    """Draw a panel over a span (s), in so many units of time a second; its label."""
+    for start, end in scene.contact_intervals():
+        axes.axvspan(start * seconds, end * seconds, color=SHADE, linewidth=0, zorder=0)
+    for happening in scene.happenings:
+        if not happening.internal and span[0] <= happening.t <= span[1]:
+            axes.axvline(happening.t * seconds, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+    if panel.level:
+        axes.axhline(0.0, color=MUTED, linewidth=0.8)
+    factor, unit = shown_unit(panel)
+    for curve in panel.curves:
+        style = (0, (4, 1.6)) if curve.dashed else "-"
+        axes.plot(scene.t * seconds, curve.values * factor, color=curve.colour, linestyle=style, label=curve.name)
+    if legend and len(panel.curves) > 1:
         place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
-        axes.legend(ncols=len(names), fontsize=8.5, handlelength=1.1, columnspacing=1.2, **place)
-    axes.set_xlim(span[0] * unit, span[1] * unit)
+        small = len(panel.curves) > 5
+        axes.legend(ncols=len(panel.curves), fontsize=7 if small else 8.5, handlelength=1.1, columnspacing=1.2, **place)
+    axes.set_xlim(span[0] * seconds, span[1] * seconds)
     axes.locator_params(axis="y", nbins=5)
-    return label
+    return titled(panel.title, unit)
 
 
-def _times_inside(motion: ContactMotion, span: tuple[float, float]) -> NDArray[np.float64]:
-    inside = motion.t[(motion.t > span[0]) & (motion.t < span[1])]
-    return np.concatenate([[span[0]], inside, [span[1]]])
-
-
-def _gap(axes: Any, motion: ContactMotion, unit: float) -> str:
-    scale, name = (1e6, "µm") if np.abs(motion.gap).max() < 1e-3 else (1e3, "mm")
-    axes.axhline(0.0, color=MUTED, linewidth=0.8)
-    axes.plot(motion.t * unit, motion.gap * scale, color=INK)
-    return f"gap $d$ ({name})"
-
-
-def _force(axes: Any, motion: ContactMotion, unit: float) -> str:
-    axes.plot(motion.t * unit, motion.fn, color=FORCE)
-    return "normal force $f_n$ (N)"
-
-
-def _coordinates(axes: Any, motion: ContactMotion, unit: float) -> str:
-    t = motion.t * unit
-    for body, uv in enumerate((motion.uv1, motion.uv2)):
-        axes.plot(t, uv[:, 0], color=PATHS[body], label=f"$u_{body + 1}$")
-        axes.plot(t, uv[:, 1], color=PATHS[body], linestyle=(0, (4, 1.6)), label=f"$v_{body + 1}$")
-    axes.plot(t, motion.alpha, color=AXES[1], label=r"$\alpha$")
-    lengths = any(surface.endless for surface in motion.surfaces)
-    return "contact\ncoordinates (rad, m)" if lengths else "contact\ncoordinates (rad)"
-
-
-def _energy(axes: Any, motion: ContactMotion, unit: float) -> str:
-    total = np.sum([*motion.energies.values()], axis=0) if motion.energies else np.zeros(len(motion.t))
-    scale, name = (1e3, "mJ") if np.abs(total).max() < 1.0 else (1.0, "J")
-    for colour, (words, values) in zip(ENERGIES * 3, motion.energies.items(), strict=False):
-        axes.plot(motion.t * unit, np.asarray(values) * scale, color=colour, label=words)
-    axes.plot(motion.t * unit, total * scale, color=INK, linewidth=1.1, linestyle=(0, (5, 2)), label="sum")
-    return f"energy ({name})"
-
-
-def _residual(axes: Any, motion: ContactMotion, unit: float) -> str:
-    axes.axhline(0.0, color=MUTED, linewidth=0.8)
-    axes.plot(motion.t * unit, motion.residual, color=AXES[0])
-    return "energy ledger\nresidual (J)"
+def _times_inside(scene: Scene, span: tuple[float, float]) -> NDArray[np.float64]:
+    within = scene.t[(scene.t > span[0]) & (scene.t < span[1])]
+    return np.concatenate([[span[0]], within, [span[1]]])
 
 
 def strip(
-    motion: ContactMotion, size: tuple[int, int], quantity: str = "force", dpi: int = 100, span: tuple[float, float] | None = None
+    scene: Scene, size: tuple[int, int], panel: Panel, dpi: int = 100, span: tuple[float, float] | None = None
 ) -> tuple[NDArray[np.uint8], Callable[[float], float], tuple[float, float]]:
     """One slim plot for the foot of a picture.
 
     Parameters
     ----------
-    motion : what moved.
+    scene : what moved.
     size : (width, height) in pixels.
-    quantity : "force", "gap", "coordinates", "energy" or "residual".
+    panel : one of its panels.
     dpi : dots per inch: the size of text.
-    span : times (s) from and to, shown in milliseconds; the whole motion in seconds where None.
+    span : times (s) from and to, shown in milliseconds; the whole scene in seconds where None.
 
     Returns
     -------
@@ -139,18 +128,24 @@ def strip(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    draw = {"force": _force, "gap": _gap, "coordinates": _coordinates, "energy": _energy, "residual": _residual}[quantity]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(size[0] / dpi, size[1] / dpi), dpi=dpi)
+        inches = (size[0] / dpi, size[1] / dpi)
+        figure = Figure(figsize=inches, dpi=dpi)
         canvas = FigureCanvasAgg(figure)
         figure.patch.set_alpha(0.0)
-        inches = (size[0] / dpi, size[1] / dpi)
-        axes = figure.add_axes((0.62 / inches[0], 0.42 / inches[1], 1 - 0.85 / inches[0], 1 - 0.74 / inches[1]))
+        # A legend that would reach the title stands below it.
+        raised = 0.2 if inches[0] < 1.2 * (len(panel.curves) + 1) else 0.0
+        axes = figure.add_axes((0.62 / inches[0], 0.42 / inches[1], 1 - 0.85 / inches[0], 1 - (0.74 + raised) / inches[1]))
         axes.patch.set_alpha(0.0)
-        start, end = span or (float(motion.t[0]), float(motion.t[-1]))
-        label = _panel(axes, motion, (start, end), draw, True, 1.0 if span is None else 1e3)
-        axes.set_title(label.replace("\n", " "), loc="left", fontsize=9.5, pad=5)
-        axes.set_xlabel("time (s)" if span is None else "time (ms)", labelpad=2)
+        start, end = span or (float(scene.t[0]), float(scene.t[-1]))
+        seconds = 1e3 if span else 1.0
+        if span:
+            index = next(k for k, own in enumerate(scene.panels) if own is panel)
+            scene = scene.at_times(_times_inside(scene, span))
+            panel = scene.panels[index]
+        label = _panel(axes, scene, panel, (start, end), True, seconds)
+        axes.set_title(label.replace("\n", " "), loc="left", fontsize=9.5, pad=5 + 72 * raised)
+        axes.set_xlabel("time (ms)" if span else "time (s)", labelpad=2)
         canvas.draw()
         image = np.asarray(canvas.buffer_rgba()).copy()
         box = axes.get_window_extent()

@@ -1,130 +1,194 @@
-"""Pictures of a contact motion: bodies, frames, paths, force and ghosts, with title, time, legend and labels."""
+"""The record that every picture is made from: a scene of any number of parts, and the same at other times.
+
+Who fills it decides colours and words; who draws it knows nothing of models.
+"""
 
 from __future__ import annotations
 
-import os
-from typing import Any
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from models.pictures.camera import Camera, direction, fit, upward
-from models.pictures.figures import save_image
-from models.pictures.motion import ContactMotion
-from models.pictures.overlay import Box, Label, draw_heading, draw_labels, draw_legend
-from models.pictures.stage import OBJECT_TRIAD, Stage
-from models.pictures.style import PATHS
+from models.pictures.interpolation import Between, seen_from
+from models.pictures.parts import Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
+from models.pictures.shapes.meshes import Mesh
+from models.pictures.shapes.surfaces import surface_mesh
+from models.pictures.style import force_scale
 
 Array = NDArray[np.float64]
 
+THIN = 0.4
+"""Thickness of a contact path where the bodies are apart, over that where they touch."""
 
+
+@dataclass(frozen=True, eq=False)
 class Scene:
-    """Off-screen pictures of a contact motion; close it, or use it as a context.
+    """What moved, touched, pushed and happened over t (k,), s.
 
-    Parameters
+    Attributes
     ----------
-    motion : what moves.
-    size : (width, height) in pixels.
+    title, name : heading, and which run it is.
+    size : length (m) that frames, tubes and arrows are made for; of the smallest solid that touches, where None.
+    view, up : unit vectors to the viewer and upward; chosen where None.
+    slow : spans that a movie shows slower; short contacts where empty.
     """
 
-    def __init__(self, motion: ContactMotion, size: tuple[int, int] = (1920, 1080)):
-        self.motion, self.size = motion, size
+    title: str
+    t: Array
+    solids: tuple[Solid, ...] = ()
+    touches: tuple[Touching, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    paths: tuple[Trail, ...] = ()
+    forces: tuple[Force, ...] = ()
+    panels: tuple[Panel, ...] = ()
+    happenings: tuple[Happening, ...] = ()
+    name: str = ""
+    size: float | None = None
+    view: Array | None = None
+    up: Array | None = None
+    slow: Spans = ()
 
-    def __enter__(self) -> Scene:
-        return self
+    @property
+    def subtitle(self) -> tuple[str, ...]:
+        """The name, where it says more than the title."""
+        return (self.name,) if self.name and self.name.lower() != self.title.lower() else ()
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    @cached_property
+    def unit(self) -> float:
+        """Length (m) that frames, tubes and arrows are made for."""
+        if self.size is not None:
+            return self.size
+        touching = [self.solids[i].size for touch in self.touches for i in touch.solids]
+        sizes = [size for size in (touching or [solid.size for solid in self.solids]) if math.isfinite(size)]
+        return min(sizes) if sizes else 0.2 * self._span()
 
-    def close(self) -> None:
-        """Free the windows."""
+    @cached_property
+    def reach(self) -> float:
+        """Size (m) of the largest solid that has one."""
+        sizes = [solid.size for solid in self.solids if solid.framed and math.isfinite(solid.size)]
+        return max(sizes, default=self.unit)
 
-    def still(self, path: str | os.PathLike[str], t: float) -> None:
-        """Write the picture at a time (s) as PNG."""
-        scale = self.size[1] / 720
-        # Twice the pixels, averaged: smoother edges than the window's own antialiasing.
-        large = (2 * self.size[0], 2 * self.size[1])
-        with Stage(self.motion, large) as stage:
-            camera = self.camera_at(stage, t)
-            now = stage.show(t, camera)
-            image = picture(stage.image(), self.size)
-            titled = self.motion.name.lower() != self.motion.title.lower()
-            lines = [*([self.motion.name] if titled else []), f"t = {t:.3f} s"]
-            dress(image, stage, now, camera, scale, lines)
-        save_image(image, path)
+    @cached_property
+    def stride(self) -> float:
+        """Size (m) of the largest solid that has ghosts."""
+        return max((solid.size for solid in self.solids if solid.ghosts is not None), default=self.reach)
 
-    def camera_at(self, stage: Stage, t: float) -> Camera:
-        """A camera for one moment: both bodies and their ghosts fill the picture."""
-        scale = self.size[1] / 720
-        points = extent_at(stage, t)
-        view, up = direction(self.motion, t), upward(self.motion)
-        # Text stands in a column on the left or in bands above and below: whichever leaves the bodies larger.
-        layouts = [tuple(round(v * scale) for v in inset) for inset in ((330, 40, 50, 40), (60, 105, 60, 120))]
-        cameras = [fit(points, view, up, self.size, inset) for inset in layouts]  # type: ignore[arg-type]
-        return min(cameras, key=lambda camera: float(np.linalg.norm(camera.eye - camera.centre)))
+    def _span(self) -> float:
+        """Extent of all origins of frames, m."""
+        origins = np.concatenate([np.zeros((1, 3)), *(frame.poses[:, :3, 3] for frame in self.frames)])
+        return float(np.linalg.norm(np.ptp(origins, axis=0))) or 1.0
+
+    @cached_property
+    def scale(self) -> tuple[float, float, str]:
+        """Newtons per metre of an arrow, unit length (m), and the text that says so; of the largest force."""
+        forces = [float(np.linalg.norm(force.newtons, axis=1).max()) for force in self.all_forces]
+        return force_scale(max(forces, default=0.0), self.unit)
+
+    @cached_property
+    def all_frames(self) -> tuple[Frame, ...]:
+        """Frames, and the Gauss frames of every touch."""
+        found = list(self.frames)
+        for touch in self.touches:
+            shown = None if touch.apart else touch.gap < 0.0
+            for side, H in enumerate(touch.frames):
+                label = ("", "") if touch.mark is None else ("C", f"{side + 1}{touch.mark}")
+                found.append(Frame(H, label=label, at_axis=True, shown=shown))
+        return tuple(found)
+
+    @cached_property
+    def all_paths(self) -> tuple[Trail, ...]:
+        """The contact paths on both solids of every touch, then the others."""
+        found = []
+        for touch in self.touches:
+            thick = np.where(inside(self.t, touch.intervals), 1.0, THIN)
+            for i, H in zip(touch.solids, touch.frames, strict=True):
+                solid = self.solids[i]
+                points = seen_from(solid.poses, H[:, :3, 3])
+                normals = np.einsum("kji,kj->ki", solid.poses[:, :3, :3], H[:, :3, 2])
+                found.append(Trail(points, normals, solid.ink, f"{self._contact_path} on {solid.words}", i, thick))
+        return (*found, *self.paths)
+
+    @property
+    def _contact_path(self) -> str:
+        return "contact path" if len(self.touches) == 1 else "contact paths"
+
+    @cached_property
+    def all_forces(self) -> tuple[Force, ...]:
+        """The force on the second solid of every touch, then the others."""
+        forces = [
+            Force(touch.frames[1][:, :3, 3], touch.force, f"on {self.solids[touch.solids[1]].words}", touch.pushing)
+            for touch in self.touches
+        ]
+        return (*forces, *self.forces)
+
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        """Colours and what they mean, each once."""
+        entries = [(path.colour, path.label) for path in self.all_paths if path.label]
+        return tuple(dict.fromkeys([*entries, *((solid.colour, solid.legend) for solid in self.solids if solid.legend)]))
+
+    @property
+    def force_legend(self) -> str:
+        """What the arrows are and how long; "" without forces."""
+        labels = {force.label for force in self.all_forces}
+        several = "forces" if len(self.all_forces) > 1 else "force"
+        words = f"{several} {labels.pop()}" if len(labels) == 1 else several
+        return f"{words.strip()}: {self.scale[2]}" if self.all_forces else ""
+
+    def contact_intervals(self) -> list[tuple[float, float]]:
+        """Times (s) in which anything touches."""
+        found: list[tuple[float, float]] = []
+        for start, end in sorted(span for touch in self.touches for span in touch.intervals):
+            if found and start <= found[-1][1]:
+                found[-1] = (found[-1][0], max(end, found[-1][1]))
+            else:
+                found.append((start, end))
+        return found
+
+    def mesh(self, index: int, n_u: int = 65, n_v: int = 97) -> Mesh:
+        """Mesh of a solid; of a surface with so many points, multiples of 8 and of 12, plus 1."""
+        solid = self.solids[index]
+        if isinstance(solid.shape, Mesh):
+            return solid.shape
+        touching = [touch.frames[touch.solids.index(index)] for touch in self.touches if index in touch.solids]
+        near = touching or [other.poses for other in self.solids if other is not solid and not other.endless]
+        points = [seen_from(solid.poses, H[:, :3, 3]) for H in near]
+        return surface_mesh(solid.shape, np.concatenate(points or [np.zeros((1, 3))]), self.reach, n_u, n_v)
+
+    def at_times(self, times: ArrayLike) -> Scene:
+        """The scene at other times (j,), s."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        at = Between.of(self.t, t)
+        return replace(
+            self,
+            t=t,
+            size=self.unit,
+            solids=tuple(replace(solid, poses=at.poses(solid.poses)) for solid in self.solids),
+            touches=tuple(_touch_at(at, touch) for touch in self.touches),
+            frames=tuple(_frame_at(at, frame) for frame in self.frames),
+            paths=tuple(_path_at(at, path) for path in self.paths),
+            forces=tuple(replace(f, points=at.values(f.points), newtons=at.values(f.newtons)) for f in self.forces),
+            panels=tuple(_panel_at(at, panel) for panel in self.panels),
+        )
 
 
-def picture(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
-    """A Pillow image of rendered pixels, averaged down to a size."""
-    from PIL import Image
-
-    image = Image.fromarray(pixels)
-    return image if image.size == size else image.resize(size, Image.Resampling.BOX)
+def _touch_at(at: Between, touch: Touching) -> Touching:
+    c1, c2 = (at.poses(H, jumps=True) for H in touch.frames)
+    gap, normal, force = (at.values(v) for v in (touch.gap, touch.normal, touch.force))
+    return replace(touch, frames=(c1, c2), gap=gap, normal=normal, force=force)
 
 
-def body_extent(stage: Stage, body: int, poses: Array) -> Array:
-    """World points (k, 3) that outline a body in some poses."""
-    grid = stage.points[body][::8, ::8].reshape(-1, 3)
-    return np.concatenate([np.zeros((0, 3)), *[grid @ H[:3, :3].T + H[:3, 3] for H in poses]])
+def _frame_at(at: Between, frame: Frame) -> Frame:
+    return replace(frame, poses=at.poses(frame.poses), shown=None if frame.shown is None else frame.shown[at.low])
 
 
-def extent_at(stage: Stage, t: float) -> Array:
-    """World points (k, 3) that outline everything shown at a time (s), ghosts too."""
-    points = [extent(stage, [t])]
-    for body in (0, 1):
-        points.append(body_extent(stage, body, stage.ghost_poses(body, t)))
-    return np.vstack(points)
+def _path_at(at: Between, path: Trail) -> Trail:
+    thick = at.values(path.thick) if isinstance(path.thick, np.ndarray) else path.thick
+    return replace(path, points=at.values(path.points), normals=path.normals[at.low], thick=thick)
 
 
-def extent(stage: Stage, times: Any) -> Array:
-    """World points (k, 3) that outline both bodies and the force arrows at some times."""
-    now = stage.motion.at_times(times)
-    points = [body_extent(stage, body, poses) for body, poses in enumerate(now.poses)]
-    tips = now.frame2[:, :3, 3] + now.force_on_2_world / stage.newtons_per_metre
-    return np.vstack([*points, tips])
-
-
-def dress(image: Any, stage: Stage, now: ContactMotion, camera: Camera, scale: float, lines: list[str]) -> None:
-    """Draw title, time, legend and the names of the frames on a picture."""
-    motion, size = stage.motion, image.size
-    taken: list[Box] = [draw_heading(image, motion.title, lines, (32 * scale, 28 * scale), scale)]
-    entries = [(colour, f"contact path on {name}") for colour, name in zip(PATHS, motion.names, strict=True)]
-    unit = stage.unit_length * camera.pixels_per_metre(now.frame2[0, :3, 3], size)
-    force = (f"force on {motion.names[1]}: {stage.scale_text}", unit)
-    taken.append(draw_legend(image, entries, force, (34 * scale, size[1] - 34 * scale), scale))
-    labels, avoid = frame_labels(stage, now, camera, size)
-    draw_labels(image, labels, avoid, taken, scale)
-
-
-def frame_labels(stage: Stage, now: ContactMotion, camera: Camera, size: tuple[int, int]) -> tuple[list[Label], Array]:
-    """Labels C1, C2 beside the z axes of the Gauss frames, O1, O2 at the origins; and the pixels of the axes."""
-    labels, segments = [], []
-    frames = [("C", str(b + 1), f[0], stage.triad_length) for b, f in enumerate((now.frame1, now.frame2))]
-    for body, pose in enumerate(now.poses):
-        if not stage.motion.surfaces[body].endless:
-            frames.append(("O", str(body + 1), pose[0], OBJECT_TRIAD * stage.triad_length))
-    for text, index, H, length in frames:
-        ends = H[:3, 3] + length * H[:3, :3].T
-        start, *tips = camera.pixels(np.vstack([H[:3, 3], ends]), size)
-        segments += [start + s * (tip - start) for tip in tips for s in np.linspace(0.0, 1.0, 14)[:, None]]
-        if text == "C":
-            along = tips[2] - start
-            at, away = start + 0.6 * along, np.array([-along[1], along[0]])
-        else:
-            at, away = start, -sum(tip - start for tip in tips)
-        labels.append(Label(text, index, (float(at[0]), float(at[1])), (float(away[0]), float(away[1]))))
-    tip_world = stage.arrow_tip(now)
-    if tip_world is not None:
-        start, tip = camera.pixels(np.vstack([now.frame2[0, :3, 3], tip_world]), size)
-        segments += [start + s * (tip - start) for s in np.linspace(0.0, 1.0, 40)[:, None]]
-    return labels, np.vstack(segments)
+def _panel_at(at: Between, panel: Panel) -> Panel:
+    return replace(panel, curves=tuple(replace(curve, values=at.values(curve.values)) for curve in panel.curves))

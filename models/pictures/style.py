@@ -11,8 +11,11 @@ PAPER = "#ffffff"
 INK = "#1c2331"
 MUTED = "#667085"
 RULE = "#d5d9e0"
-BODIES = ("#e6a756", "#6aa5d8")
-PATHS = ("#c2410c", "#1e3a8a")
+AMBER, BLUE = ("#e6a756", "#c2410c"), ("#6aa5d8", "#1e3a8a")
+SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2", "#334155"))
+"""Colours of solids, each with that of contact paths on it; the first two are those of the two bodies of a contact."""
+
+PATHS = AMBER[1], BLUE[1]
 FORCE = "#9c27b0"
 AXES = ("#d1383d", "#2f9e58", "#3b6fd4")
 ENERGIES = ("#4c78a8", "#f0a94b", "#7fb69a", "#b07aa1", "#9aa3b2")

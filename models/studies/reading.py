@@ -24,7 +24,7 @@ def _near(word: Any, options: Iterable[str]) -> str | None:
     return by_lower[close[0]] if close else None
 
 
-class Section:
+class JsonSection:
     """One JSON object of a document, read key by key; a wrong value is reported and a harmless one is returned.
 
     Parameters
@@ -131,12 +131,12 @@ class Section:
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default
 
-    def section(self, key: str, *, required: bool = True) -> Section | None:
+    def section(self, key: str, *, required: bool = True) -> JsonSection | None:
         """An object inside this one; None where it is missing or wrong."""
         value = self._value(key, "an object {...}", lambda v: isinstance(v, dict), required)
-        return None if value is None else Section(self.document, self.at(key), value)
+        return None if value is None else JsonSection(self.document, self.at(key), value)
 
-    def sections(self, key: str, entries: str) -> list[Section]:
+    def sections(self, key: str, entries: str) -> list[JsonSection]:
         """The objects of a list, whose `entries` a message names; those that are none are reported and left out."""
         self.known.append(key)
         given = self.values.get(key)
@@ -148,7 +148,7 @@ class Section:
         for i, entry in enumerate(given):
             path = f"{self.at(key)}[{i}]"
             if isinstance(entry, dict):
-                found.append(Section(self.document, path, entry))
+                found.append(JsonSection(self.document, path, entry))
             else:
                 self.document.report("E405", path, f"{kind_of(entry)} where an object {{...}} is needed")
         return found
@@ -199,7 +199,7 @@ def _is_list(value: Any) -> bool:
 def read_text(
     text: str,
     file: str | os.PathLike[str],
-    read: Callable[[Section], Mapping[str, Any]],
+    read: Callable[[JsonSection], Mapping[str, Any]],
     make: Callable[..., Made],
     comments: Iterable[str] = (),
 ) -> Made:
@@ -218,7 +218,7 @@ def read_text(
     document, values = Document(os.fspath(file), frozenset(comments)), None
     whole = parse_json(text, document)
     if whole is not None:
-        section = Section(document, "", whole)
+        section = JsonSection(document, "", whole)
         values = read(section)
         section.finish()
     name = Path(file).name
@@ -237,7 +237,7 @@ def made(make: Callable[[], Made], name: str = "") -> Made:
 
 def read_file(
     path: str | os.PathLike[str],
-    read: Callable[[Section], Mapping[str, Any]],
+    read: Callable[[JsonSection], Mapping[str, Any]],
     make: Callable[..., Made],
     comments: Iterable[str] = (),
     *cures: str,

@@ -20,7 +20,7 @@ import numpy as np
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
 from models.studies.fields import number, vector, word
-from models.studies.reading import Section
+from models.studies.reading import JsonSection
 from models.two_bodies.surfaces import read_surface
 
 UNIT_TOLERANCE = 1e-3
@@ -104,7 +104,7 @@ class BodySpec:
 _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
-def body_fields(given: Section | None, name: str, notes: list[str]) -> BodySpec | None:
+def body_fields(given: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
     """A body of a scenario, None without its section; meaningless where the document holds problems.
 
     A quaternion that was not quite unit is put right, which goes into `notes`.
@@ -125,7 +125,7 @@ def body_fields(given: Section | None, name: str, notes: list[str]) -> BodySpec 
     return BodySpec(name=name, surface=surface, surface_type=surface_type, **values)
 
 
-def _check_velocities(motion: str, values: Mapping[str, Any], given: Section) -> None:
+def _check_velocities(motion: str, values: Mapping[str, Any], given: JsonSection) -> None:
     for field, verb in _VELOCITIES.items():
         moving = any(v != 0.0 for v in values[field] if math.isfinite(v))
         if moving and field not in MOTIONS[motion].velocities:
@@ -133,7 +133,7 @@ def _check_velocities(motion: str, values: Mapping[str, Any], given: Section) ->
             given.report("E412", field, f"the body is {motion} and must not {verb}", f"remove it, or set motion to {others}")
 
 
-def _check_inertia(inertia: tuple[float, ...], given: Section) -> None:
+def _check_inertia(inertia: tuple[float, ...], given: JsonSection) -> None:
     if not all(map(math.isfinite, inertia)):
         return
     if min(inertia) <= 0.0:
@@ -146,7 +146,7 @@ def _check_inertia(inertia: tuple[float, ...], given: Section) -> None:
         given.report("E410", "inertia", what, "moments are about the centre of mass, in object axes")
 
 
-def _unit(quaternion: tuple[float, ...], given: Section, notes: list[str]) -> tuple[float, ...]:
+def _unit(quaternion: tuple[float, ...], given: JsonSection, notes: list[str]) -> tuple[float, ...]:
     norm = math.hypot(*quaternion)
     if math.isnan(norm) or abs(norm - 1.0) <= 1e-12:
         return quaternion

@@ -9,7 +9,7 @@ from typing import Any
 from models.contacts import COMPONENTS
 from models.contacts.transport import TRANSPORTS
 from models.studies.fields import number, word, words
-from models.studies.reading import Section
+from models.studies.reading import JsonSection
 
 STIFFNESS = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
 """Component of the twist T_{O2}^{C2,O1} that a contact can constrain -> the stiffness that this needs."""
@@ -42,7 +42,7 @@ _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("
 """Limit of friction -> components that it needs to be constrained, and the damping that its slider needs."""
 
 
-def contact_fields(given: Section | None, notes: list[str]) -> ContactSpec | None:
+def contact_fields(given: JsonSection | None, notes: list[str]) -> ContactSpec | None:
     """The section "contact" of a scenario, None without it; meaningless where the document holds problems.
 
     What is likely a mistake goes into `notes`.

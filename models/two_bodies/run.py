@@ -14,10 +14,10 @@ from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.run.outcome.result import Result
 from models.bodies import Body
 from models.contacts import ContactWarning, Untracked, untracked_place
+from models.contacts.trajectory import Arrays, contact_trajectory
 from models.studies.runs import account, ending, sample_times, wall_times
 from models.two_bodies.graph import CONTACT, body_names, two_body_graph
 from models.two_bodies.scenario import Scenario
-from models.two_bodies.trajectory import Arrays, contact_trajectory
 from screws.surfaces import Surface
 
 FINE = 400

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from models.studies.fields import number, vector, word
-from models.studies.reading import Section, read_file
+from models.studies.reading import JsonSection, read_file
 from models.studies.runs import MOST_SAMPLES
 from models.two_bodies.body_fields import MOTIONS, ZERO, BodySpec, body_fields
 from models.two_bodies.contact_fields import ContactSpec, contact_fields
@@ -99,7 +99,7 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     return read_file(path, _values, Scenario, COMMENTS)
 
 
-def _values(given: Section) -> dict[str, Any]:
+def _values(given: JsonSection) -> dict[str, Any]:
     """The whole file; meaningless where the document holds problems."""
     notes: list[str] = []
     file = given.document.file
@@ -117,7 +117,7 @@ def _values(given: Section) -> dict[str, Any]:
     return values | {"notes": tuple(notes)}
 
 
-def _gravity(given: Section | None) -> GravitySpec | None:
+def _gravity(given: JsonSection | None) -> GravitySpec | None:
     if given is None:
         return None
     values = given.read(GravitySpec, "type")
@@ -130,14 +130,14 @@ def _gravity(given: Section | None) -> GravitySpec | None:
     return GravitySpec(**values)
 
 
-def _check_samples(t_end: float, sample_dt: float, given: Section) -> None:
+def _check_samples(t_end: float, sample_dt: float, given: JsonSection) -> None:
     if 0 < t_end < sample_dt:
         given.report("E407", "sample_dt", f"{sample_dt:g} s is longer than t_end, {t_end:g} s", "a shorter one")
     elif t_end > 0 < sample_dt and t_end / sample_dt > MOST_SAMPLES:
         given.report("E407", "sample_dt", f"{t_end / sample_dt:.1e} samples of the result", "a longer sample_dt")
 
 
-def _check_together(one: BodySpec | None, two: BodySpec | None, gravity: GravitySpec | None, given: Section) -> None:
+def _check_together(one: BodySpec | None, two: BodySpec | None, gravity: GravitySpec | None, given: JsonSection) -> None:
     """What only the whole file can contradict."""
     if one is None or two is None:
         return

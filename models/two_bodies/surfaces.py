@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from models.studies.fields import Declared
-from models.studies.reading import Section
+from models.studies.reading import JsonSection
 from screws.errors import GeometryError
 from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
 
@@ -39,7 +39,7 @@ SURFACES = {
 TYPE = Declared("type of the surface", options=tuple(SURFACES))
 
 
-def read_surface(given: Section | None) -> tuple[Surface | None, str]:
+def read_surface(given: JsonSection | None) -> tuple[Surface | None, str]:
     """The surface of `screws` and its type; (None, type) where the file or the geometry is wrong."""
     if given is None:
         return None, ""

@@ -11,7 +11,7 @@ from bondgraph import J0, J1, Ce, Graph, I, Op, R, Se, compile_model, simulate
 from bondgraph.assembly.assemble import ASSEMBLE
 from bondgraph.model.laws import Law, Storing
 from models.joints.kinds import KINDS
-from models.pictures.meshes import body_points
+from models.pictures.shapes.surfaces import body_points
 from screws.surfaces import closed_surface, plane
 
 

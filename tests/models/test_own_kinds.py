@@ -13,7 +13,7 @@ from models.bodies import ground, rigid_body
 from models.joints import attach_joint, joint_graph
 from models.joints.closure import parallel, shift
 from models.joints.kinds import KINDS, Kind
-from models.pictures.meshes import body_points
+from models.pictures.shapes.surfaces import body_points
 from screws import pose
 from screws.joints import Joint
 from screws.scalars import array, atan2, cos, sin

@@ -26,7 +26,7 @@ from models.contacts import attach_contact, contact
 from models.hand.graphs.controller import VirtualObject, attach_tip, passive_controller, reference_motion
 from models.hand.grasping.posture import Posture, in_last_link, initial_posture, spring_deflections, virtual_points_in_object
 from models.hand.parameters import HandParameters
-from models.hand.scenarios import Scenario, Step
+from models.hand.scenarios import HandScenario, Step
 from models.motion import PoseMotion, following_body
 from screws.joints import revolute
 from screws.poses import pose
@@ -89,7 +89,7 @@ class Hand:
     motion: PoseMotion | None = None
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Hand:
+    def of(cls, scenario: HandScenario) -> Hand:
         """The hand of a scenario."""
         return cls(scenario.parameters, scenario.steps)
 

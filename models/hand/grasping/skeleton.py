@@ -1,4 +1,4 @@
-"""Where the joints of a hand are, and poses along its links: what its pictures are made from."""
+"""Skeleton of a hand: joint angles in; places of its joints out, which its pictures are made from."""
 
 from __future__ import annotations
 
@@ -22,15 +22,3 @@ def skeleton(given: HandParameters, joints: Array) -> Array:
         along = np.sin(s[..., j, None]) * inward + np.cos(s[..., j, None]) * up
         places.append(places[-1] + given.link_lengths[j + 1] * along)
     return np.stack(places, axis=-2)
-
-
-def along(axis: Array, origin: Array) -> Array:
-    """Poses (..., 4, 4) whose z axes have given directions (..., 3) at places (..., 3)."""
-    least = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
-    x = np.cross(axis, least)
-    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    H = np.zeros((*np.shape(axis)[:-1], 4, 4))
-    H[..., :3, :3] = np.stack([x, np.cross(axis, x), axis], axis=-1)
-    H[..., :3, 3] = origin
-    H[..., 3, 3] = 1.0
-    return H

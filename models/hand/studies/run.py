@@ -15,7 +15,7 @@ import numpy as np
 from bondgraph import Compiled, compile_model
 from bondgraph.run.outcome.result import Result
 from models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
-from models.hand.scenarios import Scenario, read_scenario
+from models.hand.scenarios import HandScenario, read_scenario
 from models.studies.runs import account, ending, sample_times, wall_times
 from screws.rotations import rotation
 
@@ -29,7 +29,7 @@ BODIES = {"reference": REFERENCE, "virtual": VIRTUAL, "object": OBJECT}
 class HandRun:
     """A run of a hand: what was simulated, its result and what it cost."""
 
-    scenario: Scenario
+    scenario: HandScenario
     hand: Hand
     compiled: Compiled
     result: Result
@@ -128,7 +128,7 @@ class HandRun:
 
 
 def run_hand(
-    scenario: Scenario | str | os.PathLike[str] = "main",
+    scenario: HandScenario | str | os.PathLike[str] = "main",
     *,
     rtol: float = 1e-8,
     method: str = "auto",
@@ -145,7 +145,7 @@ def run_hand(
     Raises what reading, posture, checking and compilation raise; a run that ends early is no exception but
     `result.failure`, and slip and loss of the object are events of a run that goes on.
     """
-    given = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
+    given = scenario if isinstance(scenario, HandScenario) else read_scenario(scenario)
     begin = time.perf_counter()
     hand = Hand.of(given)
     graph = hand.graph(given.name)

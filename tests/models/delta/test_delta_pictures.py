@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,15 @@ import pytest
 from bondgraph.render.diagram import diagram
 from models.delta import DeltaParameters, DeltaRobot
 from models.delta.pictures.machine import joints
+from models.delta.pictures.scene import delta_scene
+from models.delta.pictures.scene_pictures import film, page, poster, still, tracking_scene
 from models.delta.pictures.touch_figure import plot_touch
 from models.delta.studies.pick_and_place import Tracking, plot_tracking, track, transfer
 from models.delta.studies.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
 from models.pictures import rendering
+from models.pictures.pages import contents
+from models.pictures.stage.stage import Stage
+from models.pictures.stage.stills import camera_of
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)
@@ -67,30 +73,64 @@ def test_diagram_of_the_controlled_robot() -> None:
     assert np.linalg.norm(distance) < 250.0
 
 
+def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
+    """Links reach from shaft to elbow, rods to the wrists at the tool; the block is carried, then rests."""
+    run = tracking.run
+    scene = delta_scene(run, cargo=(0.0, 0.3))
+    named = {name: [solid for solid in scene.solids if solid.name == name] for name in {solid.name for solid in scene.solids}}
+    for k in (0, len(run.t) // 3):
+        shafts, elbows, wrists = joints(FIT, run.q[k])
+        for i in range(3):
+            (link,), rods = named[f"link {i + 1}"], named[f"rod {i + 1}"]
+            np.testing.assert_allclose(link.poses[k] @ [0.0, 0.0, 0.0, 1.0], [*shafts[i], 1.0], atol=1e-12)
+            np.testing.assert_allclose(link.poses[k] @ [0.0, 0.0, FIT.L1, 1.0], [*elbows[i], 1.0], atol=1e-12)
+            ends = np.mean([rod.poses[k] @ [0.0, 0.0, FIT.L2, 1.0] for rod in rods], axis=0)
+            np.testing.assert_allclose(ends, [*wrists[i], 1.0], atol=1e-12)
+        np.testing.assert_allclose(named["tool"][0].poses[k, :3, 3], run.w[k], atol=1e-9)
+    (block,) = named["block"]
+    rest = block.poses[run.t > 0.31]
+    np.testing.assert_array_equal(rest, np.broadcast_to(rest[0], rest.shape))
+    assert block.moves() and np.linalg.det(scene.solids[1].poses[0, :3, :3]) == pytest.approx(1.0)
+
+
+def test_page(tmp_path, tracking: Tracking) -> None:
+    """The robot, its frames and its way to play with; nothing is missing."""
+    page(tracking, tmp_path / "page.html", cargo=(0.0, 0.6))
+    assert (tmp_path / "page.html").stat().st_size < 8e6
+    shown = contents(tracking_scene(tracking, cargo=(0.0, 0.6)), 1.0, None)
+    assert [frame["label"] for frame in shown["frames"]] == [("0", ""), ("A", "1"), ("A", "2"), ("A", "3"), ("T", "")]
+    assert [solid["look"] for solid in shown["solids"]].count("VEIL") == 1 and shown["paths"][0]["ahead"]
+    for name, packed in shown["arrays"].items():
+        if not name.endswith("_index"):
+            assert np.all(np.isfinite(np.frombuffer(base64.b64decode(packed), np.float32))), name
+
+
 @renders
 def test_still_shows_robot_and_block(tmp_path, tracking: Tracking) -> None:
-    from models.delta.pictures.scene import DeltaStage
-    from models.delta.pictures.scene_pictures import still
-
     still(tracking.run, tmp_path / "still.png", 0.3, size=(400, 300), cargo=(0.0, 0.6), title="Delta robot")
     assert colours(tmp_path / "still.png") > 100
-    with DeltaStage(tracking.run, (400, 300), cut=False, frames=False, cargo=(0.0, 0.6)) as stage:
-        camera = stage.camera((20, 20, 20, 20))
+    scene = delta_scene(tracking.run, cut=False, frames=False, cargo=(0.0, 0.6))
+    with Stage(scene, (400, 300)) as stage:
+        camera = camera_of(stage, scene.t[::20], (400, 300), (20, 20, 20, 20))
         shots = []
         for t in (0.0, 0.3):
-            stage.show(t, camera)
+            now = stage.show(t, camera)
             shots.append(stage.image().astype(int))
-            spot = camera.pixels(stage.path[int(np.argmin(np.abs(tracking.run.t - t)))], (400, 300))[0]
+            spot = camera.pixels(now.paths[0].points, (400, 300))[0]
             around = shots[-1][int(spot[1]) - 8 : int(spot[1]) + 9, int(spot[0]) - 8 : int(spot[0]) + 9]
             assert np.ptp(around.reshape(-1, 3), axis=0).max() > 40
         assert np.mean(np.abs(shots[0] - shots[1]).max(axis=2) > 20) > 0.01
 
 
 @renders
+def test_poster(tmp_path, tracking: Tracking) -> None:
+    poster(tracking, tmp_path / "poster.png", cargo=(0.0, 0.6))
+    assert colours(tmp_path / "poster.png") > 100
+
+
+@renders
 def test_film(tmp_path, tracking: Tracking) -> None:
     from PIL import Image
-
-    from models.delta.pictures.scene_pictures import film
 
     path = film(tracking, tmp_path / "film.gif", seconds=0.4, fps=10, size=(320, 240), cut=False, progress=False)
     with Image.open(path) as movie:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.hand import Scenario
+from models.hand import HandScenario
 from screws.rotations import quaternion_product, rotation
 
 
@@ -15,7 +15,7 @@ def smooth_step(t: float, begin: float, end: float) -> tuple[float, float]:
     return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x), 30.0 * x * x * rest * rest / (end - begin)
 
 
-def reference(given: Scenario, t: float) -> tuple[np.ndarray, np.ndarray]:
+def reference(given: HandScenario, t: float) -> tuple[np.ndarray, np.ndarray]:
     """Pose (7,), quaternion and position, m, and [angular velocity; velocity of the origin] (6,), world axes, at a time (s)."""
     q, p = np.array(given.parameters.object_quaternion), np.array(given.parameters.object_position)
     omega, v = np.zeros(3), np.zeros(3)

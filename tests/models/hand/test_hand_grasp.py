@@ -11,7 +11,7 @@ from bondgraph.errors import ModelError
 from models.hand import (
     SCENARIOS,
     HandParameters,
-    Scenario,
+    HandScenario,
     Step,
     finger_jacobian,
     finger_place,
@@ -108,7 +108,7 @@ def test_refusals(changes, code: str) -> None:
 
 def test_a_reference_that_jumps_is_refused() -> None:
     with pytest.raises(ModelError, match="E483"):
-        Scenario("jump", 2.0, (Step(1.0, 1.0, (0.1, 0.0, 0.0)),))
+        HandScenario("jump", 2.0, (Step(1.0, 1.0, (0.1, 0.0, 0.0)),))
 
 
 def test_reference_moves_as_its_steps_say() -> None:

@@ -10,13 +10,15 @@ import pytest
 
 from models import cli
 from models.hand import HandRun, finger_place, study
-from models.hand.grasping.skeleton import along, skeleton
-from models.hand.pictures.files import figure6, movie, shown_times, shown_until, still
-from models.hand.pictures.page import companions, contact_motion, hand_page
+from models.hand.grasping.skeleton import skeleton
+from models.hand.pictures.files import figure6
 from models.hand.pictures.plots import figure7, grasp_plot
+from models.hand.pictures.scene import hand_scene, shown_until
+from models.pictures import Look, Scene, movie, page, rendering, still
 from models.pictures.pages import contents
-from models.pictures.probe import rendering
-from models.pictures.style import BODIES, rgb
+from models.pictures.shapes.meshes import along
+from models.pictures.style import AMBER, BLUE, rgb
+from models.pictures.timing import show_times
 from tests.models.hand.hand_runs import main_run, slippery_run
 
 can_render, why = rendering()
@@ -38,7 +40,7 @@ def amber(path) -> np.ndarray:
     from PIL import Image
 
     pixels = np.asarray(Image.open(path).convert("RGB"), dtype=float)
-    colour = np.array(rgb(BODIES[0]), dtype=float)
+    colour = np.array(rgb(AMBER[0]), dtype=float)
     tint, wanted = pixels[..., 0] - pixels[..., 2], colour[0] - colour[2]
     return np.argwhere((tint > 0.25 * wanted) & (pixels[..., 1] > pixels[..., 2]) & (pixels[..., 1] < pixels[..., 0]))
 
@@ -92,42 +94,65 @@ def test_plots(main: HandRun, lost: HandRun, tmp_path) -> None:
         assert (tmp_path / name).stat().st_size > 20_000
 
 
-def test_movies_of_a_loss_are_slow_there(lost: HandRun) -> None:
-    times = shown_times(lost, 180)
+@pytest.fixture(scope="module")
+def scene(lost: HandRun) -> Scene:
+    return hand_scene(lost)
+
+
+def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
+    times = show_times(scene, 180)
     assert np.all(np.diff(times) > 0.0) and times[-1] == shown_until(lost) < 7.0
-    assert np.sum(times > lost.lost() - 0.3) > 55
+    assert np.sum(times > lost.lost() - 0.3) > 50
 
 
-def test_page(lost: HandRun, tmp_path) -> None:
-    """It ends where the object is away; links reach from joint to joint, the other tips touch the object, nothing is missing."""
-    pick = np.arange(0, 600, 50)
-    motion, others = contact_motion(lost, 0, pick), companions(lost, 0, pick)
-    assert [event.kind for event in motion.events if not event.internal] == ["slip", "contact off"]
-    assert len(motion.uv1) == len(pick) and sum(other.glass for other in others) == 2
-    forces = [other for other in others if other.force is not None]
-    total = motion.force_on_2_world + sum(other.force for other in forces)
-    assert len(forces) == 2 and np.max(np.abs(total)) < 0.02
-    H = along(np.array([[0.0, 0.6, 0.8], [1.0, 0.0, 0.0]]), np.zeros((2, 3)))
+def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
+    """It ends where the object is away; links reach from joint to joint; the forces balance; what happened is told."""
+    given = lost.hand.parameters
+    links = [solid for solid in scene.solids if solid.look is Look.OPAQUE][1:]
+    places = skeleton(given, lost.trajectory["joints"])[: len(scene.t)]
+    assert len(links) == 4 * given.fingers and len(scene.t) < len(lost.result.t)
+    for k, solid in enumerate(links):
+        j, i = divmod(k, given.fingers)
+        end = solid.poses @ np.array([0.0, 0.0, given.link_lengths[j], 1.0])
+        assert np.allclose(solid.poses[:, :3, 3], places[:, i, j]) and np.allclose(end[:, :3], places[:, i, j + 1])
+    held = scene.at_times(np.linspace(0.0, 5.0, 6))
+    assert np.max(np.abs(sum(force.newtons for force in held.all_forces))) < 0.02
+    told = [happening.label for happening in scene.happenings if not happening.internal]
+    for start in ("slip, contact 0, at 5.4", "object lost at 6."):
+        assert any(text.startswith(start) for text in told)
+    # In stills and page: the object amber, tips blue; ghosts only of what is lost, from then on.
+    glass = [solid for solid in scene.solids if solid.look is Look.GLASS]
+    assert sorted(solid.colour for solid in glass) == sorted([AMBER[0], *[BLUE[0]] * given.fingers])
+    (ghostly,) = (solid for solid in glass if solid.ghosts is not None)
+    assert ghostly.words == "the object" and ghostly.ghosts == lost.lost()
+    assert all(solid.ghosts is None for solid in hand_scene(main).solids)
+
+
+def test_poses_along_axes() -> None:
+    H = along(np.array([[0.0, 0.6, 0.8], [2.0, 0.0, 0.0]]), np.zeros((2, 3)))
     R = H[:, :3, :3]
-    assert np.allclose(R @ np.swapaxes(R, 1, 2), np.eye(3)) and np.allclose(R[0, :, 2], (0.0, 0.6, 0.8))
-    hand_page(lost, study(lost, 31), tmp_path / "page.html", shown_until(lost))
-    text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert 4e5 < len(text) < 4e6 and text.count('"other') > 60
-    shown = contents(motion, 9.0, None, others, (1, 0))
+    assert np.allclose(R @ np.swapaxes(R, 1, 2), np.eye(3)) and np.allclose(R[:, :, 2], [(0.0, 0.6, 0.8), (1.0, 0.0, 0.0)])
+
+
+def test_page(scene: Scene, tmp_path) -> None:
+    """All contacts of the hand, their paths and forces; nothing is missing; the frames are named."""
+    page(scene, tmp_path / "page.html", seconds=9.0)
+    assert 4e5 < (tmp_path / "page.html").stat().st_size < 4e6
+    shown = contents(scene, 9.0, None)
+    assert len(shown["touches"]) == len(shown["forces"]) == 3 and len(shown["paths"]) == 6 and len(shown["solids"]) == 17
     for name, packed in shown["arrays"].items():
         if not name.endswith("_index"):
             assert np.all(np.isfinite(np.frombuffer(base64.b64decode(packed), np.float32))), name
-    # As in the stills: the object amber, tips blue; and the frames are named.
-    assert shown["bodies"] == list(BODIES[::-1]) and shown["names"][1] == "object"
-    assert {other.colour for other in others if other.glass} == {BODIES[1]}
-    assert [other["name"] for other in shown["others"] if other.get("name")] == ["reference", "virtual object"]
+    assert [frame["label"][0] for frame in shown["frames"] if len(frame["label"][0]) > 1] == ["reference", "virtual object"]
+    assert shown["force_legend"].startswith("forces on the object: ")
+    assert {words for _, words in shown["legend"]} == {"contact paths on the tips", "contact paths on the object"}
 
 
 @renders
 def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
     """Held, the object is where the tips are; lost, it is at least its size above them."""
-    still(main, tmp_path / "held.png", 9.0, size=(480, 360))
-    still(lost, tmp_path / "lost.png", shown_until(lost), size=(480, 360))
+    still(hand_scene(main), tmp_path / "held.png", 9.0, size=(480, 360))
+    still(hand_scene(lost), tmp_path / "lost.png", shown_until(lost), size=(480, 360))
     held, away = amber(tmp_path / "held.png"), amber(tmp_path / "lost.png")
     assert len(held) > 300 and len(away) > 300
     k = int(np.searchsorted(lost.trajectory["t"], shown_until(lost)))
@@ -138,8 +163,8 @@ def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> Non
 
 
 @renders
-def test_movie(lost: HandRun, tmp_path) -> None:
-    written = movie(lost, tmp_path / "movie.mp4", seconds=0.25, size=(160, 120))
+def test_movie(scene: Scene, tmp_path) -> None:
+    written = movie(scene, tmp_path / "movie.mp4", seconds=0.25, size=(160, 120))
     assert written.stat().st_size > 1000 and [path.name for path in tmp_path.iterdir()] == [written.name]
 
 

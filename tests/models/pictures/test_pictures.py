@@ -1,7 +1,6 @@
 """Pictures: the record they are made from, what must be seen in them, and what must be in their files."""
 
 import base64
-import importlib
 import json
 import re
 import subprocess
@@ -13,25 +12,39 @@ import pytest
 from PIL import Image
 
 from bondgraph.errors import FileError
-from models.pictures import ContactMotion, Event, Scene, movie, page, plots, poster, rendering
+from models.pictures import Happening, Solid, from_archive, movie, page, plots, poster, rendering, still
 from models.pictures.camera import Camera, direction, fit, upward
-from models.pictures.companions import Companion, globe
 from models.pictures.figures import save_image
-from models.pictures.meshes import SIDES, path_tube
-from models.pictures.motion import gauss_frames, poses
-from models.pictures.movies import pace, show_times
-from models.pictures.pages import contents, grid_normals, quaternions
-from models.pictures.stage import Stage, ghost_samples
-from models.pictures.style import BODIES, FORCE, PATHS, force_scale, rgb
+from models.pictures.interpolation import poses, quaternions
+from models.pictures.pages import contents, thinned
+from models.pictures.shapes.fields import coloured_part
+from models.pictures.shapes.meshes import along, cylinder, globe, joined, lofted
+from models.pictures.shapes.surfaces import faces_out, grid_normals
+from models.pictures.shapes.tubes import SIDES, free_normals, path_tube
+from models.pictures.stage import movies
+from models.pictures.stage.ghosts import ghost_samples
+from models.pictures.stage.stage import Stage
+from models.pictures.style import BLUE, FORCE, PATHS, force_scale, rgb
+from models.pictures.timing import pace, show_times
 from screws.scalars import cos, sin
 from screws.surfaces import egg, ellipsoid, nearest_coordinates, parametric, plane, sphere, torus
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)
 RADIUS = 0.02
+PACKED = (
+    ("solids", "pose", ("_p", "_q")),
+    ("solids", "mesh", ("", "_normal", "_index")),
+    ("frames", "pose", ("_p", "_q")),
+    ("paths", "mesh", ("", "_normal", "_index")),
+    ("paths", "end", ("",)),
+    ("forces", "at", ("",)),
+    ("forces", "newtons", ("",)),
+)
+"""Kind of thing on a page, its key that names arrays, and their endings."""
 
 
-def rolling_ball(samples=41, hop=False):
+def rolling_ball(samples=41, hop=False, surface=None, told=True):
     """A ball that rolls 0.12 m along x on a plane in 1 s, pressed on by 2 N; with a hop, it is in the air from 0.4 to 0.8 s."""
     t = np.linspace(0.0, 1.0, samples)
     x, angle = 0.12 * t, 0.12 * t / RADIUS
@@ -41,70 +54,73 @@ def rolling_ball(samples=41, hop=False):
     p2 = np.stack([x, zero, RADIUS + height], axis=1)
     q2 = np.stack([np.cos(angle / 2), zero, np.sin(angle / 2), zero], axis=1)
     fn = np.where(height > 0.0, 0.0, 2.0)
-    cp2 = np.stack([RADIUS * np.sin(angle), zero, -RADIUS * np.cos(angle)], axis=1)
-    frame1 = gauss_frames(plane(), np.stack([x, zero], axis=1), poses(p1, q1))
     frame2 = np.tile(np.diag([1.0, -1.0, -1.0, 1.0]), (samples, 1, 1))
     frame2[:, :3, 3] = p2 - [0.0, 0.0, RADIUS]
-    return ContactMotion(
-        name="ball",
+    archive = {
+        "t": t,
+        "p1": p1,
+        "q1_wxyz": q1,
+        "p2": p2,
+        "q2_wxyz": q2,
+        "frame2": frame2,
+        "gap": np.where(height > 0.0, height, -1e-6),
+        "fn": fn,
+        "force_on_2_world": np.stack([zero, zero, fn], axis=1),
+        "uv1": np.stack([x, zero], axis=1),
+        "uv2": np.stack([np.pi - angle, zero], axis=1),
+        "alpha": zero,
+        "residual": 1e-12 * t,
+    }
+    return from_archive(
+        archive,
+        (surface or plane(), sphere(RADIUS)),
+        "ball",
         title="A ball rolls",
-        surface1=plane(),
-        surface2=sphere(RADIUS),
-        t=t,
-        p1=p1,
-        q1_wxyz=q1,
-        p2=p2,
-        q2_wxyz=q2,
-        cp1_O1=np.stack([x, zero, zero], axis=1),
-        cp2_O2=cp2,
-        frame1=frame1,
-        frame2=frame2,
-        gap=np.where(height > 0.0, height, -1e-6),
-        fn=fn,
-        force_on_2_world=np.stack([zero, zero, fn], axis=1),
-        uv1=np.stack([x, zero], axis=1),
-        uv2=np.stack([np.pi - angle, zero], axis=1),
-        alpha=zero,
-        energies={"kinetic": np.full(samples, 1e-3), "dissipated": 1e-5 * t},
-        residual=1e-12 * t,
-        events=(Event(0.4, "contact off"), Event(0.5, "chart 2", True), Event(0.8, "contact on")) if hop else (),
         names=("table", "ball"),
+        energies={"kinetic": np.full(samples, 1e-3), "dissipated": 1e-5 * t},
+        intervals=((0.0, 0.4), (0.8, 1.0)) if hop and told else None,
+        happenings=(Happening(0.4, ""), Happening(0.5, "chart 2", True), Happening(0.8, "")) if hop else (),
     )
 
 
+def touching_in(scene, *spans):
+    """The scene with other times of contact."""
+    return replace(scene, touches=tuple(replace(touch, intervals=spans) for touch in scene.touches))
+
+
 def test_interpolation_keeps_rolling():
-    motion = rolling_ball().at_times([0.0, 0.3137, 1.0])
-    assert motion.p2[1, 0] == pytest.approx(0.12 * 0.3137, abs=1e-12)
-    assert np.linalg.norm(motion.q2_wxyz, axis=1) == pytest.approx(1.0, abs=1e-12)
-    angle = 2.0 * np.arctan2(motion.q2_wxyz[1, 2], motion.q2_wxyz[1, 0])
-    assert angle == pytest.approx(0.12 * 0.3137 / RADIUS, abs=1e-12)
-    R = motion.frame1[:, :3, :3]
+    scene = rolling_ball().at_times([0.0, 0.3137, 1.0])
+    ball = scene.solids[1].poses
+    assert ball[1, 0, 3] == pytest.approx(0.12 * 0.3137, abs=1e-12)
+    assert np.arctan2(ball[1, 0, 2], ball[1, 0, 0]) == pytest.approx(0.12 * 0.3137 / RADIUS, abs=1e-12)
+    R = scene.touches[0].frames[0][:, :3, :3]
     assert np.einsum("kij,kil->kjl", R, R) == pytest.approx(np.tile(np.eye(3), (3, 1, 1)), abs=1e-12)
 
 
 def test_frames_do_not_swing_through_a_change_of_chart():
-    motion = rolling_ball(3)
-    motion.frame1[1:, :3, :3] = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    before, after = motion.at_times([0.2, 0.3]).frame1[:, :3, 0]
+    scene = rolling_ball(3)
+    scene.touches[0].frames[0][1:, :3, :3] = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    before, after = scene.at_times([0.2, 0.3]).touches[0].frames[0][:, :3, 0]
     assert before == pytest.approx([1.0, 0.0, 0.0]) and after == pytest.approx([0.0, 1.0, 0.0])
 
 
-@pytest.mark.parametrize("events", [True, False])
-def test_contact_intervals_from_events_or_gap(events):
-    motion = rolling_ball(401, hop=True)
-    if not events:
-        object.__setattr__(motion, "events", ())
-    (a, b), (c, d) = motion.contact_intervals()
+@pytest.mark.parametrize("told", [True, False])
+def test_contact_intervals_are_told_or_those_of_the_gap(told):
+    (a, b), (c, d) = rolling_ball(401, hop=True, told=told).contact_intervals()
     assert (a, d) == (0.0, 1.0)
     assert (b, c) == pytest.approx((0.4, 0.8), abs=0.003)
 
 
 def test_ghosts_lie_a_spacing_apart_and_in_the_past():
-    motion = rolling_ball(1201)
-    past = ghost_samples(motion.poses[1], motion.t, 0.7, 3, 0.02)
-    assert motion.p2[past, 0] == pytest.approx([0.06, 0.04, 0.02], abs=2e-4)
-    around = ghost_samples(motion.poses[1], motion.t, 0.5, 4, 0.03, around=True)
-    assert motion.p2[around, 0] == pytest.approx([0.03, 0.09, 0.0, 0.12], abs=2e-4), "equal distances: the earlier one first"
+    scene = rolling_ball(1201)
+    ball = scene.solids[1].poses
+    past = ghost_samples(ball, scene.t, 0.7, 3, 0.02)
+    assert ball[past, 0, 3] == pytest.approx([0.06, 0.04, 0.02], abs=2e-4)
+    around = ghost_samples(ball, scene.t, 0.5, 4, 0.03, around=True)
+    assert ball[around, 0, 3] == pytest.approx([0.03, 0.09, 0.0, 0.12], abs=2e-4), "equal distances: the earlier one first"
+    since = ghost_samples(ball, scene.t, 0.7, 5, 0.02, since=0.4)
+    assert ball[since, 0, 3] == pytest.approx([0.068, 0.048], abs=2e-4), "what was before does not count"
+    assert ghost_samples(ball, scene.t, 0.3, 5, 0.02, since=0.4) == []
 
 
 def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
@@ -129,18 +145,19 @@ def test_force_scale_text_says_what_is_drawn(largest, size):
 
 
 def test_show_times_stretch_short_contacts_only():
-    motion = rolling_ball(101)
-    assert np.diff(show_times(motion, 50)) == pytest.approx(1.0 / 49)
-    object.__setattr__(motion, "events", (Event(0.50, "contact on"), Event(0.51, "contact off")))
-    times = show_times(motion, 200)
+    scene = rolling_ball(101)
+    assert np.diff(show_times(scene, 50)) == pytest.approx(1.0 / 49)
+    times = show_times(touching_in(scene, (0.50, 0.51)), 200)
     assert np.all(np.diff(times) > 0.0) and times[0] == 0.0 and times[-1] == 1.0
     assert 25 < np.sum((times > 0.50) & (times < 0.51)) < 40
+    slow = show_times(replace(scene, slow=((0.7, 0.8),)), 200)
+    assert 60 < np.sum((slow > 0.7) & (slow < 0.8)) < 70, "what is called slow is, whatever touches"
     assert pace(1.0) == "real time" and pace(0.2) == "slow motion 5×"
 
 
 def test_camera_fits_and_sees_the_contact_from_the_side():
-    motion = rolling_ball()
-    view, up = direction(motion), upward(motion)
+    scene = rolling_ball()
+    view, up = direction(scene), upward(scene)
     assert up == pytest.approx([0.0, 0.0, 1.0])
     assert 0.1 < view[2] < 0.6
     points = np.random.default_rng(1).normal(size=(50, 3))
@@ -153,7 +170,7 @@ def test_camera_fits_and_sees_the_contact_from_the_side():
 @pytest.mark.parametrize("surface", [sphere(0.02), ellipsoid((0.03, 0.02, 0.01)), egg(0.035, 0.084, 0.0104), torus(0.05, 0.01)])
 def test_page_normals_are_the_surfaces_own(surface):
     grid = np.asarray(surface.grid(41, 61))
-    normals = grid_normals(grid, surface)
+    normals = grid_normals(grid, faces_out(grid, surface))
     for i, j in ((0, 0), (3, 0), (20, 60), (37, 31), (40, 5)):
         q, chart = nearest_coordinates(surface, grid[i, j])
         assert normals[i, j] @ surface.geometry(q, chart).H[:3, 2] > 0.99
@@ -179,24 +196,63 @@ HOSE = parametric(
 )
 def test_what_has_a_rim_is_seen_from_both_sides(surface, rim):
     """A bowl is there from above and from below: the page draws an open surface twice, a closed one once."""
-    ball = rolling_ball()
-    shown = contents(replace(ball, surface1=surface), 10.0, None)
-    assert shown["open"] == [rim, False]
+    scene = rolling_ball()
+    table, ball = scene.solids
+    shown = contents(replace(scene, solids=(replace(table, shape=surface), ball)), 10.0, None)
+    assert [solid["open"] for solid in shown["solids"]] == [rim, False]
 
 
-def test_a_companion_of_glass_with_a_rim_is_seen_from_both_sides():
-    ball = rolling_ball()
-    poses = np.broadcast_to(np.eye(4), (len(ball.t), 4, 4))
-    points, normals, faces = globe(0.02)
-    others = [Companion(poses, (points, normals, faces[k:]), "#6aa5d8", glass=True) for k in (0, 40)]
-    assert [other["open"] for other in contents(ball, 10.0, None, others)["others"]] == [False, True]
+def test_a_mesh_of_glass_with_a_rim_is_seen_from_both_sides():
+    scene = rolling_ball()
+    poses = np.broadcast_to(np.eye(4), (len(scene.t), 4, 4))
+    whole = globe(0.02)
+    others = [Solid("globe", poses, replace(whole, faces=whole.faces[k:])) for k in (0, 40)]
+    shown = contents(replace(scene, solids=(*scene.solids, *others)), 10.0, None)["solids"]
+    assert [solid["open"] for solid in shown[2:]] == [False, True]
+
+
+CORNERS = np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, -1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("mesh", "volume"),
+    [
+        (globe(0.5, rings=40, sides=80), np.pi / 6.0),
+        (cylinder(0.5, 0.0, 2.0, 80), np.pi / 2.0),
+        (lofted(CORNERS, CORNERS + np.array([0.0, 0.0, 2.0])), 8.0),
+        (lofted(CORNERS[::-1], (CORNERS + np.array([0.0, 0.0, 2.0]))[::-1]), 8.0),
+        (joined(cylinder(0.5, 0.0, 2.0, 80), globe(0.5, 5.0, 40, 80)).moved(along(np.ones(3), np.ones(3))), np.pi / 1.5),
+    ],
+)
+def test_meshes_are_closed_and_their_normals_point_outward(mesh, volume):
+    """The volume by Gauss's theorem, to the part by which polygons are less than circles; faces agree with their normals."""
+    a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
+    assert not mesh.open
+    assert np.sum(a * np.cross(b, c)) / 6.0 == pytest.approx(volume, rel=6e-3)
+    flat = np.cross(b - a, c - a)
+    area = np.linalg.norm(flat, axis=1)
+    real = area > 1e-9 * area.max()
+    for corner in mesh.normals[mesh.faces[real]].swapaxes(0, 1):
+        assert np.sum(corner * flat[real], axis=1).min() > 0.0
+    assert np.linalg.norm(mesh.normals, axis=1) == pytest.approx(1.0)
+
+
+def test_the_part_above_a_level_ends_at_the_level():
+    """Of a cone over a square: a disc, whose edge is a circle."""
+    y, z = np.meshgrid(np.linspace(-1.0, 1.0, 81), np.linspace(-1.0, 1.0, 81), indexing="ij")
+    found = coloured_part(np.stack([0.0 * y, y, z], axis=-1), np.maximum(0.0, 1.0 - np.hypot(y, z)), 0.25)
+    assert np.linalg.norm(found.points[np.unique(found.lines)], axis=1) == pytest.approx(0.75, abs=2e-3)
+    a, b, c = (found.points[found.faces[:, k]] for k in range(3))
+    assert np.sum(np.linalg.norm(np.cross(b - a, c - a), axis=1)) / 2.0 == pytest.approx(np.pi * 0.75**2, rel=2e-3)
+    assert found.colours.min() >= 0.0 and found.colours.max() <= 1.0 and len(found.colours) == len(found.points)
 
 
 def test_tube_lies_round_its_path_and_grows_with_it():
-    motion = rolling_ball()
-    vertices, normals, triangles = path_tube(motion.cp2_O2, motion.cp2_O2 / RADIUS, np.full(41, 1e-3))
+    path = rolling_ball().all_paths[1]
+    assert path.normals == pytest.approx(path.points / RADIUS, abs=1e-9)
+    vertices, normals, triangles = path_tube(path.points, path.normals, np.full(41, 1e-3))
     rings = vertices.reshape(41, SIDES, 3)
-    assert np.linalg.norm(rings - motion.cp2_O2[:, None], axis=2) == pytest.approx(1e-3)
+    assert np.linalg.norm(rings - path.points[:, None], axis=2) == pytest.approx(1e-3)
     assert np.linalg.norm(normals, axis=1) == pytest.approx(1.0)
     for done in (1, 17, 40):
         assert triangles[: 2 * SIDES * done].max() == SIDES * (done + 1) - 1
@@ -204,30 +260,46 @@ def test_tube_lies_round_its_path_and_grows_with_it():
     assert np.all(np.isfinite(resting))
 
 
+def test_normals_of_a_free_path_stay_across_it():
+    angle = np.linspace(0.0, 4.0, 200)
+    helix = np.stack([np.cos(angle), np.sin(angle), 0.2 * angle], axis=1)
+    normals = free_normals(np.concatenate([np.repeat(helix[:1], 5, axis=0), helix]))[5:]
+    assert np.linalg.norm(normals, axis=1) == pytest.approx(1.0)
+    along_it = np.gradient(helix, axis=0)
+    assert np.abs(np.sum(normals * along_it, axis=1)).max() < 0.02 * np.linalg.norm(along_it, axis=1).max()
+    assert np.linalg.norm(np.diff(normals, axis=0), axis=1).max() < 0.03
+
+
 def test_quaternions_are_the_rotations():
-    motion = rolling_ball()
-    assert poses(motion.p2, quaternions(motion.poses[1])) == pytest.approx(motion.poses[1], abs=1e-12)
+    H = rolling_ball().solids[1].poses
+    assert poses(H[:, :3, 3], quaternions(H)) == pytest.approx(H, abs=1e-12)
 
 
 def test_page_is_one_file_that_opens_offline(tmp_path):
-    motion = rolling_ball(hop=True)
-    object.__setattr__(motion, "title", "ball </script> & co")
-    page(motion, tmp_path / "ball.html")
+    scene = replace(rolling_ball(hop=True), title="ball </script> & co")
+    page(scene, tmp_path / "ball.html")
     text = (tmp_path / "ball.html").read_text(encoding="utf-8")
     assert len(text) < 3e6 and [p.name for p in tmp_path.iterdir()] == ["ball.html"]
     assert not re.search(r"https?://|<link|src=", text)
     assert text.count("</script>") == 2 and "ball &lt;/script&gt; &amp; co" in text
     data = json.loads(re.search(r'id="motion">(.*?)</script>', text, re.DOTALL).group(1))
-    p2 = np.frombuffer(base64.b64decode(data["arrays"]["p2"]), dtype=np.float32).reshape(-1, 3)
-    assert p2 == pytest.approx(motion.p2, abs=1e-7)
-    assert data["scale_text"] == force_scale(2.0, 0.04)[2]
-    needed = set(re.findall(r'A\[?["`.]([a-z]\w*)', text)) & {"t", "p1", "p2", "force", "gap"}
-    assert needed <= set(data["arrays"])
+    p2 = np.frombuffer(base64.b64decode(data["arrays"]["solid1_p"]), dtype=np.float32).reshape(-1, 3)
+    assert p2 == pytest.approx(scene.solids[1].poses[:, :3, 3], abs=1e-7)
+    assert data["force_legend"] == f"force on ball: {force_scale(2.0, 0.04)[2]}"
+    assert data["legend"] == [[PATHS[0], "contact path on table"], [PATHS[1], "contact path on ball"]]
     assert all(curve["array"] in data["arrays"] for plot in data["plots"] for curve in plot["curves"])
+    named = [thing[key] + end for kind, key, ends in PACKED for thing in data[kind] for end in ends]
+    assert named and set(named) <= set(data["arrays"])
+    # What the script reads of the data is there.
+    assert set(re.findall(r"\bM\.(\w+)", text)) <= set(data)
+    assert len(base64.b64decode(data["arrays"]["solid0_p"])) == 12, "what rests has one row"
 
 
 def test_long_motions_are_thinned_for_the_page():
-    assert len(base64.b64decode(contents(rolling_ball(9001), 10.0, None)["arrays"]["t"])) <= 4 * 2000
+    scene = rolling_ball(9001)
+    assert len(base64.b64decode(contents(scene, 10.0, None)["arrays"]["t"])) <= 4 * 2000
+    many = replace(scene, solids=scene.solids + 40 * scene.solids[1:])
+    assert len(thinned(many).t) <= 300
 
 
 def test_plots_have_all_panels_and_units(tmp_path):
@@ -254,10 +326,9 @@ def near(image, colour, tolerance=60):
 def test_still_shows_path_force_bodies_and_ghosts(tmp_path):
     from PIL import Image
 
-    motion = rolling_ball()
-    with Scene(motion, (640, 360)) as scene:
-        scene.still(tmp_path / "late.png", 0.9)
-        scene.still(tmp_path / "start.png", 0.0)
+    scene = rolling_ball()
+    still(scene, tmp_path / "late.png", 0.9, (640, 360))
+    still(scene, tmp_path / "start.png", 0.0, (640, 360))
     late, start = (np.asarray(Image.open(tmp_path / name)) for name in ("late.png", "start.png"))
     assert late.shape == (360, 640, 3)
     # The legend shows each colour too, and is the same in both.
@@ -268,29 +339,27 @@ def test_still_shows_path_force_bodies_and_ghosts(tmp_path):
 
 @renders
 def test_labels_stand_where_the_window_shows_their_points():
-    motion = rolling_ball()
+    scene = rolling_ball()
     size = (400, 300)
-    camera = fit(
-        np.array([[0.055, -0.005, 0.0], [0.065, 0.005, 0.01]]), direction(motion), upward(motion), size, (80, 10, 10, 40)
-    )
-    with Stage(motion, size, ghosts=0) as stage:
-        stage.show(0.5, camera)
-        for actor in (*stage._frames, *stage._force):
+    camera = fit(np.array([[0.055, -0.005, 0.0], [0.065, 0.005, 0.01]]), direction(scene), upward(scene), size, (80, 10, 10, 40))
+    with Stage(scene, size, ghosts=0) as stage:
+        now = stage.show(0.5, camera)
+        for actor in (*stage._triads, *stage._arrows[0].actors):
             actor.visibility = False
         before = stage.image().astype(int)
-        stage._beads[1].visibility = False
+        stage._tubes[1][0].bead.visibility = False
         changed = np.abs(stage.image().astype(int) - before).sum(axis=2) > 6
     rows, columns = np.nonzero(changed)
     assert len(rows) > 4
-    expected = camera.pixels(motion.at_times([0.5]).frame2[0, :3, 3], size)[0]
+    expected = camera.pixels(now.touches[0].frames[1][0, :3, 3], size)[0]
     assert [columns.mean(), rows.mean()] == pytest.approx(expected, abs=4.0)
 
 
 @renders
 def test_nothing_pushes_through_the_air():
-    motion = rolling_ball(hop=True)
+    scene = rolling_ball(hop=True)
     camera = Camera(np.array([0.06, -0.4, 0.1]), np.array([0.05, 0.0, 0.03]), np.array([0.0, 0.0, 1.0]))
-    with Stage(motion, (960, 720)) as stage:
+    with Stage(scene, (960, 720)) as stage:
         stage.show(0.3, camera)
         pressed = near(stage.image(), FORCE)
         stage.show(0.6, camera)
@@ -304,7 +373,7 @@ def test_poster_is_large_and_leaves_no_part(tmp_path):
     poster(rolling_ball(), tmp_path / "poster.png")
     image = Image.open(tmp_path / "poster.png")
     assert image.size == (3600, 2400)
-    assert near(image.resize((900, 600)), BODIES[1]) > 300 and near(image.resize((900, 600)), FORCE) > 100
+    assert near(image.resize((900, 600)), BLUE[0]) > 300 and near(image.resize((900, 600)), FORCE) > 100
 
 
 @renders
@@ -320,8 +389,7 @@ def test_movie_has_its_frames(tmp_path):
 def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch, capsys):
     from PIL import Image
 
-    # The function of this name hides the module from an ordinary import.
-    monkeypatch.setattr(importlib.import_module("models.pictures.movies"), "_has_ffmpeg", lambda: False)
+    monkeypatch.setattr(movies, "_has_ffmpeg", lambda: False)
     made = movie(rolling_ball(), tmp_path / "ball.mp4", seconds=0.4, size=(320, 180), progress=True)
     assert made == tmp_path / "ball.gif"
     assert Image.open(made).n_frames >= 4

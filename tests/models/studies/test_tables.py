@@ -17,8 +17,7 @@ from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.studies.touch_plan import TouchPlan
 from models.hand.command import TASK as HAND
 from models.hand.parameters import HandParameters
-from models.hand.scenarios import Scenario as HandScenario
-from models.hand.scenarios import Step
+from models.hand.scenarios import HandScenario, Step
 from models.hand.shapes import SHAPES
 from models.studies.fields import REQUIRED, declarations, described
 from models.studies.files import WRITERS

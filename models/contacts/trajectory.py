@@ -1,11 +1,12 @@
-"""Trajectory of two bodies in contact: a result -> plain arrays over time, in the polar charts whatever chart was used."""
+"""Trajectory of a contact: a result in; arrays over time, in the polar charts whatever was used, and times of contact out."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from bondgraph.run.outcome.result import Result
-from models.contacts import COMPONENTS, constrained_components
+from models.contacts.components import COMPONENTS, constrained_components
+from models.contacts.switches import STATES, TOUCHING
 from screws.poses import pose_from_state
 from screws.surfaces import Surface
 
@@ -76,6 +77,22 @@ def contact_trajectory(
         "frame2": frames[1],
     }
     return out
+
+
+def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float], ...]:
+    """Times of contact (s), from the modes of its switch before and after every event; they lie within the samples."""
+    slot, touching = result.program.layout[f"{contact}.switch.mode"].start, STATES.index(TOUCHING)
+    start, end = float(result.t[0]), float(result.t[-1])
+    begin = start if result.m[0, slot] == touching else None
+    found = []
+    for event in result.events:
+        if event.time <= end and event.m_before[slot] != event.m_after[slot]:
+            if event.m_after[slot] == touching:
+                begin = event.time
+            elif begin is not None:
+                found.append((begin, event.time))
+                begin = None
+    return tuple(found) if begin is None else (*found, (begin, end))
 
 
 def _over_time(result: Result, name: str) -> np.ndarray:

@@ -25,6 +25,11 @@ class Label:
     colour: str = INK
 
 
+def words(text: str) -> bool:
+    """Whether a label is no symbol."""
+    return len(text) > 1
+
+
 def _overlap(a: Box, b: Box) -> float:
     return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
 
@@ -66,13 +71,17 @@ def draw_labels(
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)
-    large, small = font(round(25 * scale), "math"), font(round(16 * scale), "math")
-    sizes = [(large.getlength(k.text) + small.getlength(k.index) + 3 * scale, 24 * scale) for k in labels]
+    symbol, small, text = font(round(25 * scale), "math"), font(round(16 * scale), "math"), font(round(14 * scale))
+    larger = [text if words(k.text) else symbol for k in labels]
+    sizes = [
+        (large.getlength(k.text) + small.getlength(k.index) + 3 * scale, 24 * scale)
+        for k, large in zip(labels, larger, strict=True)
+    ]
     halo = max(2, round(2.5 * scale))
     boxes = [_beside(k, s, 9 * scale) for k, s in zip(labels, sizes, strict=True)]
     if not steady:
         boxes = place(labels, sizes, avoid, taken, 9 * scale)
-    for label, box in zip(labels, boxes, strict=True):
+    for label, box, large in zip(labels, boxes, larger, strict=True):
         at = (box[0], box[3] - 3 * scale)
         style: dict[str, Any] = {"fill": label.colour, "stroke_width": halo, "stroke_fill": "#ffffff", "anchor": "ls"}
         draw.text(at, label.text, font=large, **style)

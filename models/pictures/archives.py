@@ -1,0 +1,78 @@
+"""Archives as scenes: the arrays of a `trajectory.npz` and the two surfaces in; a scene of two bodies and their contact out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.pictures.filling import BODY_AXES, balance_panels, contact_panels, coordinate_panel
+from models.pictures.interpolation import poses
+from models.pictures.parts import Curve, Frame, Solid, Spans, Touching, negative
+from models.pictures.scene import Scene
+from models.pictures.style import FORCE, INK, PATHS, SOLIDS
+from screws.surfaces import Surface
+
+Array = NDArray[np.float64]
+
+
+def gauss_frames(surface: Any, uv: ArrayLike, pose: ArrayLike, charts: ArrayLike | None = None) -> Array:
+    """Gauss frames in the world, (k, 4, 4), of contact coordinates uv (k, 2) on a surface with poses (k, 4, 4)."""
+    uv, pose = np.asarray(uv, dtype=float), np.asarray(pose, dtype=float)
+    chart = np.zeros(len(uv)) if charts is None else np.asarray(charts, dtype=float)
+    local = [np.asarray(surface.geometry(q, c).H, dtype=float) for q, c in zip(uv, chart, strict=True)]
+    return pose @ np.stack(local)
+
+
+def from_archive(
+    archive: Mapping[str, Any],
+    surfaces: tuple[Surface, Surface],
+    name: str,
+    *,
+    names: Sequence[str] = ("body 1", "body 2"),
+    energies: Mapping[str, ArrayLike] | None = None,
+    intervals: Spans | None = None,
+    **fields: Any,
+) -> Scene:
+    """A scene from the arrays of a `trajectory.npz` (keys of the reference files; uv in chart 0).
+
+    Parameters
+    ----------
+    archive : the arrays, e.g. `numpy.load(file)`: t (k,); p1, p2 (k, 3) and q1_wxyz, q2_wxyz (k, 4), object origins and unit
+        quaternions from object to world; uv1, uv2 (k, 2) and alpha (k,); gap, fn (k,), m and N; force_on_2_world (k, 3), N; where
+        there are any frame1, frame2 (k, 4, 4), the Gauss frames in the world, E and Ediss (k,), J, and residual (k,), J.
+    surfaces : of body 1 and 2.
+    name : of the run.
+    names : of the bodies.
+    energies : name -> (k,), J, whose sum is the total; what is stored and dissipated where None.
+    intervals : times of contact, s; those of a negative gap where None.
+    fields : further fields of the scene, such as title and happenings.
+    """
+    arrays = {key: np.asarray(archive[key]) for key in archive}
+    t, solids, frames, gauss = arrays["t"], [], [], []
+    for side, (called, surface, colours) in enumerate(zip(names, surfaces, SOLIDS, strict=False), start=1):
+        H = poses(arrays[f"p{side}"], arrays[f"q{side}_wxyz"])
+        solid = Solid(called, H, surface, *colours)
+        if not surface.endless:
+            frames.append(Frame(H, *BODY_AXES, label=("O", str(side))))
+            solid = replace(solid, ghosts=-math.inf) if solid.moves() else solid
+        solids.append(solid)
+        given = arrays.get(f"frame{side}")
+        gauss.append(gauss_frames(surface, arrays[f"uv{side}"], H) if given is None else given)
+    gap, fn = arrays["gap"], arrays["fn"]
+    spans = negative(t, gap) if intervals is None else intervals
+    touch = Touching("contact", (0, 1), (gauss[0], gauss[1]), gap, fn, arrays["force_on_2_world"], spans)
+    coordinates = coordinate_panel((arrays["uv1"], arrays["uv2"]), arrays["alpha"], surfaces, PATHS)
+    if energies is None and "E" in arrays:
+        energies = {"stored": arrays["E"], "dissipated": arrays.get("Ediss", np.zeros(len(t)))}
+    panels = contact_panels([Curve("", gap, INK)], [Curve("", fn, FORCE)], [coordinates])
+    panels += balance_panels(energies or {}, arrays.get("residual"))
+    return Scene(
+        **{"title": name, "name": name, "t": t, "solids": tuple(solids), "touches": (touch,), "frames": tuple(frames)}
+        | {"panels": tuple(panels)}
+        | fields
+    )

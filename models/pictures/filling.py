@@ -1,0 +1,229 @@
+"""Results as scenes: a result and its graph in; a scene of every pose, body with a surface, contact, force and energy out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bondgraph import Element, Graph
+from bondgraph.model.laws import InertialField, Law, Storing
+from bondgraph.run.outcome.result import Result
+from models.bodies import Body
+from models.contacts.trajectory import contact_intervals, contact_trajectory
+from models.pictures.parts import Curve, Frame, Happening, Panel, Solid, Touching
+from models.pictures.scene import Scene
+from models.pictures.style import AXES, ENERGIES, FORCE, INK, SOLIDS
+from screws.poses import pose_from_state
+from screws.surfaces import Surface
+
+Array = NDArray[np.float64]
+
+BODY_AXES = (0.65, 0.55)
+"""Length and thickness of the axes of a body's frame over those of a Gauss frame."""
+
+KINETIC, POTENTIAL = "kinetic", "potential"
+
+
+def scene_of(
+    result: Result,
+    graph: Graph,
+    title: str = "",
+    *,
+    name: str = "",
+    names: Mapping[str, str] | None = None,
+    colours: Mapping[str, tuple[str, str]] | None = None,
+    surfaces: Mapping[str, Surface] | None = None,
+    **fields: Any,
+) -> Scene:
+    """A scene of all that a result holds.
+
+    Parameters
+    ----------
+    result : of a run of `graph`.
+    title, name : heading, and which run it is; the graph's name where "".
+    names : path of a body in the graph -> what it is called in the picture; its path where none is given.
+    colours : path of a body -> its colour, and that of contact paths on it; in turn those of `SOLIDS` where none are given.
+    surfaces : path of a body -> its surface, where that was given to a contact only (`ChainGraph.link`).
+    fields : further fields of the scene.
+    """
+    parts = {"": graph, **dict(parts_in(graph))}
+    contacts = contacts_in(parts, result)
+    # What touches comes first, in the order of the contacts: colours and numbers follow it.
+    order = dict.fromkeys([*(path for pair in contacts.values() for path in pair), *parts])
+    bodies = {path: part for path in order if isinstance(part := parts[path], Body) and f"{path}.pose" in result}
+    called = {path: (names or {}).get(path, path) for path in bodies}
+    poses = {path: pose_course(result, f"{path}.pose") for path in bodies}
+    own_skins = {path: (surfaces or {}).get(path, body.surface) for path, body in bodies.items()}
+    skins = {path: surface for path, surface in own_skins.items() if surface is not None}
+    own = {path: SOLIDS[k % len(SOLIDS)] for k, path in enumerate(skins)} | dict(colours or {})
+    solids = tuple(_solid(called[path], poses[path], surface, own[path]) for path, surface in skins.items())
+    places = {path: k for k, path in enumerate(skins)}
+    touches, panels = _touches(result, contacts, {path: (places[path], surface, own[path][1]) for path, surface in skins.items()})
+    frames = [
+        Frame(H, *BODY_AXES, label=("O", str(places[path] + 1)) if path in places else (called[path], ""))
+        for path, H in poses.items()
+        if path not in skins or not skins[path].endless
+    ]
+    elements = {path: part for path, part in parts.items() if isinstance(part, Element)}
+    filled: dict[str, Any] = {
+        "title": title or graph.name,
+        "t": result.t,
+        "solids": solids,
+        "touches": tuple(touches),
+        "frames": tuple(frames),
+        "panels": (*panels, *balance_panels(energies_of(result, elements, list(contacts)), result.ledger.residual)),
+        "happenings": happenings_of(result),
+        "name": name or graph.name,
+    }
+    return Scene(**{**filled, **fields})
+
+
+def _solid(called: str, poses: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
+    solid = Solid(called, poses, surface, *colours)
+    return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.endless else solid
+
+
+def parts_in(graph: Graph, above: str = "") -> Iterator[tuple[str, Graph | Element]]:
+    """Path and record of every part of a graph, those of nested graphs too."""
+    for name, part in graph.parts.items():
+        if isinstance(part, (Element, Graph)):
+            yield f"{above}{name}", part
+        if isinstance(part, Graph):
+            yield from parts_in(part, f"{above}{name}.")
+
+
+def contacts_in(parts: Mapping[str, Graph | Element], result: Result) -> dict[str, tuple[str, str]]:
+    """Path of every contact that a result holds -> the paths of the two bodies; `parts` by path, the whole graph's being ""."""
+    found = {}
+    for path, part in parts.items():
+        if isinstance(part, Graph) and f"{path}.kinematics.H_O1_C1" in result:
+            found[path] = (body_at(parts, path, "pose 1"), body_at(parts, path, "pose 2"))
+    return found
+
+
+def body_at(parts: Mapping[str, Graph | Element], part: str, name: str) -> str:
+    """Path of the body whose pose feeds the input `name` of the part at a path."""
+    above, _, own = part.rpartition(".")
+    around = parts[above]
+    assert isinstance(around, Graph)
+    source = around.wires[own, name]
+    if source in around.inputs:
+        return body_at(parts, above, source)
+    # An exported name leads on inside; a body's own signal ends the search.
+    path, inside = above, around
+    while True:
+        inner, _, signal = source.partition(".")
+        path, found = f"{path}.{inner}".lstrip("."), inside.parts[inner]
+        if isinstance(found, Body) or not isinstance(found, Graph):
+            return path
+        inside, source = found, found.exports.get(signal, signal)
+
+
+def pose_course(result: Result, name: str) -> Array:
+    """Poses (k, 4, 4) of a signal (7,), also where it is a parameter."""
+    states = np.atleast_2d(result[name])
+    found = np.array([np.asarray(pose_from_state(state), dtype=float) for state in states])
+    return np.broadcast_to(found, (len(result.t), 4, 4))
+
+
+def _touches(
+    result: Result, contacts: Mapping[str, tuple[str, str]], skins: Mapping[str, tuple[int, Surface, str]]
+) -> tuple[list[Touching], list[Panel]]:
+    """Touches, and the panels of their gaps, forces and coordinates; `skins`: index, surface and ink of each solid by path."""
+    found = {path: pair for path, pair in contacts.items() if set(pair) <= set(skins)}
+    touches, coordinates = [], []
+    gaps, forces = [], []
+    for k, (path, pair) in enumerate(found.items()):
+        (i, surface1, ink1), (j, surface2, ink2) = (skins[body] for body in pair)
+        surfaces = (surface1, surface2)
+        arrays = contact_trajectory(result, pair, surfaces, path)
+        ink = INK if len(found) == 1 else SOLIDS[k % len(SOLIDS)][1]
+        words = "" if len(found) == 1 else path
+        gaps.append(Curve(words, arrays["gap"], ink))
+        forces.append(Curve(words, arrays["fn"], FORCE if len(found) == 1 else ink))
+        uv = (arrays["uv1"], arrays["uv2"])
+        coordinates.append(coordinate_panel(uv, arrays["alpha"], surfaces, (ink1, ink2), words))
+        touches.append(
+            Touching(
+                path,
+                (i, j),
+                (arrays["frame1"], arrays["frame2"]),
+                arrays["gap"],
+                arrays["fn"],
+                arrays["force_on_2_world"],
+                contact_intervals(result, path),
+                apart=len(found) == 1,
+                mark="'" * k,
+            )
+        )
+    return touches, contact_panels(gaps, forces, coordinates)
+
+
+def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Panel]) -> list[Panel]:
+    """Panels of gaps and normal forces, a curve for each contact, then those of their coordinates."""
+    if not gaps:
+        return []
+    gap = Panel("gap $d$", "m", tuple(gaps), level=True)
+    return [gap, Panel("normal force $f_n$", "N", tuple(forces), key=True), *coordinates]
+
+
+def coordinate_panel(
+    uv: tuple[Array, Array], alpha: Array, surfaces: tuple[Surface, Surface], inks: tuple[str, str], words: str = ""
+) -> Panel:
+    """Panel of the coordinates (k, 2) of a contact on both surfaces and of the angle between its frames."""
+    curves = [
+        Curve(f"${letter}_{side}$", values[:, k], ink, dashed=k == 1)
+        for side, values, ink in zip((1, 2), uv, inks, strict=True)
+        for k, letter in enumerate("uv")
+    ]
+    unit = "rad, m" if any(surface.endless for surface in surfaces) else "rad"
+    title = f"coordinates of\n{words}" if words else "contact\ncoordinates"
+    return Panel(title, unit, (*curves, Curve(r"$\alpha$", alpha, AXES[1])))
+
+
+def happenings_of(result: Result) -> tuple[Happening, ...]:
+    """Its events, without words."""
+    return tuple(Happening(event.time, "", event.internal) for event in result.events)
+
+
+def energies_of(result: Result, elements: Mapping[str, Element], contacts: Sequence[str]) -> dict[str, Array]:
+    """Energies (k,) by kind, J, whose sum is constant; kinds that do not matter are left out.
+
+    Parameters
+    ----------
+    elements : those of the graph, by path.
+    contacts : paths of contacts, whose springs are a kind of their own.
+    """
+    ledger = result.ledger
+    kinds: dict[str, Array] = {}
+    for name in result.program.energy_names:
+        kind = "contact" if name.startswith(tuple(f"{path}." for path in contacts)) else _kind_of(elements[name].law)
+        kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
+    kinds = {kind: kinds[kind] for kind in (KINETIC, POTENTIAL, *kinds) if kind in kinds}
+    kinds |= {"dissipated": ledger.dissipated + ledger.lost, "less supplied": -ledger.supplied}
+    return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}
+
+
+def _kind_of(law: Law) -> str:
+    """Which kind of energy the element of a law stores."""
+    if isinstance(law, InertialField):
+        return "mechanisms"
+    return KINETIC if isinstance(law, Storing) and law.gives == "flow" else POTENTIAL
+
+
+def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:
+    """Panel of energies (k,), J, with their sum, and of the residual of their account where it is known."""
+    curves = [Curve(kind, np.asarray(v, dtype=float), c) for c, (kind, v) in zip(ENERGIES * 3, energies.items(), strict=False)]
+    found = []
+    if curves:
+        total = np.sum([curve.values for curve in curves], axis=0)
+        found.append(Panel("energy", "J", (*curves, Curve("sum", total, INK, dashed=True)), key=True))
+    if residual is not None:
+        # It is tiny beside what it is a residual of: in joule all the same.
+        found.append(Panel("energy ledger\nresidual (J)", "", (Curve("", residual, AXES[0]),), level=True))
+    return tuple(found)

@@ -1,0 +1,218 @@
+"""Parts of a scene: solids, touches, frames, paths, forces, curves and happenings, as records of arrays over time.
+
+Arrays have k rows, one for each sample time; SI units, world axes unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.pictures.shapes.meshes import Mesh
+from models.pictures.style import AMBER, INK, blend
+from screws.surfaces import Surface
+
+Array = NDArray[np.float64]
+Spans = tuple[tuple[float, float], ...]
+"""Starts and ends, s."""
+
+
+class Look(Enum):
+    """How a solid is drawn: clear where it is seen face on, so that frames and paths inside show; solid; a veil of colour."""
+
+    GLASS = 1
+    OPAQUE = 2
+    VEIL = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A rigid thing.
+
+    Attributes
+    ----------
+    name : for words beside it; `called`: what legends call it, the name where "".
+    poses : (k, 4, 4).
+    shape : a surface of `screws`, or a mesh in its own axes.
+    colour, ink : of itself, and of contact paths on it; `lines`: of the lines of its mesh, from the colour where "".
+    ghosts : time (s) from which earlier poses are shown; None: never.
+    legend : what its colour means, where that needs words.
+    framed : whether a camera must see all of it.
+    """
+
+    name: str
+    poses: Array
+    shape: Surface | Mesh
+    colour: str = AMBER[0]
+    ink: str = AMBER[1]
+    look: Look = Look.GLASS
+    lines: str = ""
+    called: str = ""
+    ghosts: float | None = None
+    legend: str = ""
+    framed: bool = True
+
+    @property
+    def endless(self) -> bool:
+        """Whether it has no size."""
+        return isinstance(self.shape, Surface) and self.shape.endless
+
+    @cached_property
+    def size(self) -> float:
+        """Largest extent, m; infinite of what is endless."""
+        if self.endless:
+            return math.inf
+        shape = self.shape
+        points = shape.points if isinstance(shape, Mesh) else np.asarray(shape.grid(17, 17), dtype=float).reshape(-1, 3)
+        return float(np.ptp(points, axis=0).max())
+
+    @property
+    def words(self) -> str:
+        """What legends call it."""
+        return self.called or self.name
+
+    @property
+    def line_colour(self) -> str:
+        """Colour of its lines."""
+        return self.lines or blend(self.colour, INK, 0.45)
+
+    def moves(self) -> bool:
+        """Whether it leaves its first pose."""
+        return bool(np.abs(self.poses - self.poses[0]).max() > 1e-9 * (1.0 + np.abs(self.poses[0]).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Three axes.
+
+    Attributes
+    ----------
+    poses : (k, 4, 4).
+    length, thickness : over those of a Gauss frame; a frame of length 0 is only its label.
+    label : text and index.
+    at_axis : whether the label stands beside the z axis, not at the origin.
+    shown : (k,) whether it is there; always where None.
+    """
+
+    poses: Array
+    length: float = 1.0
+    thickness: float = 1.0
+    label: tuple[str, str] = ("", "")
+    at_axis: bool = False
+    shown: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """A line that is drawn up to the present.
+
+    Attributes
+    ----------
+    points, normals : (k, 3) in the axes of the solid `on` (its index), or of the world where None; normals keep it from twisting.
+    thick : (k,) over the usual thickness.
+    ahead : whether all of it is there from the start as a faint line.
+    """
+
+    points: Array
+    normals: Array
+    colour: str
+    label: str = ""
+    on: int | None = None
+    thick: Array | float = 1.0
+    ahead: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Force:
+    """A force (k, 3), N, at points (k, 3); it starts there, or with `pushing` ends there."""
+
+    points: Array
+    newtons: Array
+    label: str = ""
+    pushing: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Touching:
+    """A contact, or where two solids are closest.
+
+    Attributes
+    ----------
+    solids : indices of the two.
+    frames : Gauss frames C1, C2 (k, 4, 4), z outward.
+    gap, normal : (k,) m, negative in contact; normal force, N.
+    force : (k, 3) on the second, N.
+    intervals : times of contact, s.
+    pushing : whether the arrow ends at the contact.
+    apart : whether its frames are shown also while the gap is open.
+    mark : behind the labels of its frames; None: they have none.
+    """
+
+    name: str
+    solids: tuple[int, int]
+    frames: tuple[Array, Array]
+    gap: Array
+    normal: Array
+    force: Array
+    intervals: Spans = ()
+    pushing: bool = False
+    apart: bool = True
+    mark: str | None = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Values (k,) over time, in the unit of their panel; the name may hold mathematics between dollar signs."""
+
+    name: str
+    values: Array
+    colour: str
+    dashed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Curves that share an axis.
+
+    Attributes
+    ----------
+    title, unit : SI; m and J are shown in smaller units where values are small.
+    level : whether zero is marked.
+    key : whether it is among the few for which posters and movies have room.
+    """
+
+    title: str
+    unit: str
+    curves: tuple[Curve, ...]
+    level: bool = False
+    key: bool = False
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something that happened at time t, s; what is `internal` (a change of chart) is not drawn."""
+
+    t: float
+    label: str
+    internal: bool = False
+
+
+def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
+    """Which times (k,) lie in a span."""
+    found = np.zeros(len(t), dtype=bool)
+    for start, end in spans:
+        found |= (t >= start) & (t <= end)
+    return found
+
+
+def negative(t: Array, values: Array) -> Spans:
+    """Spans (s) in which sampled values (k,) are negative."""
+    below = np.concatenate([[False], values < 0.0, [False]]).astype(int)
+    starts, ends = np.flatnonzero(np.diff(below) == 1), np.flatnonzero(np.diff(below) == -1) - 1
+    return tuple((float(t[a]), float(t[b])) for a, b in zip(starts, ends, strict=True))

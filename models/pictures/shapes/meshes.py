@@ -1,0 +1,174 @@
+"""Meshes: outlines, radii and places in; points with normals, triangles and lines out, ready for any drawing library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.pictures.style import rgb
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SHARP = np.cos(np.radians(40.0))
+"""Faces that meet at more than 40 degrees keep an edge between them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles with smooth or sharp edges, and lines on them, in the axes of what they belong to.
+
+    Attributes
+    ----------
+    points, normals : (m, 3), m, and unit vectors outward.
+    faces : (n, 3) indices of points.
+    lines : (l, 2) indices of points, drawn besides.
+    colours : (m, 3), 0 to 1, where the mesh has more than one colour.
+    """
+
+    points: Array
+    normals: Array
+    faces: Indices
+    lines: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    colours: Array | None = None
+
+    @cached_property
+    def open(self) -> bool:
+        """Whether it has a rim, so that it can be seen from inside."""
+        return is_open(self.points, self.faces)
+
+    @cached_property
+    def outline(self) -> Array:
+        """Those of its points (j, 3) that lie farthest out in some direction."""
+        return self.points[np.unique(np.argmax(self.points @ directions(300).T, axis=0))]
+
+    def moved(self, H: ArrayLike) -> Mesh:
+        """The same at a pose (4, 4)."""
+        H = np.asarray(H, dtype=float)
+        return replace(self, points=self.points @ H[:3, :3].T + H[:3, 3], normals=self.normals @ H[:3, :3].T)
+
+    def at(self, *place: float) -> Mesh:
+        """The same moved by x, y, z, m."""
+        return replace(self, points=self.points + np.array(place))
+
+    def painted(self, colour: str) -> Mesh:
+        """The same with a colour "#rrggbb" of its own."""
+        return replace(self, colours=np.tile(np.array(rgb(colour)) / 255.0, (len(self.points), 1)))
+
+
+def is_open(points: Array, faces: Indices) -> bool:
+    """Whether a mesh of triangles (n, 3) has a rim, so that it can be seen from inside; points that coincide count as one.
+
+    >>> corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> tetrahedron = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
+    >>> is_open(corners, tetrahedron), is_open(corners, tetrahedron[1:])
+    (False, True)
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    pairs = cKDTree(points).query_pairs(1e-7 * float(np.ptp(points, axis=0).max()), output_type="ndarray")
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
+    corner = connected_components(graph, directed=False)[1][faces]
+    corner = corner[(corner != np.roll(corner, 1, axis=1)).all(axis=1)]
+    edges = np.sort(np.concatenate([corner[:, [0, 1]], corner[:, [1, 2]], corner[:, [2, 0]]]), axis=1)
+    return bool(np.any(np.unique(edges, axis=0, return_counts=True)[1] == 1))
+
+
+def directions(count: int) -> Array:
+    """Unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
+    index = np.arange(count) + 0.5
+    z = 1.0 - 2.0 * index / count
+    angle = np.pi * (1.0 + 5.0**0.5) * index
+    return np.stack([np.sqrt(1 - z * z) * np.cos(angle), np.sqrt(1 - z * z) * np.sin(angle), z], axis=1)
+
+
+def joined(*parts: Mesh) -> Mesh:
+    """Several meshes as one; they have colours of their own, all or none."""
+    starts = np.cumsum([0, *(len(part.points) for part in parts)])
+    shifted: dict[str, Any] = {
+        key: np.concatenate([getattr(part, key) + start for part, start in zip(parts, starts, strict=False)])
+        for key in ("faces", "lines")
+    }
+    painted = [part.colours for part in parts if part.colours is not None]
+    colours = np.concatenate(painted) if painted else None
+    return Mesh(np.concatenate([p.points for p in parts]), np.concatenate([p.normals for p in parts]), colours=colours, **shifted)
+
+
+def circle(radius: float, z: float = 0.0, sides: int = 28) -> Array:
+    """Points (sides, 3) of a circle about the z axis."""
+    angle = 2.0 * np.pi * np.arange(sides) / sides
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(sides, z)], axis=1)
+
+
+def lofted(low: Array, high: Array) -> Mesh:
+    """Closed body between two convex outlines (n, 3) that go the same way round; corners of more than 40 degrees are sharp."""
+    n = len(low)
+    after = np.roll(np.arange(n), -1)
+    inward = low.mean(axis=0) - 0.5 * (low + low[after])
+    flat = np.cross(low[after] - low, high - low)
+    flat /= np.linalg.norm(flat, axis=1, keepdims=True)
+    if np.sum(flat * inward) > 0.0:
+        return lofted(low[::-1], high[::-1])
+    # A side's normals at its start and its end: shared with the neighbour unless the corner is sharp.
+    shared = flat + np.roll(flat, 1, axis=0)
+    smooth = np.sum(flat * np.roll(flat, 1, axis=0), axis=1) > SHARP
+    start = np.where(smooth[:, None], shared, flat)
+    end = np.where(smooth[after][:, None], shared[after], flat)
+    start, end = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (start, end))
+    quad = 4 * np.arange(n)[:, None]
+    sides = Mesh(
+        np.stack([low, low[after], high[after], high], axis=1).reshape(-1, 3),
+        np.stack([start, end, end, start], axis=1).reshape(-1, 3),
+        np.concatenate([quad + np.array(corners) for corners in ((0, 1, 2), (0, 2, 3))]),
+    )
+    return joined(sides, sheet(low[::-1]), sheet(high))
+
+
+def sheet(outline: Array) -> Mesh:
+    """Flat convex sheet inside an outline (n, 3), seen anticlockwise from the side to which its normal points."""
+    n = len(outline)
+    centre = outline.mean(axis=0)
+    normal = np.sum(np.cross(outline - centre, np.roll(outline, -1, axis=0) - centre), axis=0)
+    normal /= np.linalg.norm(normal)
+    fan = np.stack([np.full(n, n), np.arange(n), np.roll(np.arange(n), -1)], axis=1)
+    return Mesh(np.vstack([outline, centre]), np.tile(normal, (n + 1, 1)), fan)
+
+
+def cylinder(radius: float, low: float, high: float, sides: int = 28) -> Mesh:
+    """Closed cylinder along z."""
+    return lofted(circle(radius, low, sides), circle(radius, high, sides))
+
+
+def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Mesh:
+    """Sphere about (0, 0, z)."""
+    a, b = np.meshgrid(np.linspace(np.pi, 0.0, rings + 1), 2.0 * np.pi * np.arange(sides) / sides, indexing="ij")
+    normals = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=-1).reshape(-1, 3)
+    low = sides * np.arange(rings)[:, None] + np.arange(sides)
+    next_to = sides * np.arange(rings)[:, None] + np.roll(np.arange(sides), -1)
+    faces = [np.stack(c, axis=-1).reshape(-1, 3) for c in ((low, next_to, next_to + sides), (low, next_to + sides, low + sides))]
+    return Mesh(radius * normals + [0.0, 0.0, z], normals, np.concatenate(faces))
+
+
+def polyline(points: Array) -> Mesh:
+    """A line through points (k, 3), no triangles."""
+    index = np.arange(len(points) - 1)
+    upward = np.tile([0.0, 0.0, 1.0], (len(points), 1))
+    return Mesh(points, upward, np.zeros((0, 3), dtype=np.int64), np.stack([index, index + 1], axis=1))
+
+
+def along(axis: Array, origin: Array) -> Array:
+    """Poses (..., 4, 4) whose z axes have given directions (..., 3), of any length, at places (..., 3)."""
+    z = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
+    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z), axis=-1)])
+    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    H = np.zeros((*np.shape(z)[:-1], 4, 4))
+    H[..., :3, :3] = np.stack([x, np.cross(z, x), z], axis=-1)
+    H[..., :3, 3] = origin
+    H[..., 3, 3] = 1.0
+    return H

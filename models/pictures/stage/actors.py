@@ -1,0 +1,181 @@
+"""Actors: meshes, triads, tubes and arrows of a scene on a plotter of pyvista."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.pictures.shapes.meshes import Mesh, along
+from models.pictures.shapes.tubes import SIDES
+from models.pictures.style import AXES, FORCE, rgb
+
+Array = NDArray[np.float64]
+
+# Light that falls along the view passes, light that grazes is held: the rim shows the shape, the middle what is inside.
+_GLASS = """//VTK::Light::Impl
+  float rim = 1.0 - abs(normalVCVSOutput.z);
+  fragOutput0.a = mix({low:f}, {high:f}, rim * rim) * {strength:f};
+"""
+
+_LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
+"""Places about the camera, and intensities."""
+
+
+def plotter(size: tuple[int, int], background: tuple[str, str]) -> Any:
+    """An off-screen window of a size (pixels) with lights; `background`: colour, and colour at the top."""
+    import pyvista as pv
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    # Without a screen VTK tries one, says so, and then renders off-screen all the same.
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    window = pv.Plotter(off_screen=True, window_size=list(size), lighting="none")
+    # Pictures are rendered larger and averaged, which is cheaper in software than multisampling.
+    window.render_window.SetMultiSamples(0)
+    window.set_background(background[0], top=background[1])
+    for place, intensity in _LIGHTS:
+        window.add_light(pv.Light(position=place, light_type="camera light", intensity=intensity))
+    return window
+
+
+def surface(mesh: Mesh) -> Any:
+    """The triangles of a mesh for pyvista, with its normals, and its colours as point scalars "rgb"."""
+    import pyvista as pv
+
+    found = pv.PolyData.from_regular_faces(mesh.points, mesh.faces)
+    found.point_data.active_normals = mesh.normals
+    if mesh.colours is not None:
+        found.point_data["rgb"] = np.round(255.0 * mesh.colours).astype(np.uint8)
+    return found
+
+
+def glass(window: Any, mesh: Mesh, colour: str, low: float, high: float, strength: float = 1.0) -> Any:
+    """Add a mesh as glass: its opacity is `low` where it is seen face on, `high` at its rim, both times `strength`."""
+    look = {"opacity": 0.99, "ambient": 0.42, "diffuse": 0.72, "specular": 0.35, "specular_power": 40}
+    culling = None if mesh.open else "back"
+    actor = window.add_mesh(surface(mesh), color=colour, smooth_shading=True, culling=culling, reset_camera=False, **look)
+    code = _GLASS.format(low=low, high=high, strength=strength)
+    actor.GetShaderProperty().AddFragmentShaderReplacement("//VTK::Light::Impl", True, code, False)
+    return actor
+
+
+def opaque(window: Any, mesh: Mesh, colour: str) -> Any:
+    """Add a mesh as a solid that shines a little, in its own colours where it has any."""
+    look: dict[str, Any] = {"ambient": 0.5, "diffuse": 0.68, "specular": 0.2, "specular_power": 35, "smooth_shading": True}
+    look |= {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
+    return window.add_mesh(surface(mesh), reset_camera=False, **look)
+
+
+def veil(window: Any, mesh: Mesh, colour: str) -> Any:
+    """Add a mesh as colour that lets a third of what is behind it through, without light."""
+    look: dict[str, Any] = {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
+    return window.add_mesh(surface(mesh), opacity=0.3, lighting=False, reset_camera=False, **look)
+
+
+def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) -> Any:
+    """Add the lines of a mesh."""
+    import pyvista as pv
+
+    cells = np.column_stack([np.full(len(mesh.lines), 2), mesh.lines])
+    data = pv.PolyData(mesh.points, lines=cells)
+    return window.add_mesh(data, color=colour, line_width=width, opacity=opacity, lighting=False, reset_camera=False)
+
+
+def triad(window: Any, length: float, radius: float) -> Any:
+    """Add three arrows x, y, z in their colours."""
+    mesh = _triad(length, radius)
+    look = {"ambient": 0.35, "diffuse": 0.7, "specular": 0.2}
+    return window.add_mesh(mesh, scalars="rgb", rgb=True, reset_camera=False, **look)
+
+
+def _triad(length: float, radius: float) -> Any:
+    import pyvista as pv
+
+    one = _arrow(length, radius, 0.26 * length).extract_surface(algorithm="dataset_surface")
+    turn = np.eye(3)
+    parts = [pv.Sphere(radius=1.6 * radius, theta_resolution=18, phi_resolution=18)]
+    colours = [(60, 66, 80)]
+    for axis in AXES:
+        H = np.eye(4)
+        H[:3, :3] = turn
+        turn = np.roll(turn, 1, axis=0)
+        parts.append(one.transform(H, inplace=False))
+        colours.append(rgb(axis))
+    for part, colour in zip(parts, colours, strict=True):
+        part.point_data.clear()
+        part.point_data["rgb"] = np.tile(np.array(colour, dtype=np.uint8), (part.n_points, 1))
+    mesh = parts[0].append_polydata(*parts[1:])
+    return mesh.compute_normals(split_vertices=True, feature_angle=40, cell_normals=False)
+
+
+def _arrow(length: float, radius: float, head: float) -> Any:
+    """An arrow along x of a length and shaft radius (m); its head is `head` long and does not grow with it."""
+    import pyvista as pv
+
+    head = min(head, 0.6 * length)
+    shaft = pv.Cylinder(
+        center=(0.5 * (length - head), 0, 0), direction=(1, 0, 0), radius=radius, height=length - head, resolution=20
+    )
+    cone = pv.Cone(center=(length - 0.5 * head, 0, 0), direction=(1, 0, 0), height=head, radius=0.42 * head, resolution=28)
+    return shaft.merge(cone)
+
+
+class Tube:
+    """A path that grows, with a bead at its end."""
+
+    def __init__(self, window: Any, mesh: tuple[Array, Array, NDArray[np.int64]], colour: str, radius: float):
+        import pyvista as pv
+
+        self._vertices, self._normals, self._triangles = mesh
+        look = {"color": colour, "ambient": 0.45, "diffuse": 0.6, "reset_camera": False}
+        bead = pv.Sphere(radius=radius, theta_resolution=16, phi_resolution=16)
+        self.path = window.add_mesh(bead, smooth_shading=False, **look)
+        self.path.prop.interpolation = "Phong"
+        self.bead = window.add_mesh(bead, smooth_shading=True, **look)
+
+    def show(self, rings: int, pose: Array, end: Array) -> None:
+        """So many rings of it at the pose (4, 4) of what it is on, and the bead at its present end (3,) in those axes."""
+        import pyvista as pv
+
+        faces = self._triangles[: max(rings - 1, 0) * SIDES * 2]
+        self.path.visibility = len(faces) > 0
+        if len(faces):
+            mesh = pv.PolyData.from_regular_faces(self._vertices[: rings * SIDES], faces)
+            mesh.point_data.active_normals = self._normals[: rings * SIDES]
+            self.path.mapper.SetInputData(mesh)
+        self.path.user_matrix = pose
+        H = pose.copy()
+        H[:3, 3] += pose[:3, :3] @ end
+        self.bead.user_matrix = H
+
+
+class Arrow:
+    """A force: a shaft that grows with it and a head that does not."""
+
+    def __init__(self, window: Any, radius: float):
+        import pyvista as pv
+
+        self.head = 9.0 * radius
+        shaft = pv.Cylinder(center=(0, 0, 0.5), direction=(0, 0, 1), radius=radius, height=1.0, resolution=24)
+        cone = pv.Cone(center=(0, 0, -0.5 * self.head), direction=(0, 0, 1), height=self.head, radius=3.2 * radius, resolution=32)
+        look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
+        self._shaft, self._cone = window.add_mesh(shaft, **look), window.add_mesh(cone, **look)
+
+    @property
+    def actors(self) -> tuple[Any, Any]:
+        """Shaft and head."""
+        return self._shaft, self._cone
+
+    def show(self, start: Array, tip: Array) -> None:
+        """From a point (3,) to another; not where it is hardly longer than its head."""
+        length = float(np.linalg.norm(tip - start))
+        for actor in self.actors:
+            actor.visibility = length > 1.2 * self.head
+        if length > 1.2 * self.head:
+            H = along(tip - start, tip)
+            self._cone.user_matrix = H
+            H = H.copy()
+            H[:3, 2] *= length - 0.9 * self.head
+            H[:3, 3] = start
+            self._shaft.user_matrix = H

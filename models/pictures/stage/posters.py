@@ -1,0 +1,223 @@
+"""One composed picture of a scene: the whole, the strongest contact from near, and what happens over time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.pictures.camera import direction, upward, zoom
+from models.pictures.figures import save_image
+from models.pictures.parts import Touching
+from models.pictures.plotting import key_panels, strip
+from models.pictures.scene import Scene
+from models.pictures.stage.ghosts import SPACING
+from models.pictures.stage.overlay import Label, draw_labels, draw_legend, draw_paragraph
+from models.pictures.stage.stage import GAUSS, Stage
+from models.pictures.stage.stills import arrows_in, axes_in, camera_of, force_bar, frame_labels, picture, pixels_between
+from models.pictures.style import AXES, INK, MUTED, font
+from models.pictures.timing import close_up
+
+SCALE = 2.35
+PAPER = "#ffffff"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Sizes and places on a poster, pixels.
+
+    Attributes
+    ----------
+    size, scene : (width, height) of all, and of the scene; `top`: its first row.
+    title : its upper left corner, and the largest size of its letters.
+    foot, height : first row of the plots, and their height; `dpi`: the size of their text.
+    legend : its lower left corner.
+    room : free of solids at the sides of the scene.
+    """
+
+    size: tuple[int, int]
+    title: tuple[int, int, int]
+    scene: tuple[int, int]
+    top: int
+    foot: int
+    height: int
+    dpi: int
+    legend: tuple[int, int]
+    room: tuple[int, int, int, int]
+
+
+WIDER = 1830 / 1560
+"""Width of the first plot over that of the others."""
+
+TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
+FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (40, 60, 40, 50))
+"""With a contact that is shown from near, and without."""
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A circle, pixels."""
+
+    x: float
+    y: float
+    radius: float
+
+    def moved(self, down: float) -> Ring:
+        """The same farther down."""
+        return Ring(self.x, self.y + down, self.radius)
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, right, bottom."""
+        return self.x - self.radius, self.y - self.radius, self.x + self.radius, self.y + self.radius
+
+
+NEAR = Ring(2880, 930, 560)
+"""Where the contact is shown from near."""
+
+
+def telling_time(scene: Scene, ghosts: int = 5) -> float:
+    """A time (s) worth a picture: strong forces, after enough travel for the ghosts, before paths cover each other; without
+    contacts a third of the way."""
+    if not scene.touches:
+        return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
+    i, j = _leading(scene).solids
+    apart = scene.solids[j].poses[:, :3, 3] - scene.solids[i].poses[:, :3, 3]
+    steps = np.linalg.norm(np.diff(apart, axis=0), axis=1)
+    travel = np.concatenate([[0.0], np.cumsum(steps)]) / (SPACING * scene.unit * ghosts)
+    normal = np.sum([touch.normal for touch in scene.touches], axis=0)
+    gap = np.min([np.abs(touch.gap) for touch in scene.touches], axis=0)
+    strength = normal / normal.max() if normal.max() > 0.0 else -gap / scene.unit
+    late = (scene.t - scene.t[0]) / max(float(np.ptp(scene.t)), 1e-12)
+    return float(scene.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
+
+
+def _leading(scene: Scene) -> Touching:
+    """The touch with the largest normal force; of a scene of one sample, at that time."""
+    return max(scene.touches, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
+
+
+def poster(scene: Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
+    """Write the poster as PNG, 3600 by 2400 pixels; without contacts 2400 by 2400.
+
+    Parameters
+    ----------
+    scene : what moves.
+    path : the file.
+    t : the time (s) that it shows; chosen where None.
+    """
+    from PIL import Image
+
+    t = telling_time(scene) if t is None else t
+    layout = TOUCHING if scene.touches else FREE
+    page, size = Image.new("RGB", layout.size, PAPER), layout.scene
+    with Stage(scene, size, background=(PAPER, PAPER), around=True) as stage:
+        left, top, right, bottom = (720.0 / size[1] * room for room in layout.room)
+        camera = camera_of(stage, [t], size, (left, top, right, bottom))
+        now = stage.show(t, camera)
+        whole = picture(stage.image(), size)
+        draw_labels(whole, *frame_labels(stage, now, camera, size), [], SCALE)
+        bar = force_bar(stage, now, camera, size)
+    page.paste(whole, (0, layout.top))
+    if scene.touches:
+        touch = _leading(now)
+        near, reach = _close_up(scene, t, touch, round(2 * NEAR.radius))
+        middle = 0.5 * sum(H[0, :3, 3] for H in touch.frames)
+        x, y = camera.pixels(middle, size)[0]
+        small = Ring(float(x), float(y), reach * camera.pixels_per_metre(middle, size))
+        _magnify(page, near, small.moved(layout.top))
+        _explain(page, now, touch)
+    _head(page, layout, scene, t)
+    draw_legend(page, scene.legend, bar, layout.legend, SCALE)
+    _strips(page, layout, scene, t)
+    save_image(page, path)
+
+
+def _close_up(scene: Scene, t: float, touch: Touching, side: int) -> tuple[Any, float]:
+    """A touch from near, both Gauss frames with all their axes named; and how far (m) the picture reaches."""
+    size = (side, side)
+    with Stage(scene, size, background=("#f1f4f8", "#ffffff"), fine=0.72, ghosts=0, longer=0.36 / GAUSS) as stage:
+        middle = np.vstack([H[0, :3, 3] for H in touch.frames])
+        reach = 0.36 * scene.unit + float(np.linalg.norm(middle[1] - middle[0]))
+        camera = zoom(middle, direction(scene, t), upward(scene), reach)
+        now = stage.show(t, camera)
+        image = picture(stage.image(), size)
+        labels, avoid = [], arrows_in(stage, now, camera, size)
+        for side_of, H in enumerate(touch.frames, start=1):
+            start, *tips = axes_in(camera, H[0], stage.axis, size)
+            avoid += [pixels_between(start, tip, 40) for tip in tips]
+            for name, tip, colour in zip("xyz", tips, AXES, strict=True):
+                away = tip - start
+                labels.append(Label(name, str(side_of), (tip[0], tip[1]), (away[0], away[1]), colour))
+        draw_labels(image, labels, np.vstack(avoid), [], 1.25 * SCALE)
+        return image, reach
+
+
+def _magnify(page: Any, near: Any, small: Ring) -> None:
+    """Put in a round picture, with a circle round what it shows and the two lines between."""
+    from PIL import Image, ImageDraw
+
+    # Drawn at twice the size and averaged: thin slanted lines would be jagged.
+    veil = Image.new("L", (2 * page.width, 2 * page.height), 0)
+    draw = ImageDraw.Draw(veil)
+    draw.ellipse([2 * value for value in small.box], outline=150, width=7)
+    across, down = NEAR.x - small.x, NEAR.y - small.y
+    distance = float(np.hypot(across, down))
+    if distance > NEAR.radius + small.radius:
+        along = np.arctan2(down, across)
+        half = np.arccos((small.radius - NEAR.radius) / distance)
+        for angle in (along - half, along + half):
+            ends = [(2 * (c.x + c.radius * np.cos(angle)), 2 * (c.y + c.radius * np.sin(angle))) for c in (small, NEAR)]
+            draw.line(ends, fill=110, width=6)
+    page.paste(MUTED, (0, 0), veil.resize(page.size, Image.Resampling.BOX))
+    side = 2 * near.width
+    mask = Image.new("L", (side, side), 0)
+    ImageDraw.Draw(mask).ellipse((8, 8, side - 8, side - 8), fill=255)
+    corner = (round(NEAR.x - NEAR.radius), round(NEAR.y - NEAR.radius))
+    page.paste(near, corner, mask.resize(near.size, Image.Resampling.LANCZOS))
+    left, top, right, bottom = NEAR.box
+    ImageDraw.Draw(page).ellipse((left - 1, top - 1, right + 1, bottom + 1), outline=MUTED, width=5)
+
+
+def _explain(page: Any, scene: Scene, touch: Touching) -> None:
+    """Words below the round picture."""
+    from PIL import ImageDraw
+
+    first, second = (scene.solids[i].words for i in touch.solids)
+    foot = NEAR.y + NEAR.radius
+    ImageDraw.Draw(page).text((NEAR.x, foot + 46), "Gauss frames at the contact", font=font(46), fill=INK, anchor="mt")
+    draw_paragraph(page, f"C₁ on {first}, C₂ on {second}; z points outward", (NEAR.x, foot + 112), 38)
+
+
+def _head(page: Any, layout: Layout, scene: Scene, t: float) -> None:
+    """Title, name and time."""
+    from PIL import ImageDraw
+
+    draw, (x, y, most) = ImageDraw.Draw(page), layout.title
+    small = font(max(36, round(0.43 * most)))
+    room = page.width - 2 * x - sum(small.getlength(name) + 100 for name in scene.subtitle)
+    large = next((size for size in range(most, 40, -4) if font(size, "bold").getlength(scene.title) <= room), 40)
+    draw.text((x, y), scene.title, font=font(large, "bold"), fill=INK, anchor="lt")
+    for name in scene.subtitle:
+        draw.text((page.width - x, y + 10), name, font=small, fill=MUTED, anchor="rt")
+    draw.text((x + 4, y + round(1.32 * most)), f"t = {t:.3f} s", font=small, fill=MUTED, anchor="lt")
+
+
+def _strips(page: Any, layout: Layout, scene: Scene, t: float) -> None:
+    """The key panels over the whole width of the foot, with the time of the picture marked."""
+    from PIL import Image, ImageDraw
+
+    draw, span, panels = ImageDraw.Draw(page), close_up(scene), key_panels(scene)[:3]
+    x = 90
+    for k, panel in enumerate(panels):
+        share = (WIDER if k == 0 else 1.0) / (WIDER + len(panels) - 1)
+        width = round(share * (layout.size[0] - 130 - 40 * len(panels)))
+        pixels, column, rows = strip(scene, (width, layout.height), panel, dpi=layout.dpi, span=span)
+        image = Image.fromarray(pixels)
+        page.paste(image, (x, layout.foot), image)
+        at, top, low = x + column(t), layout.foot + rows[0], layout.foot + rows[1]
+        draw.line([(at, top), (at, low)], fill=INK, width=4)
+        draw.ellipse((at - 11, top - 11, at + 11, top + 11), fill=INK)
+        x += width + 40

@@ -1,0 +1,134 @@
+"""Stills: a scene and a time in; a picture of it out, with title, time, legend and the names of the frames."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.pictures.camera import Camera, direction, fit, upward
+from models.pictures.figures import save_image
+from models.pictures.scene import Scene
+from models.pictures.stage.overlay import Box, Label, draw_heading, draw_labels, draw_legend, words
+from models.pictures.stage.stage import Stage
+from models.pictures.style import font
+
+Array = NDArray[np.float64]
+Inset = tuple[float, float, float, float]
+"""Room left free at the left, the top, the right and the bottom of a picture, pixels at a height of 720."""
+
+BESIDE, BELOW, BETWEEN = (330, 40, 50, 40), (330, 75, 50, 40), (60, 105, 60, 120)
+"""Text stands in a column on the left, with a title that is no wider or with one that is, or in bands above and below."""
+
+
+def still(scene: Scene, path: str | os.PathLike[str], t: float, size: tuple[int, int] = (1920, 1080), ghosts: int = 5) -> None:
+    """Write the picture at a time (s) as PNG or JPEG.
+
+    Parameters
+    ----------
+    scene : what moves.
+    path : the file.
+    size : (width, height), pixels.
+    ghosts : how many earlier poses of each solid that has ghosts are shown.
+    """
+    scale = size[1] / 720
+    # Twice the pixels, averaged: smoother edges than the window's own antialiasing.
+    with Stage(scene, (2 * size[0], 2 * size[1]), ghosts=ghosts) as stage:
+        narrow = font(23, "bold").getlength(scene.title) < BESIDE[0] - 40
+        cameras = [camera_of(stage, [t], size, inset) for inset in (BESIDE if narrow else BELOW, BETWEEN)]
+        # Whichever leaves the solids larger.
+        camera = min(cameras, key=lambda camera: float(np.linalg.norm(camera.eye - camera.centre)))
+        now = stage.show(t, camera)
+        image = picture(stage.image(), size)
+        dress(image, stage, now, camera, scale, [*scene.subtitle, f"t = {t:.3f} s", *told(scene, t)])
+    save_image(image, path)
+
+
+def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
+    """A camera that sees all of a scene at some times (s) on a picture of a size; where it is one time, from the side of the
+    contacts at that time."""
+    scene, scale = stage.scene, size[1] / 720
+    left, top, right, bottom = (round(scale * room) for room in inset)
+    view = direction(scene, times[0] if len(times) == 1 else None)
+    return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))
+
+
+def picture(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
+    """A Pillow image of rendered pixels, averaged down to a size."""
+    from PIL import Image
+
+    image = Image.fromarray(pixels)
+    return image if image.size == size else image.resize(size, Image.Resampling.BOX)
+
+
+def told(scene: Scene, t: float, most: int = 8) -> list[str]:
+    """What has happened until a time (s), where the scene has words for it, the latest first."""
+    return [h.label for h in scene.happenings if h.label and not h.internal and h.t <= t][::-1][:most]
+
+
+def dress(
+    image: Any, stage: Stage, now: Scene, camera: Camera, scale: float, lines: list[str], foot: float = 0.0, steady: bool = False
+) -> None:
+    """Draw title, lines, legend and the names of the frames on a picture.
+
+    Parameters
+    ----------
+    foot : height (pixels) at the bottom that is taken.
+    steady : whether labels keep their places, as a movie needs it.
+    """
+    height = image.size[1]
+    taken: list[Box] = [draw_heading(image, now.title, lines, (32 * scale, 28 * scale), scale)]
+    corner = (34 * scale, height - foot - (22 if foot else 34) * scale)
+    taken.append(draw_legend(image, stage.scene.legend, force_bar(stage, now, camera, image.size), corner, scale))
+    labels, avoid = frame_labels(stage, now, camera, image.size)
+    draw_labels(image, labels, avoid, taken, scale, steady)
+
+
+def force_bar(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> tuple[str, float] | None:
+    """Words for the scale of the forces, and its unit in pixels; None without forces."""
+    if not now.all_forces:
+        return None
+    at = now.all_forces[0].points[0]
+    return stage.scene.force_legend, stage.scene.scale[1] * camera.pixels_per_metre(at, size)
+
+
+def frame_labels(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> tuple[list[Label], Array]:
+    """Labels beside the z axes of frames or at their origins; and pixels (j, 2) of axes and arrows, which they should avoid."""
+    labels, avoid = [], [np.zeros((0, 2))]
+    for frame in now.all_frames:
+        if frame.shown is not None and not frame.shown[0]:
+            continue
+        start, *tips = axes_in(camera, frame.poses[0], (stage.axis * frame.length) or 1e-3, size)
+        if frame.length:
+            avoid += [pixels_between(start, tip, 14) for tip in tips]
+        if not any(frame.label):
+            continue
+        along = tips[2] - start
+        if frame.at_axis:
+            at, away = start + 0.6 * along, np.array([-along[1], along[0]])
+        elif words(frame.label[0]):
+            at, away = tips[2], along
+        else:
+            at, away = start, -sum(tip - start for tip in tips)
+        labels.append(Label(*frame.label, (float(at[0]), float(at[1])), (float(away[0]), float(away[1]))))
+    avoid += arrows_in(stage, now, camera, size)
+    return labels, np.vstack(avoid)
+
+
+def axes_in(camera: Camera, H: Array, length: float, size: tuple[int, int]) -> Array:
+    """Pixels (4, 2) of the origin and the tips of a frame's axes."""
+    return camera.pixels(np.vstack([H[:3, 3], H[:3, 3] + length * H[:3, :3].T]), size)
+
+
+def arrows_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[Array]:
+    """Pixels (40, 2) along every arrow that is drawn."""
+    shown = [arrow for force in now.all_forces if (arrow := stage.arrow(force)) is not None]
+    ends = [camera.pixels(np.stack(arrow), size) for arrow in shown]
+    return [pixels_between(start, tip, 40) for start, tip in ends]
+
+
+def pixels_between(start: Array, end: Array, count: int) -> Array:
+    """Points (count, 2) from one to another."""
+    return np.asarray(start + np.linspace(0.0, 1.0, count)[:, None] * (end - start))

@@ -1,0 +1,64 @@
+"""Timing: a scene in; the times at which it is shown out, what is short slower, and the words for that."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.pictures.parts import inside
+from models.pictures.scene import Scene
+
+Array = NDArray[np.float64]
+
+
+def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
+    """Times (s) of a movie's frames: even, unless something is so short that it gets a `share` of all frames of its own.
+
+    That is what the scene calls slow, or else its contacts, each together with half its length before and after it.
+    """
+    start, end = float(scene.t[0]), float(scene.t[-1])
+    contacts = [(a - 0.5 * (b - a), b + 0.5 * (b - a)) for a, b in scene.contact_intervals()]
+    wide = [(max(start, a), min(end, b)) for a, b in scene.slow or contacts]
+    touching = sum(b - a for a, b in wide)
+    if not wide or touching <= 0.0 or touching > share * (end - start):
+        return np.linspace(start, end, count)
+    marks = np.unique([start, end, *np.ravel(wide)])
+    slow = inside(0.5 * (marks[1:] + marks[:-1]), wide)
+    lengths = np.diff(marks)
+    frames_of = np.where(slow, share * lengths / lengths[slow].sum(), (1.0 - share) * lengths / lengths[~slow].sum())
+    return np.interp(np.linspace(0.0, 1.0, count), np.concatenate([[0.0], np.cumsum(frames_of)]), marks)
+
+
+def pace(speed: float) -> str:
+    """Words for seconds of motion per second of movie.
+
+    >>> [pace(v) for v in (0.2, 1.0, 3.0, 0.0012)]
+    ['slow motion 5×', 'real time', 'fast 3×', 'slow motion 830×']
+    """
+    if abs(speed - 1.0) < 0.02:
+        return "real time"
+    factor = max(speed, 1.0 / speed)
+    rounded = float(f"{factor:.2g}")
+    return f"{'slow motion' if speed < 1.0 else 'fast'} {rounded:g}×"
+
+
+def strongest(scene: Scene) -> tuple[float, float] | None:
+    """The interval of contact (s) with the largest normal force; None without one."""
+    found = None
+    most = -1.0
+    for touch in scene.touches:
+        peak = int(np.argmax(touch.normal))
+        if touch.intervals and touch.normal[peak] > most:
+            most = float(touch.normal[peak])
+            found = min(touch.intervals, key=lambda ab: abs(0.5 * (ab[0] + ab[1]) - scene.t[peak]))
+    return found
+
+
+def close_up(scene: Scene) -> tuple[float, float] | None:
+    """The span (s) of the strongest contact, where contacts are too short to be seen in the whole run."""
+    whole = float(scene.t[-1] - scene.t[0])
+    near = strongest(scene)
+    if near is None or max(b - a for a, b in scene.contact_intervals()) > 0.12 * whole:
+        return None
+    width = max(near[1] - near[0], 1e-6 * whole)
+    return max(near[0] - 0.4 * width, float(scene.t[0])), min(near[1] + 0.4 * width, float(scene.t[-1]))

@@ -1,0 +1,177 @@
+"""Scenes that a result fills by itself: as many solids, touches and frames as the graph has, and where the result says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import Graph, compile_model
+from models.bodies import ground, rigid_body
+from models.contacts import attach_contact, contact
+from models.contacts.trajectory import contact_intervals
+from models.delta import DeltaParameters
+from models.delta.graphs.rigid_bodies import rigid_delta_graph
+from models.pictures import Scene, page, plots, poster, rendering, scene_of, still
+from models.two_bodies import read_scenario, two_body_graph
+from screws.poses import pose_from_state
+from screws.surfaces import ellipsoid, nearest_coordinates, parametric, sphere
+from tests.models.hand.hand_runs import main_run
+
+can_render, why = rendering()
+renders = pytest.mark.skipif(not can_render, reason=why)
+
+TROUGH = parametric(lambda u, v: (u, v, 10.0 * u * u), (-0.1, 0.1), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))
+
+
+def pose_at(result, name, k=-1):
+    values = result[name]
+    return np.asarray(pose_from_state(values if values.ndim == 1 else values[k]), dtype=float)
+
+
+def fits_together(scene: Scene) -> None:
+    """Frames lie on their solids, the gap apart; normals oppose each other; forces push along them."""
+    for touch in scene.touches:
+        (i, j), (c1, c2) = touch.solids, touch.frames
+        apart = np.sum((c2[:, :3, 3] - c1[:, :3, 3]) * c1[:, :3, 2], axis=1)
+        np.testing.assert_allclose(apart, touch.gap, atol=1e-6 * scene.unit)
+        np.testing.assert_allclose(np.sum(c1[:, :3, 2] * c2[:, :3, 2], axis=1), -1.0, atol=1e-6)
+        np.testing.assert_allclose(np.sum(touch.force * -c2[:, :3, 2], axis=1), touch.normal, atol=1e-9)
+        for solid, frame in ((scene.solids[i], c1), (scene.solids[j], c2)):
+            local = (np.linalg.inv(solid.poses[-1]) @ frame[-1])[:3, 3]
+            q, chart = nearest_coordinates(solid.shape, local)
+            np.testing.assert_allclose(solid.shape.point(q, chart), local, atol=1e-6 * scene.unit)
+
+
+@pytest.fixture(scope="module")
+def eggs():
+    graph = two_body_graph(read_scenario("tests/models/data/S1a.json"))
+    return graph, compile_model(graph).simulate(0.06, samples=0.001, progress=False)
+
+
+def nested_trough():
+    """A bar across a trough, in contact at two places, all of it in a part of a larger graph whose name has no meaning."""
+    inner, floor = Graph("cell"), ground("floor", surface=TROUGH)
+    bar = rigid_body(
+        "bar",
+        mass=0.1,
+        inertia=(1e-5, 8e-5, 8e-5),
+        surface=ellipsoid((0.06, 0.015, 0.015)),
+        position=(0.0, 0.0, 0.045),
+        gravity=(0.0, 0.0, -9.81),
+    )
+    for i, near in enumerate(((-0.05, 0.0, 0.02), (0.05, 0.0, 0.02))):
+        touching = contact(f"contact {i}", floor, bar, constrained="v_z", normal_stiffness=1e4, normal_damping=5.0, near=near)
+        attach_contact(inner, touching, floor, bar)
+    graph = Graph("trough")
+    graph.add(inner)
+    return graph
+
+
+@pytest.fixture(scope="module")
+def trough():
+    graph = nested_trough()
+    return graph, compile_model(graph).simulate(0.1, samples=0.001, progress=False)
+
+
+def test_two_eggs(eggs) -> None:
+    graph, result = eggs
+    scene = scene_of(result, graph)
+    assert [solid.name for solid in scene.solids] == ["egg 1", "egg 2"] and [t.solids for t in scene.touches] == [(0, 1)]
+    assert len(scene.all_frames) == 4 and len(scene.all_paths) == 2 and len(scene.all_forces) == 1
+    for solid in scene.solids:
+        np.testing.assert_allclose(solid.poses[-1], pose_at(result, f"{solid.name}.pose"), atol=1e-12)
+    fits_together(scene)
+    ((on, off),) = scene.touches[0].intervals
+    assert (on, off) == tuple(event.time for event in result.events if not event.internal)
+    energy = next(panel for panel in scene.panels if panel.unit == "J")
+    total = energy.curves[-1].values
+    np.testing.assert_allclose(total, total[0], rtol=1e-6)
+    other = sphere(0.02)
+    assert scene_of(result, graph, surfaces={"egg 2": other}).solids[1].shape is other
+
+
+def test_a_bar_in_a_trough_has_two_contacts(trough) -> None:
+    """In a nested graph: bodies and contacts by their whole paths, the same two solids in both contacts."""
+    graph, result = trough
+    scene = scene_of(result, graph)
+    assert {solid.name for solid in scene.solids} == {"cell.floor", "cell.bar"}
+    assert [touch.name for touch in scene.touches] == ["cell.contact 0", "cell.contact 1"]
+    names = [tuple(scene.solids[i].name for i in touch.solids) for touch in scene.touches]
+    assert names == [("cell.floor", "cell.bar")] * 2
+    assert len(scene.frames) == 2 and len(scene.all_frames) == 6 and len(scene.all_paths) == 4
+    fits_together(scene)
+    left, right = (touch.frames[0][-1, 0, 3] for touch in scene.touches)
+    assert left < 0.0 < right
+    assert all(touch.intervals and touch.normal.max() > 0.0 for touch in scene.touches)
+
+
+def test_intervals_of_contact_end_with_the_samples(trough) -> None:
+    result = trough[1]
+    for name in ("cell.contact 0", "cell.contact 1"):
+        for start, end in contact_intervals(result, name):
+            inside = (result.t > start) & (result.t < end)
+            assert np.all(result[f"{name}.gap"][inside] < 1e-9)
+        outside = ~np.any([(result.t >= a) & (result.t <= b) for a, b in contact_intervals(result, name)], axis=0)
+        assert np.all(result[f"{name}.gap"][outside] > -1e-9) and np.all(result[f"{name}.wrench"][outside] == 0.0)
+
+
+def test_grounds_at_one_place_are_told_apart() -> None:
+    """Two bodies at rest with the same pose: the contact's wires, not its numbers, say which one it touches."""
+    graph = Graph("two grounds")
+    ball = rigid_body("ball", mass=0.1, inertia=(1e-5,) * 3, surface=sphere(0.02), position=(0.0, 0.0, 0.0601))
+    small, large = ground("small", surface=sphere(0.01)), ground("large", surface=sphere(0.04))
+    graph.add(small)
+    attach_contact(graph, contact("contact", large, ball, constrained="v_z", normal_stiffness=1e4), large, ball)
+    scene = scene_of(compile_model(graph).simulate(0.01, samples=0.005, progress=False), graph)
+    assert [scene.solids[i].name for i in scene.touches[0].solids] == ["large", "ball"]
+    fits_together(scene)
+
+
+def test_a_delta_robot_of_rigid_bodies() -> None:
+    """Eight bodies without surfaces: frames where the result says."""
+    graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
+    result = compile_model(graph).simulate(0.01, samples=0.005, progress=False)
+    scene = scene_of(result, graph)
+    assert not scene.solids and not scene.touches and len(scene.frames) == 8
+    found = {frame.label[0]: frame.poses[-1] for frame in scene.frames}
+    for name, H in found.items():
+        np.testing.assert_allclose(H, pose_at(result, f"{name}.pose"), atol=1e-12)
+
+
+def test_a_hand() -> None:
+    """Three tips, links of chains, and the object; reference and virtual object as frames."""
+    run = main_run()
+    scene = scene_of(run.result, run.hand.graph())
+    n, arrays = run.hand.parameters.fingers, run.trajectory
+    assert len(scene.solids) == n + 1 and len(scene.touches) == n and len(scene.frames) == n + 3
+    fits_together(scene)
+    for i, touch in enumerate(scene.touches):
+        tip, held = (scene.solids[k] for k in touch.solids)
+        np.testing.assert_allclose(tip.poses, arrays["tips"][:, i], atol=1e-9)
+        np.testing.assert_allclose(held.poses[:, :3, 3], arrays["object"][:, 4:], atol=1e-12)
+        np.testing.assert_allclose(touch.force, arrays["forces"][:, i], atol=1e-9)
+        assert touch.intervals == ((0.0, float(scene.t[-1])),)
+
+
+@renders
+@pytest.mark.parametrize("filled", ["trough", "eggs"])
+def test_every_picture_of_a_filled_scene(filled, request, tmp_path) -> None:
+    from PIL import Image
+
+    graph, result = request.getfixturevalue(filled)
+    scene = scene_of(result, graph, "Filled by itself")
+    still(scene, tmp_path / "still.png", 0.05, (320, 180))
+    poster(scene, tmp_path / "poster.png")
+    plots(scene, tmp_path / "plots.png", dpi=40)
+    page(scene, tmp_path / "page.html")
+    for name in ("still.png", "poster.png", "plots.png"):
+        assert len(np.unique(np.asarray(Image.open(tmp_path / name).convert("L")))) > 60, name
+
+
+@renders
+def test_a_scene_of_frames_alone_is_drawn(tmp_path) -> None:
+    graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
+    scene = scene_of(compile_model(graph).simulate(0.01, samples=0.005, progress=False), graph)
+    still(scene, tmp_path / "still.png", 0.01, (320, 180))
+    page(scene, tmp_path / "page.html")
+    assert (tmp_path / "still.png").stat().st_size > 5_000
