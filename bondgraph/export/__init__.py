@@ -4,6 +4,19 @@ from bondgraph.export.c_code.source import CSource, c_source
 from bondgraph.export.closed_form import StateEquations
 from bondgraph.export.latex_lines import document, latex
 from bondgraph.export.state_form import state_equations
+from bondgraph.export.straight_line import StraightLine, straight_lines
 from bondgraph.export.symbolic import sympy_statements
+from bondgraph.tape.opcodes import OPERATIONS
 
-__all__ = ["CSource", "StateEquations", "c_source", "document", "latex", "state_equations", "sympy_statements"]
+__all__ = [
+    "OPERATIONS",
+    "CSource",
+    "StateEquations",
+    "StraightLine",
+    "c_source",
+    "document",
+    "latex",
+    "state_equations",
+    "straight_lines",
+    "sympy_statements",
+]
