@@ -95,7 +95,7 @@ def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, 
             state[name] = np.array(x[slot.start : slot.stop]).reshape(slot.shape)
     if not state:
         state = {f"x[{i}]": float(value) for i, value in enumerate(x)}
-    return Failure(reason, kind, float(t), state, suspect, CURES.get(kind, ()))
+    return Failure(reason, kind, float(t), state, suspect, CURES[kind])
 
 
 def cause(

@@ -1,0 +1,58 @@
+"""Every kind of failure that a run can end with has cures: one that is forgotten in the table is named."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+import bondgraph.run
+from bondgraph.run.outcome.failure import CURES
+
+FOLDER = Path(bondgraph.run.__file__).parent
+
+
+@functools.cache
+def kinds() -> set[str]:
+    """Texts of the sources that are kinds: given to `_fail` and `LostSolution`, bound to `kind` or `pattern`, at the head of an
+    integrator's reason ("kind: reason") or of a pair (kind, reason) in a table of flags, returned by the watch over events."""
+    found: set[str] = set()
+    for path in FOLDER.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="_fail"), args=[ast.Constant(value=kind), *_]):
+                    found.add(kind)
+                case ast.Call(func=ast.Name(id="LostSolution"), args=[_, ast.Constant(value=kind), *_]):
+                    found.add(kind)
+                case ast.keyword(arg="reason", value=ast.Constant(value=text)):
+                    found.add(text.partition(":")[0])
+                case ast.keyword(arg="reason", value=ast.JoinedStr(values=[ast.Constant(value=text), *_])):
+                    found.add(text.partition(":")[0])
+                case ast.Assign(targets=[ast.Name(id="kind")], value=ast.Constant(value=kind)):
+                    found.add(kind)
+                case ast.Assign(
+                    targets=[ast.Tuple(elts=[ast.Name(id="kind"), *_])], value=ast.Tuple(elts=[ast.Constant(value=kind), *_])
+                ):
+                    found.add(kind)
+                case ast.Assign(targets=[ast.Name(id="_FLAGS")], value=ast.Dict(values=values)):
+                    found |= {pair.elts[0].value for pair in values}
+                case ast.AnnAssign(target=ast.Name(id="_FLAGS"), value=ast.Dict(values=values)):
+                    found |= {pair.elts[0].value for pair in values}
+                case ast.Assign(targets=[ast.Name(id="_REASONS")], value=ast.Dict(values=values)):
+                    found |= {text.value.partition(":")[0] for text in values}
+                case ast.FunctionDef(name="add" | "note") if path.stem == "accumulation":
+                    given_back = [r.value for r in ast.walk(node) if isinstance(r, ast.Return)]
+                    returned = [value.value for value in given_back if isinstance(value, ast.Constant)]
+                    found |= {text for text in returned if text}
+    return found
+
+
+def test_every_kind_has_cures() -> None:
+    assert kinds() == set(CURES)
+
+
+def test_each_is_found_in_the_sources(monkeypatch) -> None:
+    for kind in tuple(CURES):
+        with monkeypatch.context() as without:
+            without.delitem(CURES, kind)
+            assert kinds() - set(CURES) == {kind}
