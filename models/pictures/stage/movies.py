@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bondgraph.output.files import known_ending, whole_file
 from models.pictures.plotting import key_panels, strip
 from models.pictures.scene import Scene
+from models.pictures.stage.overlay import words
 from models.pictures.stage.stage import Stage
 from models.pictures.stage.stills import camera_of, dress, picture, told
 from models.pictures.style import INK
@@ -72,7 +73,9 @@ def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, 
     plots = [strip(scene, (size[0], foot), panel, dpi=round(96 * scale)) for panel in panels]
     # A quarter more pixels each way, averaged: the cheapest smooth edges in software rendering.
     with Stage(scene, (5 * size[0] // 4, 5 * size[1] // 4), ghosts=4, mesh=(41, 61)) as stage:
-        camera = camera_of(stage, np.linspace(scene.t[0], scene.t[-1], 40), size, (40, 50, 40, 12 + foot / scale))
+        # names of frames stand above their axes, and must keep off the title
+        top = 112 if any(words(frame.label[0]) for frame in scene.frames) else 50
+        camera = camera_of(stage, np.linspace(scene.t[0], scene.t[-1], 40), size, (40, top, 40, 12 + foot / scale))
         for t, speed in zip(shown, np.gradient(shown) * fps, strict=True):
             now = stage.show(float(t), camera)
             image = picture(stage.image(), size)
