@@ -15,7 +15,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
 from bondgraph.compile.state_names import pick_states
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import ModelError, Problem, refusal
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ def operating_point(
         solution = newton(equations, begin, nominal, tolerance, iterations, conserve=square)
     except np.linalg.LinAlgError as failure:
         title, cures = "the operating point is not determined", ("fix some states: fixed=[...]",)
-        raise ModelError(compiled.model.name, [Problem("E256", title, (str(failure),), cures=cures)]) from failure
+        raise refusal("E256", title, *cures, about=compiled.model.name, why=str(failure), places=()) from failure
     labels = [*derivatives.states, *derivatives.inputs]
     equation_labels = [*(f"{name}'" for name in derivatives.states), *derivatives.outputs]
     if not solution.converged:
@@ -157,8 +157,8 @@ def _wanted(derivatives: Derivatives, goals: Mapping[str, float]) -> np.ndarray:
     if len(derivatives.outputs) != len(goals):
         wide = [name for name in goals if name not in derivatives.outputs]
         cures = tuple(f'name one component: "{name}[0]"' for name in wide)
-        problem = Problem("E261", f"a target must be a number: {', '.join(wide)} is an array", cures=cures)
-        raise ModelError(derivatives.compiled.model.name, [problem])
+        title = f"a target must be a number: {', '.join(wide)} is an array"
+        raise refusal("E261", title, *cures, about=derivatives.compiled.model.name, places=())
     return np.array([float(value) for value in goals.values()])
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, refusal
 
 
 class OfFormulas:
@@ -34,4 +34,4 @@ def _refused(thing: object) -> ModelError:
         "a module with a function that builds the graph, called in each process: only its arguments go there",
         "the Result of a run goes from process to process",
     )
-    return ModelError(name, [Problem("E157", f"{kind} cannot be pickled", details, (caller_place(),), cures)])
+    return refusal("E157", f"{kind} cannot be pickled", *cures, about=name, why=details)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.elements import Block, Element
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, refusal
 from bondgraph.model.laws import Parameter
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
@@ -16,7 +16,7 @@ from bondgraph.quantities import real
 
 def wrong(code: str, name: str, title: str, detail: str, cure: str) -> ModelError:
     """The error of one problem of a block."""
-    return ModelError(name, [Problem(code, title, (detail,), (caller_place(),), (cure,))])
+    return refusal(code, title, cure, about=name, why=detail)
 
 
 def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, MTF, Block, Element, Graph, Op, Parameter
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, refusal
 from bondgraph.model.domains import SCREW, TRANSLATION
 from models.springs.formulas import point_energy, point_force
 from models.springs.ports import storage_of_signals
@@ -131,4 +131,4 @@ def _is_number(value: Any) -> bool:
 
 
 def _wrong(code: str, name: str, title: str, cure: str) -> ModelError:
-    return ModelError(name, [Problem(code, f'"{name}": {title}', (), (caller_place(),), (cure,))])
+    return refusal(code, f'"{name}": {title}', cure, about=name)

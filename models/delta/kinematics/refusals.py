@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import ModelError, refusal
 
 SINGULAR = 1e-7
 """Determinants of unit vectors, and sines, below this count as zero."""
@@ -121,9 +121,9 @@ def text(values: np.ndarray, unit: str) -> str:
 
 def error(code: str, title: str, details: Sequence[str], *cures: str) -> ModelError:
     """An error with one problem."""
-    return ModelError("delta robot", [Problem(code, title, tuple(details), (), cures)])
+    return refusal(code, title, *cures, about="delta robot", why=details, places=())
 
 
 def control_error(code: str, title: str, *cures: str) -> ModelError:
     """The error of a controller or a task of the robot."""
-    return ModelError("delta robot", [Problem(code, title, cures=cures)])
+    return refusal(code, title, *cures, about="delta robot", places=())
