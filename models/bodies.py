@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph import J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.elements import Element, Port
-from bondgraph.errors import ModelError, Place, refusal
+from bondgraph.errors import Place, refusal
 from bondgraph.model.domains import SCREW
 from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Action, Parameter, Storage

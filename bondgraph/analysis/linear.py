@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.analysis.pencil import Matrices, balanced, by_real_part, invariant_zeros, minimal_basis
 from bondgraph.analysis.transfer import TransferFunction, transfer
 from bondgraph.compile.points import Point
-from bondgraph.errors import ModelError, Problem, refusal
+from bondgraph.errors import refusal
 
 DENSE = 4000
 """States up to which all eigenvalues are computed: beyond it, ask for some of them."""
@@ -196,6 +196,6 @@ def _places(system: Linear, kind: str, names: str | tuple[str, ...], known: tupl
     for name in names:
         if name not in known:
             title = f'the linear system has no {kind} "{name}"' if name else f"which {kind} is meant?"
-            problem = Problem("E255", title, (f"{kind}s: {', '.join(known) or 'none'}",), cures=("one of these",))
-            raise ModelError(system.name, [problem])
+            why = f"{kind}s: {', '.join(known) or 'none'}"
+            raise refusal("E255", title, "one of these", about=system.name, why=why, places=())
     return [known.index(name) for name in names]

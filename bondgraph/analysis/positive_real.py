@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.linear import Linear
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import refusal
 
 _POINTS = 300
 

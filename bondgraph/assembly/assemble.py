@@ -32,7 +32,7 @@ from bondgraph.assembly.system import Clock, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
 from bondgraph.assembly.two_ports import gyrator, skew_gyrator, transformer
 from bondgraph.causality.assign import Causality
-from bondgraph.errors import ModelError, raise_if_any, refusal
+from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model.element import Element
 from bondgraph.model.laws import (
     ByMode,

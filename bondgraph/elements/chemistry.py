@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, caller_place, refusal
+from bondgraph.errors import caller_place, refusal
 from bondgraph.model.arguments import parameters_of
 from bondgraph.model.domains import CHEMICAL
 from bondgraph.model.element import Element, Port, one_port

@@ -21,9 +21,8 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
         return domain
     if domain not in DOMAINS:
         title = f'"{name}" is of a domain that does not exist: {domain!r}'
-        raise refusal(
-            "E127", title, "one of these names, or a Domain of your own", about=name, why=f"there are: {', '.join(DOMAINS)}"
-        )
+        why = f"there are: {', '.join(DOMAINS)}"
+        raise refusal("E127", title, "one of these names, or a Domain of your own", about=name, why=why)
     return DOMAINS[domain]
 
 
@@ -63,9 +62,8 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
     if len(given) != 1:
         wanted = ", ".join(choices)
         title = f'{kind} "{name}" needs exactly one of {wanted}'
-        raise refusal(
-            "E110", title, f'{kind}("{name}", {next(iter(choices))}=...)', about=name, why=f"given: {', '.join(given) or 'none'}"
-        )
+        why = f"given: {', '.join(given) or 'none'}"
+        raise refusal("E110", title, f'{kind}("{name}", {next(iter(choices))}=...)', about=name, why=why)
     return given[0]
 
 
@@ -99,6 +97,5 @@ def choice(kind: str, name: str, **given: tuple[str, tuple[str, ...]]) -> None:
     for argument, (word, words) in given.items():
         if word not in words:
             title = f'{kind} "{name}": {argument} cannot be {word!r}'
-            raise refusal(
-                "E110", title, f'{kind}("{name}", {argument}="{words[0]}")', about=name, why=f"it is one of {', '.join(words)}"
-            )
+            why = f"it is one of {', '.join(words)}"
+            raise refusal("E110", title, f'{kind}("{name}", {argument}="{words[0]}")', about=name, why=why)

@@ -17,12 +17,9 @@ def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, 
     """
     if isinstance(given, str):
         return (given,)
-    try:
-        found = tuple(given)
-    except TypeError:
-        raise _no_names(argument, given) from None
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(name, str) for name in found):
-        raise _no_names(argument, given)
+        raise refused(argument, given, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
     return found
 
 
@@ -33,15 +30,10 @@ def need_name(kind: str, name: object) -> None:
         raise refusal("E150", title, f'a text: "{name}"', about=str(name))
     if not name.isprintable():
         title = f"{kind} {name!r}: its name has characters that cannot be printed"
-        cures = ("a name of letters, digits, spaces or underscores",)
-        raise refusal("E102", title, *cures, about=repr(name))
+        raise refusal("E102", title, "a name of letters, digits, spaces or underscores", about=repr(name))
 
 
 def refused(argument: str, given: object, wanted: str, cure: str) -> ModelError:
     """The error of an argument that is not what it must be."""
     title = f"`{argument}` cannot be {given!r}"
     return refusal("E150", title, cure, about=argument, why=f"it is {wanted}")
-
-
-def _no_names(argument: str, given: object) -> ModelError:
-    return refused(argument, given, "names, as text, or one alone", f'{argument}=("spring.q", "time")')

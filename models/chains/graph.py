@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
-from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any, refusal
+from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain
 from bondgraph.model.element import PortRef
 from bondgraph.model.names import names_of
@@ -67,9 +67,8 @@ class ChainGraph(Graph):
         if name not in self.link_ports:
             cure = f'chain_graph(chain, ports=("{name}", ...))'
             title = f'chain "{self.name}" has no port of a link "{name}"'
-            raise refusal(
-                "E454", title, cure, about=self.name, why=f"ports: {', '.join(self.link_ports) or 'none'}", places=(self.place,)
-            )
+            why = f"ports: {', '.join(self.link_ports) or 'none'}"
+            raise refusal("E454", title, cure, about=self.name, why=why, places=(self.place,))
         skin = surface or self.chain.links[self.chain.index(name)].surface
         path = f"{self.name}.{name}"
         return LinkBody(f"{self.name} {name}", skin, self.place, self.port(name), f"{path}.pose", f"{path}.H")

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
-from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any, refusal
+from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from models.bodies import Touchable, connect_bodies

@@ -7,13 +7,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import refusal
 
 
 def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, name: str = "motion") -> NoReturn:
     """Raise a `ModelError` with one problem."""
-    lines = (details,) if isinstance(details, str) else details
-    raise refusal(code, title, cure, about=name, why=filter(None, lines))
+    raise refusal(code, title, cure, about=name, why=details or ())
 
 
 def numbers(what: str, given: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, Transition
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import refusal
 from bondgraph.model.domains import SCREW
 from models.springs.formulas import FORMS, relative_pose, rotation_vector, spring_energy, spring_wrench
 from models.springs.ports import between, into_frame, storage_of_signals

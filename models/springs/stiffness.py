@@ -57,12 +57,8 @@ def blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupl
     if coupling is not None:
         cross = _block(coupling, name, symmetric=False)
         if not _is_symmetric(full(cross)):
-            raise _wrong(
-                "E494",
-                name,
-                "its coupling is not symmetric: the frames are not at the centre of stiffness",
-                "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns",
-            )
+            cure = "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns"
+            raise _wrong("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness", cure)
         values["coupling"] = cross
     whole = np.block(
         [[full(rotational), full(values.get("coupling", 0.0))], [full(values.get("coupling", 0.0)), full(translational)]]
