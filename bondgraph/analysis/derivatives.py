@@ -68,9 +68,8 @@ class Derivatives:
             labels = [*(f"{name}'" for name in self.states), *self.outputs]
             why = f"no finite value or derivative of {', '.join(dict.fromkeys(labels[r] for r in wrong))}"
             cure = "another point: this one may lie on a kink or a pole of a formula"
-            raise refusal(
-                "E260", "there is no linear system at this point", cure, about=self.compiled.model.name, why=why, places=()
-            )
+            title = "there is no linear system at this point"
+            raise refusal("E260", title, cure, about=self.compiled.model.name, why=why, places=())
         whole, n = self.matrix(nonzeros), len(self.states)
         blocks = (whole[:n, :n], whole[:n, n:], whole[n:, :n], whole[n:, n:])
         if n < SPARSE:

@@ -184,7 +184,7 @@ def _failed(compiled: Compiled, solution: Solution, equations: list[str], unknow
     details = [f"after {solution.iterations} steps: {', '.join(worst)}"]
     details += [f"not determined: {', '.join(_shares(part, unknowns))}" for part in solution.free.T]
     of_model = functools.partial(refusal, about=compiled.model.name, why=details, places=())
-    if not solution.history or solution.history[-1] > tolerance:
+    if not (solution.history and solution.history[-1] <= tolerance):
         cures = ("a guess closer to the operating point", "simulate for a while and begin from the last state")
         return of_model("E253", "no operating point found", *cures)
     return of_model(

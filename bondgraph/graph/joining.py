@@ -127,7 +127,8 @@ def _end(
         path = f"{path}{owner.name}."
         wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
         if wanted not in owner.ports:
-            title, known = f'graph "{owner.name}" has no port "{wanted}"', f"it exposes: {', '.join(owner.ports) or 'nothing'}"
+            title = f'graph "{owner.name}" has no port "{wanted}"'
+            known = f"it exposes: {', '.join(owner.ports) or 'nothing'}"
             cures = (f'{owner.name}.port(<name>), or {owner.name}.expose("{wanted or "port"}", <element>)',)
             problems.append(Problem("E111", title, (known, f"bond: {label}"), (place,), cures))
             return None
