@@ -140,8 +140,16 @@ def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
         raise ModelError(name, problems)
 
 
+def refusal(
+    code: str, title: str, *cures: str, about: str, why: str | Sequence[str] = (), places: Sequence[Place | None] | None = None
+) -> ModelError:
+    """The error of one problem, to be raised: of what it is `about`, at the user's line unless other `places` are given."""
+    details = (why,) if isinstance(why, str) else tuple(why)
+    return ModelError(about, [Problem(code, title, details, (caller_place(),) if places is None else tuple(places), cures)])
+
+
 def no_model(given: object, asker: str, form: str = "") -> ModelError:
     """E100: what is given is no model in any form, or not in the `form` that the asker takes."""
     title = f"{asker} takes a model, not {type(given).__name__}"
-    cures = (f"{asker}({form})" if form else f"{asker}(graph), with a Graph or what compile_model made of it",)
-    return ModelError(asker, [Problem("E100", title, (), (caller_place(),), cures)])
+    cure = f"{asker}({form})" if form else f"{asker}(graph), with a Graph or what compile_model made of it"
+    return refusal("E100", title, cure, about=asker)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph import J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.elements import Element, Port
-from bondgraph.errors import ModelError, Place, Problem, caller_place
+from bondgraph.errors import Place, refusal
 from bondgraph.model.domains import SCREW
 from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Action, Parameter, Storage
@@ -83,7 +83,7 @@ class Body(Graph):
         super().__init__(name)
         if surface is not None and not isinstance(surface, Surface):
             title = f'the surface of "{name}" is {surface!r}'
-            raise ModelError(name, [Problem("E427", title, (), (caller_place(),), ("a surface: surface=sphere(0.1)",))])
+            raise refusal("E427", title, "a surface: surface=sphere(0.1)", about=name)
         self.surface = surface
 
     @property
@@ -115,7 +115,7 @@ def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]
     if abs(norm - 1.0) > UNIT_TOLERANCE:
         title = f'the quaternion of "{name}" has the norm {norm:.6g}, which is far from 1'
         cure = "a unit quaternion, real part first: (w, x, y, z)"
-        raise ModelError(name, [Problem("E425", title, places=(caller_place(),), cures=(cure,))])
+        raise refusal("E425", title, cure, about=name)
     return np.concatenate([q / norm, _numbers(name, "position", position, 3)])
 
 
@@ -123,7 +123,7 @@ def _numbers(name: str, what: str, given: Any, size: int) -> np.ndarray:
     values = reals(given, size)
     if values is None:
         title = f'{what} of "{name}" is {given!r}'
-        raise ModelError(name, [Problem("E424", title, (f"it needs {size} finite numbers",), (caller_place(),))])
+        raise refusal("E424", title, about=name, why=f"it needs {size} finite numbers")
     return values
 
 

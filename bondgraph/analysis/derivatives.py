@@ -15,7 +15,7 @@ from bondgraph.compile.points import Point, consistent, point_of
 from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.on_tape.values import scalars_of
@@ -66,7 +66,10 @@ class Derivatives:
         wrong += [int(r) for r in np.flatnonzero(~np.isfinite(np.concatenate([rates, outputs])))]
         if wrong:
             labels = [*(f"{name}'" for name in self.states), *self.outputs]
-            raise ModelError(self.compiled.model.name, [_not_smooth([labels[r] for r in wrong])])
+            why = f"no finite value or derivative of {', '.join(dict.fromkeys(labels[r] for r in wrong))}"
+            cure = "another point: this one may lie on a kink or a pole of a formula"
+            title = "there is no linear system at this point"
+            raise refusal("E260", title, cure, about=self.compiled.model.name, why=why, places=())
         whole, n = self.matrix(nonzeros), len(self.states)
         blocks = (whole[:n, :n], whole[:n, n:], whole[n:, :n], whole[n:, n:])
         if n < SPARSE:
@@ -74,15 +77,6 @@ class Derivatives:
         return Linear(
             self.compiled.model.name, *blocks, self.states, self.inputs, self.outputs, rates=rates, values=outputs, point=point
         )
-
-
-def _not_smooth(labels: list[str]) -> Problem:
-    return Problem(
-        "E260",
-        "there is no linear system at this point",
-        (f"no finite value or derivative of {', '.join(dict.fromkeys(labels))}",),
-        cures=("another point: this one may lie on a kink or a pole of a formula",),
-    )
 
 
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.analysis.pencil import Matrices, balanced, by_real_part, invariant_zeros, minimal_basis
 from bondgraph.analysis.transfer import TransferFunction, transfer
 from bondgraph.compile.points import Point
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
 
 DENSE = 4000
 """States up to which all eigenvalues are computed: beyond it, ask for some of them."""
@@ -64,7 +64,7 @@ class Linear:
         if self.order > DENSE:
             cures = ("poles(count=10, near=0.0)", "frequency_response, which stays sparse")
             title = f"{self.order} states are too many for dense algebra"
-            raise ModelError(self.name, [Problem("E256", title, (f"the limit is {DENSE}",), cures=cures)])
+            raise refusal("E256", title, *cures, about=self.name, why=f"the limit is {DENSE}", places=())
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
@@ -176,7 +176,7 @@ class Linear:
             import control
         except ImportError as missing:
             cure = 'pip install "screwbond[control]"'
-            raise ModelError(self.name, [Problem("E258", "python-control is not installed", cures=(cure,))]) from missing
+            raise refusal("E258", "python-control is not installed", cure, about=self.name, places=()) from missing
         names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
         names = {kind: [label.replace(".", "_") for label in labels] for kind, labels in names.items()}
         return control.ss(*self.dense(), **names, name=self.name.replace(".", "_"))
@@ -196,6 +196,6 @@ def _places(system: Linear, kind: str, names: str | tuple[str, ...], known: tupl
     for name in names:
         if name not in known:
             title = f'the linear system has no {kind} "{name}"' if name else f"which {kind} is meant?"
-            problem = Problem("E255", title, (f"{kind}s: {', '.join(known) or 'none'}",), cures=("one of these",))
-            raise ModelError(system.name, [problem])
+            why = f"{kind}s: {', '.join(known) or 'none'}"
+            raise refusal("E255", title, "one of these", about=system.name, why=why, places=())
     return [known.index(name) for name in names]

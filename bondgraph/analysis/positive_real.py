@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.linear import Linear
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import refusal
 
 _POINTS = 300
 
@@ -63,11 +63,11 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     if not isinstance(linear, Linear):
         title = f"passivity takes a linear system, not {type(linear).__name__}"
         cures = ("passivity(linearise(model, inputs=[...], outputs=[...])), with the efforts and flows of its ports",)
-        raise ModelError("passivity", [Problem("E100", title, (), (caller_place(),), cures)])
+        raise refusal("E100", title, *cures, about="passivity")
     if len(linear.inputs) != len(linear.outputs) or not linear.inputs:
         title = f"{len(linear.inputs)} inputs and {len(linear.outputs)} outputs are no power ports"
         cures = ("one output for each input, effort with flow, in the same order: linear.part(inputs, outputs)",)
-        raise ModelError(linear.name, [Problem("E257", title, cures=cures)])
+        raise refusal("E257", title, *cures, about=linear.name, places=())
     system = linear.minimal().balance() if linear.order else linear
     a, b, c, d = system.dense()
     poles = system.poles()

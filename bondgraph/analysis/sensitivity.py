@@ -12,7 +12,7 @@ from bondgraph.analysis.newton import least_change
 from bondgraph.analysis.steady import OperatingPoint
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, point_of
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +80,10 @@ def sensitivities(
     steady, solved = least_change(a, b, scale)
     if not np.all(solved):
         lost = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]
-        problem = Problem(
-            "E259",
-            f"no steady state follows a change of {', '.join(lost)}",
-            ("A is singular, and this parameter pushes a state that nothing holds",),
-            cures=("leave it out", "a spring or resistor that holds the state, or a conserved amount that follows"),
-        )
-        raise ModelError(compiled.model.name, [problem])
+        title = f"no steady state follows a change of {', '.join(lost)}"
+        why = "A is singular, and this parameter pushes a state that nothing holds"
+        cures = ("leave it out", "a spring or resistor that holds the state, or a conserved amount that follows")
+        raise refusal("E259", title, *cures, about=compiled.model.name, why=why, places=())
     return Sensitivities(
         linear.states,
         linear.outputs,

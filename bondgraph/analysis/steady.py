@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +16,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
 from bondgraph.compile.state_names import pick_states
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import ModelError, refusal
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +125,12 @@ def operating_point(
         solution = newton(equations, begin, nominal, tolerance, iterations, conserve=square)
     except np.linalg.LinAlgError as failure:
         title, cures = "the operating point is not determined", ("fix some states: fixed=[...]",)
-        raise ModelError(compiled.model.name, [Problem("E256", title, (str(failure),), cures=cures)]) from failure
+        raise refusal("E256", title, *cures, about=compiled.model.name, why=str(failure), places=()) from failure
     labels = [*derivatives.states, *derivatives.inputs]
     equation_labels = [*(f"{name}'" for name in derivatives.states), *derivatives.outputs]
     if not solution.converged:
         names = [equation_labels[row] for row in rows]
-        raise ModelError(compiled.model.name, [_failed(solution, names, [labels[k] for k in unknowns], tolerance)])
+        raise _failed(compiled, solution, names, [labels[k] for k in unknowns], tolerance)
     point = consistent(compiled, at(solution.z))
     found = dict(zip(derivatives.inputs, map(float, solution.z[len(open_states) :]), strict=True))
     undetermined = tuple(_shares(direction, [labels[k] for k in unknowns]) for direction in solution.free.T)
@@ -157,8 +158,8 @@ def _wanted(derivatives: Derivatives, goals: Mapping[str, float]) -> np.ndarray:
     if len(derivatives.outputs) != len(goals):
         wide = [name for name in goals if name not in derivatives.outputs]
         cures = tuple(f'name one component: "{name}[0]"' for name in wide)
-        problem = Problem("E261", f"a target must be a number: {', '.join(wide)} is an array", cures=cures)
-        raise ModelError(derivatives.compiled.model.name, [problem])
+        title = f"a target must be a number: {', '.join(wide)} is an array"
+        raise refusal("E261", title, *cures, about=derivatives.compiled.model.name, places=())
     return np.array([float(value) for value in goals.values()])
 
 
@@ -177,17 +178,19 @@ def _due(compiled: Compiled, point: Point) -> tuple[str, ...]:
     return tuple(t.kind for t, value in zip(program.transitions, guards, strict=True) if value > 0.0)
 
 
-def _failed(solution: Solution, equations: list[str], unknowns: list[str], tolerance: float) -> Problem:
+def _failed(compiled: Compiled, solution: Solution, equations: list[str], unknowns: list[str], tolerance: float) -> ModelError:
     size = np.abs(solution.residual)
     worst = [f"{equations[k]} = {solution.residual[k]:.3g}" for k in np.argsort(-size, kind="stable")[:4] if size[k] > 0]
     details = [f"after {solution.iterations} steps: {', '.join(worst)}"]
     details += [f"not determined: {', '.join(_shares(part, unknowns))}" for part in solution.free.T]
-    if solution.history and solution.history[-1] <= tolerance:
-        cures = (
-            "moving=[...] for states that change in steady motion",
-            "free=[...] for parameters that may adjust",
-            "another guess, if the equations are nonlinear",
-        )
-        return Problem("E254", "the rates cannot all vanish near the guess", tuple(details), cures=cures)
-    other = ("a guess closer to the operating point", "simulate for a while and begin from the last state")
-    return Problem("E253", "no operating point found", tuple(details), cures=other)
+    of_model = functools.partial(refusal, about=compiled.model.name, why=details, places=())
+    if not (solution.history and solution.history[-1] <= tolerance):
+        cures = ("a guess closer to the operating point", "simulate for a while and begin from the last state")
+        return of_model("E253", "no operating point found", *cures)
+    return of_model(
+        "E254",
+        "the rates cannot all vanish near the guess",
+        "moving=[...] for states that change in steady motion",
+        "free=[...] for parameters that may adjust",
+        "another guess, if the equations are nonlinear",
+    )

@@ -32,7 +32,7 @@ from bondgraph.assembly.system import Clock, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
 from bondgraph.assembly.two_ports import gyrator, skew_gyrator, transformer
 from bondgraph.causality.assign import Causality
-from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model.element import Element
 from bondgraph.model.laws import (
     ByMode,
@@ -99,7 +99,7 @@ def writer_of(element: Element) -> Writer:
     if law not in ASSEMBLE:
         title = f'{element.kind} "{element.name}" has a law without statements'
         cure = f"bondgraph.assembly.assemble.ASSEMBLE[{law.__name__}] = a function (draft, path, element) that writes them"
-        raise ModelError(element.name, [Problem("E172", title, (f"its law is a {law.__name__}",), (element.place,), (cure,))])
+        raise refusal("E172", title, cure, about=element.name, why=f"its law is a {law.__name__}", places=(element.place,))
     return ASSEMBLE[law]
 
 

@@ -111,10 +111,6 @@ def _derivative(model: Model, path: str, forced_by: Sequence[str]) -> Problem:
     cures = [f"{between} between it and {names}"]
     if any(isinstance(e.law, Storage) for e in others):
         cures.append("one storage in place of those that are rigidly coupled")
-    return Problem(
-        "E204",
-        f'{element.kind} "{path}" has derivative causality',
-        (f"its {gives} is set by {names}, and does not say what its state is",),
-        (element.place, *(e.place for e in others)),
-        tuple(cures),
-    )
+    title = f'{element.kind} "{path}" has derivative causality'
+    places = (element.place, *(e.place for e in others))
+    return Problem("E204", title, (f"its {gives} is set by {names}, and does not say what its state is",), places, tuple(cures))

@@ -29,22 +29,17 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
         says, cure = _too_many(model, clash.node, sides, culprits)
     else:
         says, cure = _nobody(model, clash.node, culprits)
-    return Problem(
-        "E203", f"causality conflict at {where}", (says, _bonds(model, clash)), _places(model, clash, culprits), (cure,)
-    )
+    title = f"causality conflict at {where}"
+    return Problem("E203", title, (says, _bonds(model, clash)), _places(model, clash, culprits), (cure,))
 
 
 def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     """The problem E203 of a graph for which no choice of strokes is left."""
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
-    return Problem(
-        "E203",
-        f"causality conflict at {where}",
-        ("no choice of strokes suits all junctions and two-ports around it", _bonds(model, clash)),
-        _places(model, clash, list(near)),
-        ("a C, I or R at one of the junctions of the ring that passes through it",),
-    )
+    details = ("no choice of strokes suits all junctions and two-ports around it", _bonds(model, clash))
+    cures = ("a C, I or R at one of the junctions of the ring that passes through it",)
+    return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), cures)
 
 
 def _is_source(law: Law, gives: Variable) -> bool:

@@ -29,13 +29,9 @@ def check_numbers(model: Model) -> Iterator[Problem]:
             if fine and name.startswith("nominal size"):
                 wanted, fine = "positive", bool(np.all(array > 0))  # type: ignore[operator]
             if not fine:
-                yield Problem(
-                    "E113",
-                    f'{element.kind} "{path}": {name} is {_short(value)}',
-                    (f"it must be {wanted}",),
-                    (element.place,),
-                    ("the number without quotes" if isinstance(value, str) else "check where this value comes from",),
-                )
+                title = f'{element.kind} "{path}": {name} is {_short(value)}'
+                cures = ("the number without quotes" if isinstance(value, str) else "check where this value comes from",)
+                yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
 
 
 def _given_numbers(element: Element) -> Iterator[tuple[str, Any]]:
@@ -78,13 +74,9 @@ def check_energies(model: Model) -> Iterator[Problem]:
                 definite = "definite" if strict else "semidefinite"
                 wanted = sign if value.ndim < 2 else f"symmetric and positive {definite}"
                 active = "; for an element that gives power, R(effort=...)" if isinstance(element.law, Resistor) else ""
-                yield Problem(
-                    "E119",
-                    f'{element.kind} "{path}": {name} must be {wanted}',
-                    (f"given: {_short(value)}",),
-                    (element.place,),
-                    (f"a {name} that is {wanted}{active}",),
-                )
+                title = f'{element.kind} "{path}": {name} must be {wanted}'
+                details = (f"given: {_short(value)}",)
+                yield Problem("E119", title, details, (element.place,), (f"a {name} that is {wanted}{active}",))
 
 
 def check_kinetic_energies(model: Model) -> Iterator[Problem]:
@@ -104,13 +96,10 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
         except Exception:  # the pass `shapes` reports a formula that fails, with its arguments
             continue
         if abs(twice - rest - 4.0 * (once - rest)) > 1e-9 * (abs(twice) + abs(rest) + abs(once)):
-            yield Problem(
-                "E136",
-                f'the kinetic energy of IC "{path}" is not quadratic in the velocity',
-                (f"at the start it is {once - rest:.6g} J at a velocity and {twice - rest:.6g} J at twice that",),
-                (element.place,),
-                ("T = v M(q) v / 2; what depends on q alone belongs to `potential`",),
-            )
+            details = (f"at the start it is {once - rest:.6g} J at a velocity and {twice - rest:.6g} J at twice that",)
+            places = (element.place,)
+            cures = ("T = v M(q) v / 2; what depends on q alone belongs to `potential`",)
+            yield Problem("E136", f'the kinetic energy of IC "{path}" is not quadratic in the velocity', details, places, cures)
 
 
 def is_linear(element: Element) -> bool:
@@ -156,10 +145,6 @@ def check_sizes(model: Model) -> Iterator[Problem]:
                 continue
             array = None if isinstance(value, float) else real(value)
             if array is not None and array.shape not in shapes:
-                yield Problem(
-                    "E128",
-                    f'{element.kind} "{path}": {name} has shape {array.shape}',
-                    (f'its bond "{bonds[0].name}" has dimension {n}', f"shapes that fit: {', '.join(map(str, shapes))}"),
-                    (element.place,),
-                    ("a value of a fitting shape, or another `dimension`",),
-                )
+                title = f'{element.kind} "{path}": {name} has shape {array.shape}'
+                details = (f'its bond "{bonds[0].name}" has dimension {n}', f"shapes that fit: {', '.join(map(str, shapes))}")
+                yield Problem("E128", title, details, (element.place,), ("a value of a fitting shape, or another `dimension`",))

@@ -24,24 +24,16 @@ def check_ranges(model: Model) -> Iterator[Problem]:
                 if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):
                     continue
                 wanted = "zero or more" if most == math.inf else f"between 0 and {most:g}"
-                yield Problem(
-                    "E151",
-                    f'{element.kind} "{path}": {name} must be {wanted}',
-                    (f"given: {value.tolist()}",),
-                    (element.place,),
-                    (f"for {name}, a number that is {wanted}",),
-                )
+                title = f'{element.kind} "{path}": {name} must be {wanted}'
+                details = (f"given: {value.tolist()}",)
+                yield Problem("E151", title, details, (element.place,), (f"for {name}, a number that is {wanted}",))
             if not parameter.not_below:
                 continue
             own, least = _number(element, key), _number(element, parameter.not_below)
             if own is not None and least is not None and 0.0 <= own < least:
-                yield Problem(
-                    "E151",
-                    f'{element.kind} "{path}": {key} must be no less than {parameter.not_below}',
-                    (f"{key} {own:g}, {parameter.not_below} {least:g}",),
-                    (element.place,),
-                    (f"a {key} of the {parameter.not_below} or more; for a run, change both",),
-                )
+                title = f'{element.kind} "{path}": {key} must be no less than {parameter.not_below}'
+                cures = (f"a {key} of the {parameter.not_below} or more; for a run, change both",)
+                yield Problem("E151", title, (f"{key} {own:g}, {parameter.not_below} {least:g}",), (element.place,), cures)
 
 
 def _number(element: Element, key: str) -> float | None:

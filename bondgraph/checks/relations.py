@@ -203,13 +203,9 @@ def _refused(element: Element, pair: Pair, tried: Sequence[Any], mode: str) -> P
         return None
     x, (one, other, _) = min(found, key=lambda case: abs(np.log10(float(np.max(np.abs(case[0]))) or 1e-300)))
     where = f"at {pair.variable} = {_shown(x)}" + (f" in {mode}" if mode else "")
-    return Problem(
-        "E155",
-        f'formulas of {element.kind} "{element.name}" contradict each other',
-        (f"{where}, {pair.one} is {_shown(one)}", f"and {pair.other} is {_shown(other)}"),
-        (element.place,),
-        (pair.cure,),
-    )
+    details = (f"{where}, {pair.one} is {_shown(one)}", f"and {pair.other} is {_shown(other)}")
+    places = (element.place,)
+    return Problem("E155", f'formulas of {element.kind} "{element.name}" contradict each other', details, places, (pair.cure,))
 
 
 def _differ(both: Both, x: Any, still: Sequence[bool]) -> bool:

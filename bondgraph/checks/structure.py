@@ -21,13 +21,9 @@ def check_junctions(model: Model) -> Iterator[Problem]:
     for path, element in model.elements.items():
         bonds = len(model.bonds_at(path)) if isinstance(element.law, Junction) else 2
         if bonds < (1 if path in model.exposed else 2):
-            yield Problem(
-                "E115",
-                f'junction {element.kind} "{path}" has {bonds} bond' + ("" if bonds == 1 else "s"),
-                ("a junction with fewer than two bonds joins nothing",),
-                (element.place,),
-                ("connect more elements to it, or connect its neighbour directly",),
-            )
+            title = f'junction {element.kind} "{path}" has {bonds} bond' + ("" if bonds == 1 else "s")
+            cures = ("connect more elements to it, or connect its neighbour directly",)
+            yield Problem("E115", title, ("a junction with fewer than two bonds joins nothing",), (element.place,), cures)
 
 
 def check_blocks(model: Model) -> Iterator[Problem]:

@@ -24,13 +24,9 @@ def check_switches(model: Model) -> Iterator[Problem]:
         missing = [state for state in active if state not in states]
         if missing or not active:
             switched = "switched junction " if isinstance(law, Junction) else ""
-            yield Problem(
-                "E116",
-                f'{switched}{element.kind} "{path}" is {word} in no known state',
-                (f"{word}: {', '.join(active) or 'none'}", f"states: {', '.join(states) or 'none'}"),
-                (element.place,),
-                (f"name states of its automaton in `{word}`",),
-            )
+            title = f'{switched}{element.kind} "{path}" is {word} in no known state'
+            details = (f"{word}: {', '.join(active) or 'none'}", f"states: {', '.join(states) or 'none'}")
+            yield Problem("E116", title, details, (element.place,), (f"name states of its automaton in `{word}`",))
 
 
 def check_impacts(model: Model) -> Iterator[Problem]:
@@ -45,13 +41,9 @@ def check_impacts(model: Model) -> Iterator[Problem]:
                     says, cure = f'Constraint "{path}" has no restitution', f'Constraint("{path}", restitution=0.8)'
                 else:
                     continue
-                yield Problem(
-                    "E211",
-                    f'automaton "{automaton.name}" has an impact that nothing takes',
-                    (f"in its transition from {transition.source} to {transition.target}: {says}",),
-                    (automaton.place, element.place if element else None),
-                    (cure,),
-                )
+                title = f'automaton "{automaton.name}" has an impact that nothing takes'
+                details = (f"in its transition from {transition.source} to {transition.target}: {says}",)
+                yield Problem("E211", title, details, (automaton.place, element.place if element else None), (cure,))
 
 
 def check_automata(model: Model) -> Iterator[Problem]:
@@ -63,13 +55,9 @@ def check_automata(model: Model) -> Iterator[Problem]:
         twice = sorted({state for state in automaton.states if automaton.states.count(state) > 1})
         for states, says in ((unknown, "speaks of unknown states"), (twice, "has two states of one name")):
             if states:
-                yield Problem(
-                    "E117",
-                    f'automaton "{automaton.name}" {says}: {", ".join(states)}',
-                    (f"its states: {', '.join(automaton.states) or 'none'}",),
-                    (automaton.place,),
-                    ("list every state once in `states`, and use these names",),
-                )
+                title = f'automaton "{automaton.name}" {says}: {", ".join(states)}'
+                cures = ("list every state once in `states`, and use these names",)
+                yield Problem("E117", title, (f"its states: {', '.join(automaton.states) or 'none'}",), (automaton.place,), cures)
 
 
 def check_resets(model: Model) -> Iterator[Problem]:
@@ -79,13 +67,10 @@ def check_resets(model: Model) -> Iterator[Problem]:
         for transition in automaton.transitions:
             for target, _, _ in transition.resets:
                 if target not in states:
-                    yield Problem(
-                        "E120",
-                        f'automaton "{automaton.name}" resets "{target}", which is no state',
-                        (f"in its transition from {transition.source} to {transition.target}",),
-                        (automaton.place,),
-                        ("reset states only: <storage>.q, <storage>.p or a block's state",),
-                    )
+                    title = f'automaton "{automaton.name}" resets "{target}", which is no state'
+                    details = (f"in its transition from {transition.source} to {transition.target}",)
+                    cures = ("reset states only: <storage>.q, <storage>.p or a block's state",)
+                    yield Problem("E120", title, details, (automaton.place,), cures)
 
 
 def check_values_by_mode(model: Model) -> Iterator[Problem]:

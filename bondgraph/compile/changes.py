@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from bondgraph.causality.assign import Causality
 from bondgraph.checks.numbers import check_energies
 from bondgraph.checks.ranges import check_ranges
 from bondgraph.compile.starts import AGREES, contradicting_friction, sliding_at_start
-from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
+from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.element import Element
 from bondgraph.model.laws import storing
 from bondgraph.model.model import Model
@@ -36,7 +36,7 @@ def changed_parameters(model: Model, system: System, changes: Mapping[str, Any])
     for name, value in changes.items():
         known = system.resolve(name)
         if known not in values:
-            raise ModelError(model.name, [_unknown("E121", f'"{name}" is no parameter', values)])
+            raise _unknown(model, "E121", f'"{name}" is no parameter', values)
         values[known] = _fitting(model.name, name, value, values[known])
         path, _, local = known.rpartition(".")
         element = changed.get(path, model.elements[path])
@@ -86,7 +86,7 @@ def changed_start(
             modes[name] = value
         else:
             title = f'"{name}" is no state and no automaton'
-            raise ModelError(model.name, [_unknown("E122", title, {**states, **modes})])
+            raise _unknown(model, "E122", title, {**states, **modes})
     started, made = [], dict[str, Any]()
     for index, start in enumerate(system.starts):
         values = [computed(system, system.resolve(a), {**numbers, **states}) for a in start.arguments]
@@ -101,7 +101,9 @@ def changed_start(
                 continue
             if known in made and known not in map(system.resolve, start.arguments) and _differ(made[known], value):
                 lines = tuple(each.place for each in system.starts if name in each.results)
-                raise ModelError(model.name, [_disagreeing(name, made[known], value, lines)])
+                title, why = f'two start functions disagree on "{name}"', f"one gives {made[known]!r}, and a later one {value!r}"
+                cures = ("one start function for it", f'"{name}" among the arguments of the later one, if that refines it')
+                raise refusal("E171", title, *cures, about=model.name, why=why, places=lines)
             made[known] = value
             if known in states:
                 states[known] = _fitting(model.name, name, value, states[known])
@@ -112,7 +114,7 @@ def changed_start(
         automaton = name.removesuffix(".mode")
         if modes[automaton] not in known_states:
             title = f'"{automaton}" has no state {modes[automaton]!r}'
-            raise ModelError(model.name, [_unknown("E122", title, dict.fromkeys(known_states))])
+            raise _unknown(model, "E122", title, known_states)
         places[name] = known_states.index(modes[automaton])
     sliding = sliding_at_start(model, system, {**numbers, **states, **places, "time": 0.0})
     told = {path: place for path, place in sliding.items() if path in given}
@@ -127,16 +129,6 @@ def _differ(first: Any, second: Any) -> bool:
         return bool(first != second)
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     return a.shape != b.shape or bool(np.max(np.abs(a - b), initial=0.0) > AGREES * np.max(np.abs(a), initial=0.0))
-
-
-def _disagreeing(name: str, first: Any, second: Any, places: tuple[Place | None, ...]) -> Problem:
-    return Problem(
-        "E171",
-        f'two start functions disagree on "{name}"',
-        (f"one gives {first!r}, and a later one {second!r}",),
-        places,
-        ("one start function for it", f'"{name}" among the arguments of the later one, if that refines it'),
-    )
 
 
 def dependent_among(
@@ -161,12 +153,9 @@ def _fitting(model: str, name: str, value: Any, known: Any) -> np.ndarray:
     if array is None or array.shape != np.shape(known) or not np.all(np.isfinite(array)):
         shown = repr(value)
         given = "no number" if array is None else f"of shape {array.shape}"
-        problem = Problem(
-            "E124",
-            f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}',
-            (f"it needs finite numbers of shape {np.shape(known)}; what is given is {given}",),
-        )
-        raise ModelError(model, [problem])
+        title = f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}'
+        why = f"it needs finite numbers of shape {np.shape(known)}; what is given is {given}"
+        raise refusal("E124", title, about=model, why=why, places=())
     return array
 
 
@@ -177,8 +166,8 @@ def mapping_of(model: str, what: str, given: Any, example: str) -> Mapping[str, 
     if isinstance(given, Mapping):
         return given
     title = f"{what} must be a dictionary of values by name, not {type(given).__name__}"
-    raise ModelError(model, [Problem("E321", title, (), (caller_place(),), (f"{what}={{{example}}}",))])
+    raise refusal("E321", title, f"{what}={{{example}}}", about=model)
 
 
-def _unknown(code: str, title: str, known: Mapping[str, Any]) -> Problem:
-    return Problem(code, title, (f"known: {', '.join(known)}",))
+def _unknown(model: Model, code: str, title: str, known: Iterable[str]) -> ModelError:
+    return refusal(code, title, about=model.name, why=f"known: {', '.join(known)}", places=())

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.assembly.system import System, Unknown
 from bondgraph.compile.velocities import Motion, Values, fitting, misfit
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import Problem, refusal
 from bondgraph.model.laws import IdealConstraint, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.names import names_of
@@ -68,15 +68,10 @@ def contradicting_closures(
         if parts[0] > CONTRADICTS:
             elements = closures.owners(program.closing.repeating, shares[0])
             named = ", ".join(f'"{path}"' for path in elements)
-            return [
-                Problem(
-                    "E433",
-                    "constraints that repeat each other at the start contradict each other as soon as it moves",
-                    (f"these take part: {named}", "the velocities that they allow lead to places that they do not"),
-                    tuple(model.elements[path].place for path in elements),
-                    CURES["contradiction"],
-                )
-            ]
+            title = "constraints that repeat each other at the start contradict each other as soon as it moves"
+            details = (f"these take part: {named}", "the velocities that they allow lead to places that they do not")
+            places = tuple(model.elements[path].place for path in elements)
+            return [Problem("E433", title, details, places, CURES["contradiction"])]
     return []
 
 
@@ -177,7 +172,7 @@ def fitting_start(
             rows.append(_towards(values(known), x, target))
         else:
             title = f'"{name}" is no value and no part with a state of motion'
-            raise ModelError(model.name, [Problem("E122", title, (f"known: {', '.join(places)}",))])
+            raise refusal("E122", title, about=model.name, why=f"known: {', '.join(places)}", places=())
     wanted = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))
     found = fitting(wanted, x, kept)
     if found is None:
@@ -187,7 +182,7 @@ def fitting_start(
             if targets
             else ("other velocities of the sources", "places at which it can move so")
         )
-        raise ModelError(model.name, [Problem("E432", f"no start velocities fit the constraints{staying}", (), (), cures)])
+        raise refusal("E432", f"no start velocities fit the constraints{staying}", *cures, about=model.name, places=())
     shapes = {state.name: np.shape(state.initial) for state in system.states}
     return {name: found[where.start : where.stop].reshape(shapes[name])[()] for name, where in places.items()}
 

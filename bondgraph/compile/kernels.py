@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
 from bondgraph.schedule.build import Scheduled, kernels_in_loops
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.routine import Alternatives, Routine
@@ -27,8 +27,7 @@ INTERPRETED = frozenset({"closures"})
 def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
     if backend not in BACKENDS:
-        problem = Problem("E123", f'backend "{backend}" is unknown', (f"known: {', '.join(BACKENDS)}",))
-        raise ModelError("compile", [problem])
+        raise refusal("E123", f'backend "{backend}" is unknown', about="compile", why=f"known: {', '.join(BACKENDS)}", places=())
     if isinstance(routines, Scheduled):
         return kernels_in_loops(routines, _is_compiled(backend))
     from bondgraph.emit.numpy import numpy_kernel

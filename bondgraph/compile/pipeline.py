@@ -158,13 +158,7 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
         if bad:
             element = compiled.model.elements.get(statement.element)
             arguments = ", ".join(f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args)
-            return [
-                Problem(
-                    "E125",
-                    f'"{bad[0]}" is not finite at the start',
-                    (f"{statement.op.name} of {arguments}",),
-                    (element.place if element else None,),
-                    ("other start values or parameters",),
-                )
-            ]
+            title = f'"{bad[0]}" is not finite at the start'
+            details = (f"{statement.op.name} of {arguments}",)
+            return [Problem("E125", title, details, (element.place if element else None,), ("other start values or parameters",))]
     return []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,9 @@ def point_of(
     if x is not None and not isinstance(x, Mapping):
         given = np.asarray(x, dtype=float)
         if given.shape != start.shape or not np.all(np.isfinite(given)):
-            problem = Problem(
-                "E252",
-                f"a state of shape {given.shape} is no state of this model",
-                (f"it needs {len(start)} finite numbers",),
-                cures=("the array in the order of the states, or a dictionary of states by name",),
-            )
-            raise ModelError(compiled.model.name, [problem])
+            title = f"a state of shape {given.shape} is no state of this model"
+            cure = "the array in the order of the states, or a dictionary of states by name"
+            raise refusal("E252", title, cure, about=compiled.model.name, why=f"it needs {len(start)} finite numbers", places=())
         start = given.copy()
     count = sum(int(np.size(value)) for value in compiled.system.parameters.values())
     return Point(float(t), start, compiled.parameters(parameters)[:count], m)
@@ -74,7 +70,7 @@ def consistent(compiled: Compiled, point: Point) -> Point:
     if failed is not None:
         title = f"no solution of the algebraic loop through {', '.join(failed.elements)} at this point"
         cures = ("another point", "a small C or I that breaks the loop")
-        raise ModelError(compiled.model.name, [Problem("E262", title, cures=cures)])
+        raise refusal("E262", title, *cures, about=compiled.model.name, places=())
     return replace(point, x=x)
 
 

@@ -53,19 +53,14 @@ def contradicting_starts(
         others = elements_at(model, causality.forced_by.get(path, ()))
         element = model.elements[path]
         by = named(others) or "the rest of the graph"
-        problems.append(
-            Problem(
-                "E213",
-                f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: it follows from others',
-                (f"its {storing(element.law).gives} is set by {by}; from there follows {_number(follows)}",),
-                (element.place, *(e.place for e in others)),
-                (
-                    f"leave its start out, or give {_number(follows)}",
-                    "start values of the storages that it follows",
-                    "a C, R or I between them, if it is to start apart",
-                ),
-            )
+        title = f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: it follows from others'
+        details = (f"its {storing(element.law).gives} is set by {by}; from there follows {_number(follows)}",)
+        cures = (
+            f"leave its start out, or give {_number(follows)}",
+            "start values of the storages that it follows",
+            "a C, R or I between them, if it is to start apart",
         )
+        problems.append(Problem("E213", title, details, (element.place, *(e.place for e in others)), cures))
     return problems
 
 
@@ -95,19 +90,13 @@ def contradicting_switches(
         if stopped <= AGREES * size or stopped <= float(spread(np.array(stopped), at_points(unknown.stopped))):
             continue
         mode, what, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
-        problems.append(
-            Problem(
-                "E214",
-                f'{element.kind} "{unknown.element}" cannot start {mode} with {what} = {stopped:.6g} {through} it',
-                (f"while it is {mode} its {what} is zero",),
-                (element.place,),
-                (
-                    "a start in the other mode; what then fires at once gets its impulse",
-                    "start values of the storages that agree",
-                    'initial="open" for a diode that another switch would short',
-                ),
-            )
+        title = f'{element.kind} "{unknown.element}" cannot start {mode} with {what} = {stopped:.6g} {through} it'
+        cures = (
+            "a start in the other mode; what then fires at once gets its impulse",
+            "start values of the storages that agree",
+            'initial="open" for a diode that another switch would short',
         )
+        problems.append(Problem("E214", title, (f"while it is {mode} its {what} is zero",), (element.place,), cures))
     return problems
 
 
@@ -151,15 +140,10 @@ def contradicting_friction(model: Model, system: System, modes: Mapping[str, int
     for path, place in sliding.items():
         states = system.modes[f"{path}.mode"][0]
         if modes[f"{path}.mode"] != place:
-            problems.append(
-                Problem(
-                    "E214",
-                    f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move {states[place]}',
-                    ("it sticks without any flow, and slips along it",),
-                    (model.elements[path].place,),
-                    (f'leave its start out, or give "{states[place]}"', "start values of the storages that agree"),
-                )
-            )
+            title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move {states[place]}'
+            details = ("it sticks without any flow, and slips along it",)
+            cures = (f'leave its start out, or give "{states[place]}"', "start values of the storages that agree")
+            problems.append(Problem("E214", title, details, (model.elements[path].place,), cures))
     return problems
 
 

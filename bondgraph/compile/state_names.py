@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import State, System
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import ModelError, refusal
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.walk import Traced
 
@@ -54,15 +54,15 @@ def pick_inputs(traced: Traced, names: Sequence[str]) -> tuple[tuple[str, ...], 
     for name in _listed(names):
         full, index = _split(traced.ground.system, name, starts)
         if full is None:
-            raise ModelError(traced.ground.system.name, [_unknown("E250", name, "parameter, so no input", starts)])
+            raise _unknown(traced.ground.system, "E250", name, "parameter, so no input", starts)
         shape = np.shape(traced.ground.system.parameters[full])
         for label, k in _components(traced.ground.system, "E250", name, shape, index):
             labels.append(label)
             places.append(starts[full] + k)
     if len(set(places)) < len(places):
         twice = sorted({label for label, place in zip(labels, places, strict=True) if places.count(place) > 1})
-        problem = Problem("E250", f"an input is named twice: {', '.join(twice)}", cures=("name each input once",))
-        raise ModelError(traced.ground.system.name, [problem])
+        title = f"an input is named twice: {', '.join(twice)}"
+        raise refusal("E250", title, "name each input once", about=traced.ground.system.name, places=())
     return tuple(labels), tuple(places)
 
 
@@ -80,7 +80,7 @@ def pick_outputs(traced: Traced, names: Sequence[str]) -> tuple[tuple[str, ...],
         full, index = _split(traced.ground.system, name, traced.values)
         if full is None:
             known = [*traced.values, *traced.ground.system.aliases]
-            raise ModelError(traced.ground.system.name, [_unknown("E251", name, "value of the model", known)])
+            raise _unknown(traced.ground.system, "E251", name, "value of the model", known)
         value = traced.values[full]
         flat = scalars_of(value)
         for label, k in _components(traced.ground.system, "E251", name, np.shape(value), index):
@@ -103,7 +103,7 @@ def pick_states(system: System, names: Sequence[str]) -> tuple[int, ...]:
     for name in _listed(names):
         full, index = _split(system, name, shapes)
         if full is None:
-            raise ModelError(system.name, [_unknown("E261", name, "state", shapes)])
+            raise _unknown(system, "E261", name, "state", shapes)
         first = labels.index(labels_of(full, shapes[full])[0])
         picked += [first + k for _, k in _components(system, "E261", name, shapes[full], index)]
     return tuple(picked)
@@ -130,23 +130,14 @@ def _components(
     if index is None:
         return [(label, k) for k, label in enumerate(labels_of(name, shape))]
     if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=False)):
-        problem = Problem(
-            code,
-            f'"{name}" is no component',
-            (f"the value has shape {shape}",),
-            cures=('indices from 0, one for each axis, as in "force.value[2]"; the name alone means all components',),
-        )
-        raise ModelError(system.name, [problem])
+        cure = 'indices from 0, one for each axis, as in "force.value[2]"; the name alone means all components'
+        raise refusal(code, f'"{name}" is no component', cure, about=system.name, why=f"the value has shape {shape}", places=())
     return [(name, int(np.ravel_multi_index(index, shape)))]
 
 
-def _unknown(code: str, name: str, what: str, known: Collection[str]) -> Problem:
+def _unknown(system: System, code: str, name: str, what: str, known: Collection[str]) -> ModelError:
     near = difflib.get_close_matches(name, list(known), n=4, cutoff=0.5)
     listed = near or sorted(known)[:8]
-    word = "similar names" if near else "names"
-    return Problem(
-        code,
-        f'"{name}" is no {what}',
-        (f"{word}: {', '.join(listed)}" if listed else "there is none",),
-        cures=('a name from the list, or a component of it such as "force.value[2]"',) if listed else (),
-    )
+    why = f"{'similar names' if near else 'names'}: {', '.join(listed)}" if listed else "there is none"
+    cures = ('a name from the list, or a component of it such as "force.value[2]"',) if listed else ()
+    return refusal(code, f'"{name}" is no {what}', *cures, about=system.name, why=why, places=())

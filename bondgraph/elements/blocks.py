@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import caller_place, refusal
 from bondgraph.model.arguments import formula_name, parameters_of, start_of
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Equation, SignalBlock, StateSpec
@@ -42,7 +42,7 @@ def Block(
     ticking = {key: value for key, value in ticking.items() if value is not None}
     if twice := sorted(ticking.keys() & own.keys()):
         title = f'block "{name}" defines twice {", ".join(twice)}'
-        raise ModelError(name, [Problem("E118", title, (), (caller_place(),), ("another name for the parameter",))])
+        raise refusal("E118", title, "another name for the parameter", about=name)
     written = tuple(
         Equation(names_of(outs, "outs"), as_op(op, formula_name(op)), names_of(args, "args")) for outs, op, args in equations
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import caller_place, refusal
 from bondgraph.model.arguments import parameters_of
 from bondgraph.model.domains import CHEMICAL
 from bondgraph.model.element import Element, Port, one_port
@@ -137,5 +137,5 @@ def _positive(kind: str, name: str, **given: Any) -> dict[str, Parameter]:
     if bad:
         shown = ", ".join(f"{key} = {values[key].value}" for key in bad)
         cure = "positive constants"
-        raise ModelError(name, [Problem("E137", f'{kind} "{name}" has {shown}', (), (caller_place(),), (cure,))])
+        raise refusal("E137", f'{kind} "{name}" has {shown}', cure, about=name)
     return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import caller_place, refusal
 from bondgraph.model.arguments import domain_of, parameters_of, shape_of
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port
@@ -38,23 +38,11 @@ def _ratio_shape(kind: str, name: str, ratio: Any, most: int, fits: str, structu
     """Shape of a ratio; E128 where it has more axes than the element can use, or none of a length."""
     shape = shape_of(ratio)
     if structural and real(ratio.value if isinstance(ratio, Parameter) else ratio) is None:
-        problem = Problem(
-            "E113",
-            f'{kind} "{name}": ratio is {ratio!r}',
-            ("it must be a finite number or an array of them",),
-            (caller_place(),),
-            ("a ratio of numbers",),
-        )
-        raise ModelError(name, [problem])
+        title = f'{kind} "{name}": ratio is {ratio!r}'
+        raise refusal("E113", title, "a ratio of numbers", about=name, why="it must be a finite number or an array of them")
     if len(shape) > most or 0 in shape or (kind == "GY" and len(shape) == 1):
-        problem = Problem(
-            "E128",
-            f'{kind} "{name}": ratio has shape {shape}',
-            (f"shapes that fit: {fits}",),
-            (caller_place(),),
-            ("a ratio of a fitting shape",),
-        )
-        raise ModelError(name, [problem])
+        why = f"shapes that fit: {fits}"
+        raise refusal("E128", f'{kind} "{name}": ratio has shape {shape}', "a ratio of a fitting shape", about=name, why=why)
     return shape
 
 

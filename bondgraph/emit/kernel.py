@@ -178,13 +178,8 @@ class Kernel:
 
     def _misfit(self, what: str) -> KernelError:
         lengths = ", ".join(map(str, self.sizes))
-        return KernelError(
-            Problem(
-                "E395",
-                f'kernel "{self.name}" is called with blocks that do not fit',
-                (what, f"it takes {len(self.sizes)} blocks of lengths {lengths} and gives {self.n_out} outputs"),
-            )
-        )
+        details = (what, f"it takes {len(self.sizes)} blocks of lengths {lengths} and gives {self.n_out} outputs")
+        return KernelError(Problem("E395", f'kernel "{self.name}" is called with blocks that do not fit', details))
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,14 +167,8 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
     declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.)([\w.$]+)", text, flags=re.MULTILINE)
     missing = sorted(set(declared) - set(given) - known_symbols())
     if missing:
-        raise CompileError(
-            Problem(
-                "E393",
-                "compiled code does not link",
-                (f"no address is given for {', '.join(missing)}",),
-                cures=("pass the addresses as `symbols`",),
-            )
-        )
+        details = (f"no address is given for {', '.join(missing)}",)
+        raise CompileError(Problem("E393", "compiled code does not link", details, cures=("pass the addresses as `symbols`",)))
     tracker, addresses = link(code, defined_functions(text), given)
     return Library(addresses, {}, (tracker, *keep))
 

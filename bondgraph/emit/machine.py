@@ -72,13 +72,9 @@ def binding() -> Any:
         E391, if llvmlite is not installed or too old.
     """
     if not have_llvm():
-        raise CompileError(
-            Problem(
-                "E391",
-                "machine code needs llvmlite, which is not installed here (or is older than 0.45)",
-                cures=(f"{sys.executable} -m pip install 'llvmlite>=0.45'", "the NumPy interpreter, which is slower"),
-            )
-        )
+        title = "machine code needs llvmlite, which is not installed here (or is older than 0.45)"
+        cures = (f"{sys.executable} -m pip install 'llvmlite>=0.45'", "the NumPy interpreter, which is slower")
+        raise CompileError(Problem("E391", title, cures=cures))
     return _initialised()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from bondgraph.assembly.stages import Stages
 from bondgraph.assembly.system import Statement, System, Unknown
 from bondgraph.compile.state_names import own_states
-from bondgraph.errors import ModelError, Problem, ScrewbondError
+from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.export.canonical import exact, reduced
 from bondgraph.export.growth import written_out
 from bondgraph.model.ops import TIME_DERIVATIVE
@@ -31,7 +31,7 @@ BLOCK = 6
 def too_large(system: System, what: str, cure: str = "the equations of a part of it") -> ModelError:
     """E272: text for a person to read ends here."""
     cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", cure)
-    return ModelError(system.name, [Problem("E272", "the model is too large for equations in one piece", (what,), (), cures)])
+    return refusal("E272", "the model is too large for equations in one piece", *cures, about=system.name, why=what, places=())
 
 
 def eliminated(system: System, stages: Stages, given: Values, slopes: Mapping[Any, Any]) -> Values:
@@ -140,7 +140,10 @@ class _Elimination:
         except ScrewbondError:
             raise
         except Exception as error:  # whatever a user's formula raises is the user's to see, with its element
-            raise ModelError(self.system.name, [_fails(statement, error)]) from error
+            title = f'the formula of "{statement.outs[0]}" takes no symbols'
+            cure = "functions of `screws.scalars` and + - * / in the formula"
+            why = (f'element "{statement.element}"', f"{type(error).__name__}: {error}")
+            raise refusal("E274", title, cure, about=self.system.name, why=why, places=()) from error
         for name, result in zip(statement.outs, exactly, strict=True):
             self._refuse_long(name, result)
             values[name] = result
@@ -187,21 +190,11 @@ class _Elimination:
         elements = ", ".join(dict.fromkeys(unknown.element for unknown in unknowns))
         title = f"no closed form for {', '.join(unknown.value for unknown in unknowns)}"
         cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", "a small C or I that breaks the loop")
-        return ModelError(self.system.name, [Problem("E273", title, (why, f"elements: {elements}"), (), cures)])
+        return refusal("E273", title, *cures, about=self.system.name, why=(why, f"elements: {elements}"), places=())
 
 
 def _each(value: Any, function: Callable[[Any], Any]) -> Any:
     return shaped([function(scalar) for scalar in scalars_of(value)], np.shape(value))
-
-
-def _fails(statement: Statement, error: Exception) -> Problem:
-    return Problem(
-        "E274",
-        f'the formula of "{statement.outs[0]}" takes no symbols',
-        (f'element "{statement.element}"', f"{type(error).__name__}: {error}"),
-        (),
-        ("functions of `screws.scalars` and + - * / in the formula",),
-    )
 
 
 def _linear(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any] | None:

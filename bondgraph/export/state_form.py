@@ -137,12 +137,8 @@ def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], mod
 
 def _no(code: str, name: str, what: str, known: Collection[str]) -> Problem:
     listed = difflib.get_close_matches(name, list(known), n=4, cutoff=0.5) or sorted(known)[:8]
-    return Problem(
-        code,
-        f'"{name}" is no {what}',
-        (f"known: {', '.join(listed)}" if listed else "there is none",),
-        cures=("a name from the list",) if listed else ("leave it out",),
-    )
+    details = (f"known: {', '.join(listed)}" if listed else "there is none",)
+    return Problem(code, f'"{name}" is no {what}', details, cures=("a name from the list",) if listed else ("leave it out",))
 
 
 def _refuse_large(system: System, needed: Collection[int]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bondgraph.checks import check_model
-from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any
+from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
 from bondgraph.graph.draft import Draft, Link
 from bondgraph.graph.flatten import flatten
 from bondgraph.graph.replacing import put_in_place
@@ -37,27 +37,16 @@ class Graph(Draft):
         parts = (first, *others)
         for part in parts:
             if not isinstance(part, (Element, Graph)):
-                raise ModelError(self.name, [_no_part(part)])
+                raise _no_part(part, self)
             known = self.parts.get(part.name)
             if known is not None and known is not part:
-                self.problems.append(
-                    Problem(
-                        "E101",
-                        f'two parts of "{self.name}" are called "{part.name}"',
-                        places=(known.place, part.place),
-                        cures=("give one of them another name",),
-                    )
-                )
+                title = f'two parts of "{self.name}" are called "{part.name}"'
+                places = (known.place, part.place)
+                self.problems.append(Problem("E101", title, places=places, cures=("give one of them another name",)))
             elif known is None and not _is_name(part.name):
-                self.problems.append(
-                    Problem(
-                        "E102",
-                        f'"{part.name}" is no name for a part',
-                        ("a dot separates a part from what is inside it, a colon a bond from its variables",),
-                        (part.place,),
-                        ("a name of letters, digits, spaces or underscores",),
-                    )
-                )
+                details = ("a dot separates a part from what is inside it, a colon a bond from its variables",)
+                cures = ("a name of letters, digits, spaces or underscores",)
+                self.problems.append(Problem("E102", f'"{part.name}" is no name for a part', details, (part.place,), cures))
             self.parts.setdefault(part.name, part)
         return parts[-1]
 
@@ -84,7 +73,7 @@ class Graph(Draft):
             or exports.
         """
         if not isinstance(part, (Element, Graph)):
-            raise ModelError(self.name, [_no_part(part)])
+            raise _no_part(part, self)
         first, _, rest = name.partition(".")
         inside = self.parts.get(first)
         if rest and isinstance(inside, Graph):
@@ -116,15 +105,9 @@ class Graph(Draft):
         self.add(part)
         if name not in part.inputs:
             declared = ", ".join(part.inputs) or "none"
-            self.problems.append(
-                Problem(
-                    "E107",
-                    f'"{part.name}" has no signal input "{name}"',
-                    (f"declared inputs: {declared}",),
-                    (caller_place(),),
-                    (f'{part.name}.declare_input("{name}")',),
-                )
-            )
+            title = f'"{part.name}" has no signal input "{name}"'
+            details = (f"declared inputs: {declared}",)
+            self.problems.append(Problem("E107", title, details, (caller_place(),), (f'{part.name}.declare_input("{name}")',)))
         self.wires[part.name, name] = source
         return self
 
@@ -170,13 +153,9 @@ def _is_name(name: str) -> bool:
     return bool(name.strip()) and not set(name) & set(".:'") and not name.startswith("-") and "->" not in name
 
 
-def _no_part(given: object) -> Problem:
-    return Problem(
-        "E100",
-        f"{given!r} ({type(given).__name__}) is no part of a bond graph",
-        places=(caller_place(),),
-        cures=("an element such as J1(...) or C(...), a port of one, or a nested Graph",),
-    )
+def _no_part(given: object, graph: Graph) -> ModelError:
+    cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
+    return refusal("E100", f"{given!r} ({type(given).__name__}) is no part of a bond graph", cure, about=graph.name)
 
 
 def nested(graph: Graph) -> Mapping[str, Graph]:

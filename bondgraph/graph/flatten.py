@@ -86,25 +86,13 @@ def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[
         if not isinstance(part, Draft):
             continue
         if len(above) > DEEPEST:
-            problems.append(
-                Problem(
-                    "E159",
-                    f'graph "{part.name}" is nested {DEEPEST} deep',
-                    (f"inside: {prefix[:60]} ...",),
-                    (part.place,),
-                    ("parts side by side in one Graph, joined by bonds, in place of one inside the other",),
-                )
-            )
+            title = f'graph "{part.name}" is nested {DEEPEST} deep'
+            cures = ("parts side by side in one Graph, joined by bonds, in place of one inside the other",)
+            problems.append(Problem("E159", title, (f"inside: {prefix[:60]} ...",), (part.place,), cures))
         elif part in above:
-            problems.append(
-                Problem(
-                    "E114",
-                    f'graph "{part.name}" contains itself',
-                    (f"as {prefix}{name}",),
-                    (part.place,),
-                    ("make one Graph for each part, in a function that returns it",),
-                )
-            )
+            details = (f"as {prefix}{name}",)
+            cures = ("make one Graph for each part, in a function that returns it",)
+            problems.append(Problem("E114", f'graph "{part.name}" contains itself', details, (part.place,), cures))
         else:
             yield from _scopes(part, f"{prefix}{name}.", (*above, part), problems)
 
@@ -130,29 +118,17 @@ def _signal_names(scopes: list[Scope], elements: dict[str, Element], problems: l
     for path, element in elements.items():
         for signal in signals_of(path, element):
             if signal in names and not isinstance(element.law, SignalBlock):
-                problems.append(
-                    Problem(
-                        "E101",
-                        f'two values are called "{signal}"',
-                        (f'{element.kind} "{path}" has a value of this name already',),
-                        (element.place,),
-                        ("give the parameter another name",),
-                    )
-                )
+                title = f'two values are called "{signal}"'
+                details = (f'{element.kind} "{path}" has a value of this name already',)
+                problems.append(Problem("E101", title, details, (element.place,), ("give the parameter another name",)))
             names.add(signal)
     for scope in scopes:
         for name, automaton in own_automata(scope.graph).items():
             signal = f"{scope.prefix}{name}.mode"
             if signal in names:
-                problems.append(
-                    Problem(
-                        "E101",
-                        f'two values are called "{signal}"',
-                        ("an automaton's mode is one of them",),
-                        (automaton.place,),
-                        ("give the automaton another name",),
-                    )
-                )
+                title = f'two values are called "{signal}"'
+                details = ("an automaton's mode is one of them",)
+                problems.append(Problem("E101", title, details, (automaton.place,), ("give the automaton another name",)))
             names.add(signal)
     return names
 
@@ -161,14 +137,8 @@ def _aliases(scopes: list[Scope], known: set[str], problems: list[Problem]) -> d
     aliases = {scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()}
     for name, path in list(aliases.items()):
         if name in known:
-            problems.append(
-                Problem(
-                    "E101",
-                    f'two values are called "{name}"',
-                    ("an exported signal is one of them",),
-                    cures=("export it under another name",),
-                )
-            )
+            details = ("an exported signal is one of them",)
+            problems.append(Problem("E101", f'two values are called "{name}"', details, cures=("export it under another name",)))
         seen = {name}
         while path in aliases and path not in seen:
             seen.add(path)
@@ -181,13 +151,9 @@ def _aliases(scopes: list[Scope], known: set[str], problems: list[Problem]) -> d
 
 def _unknown(reference: str, user: str, place: Place | None, known: set[str]) -> Problem:
     near = difflib.get_close_matches(reference, known, n=3, cutoff=0.6)
-    return Problem(
-        "E106",
-        f'"{user}" reads the signal "{reference}", which does not exist',
-        (f"near it: {', '.join(near)}",) if near else (),
-        (place,),
-        ("name a state, an effort or flow, or an output as <element>.<signal>",),
-    )
+    title = f'"{user}" reads the signal "{reference}", which does not exist'
+    details = (f"near it: {', '.join(near)}",) if near else ()
+    return Problem("E106", title, details, (place,), ("name a state, an effort or flow, or an output as <element>.<signal>",))
 
 
 @dataclass(frozen=True)
@@ -218,15 +184,9 @@ class _Resolver:
         source = None if around is None else self.scopes[around].graph.wires.get((inside.name, reference))
         if around is not None and source is not None:
             return self.resolve(around, source, user, place)
-        self.problems.append(
-            Problem(
-                "E108",
-                f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" is not fed',
-                (f'"{user}" reads it',),
-                (place,),
-                (f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it',),
-            )
-        )
+        title = f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" is not fed'
+        cures = (f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it',)
+        self.problems.append(Problem("E108", title, (f'"{user}" reads it',), (place,), cures))
         return reference
 
 

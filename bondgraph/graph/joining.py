@@ -53,15 +53,8 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
                 continue
             (tail, tail_port), (head, head_port) = ends[0], ends[1]
             if tail.element == head.element:
-                problems.append(
-                    Problem(
-                        "E126",
-                        f'a bond joins {flat[tail.element].kind} "{tail.element}" to itself',
-                        (f"bond: {label}",),
-                        (link.place,),
-                        ("connect it to another element",),
-                    )
-                )
+                title = f'a bond joins {flat[tail.element].kind} "{tail.element}" to itself'
+                problems.append(Problem("E126", title, (f"bond: {label}",), (link.place,), ("connect it to another element",)))
                 continue
             drafts.append(_Draft(label, (tail, head), (tail_port, head_port), link.place))
     for path, ports in free.items():
@@ -110,13 +103,8 @@ def _has_sound_dimension(port: Port) -> bool:
 def _port_problem(path: str, element: Element, port: Port) -> Problem:
     fixed = port.domain.dimension if port.domain else None
     asks = f"bonds of domain {port.domain.name} have dimension {fixed}" if port.domain and fixed else "it must be 1, 2, 3 ..."
-    return Problem(
-        "E103",
-        f'{element.kind} "{path}" asks for dimension {port.dimension}',
-        (asks,),
-        (element.place,),
-        ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),),
-    )
+    cures = ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),)
+    return Problem("E103", f'{element.kind} "{path}" asks for dimension {port.dimension}', (asks,), (element.place,), cures)
 
 
 def _label(prefix: str, reference: PortRef) -> str:
@@ -139,15 +127,10 @@ def _end(
         path = f"{path}{owner.name}."
         wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
         if wanted not in owner.ports:
-            problems.append(
-                Problem(
-                    "E111",
-                    f'graph "{owner.name}" has no port "{wanted}"',
-                    (f"it exposes: {', '.join(owner.ports) or 'nothing'}", f"bond: {label}"),
-                    (place,),
-                    (f'{owner.name}.port(<name>), or {owner.name}.expose("{wanted or "port"}", <element>)',),
-                )
-            )
+            title = f'graph "{owner.name}" has no port "{wanted}"'
+            known = f"it exposes: {', '.join(owner.ports) or 'nothing'}"
+            cures = (f'{owner.name}.port(<name>), or {owner.name}.expose("{wanted or "port"}", <element>)',)
+            problems.append(Problem("E111", title, (known, f"bond: {label}"), (place,), cures))
             return None
         owner, name = owner.ports[wanted].owner, owner.ports[wanted].name
     element_path = path + owner.name
@@ -235,10 +218,6 @@ def _clash(
         return f'{flat[path].kind} "{path}" asks for {attribute} {shown}'
 
     first, second = sorted((first, second), key=lambda entry: entry[1])
-    return Problem(
-        code,
-        f'bond "{draft.name}" joins unlike {attribute}s',
-        (said(first), said(second)),
-        (flat[first[1]].place, flat[second[1]].place, draft.place),
-        ("put a TF, GY or MTF between them that says how the one becomes the other",),
-    )
+    title = f'bond "{draft.name}" joins unlike {attribute}s'
+    cures = ("put a TF, GY or MTF between them that says how the one becomes the other",)
+    return Problem(code, title, (said(first), said(second)), (flat[first[1]].place, flat[second[1]].place, draft.place), cures)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import refusal
 from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
@@ -20,14 +20,9 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
     if domain is None or isinstance(domain, Domain):
         return domain
     if domain not in DOMAINS:
-        problem = Problem(
-            "E127",
-            f'"{name}" is of a domain that does not exist: {domain!r}',
-            (f"there are: {', '.join(DOMAINS)}",),
-            (caller_place(),),
-            ("one of these names, or a Domain of your own",),
-        )
-        raise ModelError(name, [problem])
+        title = f'"{name}" is of a domain that does not exist: {domain!r}'
+        why = f"there are: {', '.join(DOMAINS)}"
+        raise refusal("E127", title, "one of these names, or a Domain of your own", about=name, why=why)
     return DOMAINS[domain]
 
 
@@ -66,14 +61,9 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
     given = [key for key, value in choices.items() if value is not None]
     if len(given) != 1:
         wanted = ", ".join(choices)
-        problem = Problem(
-            "E110",
-            f'{kind} "{name}" needs exactly one of {wanted}',
-            (f"given: {', '.join(given) or 'none'}",),
-            (caller_place(),),
-            (f'{kind}("{name}", {next(iter(choices))}=...)',),
-        )
-        raise ModelError(name, [problem])
+        title = f'{kind} "{name}" needs exactly one of {wanted}'
+        why = f"given: {', '.join(given) or 'none'}"
+        raise refusal("E110", title, f'{kind}("{name}", {next(iter(choices))}=...)', about=name, why=why)
     return given[0]
 
 
@@ -81,14 +71,9 @@ def only_with_formula(kind: str, name: str, how: str, formula: str, **given: Any
     """Refuse arguments that belong to a formula of the user's own and would be ignored without one."""
     extra = [key for key, value in given.items() if value]
     if extra:
-        problem = Problem(
-            "E110",
-            f'{kind} "{name}" has {how}, which leaves no use for {", ".join(extra)}',
-            (f"{', '.join(extra)} belong to a formula of your own",),
-            (caller_place(),),
-            (f'{kind}("{name}", {formula}=...) with {", ".join(extra)}, or {how} alone',),
-        )
-        raise ModelError(name, [problem])
+        title = f'{kind} "{name}" has {how}, which leaves no use for {", ".join(extra)}'
+        cure = f'{kind}("{name}", {formula}=...) with {", ".join(extra)}, or {how} alone'
+        raise refusal("E110", title, cure, about=name, why=f"{', '.join(extra)} belong to a formula of your own")
 
 
 def start_of(initial: Any, dimension: int | None) -> Any:
@@ -111,11 +96,6 @@ def choice(kind: str, name: str, **given: tuple[str, tuple[str, ...]]) -> None:
     """Refuse words that are none of those an argument may be (E110)."""
     for argument, (word, words) in given.items():
         if word not in words:
-            problem = Problem(
-                "E110",
-                f'{kind} "{name}": {argument} cannot be {word!r}',
-                (f"it is one of {', '.join(words)}",),
-                (caller_place(),),
-                (f'{kind}("{name}", {argument}="{words[0]}")',),
-            )
-            raise ModelError(name, [problem])
+            title = f'{kind} "{name}": {argument} cannot be {word!r}'
+            why = f"it is one of {', '.join(words)}"
+            raise refusal("E110", title, f'{kind}("{name}", {argument}="{words[0]}")', about=name, why=why)

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import refusal
 
 
 class OfFormulas:
     """A thing that holds formulas: pickling it is refused (E157); copying it is not."""
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise _refused(self)
+        why = "it holds formulas, which are functions and mean nothing in another process"
+        cures = (
+            "a module with a function that builds the graph, called in each process: only its arguments go there",
+            "the Result of a run goes from process to process",
+        )
+        raise refusal("E157", f"{type(self).__name__} cannot be pickled", *cures, about=str(getattr(self, "name", "")), why=why)
 
 
 class Frozen(OfFormulas):
@@ -25,13 +30,3 @@ class Frozen(OfFormulas):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
-
-
-def _refused(thing: object) -> ModelError:
-    name, kind = str(getattr(thing, "name", "")), type(thing).__name__
-    details = ("it holds formulas, which are functions and mean nothing in another process",)
-    cures = (
-        "a module with a function that builds the graph, called in each process: only its arguments go there",
-        "the Result of a run goes from process to process",
-    )
-    return ModelError(name, [Problem("E157", f"{kind} cannot be pickled", details, (caller_place(),), cures)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, refusal
 
 
 def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, ...]:
@@ -17,12 +17,9 @@ def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, 
     """
     if isinstance(given, str):
         return (given,)
-    try:
-        found = tuple(given)
-    except TypeError:
-        raise _no_names(argument, given) from None
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(name, str) for name in found):
-        raise _no_names(argument, given)
+        raise refused(argument, given, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
     return found
 
 
@@ -30,18 +27,13 @@ def need_name(kind: str, name: object) -> None:
     """Raises `ModelError` E150 for a name that is no text, E102 for one with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
-        raise ModelError(str(name), [Problem("E150", title, (), (caller_place(),), (f'a text: "{name}"',))])
+        raise refusal("E150", title, f'a text: "{name}"', about=str(name))
     if not name.isprintable():
         title = f"{kind} {name!r}: its name has characters that cannot be printed"
-        cures = ("a name of letters, digits, spaces or underscores",)
-        raise ModelError(repr(name), [Problem("E102", title, (), (caller_place(),), cures)])
+        raise refusal("E102", title, "a name of letters, digits, spaces or underscores", about=repr(name))
 
 
 def refused(argument: str, given: object, wanted: str, cure: str) -> ModelError:
     """The error of an argument that is not what it must be."""
     title = f"`{argument}` cannot be {given!r}"
-    return ModelError(argument, [Problem("E150", title, (f"it is {wanted}",), (caller_place(),), (cure,))])
-
-
-def _no_names(argument: str, given: object) -> ModelError:
-    return refused(argument, given, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
+    return refusal("E150", title, cure, about=argument, why=f"it is {wanted}")

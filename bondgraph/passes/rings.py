@@ -26,25 +26,16 @@ def refuse_rings(system: System, model: Model) -> System:
         if not junctions:
             problems.append(_nobody_gives(name, elements_at(model, [end.element for b in bonds for end in b.ends])))
             continue
-        problems.append(
-            Problem(
-                "E206",
-                "algebraic loop without a unique solution",
-                (f"a ring of junctions passes one value round, and nothing in it decides it: {named(junctions)}",),
-                tuple(e.place for e in junctions[:12]),
-                ("one bond in place of two between like junctions, or a C, I or R in the ring",),
-            )
-        )
+        title = "algebraic loop without a unique solution"
+        details = (f"a ring of junctions passes one value round, and nothing in it decides it: {named(junctions)}",)
+        cures = ("one bond in place of two between like junctions, or a C, I or R in the ring",)
+        problems.append(Problem("E206", title, details, tuple(e.place for e in junctions[:12]), cures))
     raise_if_any(model.name, problems)
     return system
 
 
 def _nobody_gives(name: str, around: Sequence[Element]) -> Problem:
     laws = dict.fromkeys(type(e.law).__name__ for e in around)
-    return Problem(
-        "E173",
-        f'nothing gives the value "{name}"',
-        (f"at: {named(around) or 'no bond'}, of the laws {', '.join(laws) or 'of signals'}",),
-        tuple(e.place for e in around),
-        ("in the function that writes the statements of a law of your own, one that gives it",),
-    )
+    details = (f"at: {named(around) or 'no bond'}, of the laws {', '.join(laws) or 'of signals'}",)
+    cures = ("in the function that writes the statements of a law of your own, one that gives it",)
+    return Problem("E173", f'nothing gives the value "{name}"', details, tuple(e.place for e in around), cures)

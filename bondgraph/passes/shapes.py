@@ -154,13 +154,8 @@ def _ticks(system: System, model: Model, values: dict[str, Any]) -> list[Problem
 
 def _unlike(what: str, shape: tuple[int, ...], needed: tuple[int, ...], model: Model, owner: str) -> Problem:
     known = model.automata.get(owner) or model.elements.get(owner.rpartition(".")[0])
-    return Problem(
-        "E128",
-        f"{what} has shape {shape}, and needs {needed}",
-        (),
-        (known.place if known else None,),
-        ("the shape of the state's start value",),
-    )
+    title = f"{what} has shape {shape}, and needs {needed}"
+    return Problem("E128", title, (), (known.place if known else None,), ("the shape of the state's start value",))
 
 
 def _skew(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
@@ -171,18 +166,10 @@ def _skew(system: System, model: Model, values: dict[str, Any]) -> list[Problem]
             continue
         J = np.atleast_2d(np.asarray(matrix, dtype=float))
         if J.shape[0] != J.shape[-1] or (np.isfinite(J).all() and np.abs(J + J.T).max() > 1e-9 * np.abs(J).max()):
-            found.append(
-                Problem(
-                    "E133",
-                    f'the matrix of the Euler junction "{path}" is not skew-symmetric',
-                    (
-                        f"at the start it is {np.array2string(J, precision=4).replace(chr(10), '')}",
-                        "so it would give or take power",
-                    ),
-                    (element.place,),
-                    ("J with J^T = -J; for what takes power, an R",),
-                )
-            )
+            title = f'the matrix of the Euler junction "{path}" is not skew-symmetric'
+            shown = f"at the start it is {np.array2string(J, precision=4).replace(chr(10), '')}"
+            cures = ("J with J^T = -J; for what takes power, an R",)
+            found.append(Problem("E133", title, (shown, "so it would give or take power"), (element.place,), cures))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.elements import Block, Element
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, refusal
 from bondgraph.model.laws import Parameter
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
@@ -16,7 +16,7 @@ from bondgraph.quantities import real
 
 def wrong(code: str, name: str, title: str, detail: str, cure: str) -> ModelError:
     """The error of one problem of a block."""
-    return ModelError(name, [Problem(code, title, (detail,), (caller_place(),), (cure,))])
+    return refusal(code, title, cure, about=name, why=detail)
 
 
 def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any]) -> None:
@@ -49,13 +49,8 @@ def need_positive(kind: str, name: str, **values: Any) -> None:
     for key, value in values.items():
         number = numbers_of(value)
         if number is not None and not np.all(number > 0.0):
-            raise wrong(
-                "E142",
-                name,
-                f'{kind} "{name}": {key} must be positive',
-                f"given: {number[()]}",
-                f"a {key} of more than 0 s; without it, leave the block out",
-            )
+            title = f'{kind} "{name}": {key} must be positive'
+            raise wrong("E142", name, title, f"given: {number[()]}", f"a {key} of more than 0 s; without it, leave the block out")
 
 
 def need_order(kind: str, name: str, **values: Any) -> None:
@@ -63,35 +58,20 @@ def need_order(kind: str, name: str, **values: Any) -> None:
     (low, low_value), (high, high_value) = values.items()
     one, two = numbers_of(low_value), numbers_of(high_value)
     if one is not None and two is not None and np.any(one > two):
-        raise wrong(
-            "E148",
-            name,
-            f'{kind} "{name}": {low} is above {high}',
-            f"{low} {one[()]}, {high} {two[()]}",
-            f"{low} and {high} the other way round",
-        )
+        title = f'{kind} "{name}": {low} is above {high}'
+        raise wrong("E148", name, title, f"{low} {one[()]}, {high} {two[()]}", f"{low} and {high} the other way round")
 
 
 def coefficients(name: str, which: str, given: Any) -> np.ndarray:
     """Coefficients without leading zeros; only den must not vanish."""
     numbers = numbers_of(given)
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
-        raise wrong(
-            "E145",
-            name,
-            f'transfer function "{name}": {which} is no list of coefficients',
-            f"given: {given!r}",
-            "finite numbers, the highest power of s first",
-        )
+        title = f'transfer function "{name}": {which} is no list of coefficients'
+        raise wrong("E145", name, title, f"given: {given!r}", "finite numbers, the highest power of s first")
     trimmed = np.trim_zeros(numbers, "f")
     if which == "den" and not trimmed.size:
-        raise wrong(
-            "E145",
-            name,
-            f'transfer function "{name}": den is zero',
-            f"given: {given!r}",
-            "a polynomial with at least one coefficient that is not zero",
-        )
+        title = f'transfer function "{name}": den is zero'
+        raise wrong("E145", name, title, f"given: {given!r}", "a polynomial with at least one coefficient that is not zero")
     return trimmed if trimmed.size else np.zeros(1)
 
 

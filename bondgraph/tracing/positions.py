@@ -119,13 +119,8 @@ def _problem(traced: Traced, model: Model, found: _Difference) -> Problem:
         f"no MTF, and coordinates={sizes} in place of signals, connected where their rates are the flows: the "
         "compiler then differentiates the position"
     )
-    return Problem(
-        "E170",
-        f'the flow of constraint "{path}" is not the rate of its position',
-        tuple(details),
-        tuple(e.place for e in elements),
-        tuple(cures),
-    )
+    title = f'the flow of constraint "{path}" is not the rate of its position'
+    return Problem("E170", title, tuple(details), tuple(e.place for e in elements), tuple(cures))
 
 
 def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:

@@ -64,13 +64,10 @@ def untraceable(stuck: Untraceable, model: Model) -> Problem:
     owner = owner_of(stuck.statement, model)
     kind = owner.kind if isinstance(owner, Element) else "automaton"
     edge = transition_in_words(stuck.statement, model)
-    return Problem(
-        "E129",
-        f'the formula of {kind} "{stuck.statement.element}" cannot be compiled',
-        (*((f"it is the {edge}",) if edge else ()), f"{type(stuck.error).__name__}: {stuck.error}"),
-        (owner.place if owner else None,),
-        ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",),
-    )
+    title = f'the formula of {kind} "{stuck.statement.element}" cannot be compiled'
+    details = (*((f"it is the {edge}",) if edge else ()), f"{type(stuck.error).__name__}: {stuck.error}")
+    cures = ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",)
+    return Problem("E129", title, details, (owner.place if owner else None,), cures)
 
 
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
@@ -84,26 +81,20 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     owners = elements_at(model, [unknown.element for unknown in stuck.unknowns])
     part = domain_of(model, owners).part
     if stuck.reason == "nonlinear":
-        return Problem(
-            "E205",
-            "unknown efforts or flows in a relation that is not linear",
-            (f"unknown is what these give: {named(owners)}",),
-            tuple(e.place for e in owners),
-            (
-                f"a state that decides them (of a C or I): {part('C')}, a stiff one, in place of a constraint",
-                f"{part('C')}, a stiff one, at a 0-junction between a storage named here and the rest",
-            ),
+        title = "unknown efforts or flows in a relation that is not linear"
+        details = (f"unknown is what these give: {named(owners)}",)
+        cures = (
+            f"a state that decides them (of a C or I): {part('C')}, a stiff one, in place of a constraint",
+            f"{part('C')}, a stiff one, at a 0-junction between a storage named here and the rest",
         )
+        return Problem("E205", title, details, tuple(e.place for e in owners), cures)
     if stuck.reason == "index":
         elements = elements_at(model, stuck.suspects)
         needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
-        return Problem(
-            "E207",
-            "a derivative is needed of what is unknown itself",
-            (f"{needed} must be differentiated, and depends on what these give: {named(owners)}",),
-            tuple(e.place for e in dict.fromkeys([*elements, *owners])),
-            ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them"),
-        )
+        title = "a derivative is needed of what is unknown itself"
+        details = (f"{needed} must be differentiated, and depends on what these give: {named(owners)}",)
+        cures = ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them")
+        return Problem("E207", title, details, tuple(e.place for e in dict.fromkeys([*elements, *owners])), cures)
     if stuck.reason == "jump":
         return _of_jump(stuck, model)
     elements = elements_at(model, stuck.suspects)
@@ -128,16 +119,12 @@ def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
 def _of_jump(stuck: Unsolvable, model: Model) -> Problem:
     """What follows a value that jumps would need an infinite effort or flow."""
     elements = elements_at(model, stuck.suspects)
-    return Problem(
-        "E209",
-        "a derivative is needed of what jumps",
-        (f"{named(elements)} must follow a value with a sign, a comparison or a step in it",),
-        tuple(e.place for e in elements),
-        (
-            "an R between the source and what follows it (a resistance, a compliance of the drive)",
-            "a smooth course in place of the step: a ramp, tanh, or a lowpass",
-        ),
+    details = (f"{named(elements)} must follow a value with a sign, a comparison or a step in it",)
+    cures = (
+        "an R between the source and what follows it (a resistance, a compliance of the drive)",
+        "a smooth course in place of the step: a ramp, tanh, or a lowpass",
     )
+    return Problem("E209", "a derivative is needed of what jumps", details, tuple(e.place for e in elements), cures)
 
 
 def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
@@ -151,13 +138,8 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
         title = f"{count} modes have no valid causality"
         details = [f"in each, {says}:", *(f"{mode}: {own}" for mode, own in shown)]
         details += [f"and {count - MOST_MODES} more"] if count > MOST_MODES else []
-    return Problem(
-        "E212",
-        title,
-        tuple(details),
-        (*(e.place for e in elements), *(a.place for a in automata)),
-        _in_mode_cures(model, elements),
-    )
+    places = (*(e.place for e in elements), *(a.place for a in automata))
+    return Problem("E212", title, tuple(details), places, _in_mode_cures(model, elements))
 
 
 def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]:
@@ -171,13 +153,10 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
 
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
     """The problem of a run that has entered a mode in which its equations contradict each other (E220)."""
-    return Problem(
-        "E220",
-        f"the equations have no solution in the mode {mode}",
-        (f"then these contradict each other, or leave something undecided: {named(elements_at(model, elements))}",),
-        tuple(e.place for e in elements_at(model, elements)),
-        _in_mode_cures(model, elements_at(model, elements)),
-    )
+    details = (f"then these contradict each other, or leave something undecided: {named(elements_at(model, elements))}",)
+    places = tuple(e.place for e in elements_at(model, elements))
+    cures = _in_mode_cures(model, elements_at(model, elements))
+    return Problem("E220", f"the equations have no solution in the mode {mode}", details, places, cures)
 
 
 def _differentiated(element: Element) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
-from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
+from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain
 from bondgraph.model.element import PortRef
 from bondgraph.model.names import names_of
@@ -66,14 +66,9 @@ class ChainGraph(Graph):
         """
         if name not in self.link_ports:
             cure = f'chain_graph(chain, ports=("{name}", ...))'
-            problem = Problem(
-                "E454",
-                f'chain "{self.name}" has no port of a link "{name}"',
-                (f"ports: {', '.join(self.link_ports) or 'none'}",),
-                (self.place,),
-                (cure,),
-            )
-            raise ModelError(self.name, [problem])
+            title = f'chain "{self.name}" has no port of a link "{name}"'
+            why = f"ports: {', '.join(self.link_ports) or 'none'}"
+            raise refusal("E454", title, cure, about=self.name, why=why, places=(self.place,))
         skin = surface or self.chain.links[self.chain.index(name)].surface
         path = f"{self.name}.{name}"
         return LinkBody(f"{self.name} {name}", skin, self.place, self.port(name), f"{path}.pose", f"{path}.H")
@@ -120,7 +115,7 @@ def chain_graph(
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(chain, Chain):
         title = f"{chain!r} ({type(chain).__name__}) is no chain"
-        raise ModelError(str(name or "chain"), [Problem("E450", title, (), (caller_place(),), ("Chain(name, links)",))])
+        raise refusal("E450", title, "Chain(name, links)", about=str(name or "chain"))
     label = name or chain.name
     n = chain.freedoms
     q0, v0 = (np.zeros(n) if given is None else _floats(given) for given in (position, velocity))

@@ -83,30 +83,19 @@ def argument_problems(
     named = _named(constrained)
     unknown = [c for c in named if c not in COMPONENTS and c not in PAPER_NAMES]
     if unknown or not chosen:
-        problems.append(
-            Problem(
-                "E421",
-                f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}',
-                (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}"),
-                (place,),
-                ('constrained="rolling", or a list of components such as ["v_z"]',),
-            )
-        )
+        title = f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}'
+        details = (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}")
+        cures = ('constrained="rolling", or a list of components such as ["v_z"]',)
+        problems.append(Problem("E421", title, details, (place,), cures))
     for kind in ("normal", "tangential", "rotational"):
         mine = [c for c in chosen if KINDS.get(c, "rotational") == kind]
         if not mine:
             continue
         k, r = stiffness[mine[0]], damping[mine[0]]
         if not (np.isfinite(real(k)) and real(k) > 0 and np.isfinite(real(r)) and real(r) >= 0):
-            problems.append(
-                Problem(
-                    "E422",
-                    f'contact "{name}": {kind}_stiffness = {k!r}, {kind}_damping = {r!r}',
-                    (f"{', '.join(mine)} constrained: needs stiffness > 0, damping >= 0",),
-                    (place,),
-                    (f"{kind}_stiffness=..., or leave {', '.join(mine)} free",),
-                )
-            )
+            title = f'contact "{name}": {kind}_stiffness = {k!r}, {kind}_damping = {r!r}'
+            why = f"{', '.join(mine)} constrained: needs stiffness > 0, damping >= 0"
+            problems.append(Problem("E422", title, (why,), (place,), (f"{kind}_stiffness=..., or leave {', '.join(mine)} free",)))
     return problems
 
 

@@ -84,38 +84,21 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
     for cone in cones:
         argument = cone.name.replace(" ", "_")
         if not _is_coefficient(cone.coefficient):
-            problems.append(
-                Problem(
-                    "E490",
-                    f'contact "{name}": {argument} = {cone.coefficient!r}',
-                    ("a limit over the normal force cannot be negative or infinite",),
-                    (place,),
-                    (f"{argument}=0.5, or None for contact that never slips",),
-                )
-            )
+            title = f'contact "{name}": {argument} = {cone.coefficient!r}'
+            details = ("a limit over the normal force cannot be negative or infinite",)
+            problems.append(Problem("E490", title, details, (place,), (f"{argument}=0.5, or None for contact that never slips",)))
         wanted = cone.components or ("v_x", "v_y")
         missing = [c for c in (*wanted, "v_z") if c not in chosen]
         if missing:
-            problems.append(
-                Problem(
-                    "E491",
-                    f'contact "{name}" has {cone.name}, but {", ".join(missing)} is free',
-                    ("friction limits the forces of constrained components by that of v_z",),
-                    (place,),
-                    ('constrained="rolling"', f"without {argument}: what is free has no force"),
-                )
-            )
+            title = f'contact "{name}" has {cone.name}, but {", ".join(missing)} is free'
+            details = ("friction limits the forces of constrained components by that of v_z",)
+            cures = ('constrained="rolling"', f"without {argument}: what is free has no force")
+            problems.append(Problem("E491", title, details, (place,), cures))
         elif any(damping[c] == 0.0 for c in cone.components):
             kind = "rotational_damping" if cone.components == ("omega_z",) else "tangential_damping"
-            problems.append(
-                Problem(
-                    "E492",
-                    f'contact "{name}" has {cone.name}, but no {kind}',
-                    ("the slider's velocity is what the spring and the damper leave of the force, over the damping",),
-                    (place,),
-                    (f"{kind}=...: c / k is the time in which the force follows the cone",),
-                )
-            )
+            details = ("the slider's velocity is what the spring and the damper leave of the force, over the damping",)
+            cure = f"{kind}=...: c / k is the time in which the force follows the cone"
+            problems.append(Problem("E492", f'contact "{name}" has {cone.name}, but no {kind}', details, (place,), (cure,)))
     return problems
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
 from models.contacts.components import unpaired
 from models.contacts.switches import POLE
 from screws.contact import ContactCoordinates, closest_points, contact_places, is_convex
@@ -43,7 +43,7 @@ def start_values(
         try:
             nearest = closest_points(skin1, skin2, np.asarray(H_1_2, dtype=float), near=near)
         except GeometryError as error:
-            raise ModelError(name, [Problem(error.code, error.message, (f'contact "{name}"',), (), (error.cure,))]) from error
+            raise refusal(error.code, error.message, error.cure, about=name, why=f'contact "{name}"', places=()) from error
         if near is None and not (is_convex(surface1) and is_convex(surface2)):
             _one_place(name, skin1, skin2, np.asarray(H_1_2, dtype=float))
         if unpaired(chosen) and nearest.chart2 == 1.0:
@@ -78,14 +78,14 @@ def _one_place(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarra
     where = [f"({', '.join(f'{x:.4g}' for x in p)}) m, {-place.d:.3g} m deep" for p, place in zip(points, touching, strict=True)]
     title = f'contact "{name}" is one, but its bodies touch in {len(touching)} places'
     cure = "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to its place"
-    raise ModelError(name, [Problem("E428", title, tuple(f"at {w}" for w in where), (), (cure,))])
+    raise refusal("E428", title, cure, about=name, why=tuple(f"at {w}" for w in where), places=())
 
 
 def _in_polar_chart(name: str, surface2: Surface, nearest: ContactCoordinates) -> ContactCoordinates:
     q2, turn = surface2.change_chart(nearest.q2, 1.0)
     if surface2.chart_margin(q2, 0.0) <= 0.0:
         cure = "constrain both components of a pair, or start farther from the pole"
-        raise ModelError(name, [Problem("E423", f'contact "{name}" cannot start: {POLE}', cures=(cure,))])
+        raise refusal("E423", f'contact "{name}" cannot start: {POLE}', cure, about=name, places=())
     return replace(nearest, q2=np.asarray(q2, dtype=float), chart2=0.0, alpha=float(nearest.alpha + turn))
 
 

@@ -147,13 +147,7 @@ def _contradictions(given: HandParameters) -> list[Problem]:
         report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside it")
     room = given.base_radius + sum(given.link_lengths[1:]) - given.tip_radius
     if surface.size > room:
-        problems.append(
-            Problem(
-                "E481",
-                f"the object (size {surface.size:g} m) is larger than the reach of the fingers",
-                (f"bent outward, a tip stays within {room:g} m of the axis of the hand",),
-                (place,),
-                ("a smaller object, longer links, or bases farther out",),
-            )
-        )
+        title = f"the object (size {surface.size:g} m) is larger than the reach of the fingers"
+        details = (f"bent outward, a tip stays within {room:g} m of the axis of the hand",)
+        problems.append(Problem("E481", title, details, (place,), ("a smaller object, longer links, or bases farther out",)))
     return problems

@@ -78,13 +78,9 @@ def _contradictions(given: HandScenario) -> Iterator[Problem]:
         yield Problem("E480", title, (), (place,), ("a longer one",))
     for i, step in enumerate(given.steps):
         if step.end <= step.begin or step.begin < 0.0:
-            yield Problem(
-                "E483",
-                f"the reference jumps: step {i} goes from {step.begin:g} s to {step.end:g} s",
-                ("a step must begin at 0 or later, and end later than it begins",),
-                (place,),
-                ("give it time: a few tenths of a second",),
-            )
+            title = f"the reference jumps: step {i} goes from {step.begin:g} s to {step.end:g} s"
+            details = ("a step must begin at 0 or later, and end later than it begins",)
+            yield Problem("E483", title, details, (place,), ("give it time: a few tenths of a second",))
         else:
             yield from field_problems(step, "E480", f"step {i} of the reference")
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
-from bondgraph.errors import ModelError, Place, Problem, caller_place, raise_if_any
+from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from models.bodies import Touchable, connect_bodies
@@ -79,7 +79,7 @@ def joint_graph(
         title = f'joint "{name}" has the kind "{kind}", of which only small motions are known'
         title = title if kind else f'joint "{name}" is made of {joint!r}, which is no joint'
         cure = f"one of screws.joints: {', '.join(KINDS)}; or several joints in series"
-        raise ModelError(name, [Problem("E456", title, places=(place,), cures=(cure,))])
+        raise refusal("E456", title, cure, about=name, places=(place,))
     _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
     graph = Graph(name).declare_input("pose a", "pose b")
     numbers = _numbers(joint)
@@ -232,5 +232,5 @@ def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.
     if not (sound and np.allclose(H[:3, :3].T @ H[:3, :3], np.eye(3), atol=1e-6) and np.linalg.det(H[:3, :3]) > 0.0):
         title = f'{which} of joint "{name}" is no pose'
         cure = "(4, 4), finite, with a right-handed rotation: screws.pose(R, p)"
-        raise ModelError(name, [Problem("E457", title, places=(caller_place(),), cures=(cure,))])
+        raise refusal("E457", title, cure, about=name)
     return np.asarray(pose_state(H @ joint.frame), dtype=float)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Place, Problem
+from bondgraph.errors import Place, refusal
 from models.joints.kinds import KINDS
 
 
@@ -25,24 +25,11 @@ def start_check(
         H = relative(pose_a, pose_b, frame_a, frame_b)[1]
         gap, turn = missed(kind, np.asarray(H, dtype=float), *map(float, numbers))
         if gap > limits[0] or turn > limits[1]:
-            raise ModelError(
-                name,
-                [
-                    Problem(
-                        "E455",
-                        f'{kind} joint "{name}" does not close at the start',
-                        (
-                            f"its axes on the two bodies miss it by {gap:.4g} m and {turn:.4g} rad; "
-                            f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay",
-                        ),
-                        (place,),
-                        (
-                            "start positions and quaternions of the bodies, frame_a and frame_b that meet it",
-                            "a larger largest_gap or largest_tilt",
-                        ),
-                    )
-                ],
-            )
+            title, found = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
+            allowed = f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay"
+            why = f"its axes on the two bodies miss it by {found}; {allowed}"
+            poses = "start positions and quaternions of the bodies, frame_a and frame_b that meet it"
+            raise refusal("E455", title, poses, "a larger largest_gap or largest_tilt", about=name, why=why, places=(place,))
         return ()
 
     return check

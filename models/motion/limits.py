@@ -28,12 +28,8 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
             continue
         value = numbers(f"the limit of {QUANTITIES[order]}", given)
         if value.shape not in ((), shape) or not np.all(value > 0.0):
-            refuse(
-                "E470",
-                f"the limit of {QUANTITIES[order]} is {given!r}",
-                f"the motion has the shape {shape}",
-                "a positive number, or one for each axis",
-            )
+            title = f"the limit of {QUANTITIES[order]} is {given!r}"
+            refuse("E470", title, f"the motion has the shape {shape}", "a positive number, or one for each axis")
         limits[order] = np.broadcast_to(value, shape)
     return limits
 

@@ -47,12 +47,9 @@ class Motion:
         breaks, given = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
         fit = breaks.ndim == 1 and given.ndim in (2, 3) and len(given) == len(breaks) - 1 >= 1 and given.shape[1] >= 1
         if not fit or not (np.isfinite(breaks).all() and np.isfinite(given).all()):
-            refuse(
-                "E470",
-                "breaks and coefficients of a motion do not fit together",
-                f"breaks {breaks.shape}, coefficients {given.shape}, all to be finite",
-                "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)",
-            )
+            title = "breaks and coefficients of a motion do not fit together"
+            why = f"breaks {breaks.shape}, coefficients {given.shape}, all to be finite"
+            refuse("E470", title, why, "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)")
         check_times(breaks)
         for values in (breaks, given):
             values.setflags(write=False)
@@ -190,12 +187,8 @@ def check_times(times: Array) -> None:
     bad = np.flatnonzero(~(np.diff(times) > 0.0))
     if bad.size:
         k = int(bad[0])
-        refuse(
-            "E471",
-            "the times of a motion do not ascend",
-            f"{times[k]:g} s is followed by {times[k + 1]:g} s, at index {k + 1}",
-            "each time later than the one before; `hold` for a pause",
-        )
+        why = f"{times[k]:g} s is followed by {times[k + 1]:g} s, at index {k + 1}"
+        refuse("E471", "the times of a motion do not ascend", why, "each time later than the one before; `hold` for a pause")
 
 
 @dataclass(frozen=True)
@@ -234,12 +227,9 @@ def check_jumps(motion: Motion) -> None:
         jump = largest_jump(motion, order)
         if jump.part > 1e-9:
             place = f" along axis {jump.axis[0]}" if jump.axis else ""
-            refuse(
-                "E472",
-                f"the {QUANTITIES[order]} of a motion jumps at {jump.time:g} s{place}",
-                f"from {jump.before:.6g} to {jump.after:.6g}",
-                "phases that meet with equal position and velocity, such as rest, or a `quintic` in between",
-            )
+            title = f"the {QUANTITIES[order]} of a motion jumps at {jump.time:g} s{place}"
+            cure = "phases that meet with equal position and velocity, such as rest, or a `quintic` in between"
+            refuse("E472", title, f"from {jump.before:.6g} to {jump.after:.6g}", cure)
 
 
 def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
@@ -284,12 +274,8 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
     """
     if not motions or len({motion.shape for motion in motions}) > 1:
         shapes = ", ".join(str(motion.shape) for motion in motions) or "none"
-        refuse(
-            "E470",
-            "motions that follow each other have different shapes",
-            f"given: {shapes}",
-            "one or more motions with the same axes",
-        )
+        title = "motions that follow each other have different shapes"
+        refuse("E470", title, f"given: {shapes}", "one or more motions with the same axes")
     if not numbers("the pause", pause, (0,)) >= 0.0:
         refuse("E471", f"a pause of {pause!r} s between motions", "", "a pause of 0 s or more")
     order = max(pieces(motion).shape[1] for motion in motions)

@@ -144,10 +144,6 @@ def pick_and_place(
 def _two_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
     first, last = numbers("the start", start), numbers("the end", end)
     if first.shape != last.shape:
-        refuse(
-            "E470",
-            "start and end of a motion have different shapes",
-            f"{first.shape} and {last.shape}",
-            "two numbers, or two points with the same axes",
-        )
+        title = "start and end of a motion have different shapes"
+        refuse("E470", title, f"{first.shape} and {last.shape}", "two numbers, or two points with the same axes")
     return first, last

@@ -7,13 +7,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import refusal
 
 
 def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, name: str = "motion") -> NoReturn:
     """Raise a `ModelError` with one problem."""
-    lines = (details,) if isinstance(details, str) else details
-    raise ModelError(name, [Problem(code, title, tuple(filter(None, lines)), (caller_place(),), (cure,))])
+    raise refusal(code, title, cure, about=name, why=details or ())
 
 
 def numbers(what: str, given: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:

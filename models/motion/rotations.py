@@ -60,12 +60,8 @@ def turning(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving:
     given = np.atleast_2d(numbers("the axis", directions, (1, 2)))
     lengths = np.linalg.norm(given, axis=1)
     if given.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
-        refuse(
-            "E475",
-            f"the axes of a turning are {np.asarray(directions).tolist()}",
-            f"there are {joined.shape[0]} angles",
-            "a vector of three numbers, not zero, for each angle",
-        )
+        title = f"the axes of a turning are {np.asarray(directions).tolist()}"
+        refuse("E475", title, f"there are {joined.shape[0]} angles", "a vector of three numbers, not zero, for each angle")
     return Turning(joined, given / lengths[:, None], moving)
 
 
@@ -124,12 +120,8 @@ def pose_motion(
     path = centre if isinstance(centre, Motion) else hold(numbers("the centre", centre), 1.0)
     offset = numbers("the arm", arm)
     if path.shape != (3,) or offset.shape != (3,):
-        refuse(
-            "E470",
-            "centre and arm of a body's motion need three components",
-            f"given: {path.shape} and {offset.shape}",
-            "points in the world's coordinates, m",
-        )
+        title = "centre and arm of a body's motion need three components"
+        refuse("E470", title, f"given: {path.shape} and {offset.shape}", "points in the world's coordinates, m")
     about = turn or turning(hold(0.0, 1.0), (0.0, 0.0, 1.0))
     return PoseMotion(path, about, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
 

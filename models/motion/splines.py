@@ -56,24 +56,16 @@ def cubic_spline(
     if times is not None:
         given = numbers("the list of times", times)
         if given.shape != (len(points),):
-            refuse(
-                "E470",
-                "times and waypoints do not fit together",
-                f"{len(points)} points, times {given.shape}",
-                "one time for each waypoint",
-            )
+            title = "times and waypoints do not fit together"
+            refuse("E470", title, f"{len(points)} points, times {given.shape}", "one time for each waypoint")
         check_times(given)
         motion = _spline(points, given, ends)
         factor = 1.0 if np.any(ends) else slow_down(motion, limits)
         check_limits(motion, limits, motion.duration * factor if factor > 1.0 else None)
         return motion
     if all(np.isinf(limit).all() for limit in limits.values()):
-        refuse(
-            "E470",
-            "nothing says how long a motion takes",
-            "there are neither times nor limits",
-            "times, or a limit of velocity, acceleration or jerk",
-        )
+        title = "nothing says how long a motion takes"
+        refuse("E470", title, "there are neither times nor limits", "times, or a limit of velocity, acceleration or jerk")
     shares, parts = _shares(points, limits), _parts(points)
     if shortest:
         shares, parts = _searched(points, shares, parts, limits)
@@ -87,12 +79,8 @@ def cubic_spline(
 def _ends(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) -> Array:
     ends = [numbers("the end velocity", value) for value in (start, end)]
     if any(value.shape not in ((), shape) for value in ends):
-        refuse(
-            "E470",
-            "velocities at the ends of a motion do not fit its axes",
-            f"{ends[0].shape} and {ends[1].shape}",
-            "a number, or one for each axis",
-        )
+        title = "velocities at the ends of a motion do not fit its axes"
+        refuse("E470", title, f"{ends[0].shape} and {ends[1].shape}", "a number, or one for each axis")
     return np.array([np.broadcast_to(value, shape) for value in ends])
 
 
@@ -102,12 +90,8 @@ def _shares(points: Array, limits: dict[int, Array]) -> Array:
     same = np.flatnonzero(~ways.any(axis=1))
     if same.size:
         k = int(same[0])
-        refuse(
-            "E471",
-            f"waypoints {k} and {k + 1} are the same point",
-            f"{points[k]}",
-            "leave one out, or `sequence` of motions with a pause between",
-        )
+        title = f"waypoints {k} and {k + 1} are the same point"
+        refuse("E471", title, f"{points[k]}", "leave one out, or `sequence` of motions with a pause between")
     # Smallest peaks of a motion over the way 1 in the time 1: velocity 1, acceleration 4, jerk 32.
     needed = [(factor * ways / limits[k]) ** (1.0 / k) for k, factor in ((1, 1.0), (2, 4.0), (3, 32.0))]
     return np.asarray(np.max(needed, axis=(0, 2)))
@@ -203,12 +187,8 @@ def _fastest(points: Array, shares: Array, ends: Array, limits: dict[int, Array]
     if first is None:
         best = _spline(points, factors[int(np.argmin(found))] * shares, ends, parts)
         reached = (f"at best, in {best.duration:.4g} s:", *violations(best, limits))
-        refuse(
-            "E474",
-            "no duration of a motion holds its limits",
-            reached,
-            "wider limits, slower ends, or more room between the waypoints",
-        )
+        title = "no duration of a motion holds its limits"
+        refuse("E474", title, reached, "wider limits, slower ends, or more room between the waypoints")
     if first == 0:
         return _spline(points, factors[0] * shares, ends, parts)
     factor = brentq(beyond, factors[first - 1], factors[first], xtol=1e-14, rtol=1e-14)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, MTF, Block, Element, Graph, Op, Parameter
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import refusal
 from bondgraph.model.domains import SCREW, TRANSLATION
 from models.springs.formulas import point_energy, point_force
 from models.springs.ports import storage_of_signals
@@ -68,9 +68,9 @@ def point_spring(
     """
     points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
     if not _is_number(stiffness):
-        raise _wrong("E493", name, f"stiffness = {stiffness!r}", "a number of zero or more, N/m")
+        raise refusal("E493", f'"{name}": stiffness = {stiffness!r}', "a number of zero or more, N/m", about=name)
     if not _is_number(rest_length):
-        raise _wrong("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
+        raise refusal("E497", f'"{name}": rest_length = {rest_length!r}', "a number of zero or more, m", about=name)
     graph = Graph(name).declare_input("pose a", "pose b")
     apart = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
     ends = {label: _end(label) for label in points}
@@ -119,7 +119,7 @@ def _point(name: str, what: str, given: Any) -> np.ndarray:
     except (TypeError, ValueError):
         numbers = np.zeros(0)
     if numbers.shape != (3,) or not np.all(np.isfinite(numbers)):
-        raise _wrong("E495", name, f"{what} = {given!r} is no point", "three finite numbers, m")
+        raise refusal("E495", f'"{name}": {what} = {given!r} is no point', "three finite numbers, m", about=name)
     return numbers
 
 
@@ -128,7 +128,3 @@ def _is_number(value: Any) -> bool:
         return bool(np.ndim(value) == 0 and np.isfinite(value) and value >= 0.0)
     except TypeError:
         return False
-
-
-def _wrong(code: str, name: str, title: str, cure: str) -> ModelError:
-    return ModelError(name, [Problem(code, f'"{name}": {title}', (), (caller_place(),), (cure,))])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, Transition
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import refusal
 from bondgraph.model.domains import SCREW
 from models.springs.formulas import FORMS, relative_pose, rotation_vector, spring_energy, spring_wrench
 from models.springs.ports import between, into_frame, storage_of_signals
@@ -63,18 +63,7 @@ def spatial_spring(
     The energy is a function of the poses, so that the spring has no state of its own.
     """
     if form not in FORMS:
-        raise ModelError(
-            name,
-            [
-                Problem(
-                    "E496",
-                    f'"{name}": unknown form {form!r}',
-                    (f"forms: {', '.join(FORMS)}",),
-                    (caller_place(),),
-                    ('form="trace"',),
-                )
-            ],
-        )
+        raise refusal("E496", f'"{name}": unknown form {form!r}', 'form="trace"', about=name, why=f"forms: {', '.join(FORMS)}")
     values = blocks(name, stiffness, rotational, translational, coupling)
     A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
     graph, relative = between(name)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, refusal
 from screws.rotations import untilde
 
 
@@ -30,18 +30,9 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
     coupling, translation = K[:3, 3:], K[3:, 3:]
     moment = np.trace(translation) * np.eye(3) - translation
     if np.linalg.cond(moment) > 1e12:
-        raise ModelError(
-            "stiffness",
-            [
-                Problem(
-                    "E493",
-                    "this stiffness has no centre",
-                    ("it does not resist translation in two directions at least",),
-                    (caller_place(),),
-                    ("name the frames in which it acts, and give a symmetric coupling",),
-                )
-            ],
-        )
+        title = "this stiffness has no centre"
+        cure = "name the frames in which it acts, and give a symmetric coupling"
+        raise refusal("E493", title, cure, about="stiffness", why="it does not resist translation in two directions at least")
     r = np.linalg.solve(moment, np.asarray(untilde(coupling - coupling.T), dtype=float))
     to_origin = np.eye(6)
     to_origin[3:, :3] = [[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]]
@@ -66,12 +57,8 @@ def blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupl
     if coupling is not None:
         cross = _block(coupling, name, symmetric=False)
         if not _is_symmetric(full(cross)):
-            raise _wrong(
-                "E494",
-                name,
-                "its coupling is not symmetric: the frames are not at the centre of stiffness",
-                "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns",
-            )
+            cure = "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns"
+            raise _wrong("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness", cure)
         values["coupling"] = cross
     whole = np.block(
         [[full(rotational), full(values.get("coupling", 0.0))], [full(values.get("coupling", 0.0)), full(translational)]]
@@ -163,4 +150,4 @@ def _is_symmetric(K: np.ndarray) -> bool:
 
 
 def _wrong(code: str, name: str, title: str, cure: str) -> ModelError:
-    return ModelError(name, [Problem(code, f'"{name}": {title}', (), (caller_place(),), (cure,))])
+    return refusal(code, f'"{name}": {title}', cure, about=name)

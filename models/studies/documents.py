@@ -79,13 +79,9 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
         value = json.loads(text, object_pairs_hook=pairs)
         document.lines = key_lines(text)
     except json.JSONDecodeError as error:
-        problem = Problem(
-            "E402",
-            f"the file is not JSON: {error.msg}",
-            (f"in {document.file}, line {error.lineno}, column {error.colno}",),
-            (Place(document.file, error.lineno),),
-            ("compare with a scenario that works: commas between entries, double quotes, no comments",),
-        )
+        details = (f"in {document.file}, line {error.lineno}, column {error.colno}",)
+        cures = ("compare with a scenario that works: commas between entries, double quotes, no comments",)
+        problem = Problem("E402", f"the file is not JSON: {error.msg}", details, (Place(document.file, error.lineno),), cures)
         document.problems.append(problem)
         return None
     except (RecursionError, ValueError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import consistent, point_of
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
 from bondgraph.export.c_code.header import declarations, story
 from bondgraph.export.c_code.names import Names, array, comment, enumeration, places, sanitised
 from bondgraph.export.c_code.steps import functions, number
@@ -71,12 +71,12 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
     if sampled := [clock.element for clock in compiled.system.clocks if clock.updates]:
         title, why = "a model with sampled blocks has no C form", f"sampled: {', '.join(sampled)}"
         cure = "simulate it here, or put its controllers into your own code"
-        raise ModelError(compiled.model.name, [Problem("E332", title, (why,), (), (cure,))])
+        raise refusal("E332", title, cure, about=compiled.model.name, why=why, places=())
     name = sanitised(compiled.model.name).lower() if name is None else name
     name = f"model_{name}" if name[:1].isdigit() else name
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-        problem = Problem("E270", f'"{name}" is no name in C', cures=("a letter, then letters, digits and underscores",))
-        raise ModelError(compiled.model.name, [problem])
+        title = f'"{name}" is no name in C'
+        raise refusal("E270", title, "a letter, then letters, digits and underscores", about=compiled.model.name, places=())
     build = f"cc -std=c99 -O2 -ffp-contract=off -shared -fPIC {name}.c -lm -o lib{name}.so"
     writer = _Writer(compiled, name, build)
     return CSource(name, writer.header(), writer.source(), build)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.emit.text import workspace_slots
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing
@@ -89,7 +89,7 @@ class _Part:
         given = [self.condition(a) if k < operation.truths else self.value(a) for k, a in enumerate(step[1:])]
         if not operation.c:
             title = f'the operation "{operation.name}" has no form in C'
-            raise ModelError("C source", [Problem("E271", title, cures=("run the compiled model instead",))])
+            raise refusal("E271", title, "run the compiled model instead", about="C source", places=())
         right = operation.c.format(**dict(zip("xyz", given, strict=False)))
         self.lines.append(f"const {'int c' if operation.is_condition else 'double v'}{v} = {right};")
 

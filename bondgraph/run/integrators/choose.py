@@ -53,12 +53,8 @@ def choose(bound: Bound, settings: Settings) -> Selection:
         if solver == "scipy" and method == "adams":
             method = "lsoda"
     if solver in ("machine code", "sundials") and not compiled(bound):
-        problem = Problem(
-            "E307",
-            f"{solver} needs compiled kernels, and these are interpreted",
-            cures=("pip install llvmlite", 'solver="scipy"'),
-        )
-        raise RunError(problem)
+        title = f"{solver} needs compiled kernels, and these are interpreted"
+        raise RunError(Problem("E307", title, cures=("pip install llvmlite", 'solver="scipy"')))
     if solver == "sundials" and (reason := sundials_reason()):
         cures = ("pip install scikit-sundae", 'solver="scipy"', 'method="dop853"')
         raise RunError(Problem("E307", "SUNDIALS cannot be used here", (reason,), cures=cures))

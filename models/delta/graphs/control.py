@@ -28,7 +28,7 @@ from models.delta.kinematics import arm
 from models.delta.kinematics.arm import ArmParameters, Constants
 from models.delta.kinematics.formulas import closed, newton
 from models.delta.kinematics.parameters import UNITS, DeltaParameters
-from models.delta.kinematics.refusals import control_error
+from models.delta.kinematics.refusals import error
 from models.motion import Motion, reference
 
 FILTER_TIME = 2e-3
@@ -234,7 +234,7 @@ def linearising_control(
 def check_axes(motion: Motion) -> None:
     """Refuse a motion that has not three axes (E440)."""
     if motion.shape != (3,):
-        raise control_error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of (3,)")
+        raise error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of (3,)")
 
 
 def _motor_rates() -> Element:

@@ -21,7 +21,7 @@ from models.delta.kinematics import arm
 from models.delta.kinematics.arm import ArmParameters, Constants
 from models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian, cross, dot
 from models.delta.kinematics.parameters import UNITS, DeltaParameters
-from models.delta.kinematics.refusals import control_error
+from models.delta.kinematics.refusals import error
 from screws.linear import solve_spd
 from screws.scalars import array, cos, sin
 
@@ -81,7 +81,7 @@ def _solve3(matrix: Any, right: Any) -> np.ndarray:
 def linearising(parameters: DeltaParameters, alpha1: float, alpha0: float, output: str, acceleration: str) -> Element:
     """The block `linearisation` with the signal `.torque` (3,) for an acceleration at a path; E440 for an unknown output."""
     if output not in OUTPUTS:
-        raise control_error("E440", f"output {output!r} is unknown", *(f'output="{name}"' for name in OUTPUTS))
+        raise error("E440", f"output {output!r} is unknown", *(f'output="{name}"' for name in OUTPUTS))
     names = [f"{what}{i}" for what in ("q", "v") for i in (1, 2, 3)]
 
     def formula(u: Any, *given: Any) -> np.ndarray:

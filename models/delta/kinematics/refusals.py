@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import refusal
+
+error = functools.partial(refusal, about="delta robot", places=())
+"""The error of one problem of the robot, its controllers and its tasks: see `bondgraph.errors.refusal`."""
 
 SINGULAR = 1e-7
 """Determinants of unit vectors, and sines, below this count as zero."""
@@ -16,31 +20,22 @@ SINGULAR = 1e-7
 def check_assembled(y: np.ndarray, reach: float) -> None:
     """Raise E463 where the tips cannot meet at motor angles y (3,), E464 where the elbows lie on one line (nan)."""
     if np.isnan(reach):
-        raise error(
-            "E464",
-            "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel",
-            [f"at y = {text(y, 'rad')}", "the motor angles do not determine where the tool goes"],
-            "stay clear of this posture",
-        )
+        title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
+        why = (f"at y = {text(y, 'rad')}", "the motor angles do not determine where the tool goes")
+        raise error("E464", title, "stay clear of this posture", why=why)
     if reach < 0.0:
-        raise error(
-            "E463",
-            f"no tool position has the motor angles y = {text(y, 'rad')}",
-            ["the elbows are farther apart than the distal links can span"],
-            "motor angles inside the workspace, or a longer distal link L2",
-        )
+        title = f"no tool position has the motor angles y = {text(y, 'rad')}"
+        cure = "motor angles inside the workspace, or a longer distal link L2"
+        raise error("E463", title, cure, why="the elbows are farther apart than the distal links can span")
 
 
 def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
     """Raise E463 where an arm cannot bring its tip to w (3,); `reach` (3,) is negative there."""
     far = [i for i in range(3) if not reach[i] >= 0.0]
     if far:
-        raise error(
-            "E463",
-            f"the tool cannot reach w = {text(w, 'm')}",
-            [f"arm {i + 1} is too short, or cannot fold that far" for i in far],
-            "a point inside the workspace (`models.delta.kinematics.workspace`)",
-        )
+        title = f"the tool cannot reach w = {text(w, 'm')}"
+        why = [f"arm {i + 1} is too short, or cannot fold that far" for i in far]
+        raise error("E463", title, "a point inside the workspace (`models.delta.kinematics.workspace`)", why=why)
 
 
 def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, apart: float, allowed: float) -> None:
@@ -49,27 +44,17 @@ def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, apart: fl
         return
     where = f"at y = {text(y, 'rad')}, w = {text(w, 'm')}"
     if abs(side) < SINGULAR:
-        raise error(
-            "E464",
-            "the forward kinematics is singular: the three distal links lie in one plane or are parallel",
-            [where, "the motor angles do not determine where the tool goes"],
-            "stay clear of this posture; the Baumgarte form of the dynamics runs through it",
-        )
+        title = "the forward kinematics is singular: the three distal links lie in one plane or are parallel"
+        why = (where, "the motor angles do not determine where the tool goes")
+        raise error("E464", title, "stay clear of this posture; the Baumgarte form of the dynamics runs through it", why=why)
     if not apart <= allowed:
-        raise error(
-            "E465",
-            "Newton's method finds no posture from this start",
-            [f"the tips are {apart:.3g} m apart after the last step", where],
-            "a start nearer to the posture, or none: then the assembly mode is exact from the start",
-        )
+        title = "Newton's method finds no posture from this start"
+        cure = "a start nearer to the posture, or none: then the assembly mode is exact from the start"
+        raise error("E465", title, cure, why=(f"the tips are {apart:.3g} m apart after the last step", where))
     found, wanted = ("above", "below") if sign > 0.0 else ("below", "above")
-    raise error(
-        "E465",
-        "the start leads to the other assembly mode",
-        [f"the tool is {found} the plane of the elbows (x3 points down), not {wanted} it", where],
-        "a start in the wanted assembly mode, or none",
-        f'mode="{found}" if it is meant',
-    )
+    title = "the start leads to the other assembly mode"
+    why = (f"the tool is {found} the plane of the elbows (x3 points down), not {wanted} it", where)
+    raise error("E465", title, "a start in the wanted assembly mode, or none", f'mode="{found}" if it is meant', why=why)
 
 
 def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> None:
@@ -81,18 +66,12 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
     i = int(np.argmax(along)) if along.any() else int(np.argmax(straight))
     where = f"arm {i + 1} at the angles {text(theta[3 * i : 3 * i + 3], 'rad')}, w = {text(w, 'm')}"
     if along[i]:
-        raise error(
-            "E464",
-            f"arm {i + 1}: the distal link lies along its motor's shaft",
-            [where, "the elbow moves across it, and the two rods of a real arm would lie on one line"],
-            "another pose: this one is the edge of the workspace",
-        )
-    raise error(
-        "E464",
-        f"arm {i + 1} is stretched or folded: the edge of the workspace",
-        [where, "its two working branches meet here, and the motor cannot move the tool along the links"],
-        "a pose a little inside the workspace",
-    )
+        title = f"arm {i + 1}: the distal link lies along its motor's shaft"
+        why = (where, "the elbow moves across it, and the two rods of a real arm would lie on one line")
+        raise error("E464", title, "another pose: this one is the edge of the workspace", why=why)
+    title = f"arm {i + 1} is stretched or folded: the edge of the workspace"
+    why = (where, "its two working branches meet here, and the motor cannot move the tool along the links")
+    raise error("E464", title, "a pose a little inside the workspace", why=why)
 
 
 def numbers(name: str, values: Any, size: int) -> np.ndarray:
@@ -102,7 +81,7 @@ def numbers(name: str, values: Any, size: int) -> np.ndarray:
     except (TypeError, ValueError):
         out = np.full(0, np.nan)
     if out.shape != (size,) or not np.all(np.isfinite(out)):
-        raise error("E466", f"{name} = {values!r}", [f"{name} is {size} finite numbers"], f"a list of {size} numbers")
+        raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} is {size} finite numbers")
     return out
 
 
@@ -110,20 +89,10 @@ def choice(name: str, word: str, options: Mapping[str, float]) -> float:
     """The sign that a word stands for; E466 if it is unknown."""
     if word not in options:
         known = " or ".join(f'"{option}"' for option in options)
-        raise error("E466", f"{name} {word!r} is unknown", [], known)
+        raise error("E466", f"{name} {word!r} is unknown", known)
     return options[word]
 
 
 def text(values: np.ndarray, unit: str) -> str:
     """Numbers with their unit, for messages."""
     return "(" + ", ".join(f"{value:.6g}" for value in values) + f") {unit}"
-
-
-def error(code: str, title: str, details: Sequence[str], *cures: str) -> ModelError:
-    """An error with one problem."""
-    return ModelError("delta robot", [Problem(code, title, tuple(details), (), cures)])
-
-
-def control_error(code: str, title: str, *cures: str) -> ModelError:
-    """The error of a controller or a task of the robot."""
-    return ModelError("delta robot", [Problem(code, title, cures=cures)])

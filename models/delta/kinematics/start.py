@@ -22,6 +22,9 @@ SMALL_GAP = 1e-3
 SMALL_SPEED = 1e-2
 """Largest relative velocity of the tips that is put right, m/s."""
 
+MEANT = "project=False, if the start is meant to be off the constraint"
+"""Cure of a start that is too far off the constraint to be put right."""
+
 
 @dataclass(frozen=True, eq=False)
 class Start:
@@ -67,7 +70,7 @@ def start_of(
     given = [name for name, value in (("y", y), ("w", w), ("q", q)) if value is not None]
     if len(given) > 1 or (rates is not None and v is not None) or (v is not None and q is None):
         both = " and ".join([*given, *(n for n, value in (("rates", rates), ("v", v)) if value is not None)])
-        raise error("E468", f"a start cannot be given by {both}", [], "y, w or q; rates of the motors, or v with q")
+        raise error("E468", f"a start cannot be given by {both}", "y, w or q; rates of the motors, or v with q")
     notes: list[str] = []
     if q is not None:
         angles, slopes = _angles(kinematics, by_arms(theta_of, numbers("q", q, 9)), project, notes)
@@ -109,13 +112,9 @@ def _angles(
         return theta, None
     q = by_arms(phi_of, theta)
     if not gap <= SMALL_GAP:
-        raise error(
-            "E467",
-            "these angles do not close the arms",
-            [f"the tips are {gap:.3g} m apart, more than {SMALL_GAP:g} m", f"q = {text(q, 'rad')}"],
-            "the motor angles y alone, from which the others follow",
-            "project=False, if the start is meant to be off the constraint",
-        )
+        why = (f"the tips are {gap:.3g} m apart, more than {SMALL_GAP:g} m", f"q = {text(q, 'rad')}")
+        cure = "the motor angles y alone, from which the others follow"
+        raise error("E467", "these angles do not close the arms", cure, MEANT, why=why)
     posture = _posture(kinematics, theta)
     most = float(np.max(np.abs(posture.theta - theta)))
     notes.append(f"the tips were {gap:.3g} m apart: unmeasured angles moved by up to {most:.3g} rad, motor angles kept")
@@ -130,13 +129,9 @@ def _rates(
     if speed <= EXACT or not project:
         return v
     if not speed <= SMALL_SPEED:
-        raise error(
-            "E467",
-            "these rates pull the arms apart",
-            [f"the tips part at {speed:.3g} m/s, more than {SMALL_SPEED:g} m/s", f"v = {text(v, 'rad/s')}"],
-            "the rates of the motors alone, from which the others follow",
-            "project=False, if the start is meant to be off the constraint",
-        )
+        why = (f"the tips part at {speed:.3g} m/s, more than {SMALL_SPEED:g} m/s", f"v = {text(v, 'rad/s')}")
+        cure = "the rates of the motors alone, from which the others follow"
+        raise error("E467", "these rates pull the arms apart", cure, MEANT, why=why)
     if slopes is None:
         slopes = _posture(kinematics, theta).dtheta_dy
     notes.append(f"the tips parted at {speed:.3g} m/s: rates follow from those of the motors")

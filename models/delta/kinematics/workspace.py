@@ -42,7 +42,7 @@ class Workspace:
     def volume(self) -> float:
         """Volume of the reachable part, m^3: count of points times the volume of a cell; needs a grid in all three axes."""
         if min(map(len, self.axes)) < 2:
-            raise error("E466", "a volume needs two points or more along each axis", [], "a grid in x1, x2 and x3")
+            raise error("E466", "a volume needs two points or more along each axis", "a grid in x1, x2 and x3")
         cell = np.prod([(axis[-1] - axis[0]) / (len(axis) - 1) for axis in self.axes])
         return float(np.count_nonzero(self.reachable) * cell)
 
@@ -195,5 +195,5 @@ def _axis(name: str, values: Any) -> np.ndarray:
     except (TypeError, ValueError):
         out = np.empty(0)
     if out.ndim != 1 or not len(out) or not np.all(np.isfinite(out)):
-        raise error("E466", f"the grid's axis {name} is no list of finite numbers", [], "np.linspace(-0.3, 0.3, 61)")
+        raise error("E466", f"the grid's axis {name} is no list of finite numbers", "np.linspace(-0.3, 0.3, 61)")
     return out

@@ -141,12 +141,9 @@ def crossing(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) ->
     ends = determinant(low), determinant(high)
     if ends[0] * ends[1] > 0.0:
         roots = [f"{reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
-        raise error(
-            "E469",
-            f"no root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees",
-            [f"the rightmost pole is at {roots[0]} and at {roots[1]}"],
-            "other limits; `sweep` shows the poles between them",
-        )
+        title = f"no root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees"
+        why = f"the rightmost pole is at {roots[0]} and at {roots[1]}"
+        raise error("E469", title, "other limits; `sweep` shows the poles between them", why=why)
     return float(brentq(determinant, low, high, xtol=1e-12))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from models.delta.graphs.control import FILTER_TIME, Control, check_axes, task_control
 from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.refusals import SINGULAR, control_error, text
+from models.delta.kinematics.refusals import SINGULAR, error, text
 from models.delta.studies.robot import DeltaRobot
 from models.delta.studies.run import DeltaRun
 from models.motion import Motion, cubic_spline, hold, sequence
@@ -65,11 +65,8 @@ def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: 
     if not np.all(ok):
         k = int(np.argmin(ok))
         why = "passes a singularity" if reached[k] else "leaves the workspace"
-        raise control_error(
-            "E442",
-            f"the motion {why} at {times[k]:.6g} s, w = {text(places[k], 'm')}",
-            "waypoints inside the workspace (`models.delta.kinematics.workspace`)",
-        )
+        title = f"the motion {why} at {times[k]:.6g} s, w = {text(places[k], 'm')}"
+        raise error("E442", title, "waypoints inside the workspace (`models.delta.kinematics.workspace`)")
 
 
 def transfer(

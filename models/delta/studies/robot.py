@@ -48,7 +48,7 @@ class DeltaRobot:
 
     def __post_init__(self) -> None:
         if self.form not in VELOCITY:
-            raise error("E468", f"form {self.form!r} is unknown", [], *(f'form="{form}"' for form in VELOCITY))
+            raise error("E468", f"form {self.form!r} is unknown", *(f'form="{form}"' for form in VELOCITY))
 
     @property
     def kinematics(self) -> DeltaKinematics:
@@ -176,13 +176,13 @@ class DeltaRobot:
         if isinstance(torque, Motion):
             if torque.shape != (3,) or signals is not None:
                 details = [f"its values have shape {torque.shape}"] if signals is None else ["there are `signals` too"]
-                raise error("E468", "a torque cannot be this motion", details, "three axes, and no other signals")
+                raise error("E468", "a torque cannot be this motion", "three axes, and no other signals", why=details)
             pieces = torque.coefficients.shape
             changes = motion_parameters(torque)
             parameters = {f"torque.{key}": value.value for key, value in changes.items()}
         elif isinstance(torque, str):
             if torque != "hold":
-                raise error("E468", f"torque {torque!r} is unknown", [], '"hold", three numbers, or a motion')
+                raise error("E468", f"torque {torque!r} is unknown", '"hold", three numbers, or a motion')
             posture = self.kinematics.forward(start.theta[::3], start=start.x, mode=assembly_mode(start.theta))
             parameters = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
         elif torque is not None:

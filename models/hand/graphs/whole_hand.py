@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 
 from bondgraph import Automaton, Compiled, Graph, Op, Transition
 from bondgraph.analysis import steady_state
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, refusal
 from models.bodies import Body, rigid_body
 from models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, welded
 from models.contacts import attach_contact, contact
@@ -235,9 +235,9 @@ def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None)
         found = steady_state(compiled, parameters=parameters)
     except ModelError as error:
         reasons = tuple(problem.title for problem in error.problems)
-        raise ModelError(compiled.model.name, [_no_equilibrium(reasons)]) from error
+        raise _no_equilibrium(compiled, reasons) from error
     if "contact off" in found.due or "object lost" in found.due:
-        raise ModelError(compiled.model.name, [_no_equilibrium(("a contact would open",))])
+        raise _no_equilibrium(compiled, "a contact would open")
     values, at = {}, 0
     for state in compiled.system.states:
         shape = np.shape(state.initial)
@@ -248,9 +248,9 @@ def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None)
     return values
 
 
-def _no_equilibrium(reasons: tuple[str, ...]) -> Problem:
+def _no_equilibrium(compiled: Compiled, why: str | Sequence[str]) -> ModelError:
     cures = ("parameters closer to those the hand was built with", "a Hand built with these parameters")
-    return Problem("E430", "the hand finds no equilibrium near its start posture", reasons, (caller_place(),), cures)
+    return refusal("E430", "the hand finds no equilibrium near its start posture", *cures, about=compiled.model.name, why=why)
 
 
 def _check_start(motion: PoseMotion, pose_state: np.ndarray) -> None:
@@ -260,8 +260,7 @@ def _check_start(motion: PoseMotion, pose_state: np.ndarray) -> None:
     if apart > 1e-6 or turned > 1e-6:
         where = f"at the time 0 it is {apart:.4g} m and {turned:.4g} rad away"
         cure = "a motion whose pose at the time 0 is object_position, object_quaternion"
-        problem = Problem("E431", "the reference does not start at the object", (where,), (caller_place(),), (cure,))
-        raise ModelError("hand", [problem])
+        raise refusal("E431", "the reference does not start at the object", cure, about="hand", why=where)
 
 
 ALL_OPEN = Op("all contacts open", lambda *gaps: functools.reduce(minimum, gaps), r"\min d_i")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import ModelError, Problem, refusal
 from models.hand.grasping.grasp import finger_jacobian, finger_place, grasp_matrix
 from models.hand.parameters import HandParameters
 from screws.contact import closest_points
@@ -124,17 +124,9 @@ def _balanced(given: HandParameters, points: np.ndarray, inward: np.ndarray, cen
         details = tuple(
             f"finger {i}: normal {n:.4g} N, tangential {t:.4g} N" for i, (n, t) in enumerate(zip(normal, tangential, strict=True))
         )
-        raise ModelError(
-            "hand",
-            [
-                Problem(
-                    "E482",
-                    "the grasp has no equilibrium: no contact forces inside the cones of friction balance the object",
-                    details,
-                    cures=("turn the object so that opposite normals meet, another number of fingers, more friction",),
-                )
-            ],
-        )
+        title = "the grasp has no equilibrium: no contact forces inside the cones of friction balance the object"
+        cure = "turn the object so that opposite normals meet, another number of fingers, more friction"
+        raise refusal("E482", title, cure, about="hand", why=details, places=())
     return forces
 
 
@@ -156,21 +148,12 @@ def finger_angles(given: HandParameters, finger: int, centre: np.ndarray) -> np.
     x, y = inward - l4 * np.sin(pitch), away[2] - given.link_lengths[0] - l4 * np.cos(pitch)
     cosine = (x * x + y * y - l2 * l2 - l3 * l3) / (2.0 * l2 * l3)
     if abs(cosine) > 1.0:
-        raise ModelError(
-            "hand",
-            [
-                Problem(
-                    "E481",
-                    f"finger {finger} cannot reach the object: its tip would have to be at "
-                    f"({', '.join(f'{c:.4g}' for c in centre)}) m",
-                    (
-                        f"joint 4 would be {np.hypot(x, y):.4g} m from joint 2; the links allow "
-                        f"{abs(l2 - l3):.4g} to {l2 + l3:.4g} m",
-                    ),
-                    cures=("move the object, change grasp_pitch, the lengths of the links or the object's size",),
-                )
-            ],
-        )
+        place = ", ".join(f"{c:.4g}" for c in centre)
+        title = f"finger {finger} cannot reach the object: its tip would have to be at ({place}) m"
+        allowed = f"the links allow {abs(l2 - l3):.4g} to {l2 + l3:.4g} m"
+        why = f"joint 4 would be {np.hypot(x, y):.4g} m from joint 2; {allowed}"
+        cure = "move the object, change grasp_pitch, the lengths of the links or the object's size"
+        raise refusal("E481", title, cure, about="hand", why=why, places=())
     third = float(np.arccos(cosine))
     second = float(np.arctan2(x, y) - np.arctan2(l3 * np.sin(third), l2 + l3 * np.cos(third)))
     return np.array([turn, second, third, pitch - second - third])
