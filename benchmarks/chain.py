@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import json
 import os
 import subprocess
 import tempfile
@@ -19,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement, compiler
 from benchmarks.timing import interleaved, median, processor, ratio, table
 from bondgraph import J0, J1, C, Compiled, Graph, I, R, Sf, compile_model
@@ -140,25 +139,21 @@ def growth(counts: Sequence[int], seconds: Sequence[float]) -> list[float]:
     return [float(e) for e in np.diff(np.log(seconds)) / np.diff(np.log(counts))]
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Measure, print, and write the figures where asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--quick", action="store_true", help="small sizes, few repetitions: to see that it works")
-    given = parser.parse_args(arguments)
-    sizes = SECTIONS[:3] if given.quick else SECTIONS
+    return run_command(__doc__, arguments, _run, "small sizes, few repetitions: to see that it works")
+
+
+def _run(quick: bool) -> dict[str, Any]:
     kept = os.environ.get("SCREWBOND_CACHE")
     os.environ["SCREWBOND_CACHE"] = "off"
     try:
-        found = _measure(sizes, STIFF[:2] if given.quick else STIFF, 10 if given.quick else 60)
+        return _measure(SECTIONS[:3] if quick else SECTIONS, STIFF[:2] if quick else STIFF, 10 if quick else 60)
     finally:
         if kept is None:
             del os.environ["SCREWBOND_CACHE"]
         else:
             os.environ["SCREWBOND_CACHE"] = kept
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return found
 
 
 def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> dict[str, Any]:

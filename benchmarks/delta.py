@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.command import run_command
 from benchmarks.delta_c import delta_c, in_theta, random_states
 from benchmarks.delta_engines import START, engines, engines_text
 from benchmarks.delta_minimal import minimal_graph
@@ -282,19 +280,14 @@ def report(found: Mapping[str, Any]) -> str:
     return "\n\n".join([*texts, *(text(found[name]) for name, (_, text) in SECTIONS.items())])
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Measure, print, and write JSON where asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
-    given = parser.parse_args(arguments)
-    try:
-        found = measure(given.quick)
-    except (Disagreement, FileNotFoundError) as reason:
-        raise SystemExit(f"benchmarks: {reason}") from reason
+    return run_command(__doc__, arguments, _run)
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    found = measure(quick)
     print(report(found))
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return found
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import timing
+from benchmarks.command import run_command
 from benchmarks.hand_written import FLAGS, Disagreement, compiler, compiler_version
 from bondgraph import Compiled, compile_model
 from models.hand import SCENARIOS, Hand, HandScenario, initial_posture
@@ -265,23 +265,18 @@ def report(found: dict[str, Any]) -> str:
     )
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Measure, with MuJoCo beside it, print, and write JSON where asked."""
+    return run_command(__doc__, arguments, _run)
+
+
+def _run(quick: bool) -> dict[str, Any]:
     from benchmarks import hand_mujoco
 
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
-    given = parser.parse_args(arguments)
-    try:
-        found = measure(1, 20) if given.quick else measure()
-    except (Disagreement, FileNotFoundError) as reason:
-        raise SystemExit(f"benchmarks: {reason}") from reason
+    found = measure(1, 20) if quick else measure()
     print(report(found))
     print()
-    found["mujoco"] = hand_mujoco.main(["--quick"] if given.quick else [])
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    found["mujoco"] = hand_mujoco.main(["--quick"] if quick else [])
     return found
 
 

@@ -11,16 +11,14 @@ friction has no springs along the surface: under a steady tangential force a con
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import timing
+from benchmarks.command import run_command
 from models.hand import SCENARIOS, HandParameters, HandScenario, Posture, initial_posture, reference_motion
 from models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
@@ -241,22 +239,14 @@ def report(found: dict[str, Any]) -> str:
     return timing.table(f"The hand, main, in MuJoCo {found['mujoco']}", head, rows)
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any] | None:
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Measure, print, and write JSON where asked; says so where MuJoCo is missing."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
-    given = parser.parse_args(arguments)
-    try:
-        found = measure(1 if given.quick else 5)
-    except ModuleNotFoundError as missing:
-        if missing.name != "mujoco":
-            raise
-        print("MuJoCo is not installed: pip install 'screwbond[bench]'; this comparison is left out")
-        return None
+    return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    found = measure(1 if quick else 5)
     print(report(found))
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return found
 
 

@@ -14,17 +14,15 @@ cone is never left, for our contact sticks; a start at the penetration where eac
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import timing
+from benchmarks.command import run_command
 from bondgraph import Compiled, Graph, compile_model
 from models.bodies import ground, rigid_body
 from models.contacts import attach_contact, contact
@@ -276,22 +274,14 @@ def report(found: Mapping[str, Any]) -> str:
     return timing.table("\n".join(notes), head, rows)
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any] | None:
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Measure, print, and write JSON where asked; says so where MuJoCo is missing."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
-    given = parser.parse_args(arguments)
-    try:
-        found = measure(2 if given.quick else 7)
-    except ModuleNotFoundError as missing:
-        if missing.name != "mujoco":
-            raise
-        print("MuJoCo is not installed: pip install 'screwbond[bench]'; this comparison is left out")
-        return None
+    return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    found = measure(2 if quick else 7)
     print(report(found))
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return found
 
 

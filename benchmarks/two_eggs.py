@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import cold_start, timing
+from benchmarks.command import run_command
 from benchmarks.graphs import END, GRAPHS
-from benchmarks.hand_written import FLAGS, Disagreement, HandWritten, compiler_version, ensure_same, hand_written, packed
+from benchmarks.hand_written import FLAGS, HandWritten, compiler_version, ensure_same, hand_written, packed
 from bondgraph import Compiled, compile_model
 
 RTOL = 1e-8
@@ -154,19 +152,14 @@ def report(found: Mapping[str, Any]) -> str:
     )
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Measure, print, and write JSON where asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--quick", action="store_true", help="few repetitions: to see that it works")
-    given = parser.parse_args(arguments)
-    try:
-        found = measure(2, 20) if given.quick else measure()
-    except (Disagreement, FileNotFoundError) as reason:
-        raise SystemExit(f"benchmarks: {reason}") from reason
+    return run_command(__doc__, arguments, _run)
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    found = measure(2, 20) if quick else measure()
     print(report(found))
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return found
 
 

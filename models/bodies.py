@@ -25,6 +25,7 @@ from screws.rotations import tilde
 from screws.scalars import array
 from screws.surfaces import Surface
 from screws.twists import transform_twist, transform_twist_back, transform_wrench_back
+from screws.vectors import cross
 
 IDENTITY_QUATERNION = (1.0, 0.0, 0.0, 0.0)
 
@@ -137,11 +138,7 @@ def gyroscopic(momentum: Any) -> Any:
 def _gravity_wrench(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any:
     """-W_b: minus the weight's wrench in body coordinates, the effort of the potential V = -m g . p."""
     force = rotation_of(pose_from_state(pose)).T @ (mass * acceleration)
-    return -array([*_cross(centre, force), *force])
-
-
-def _cross(a: Any, b: Any) -> list[Any]:
-    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    return -array([*cross(centre, force), *force])
 
 
 def _gravity_energy(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any:

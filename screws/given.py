@@ -43,6 +43,20 @@ def reals(values: Any, count: int) -> np.ndarray | None:
     return found if found.shape == (count,) and bool(np.all(np.isfinite(found))) else None
 
 
+def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
+    """Finite floats of one of the shapes; None where they are something else, or text or truth values.
+
+    >>> floats([1, 2], (3,), (2,)), floats(1.0, (3,)), floats(("1", "2"), (2,))
+    (array([1., 2.]), None, None)
+    """
+    try:
+        given = np.asarray(values)
+        found = given.astype(float) if given.dtype.kind in _REAL + "O" else None
+    except (TypeError, ValueError):
+        return None
+    return found if found is not None and found.shape in shapes and bool(np.all(np.isfinite(found))) else None
+
+
 def shown(value: Any) -> str:
     """A value for a message: a number as numbers are written, anything else as its source, cut where it is long."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -13,6 +13,7 @@ import numpy as np
 
 from screws import twists
 from screws.errors import GeometryError
+from screws.given import floats
 from screws.poses import Ad, inverse, pose
 
 Vector = Sequence[float] | np.ndarray
@@ -199,7 +200,7 @@ def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 def _direction(name: str, axis: Vector) -> np.ndarray:
     """The unit vector along an axis, refused (G132) if it has no direction."""
-    a = _three(axis)
+    a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:
         raise GeometryError(
@@ -211,15 +212,7 @@ def _direction(name: str, axis: Vector) -> np.ndarray:
 
 
 def _point(name: str, point: Vector) -> np.ndarray:
-    p = _three(point)
+    p = floats(point, (3,))
     if p is None:
         raise GeometryError("G133", f'the point of joint "{name}" is {point!r}', "three finite numbers, in m")
     return p
-
-
-def _three(values: Vector) -> np.ndarray | None:
-    try:
-        out = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        return None
-    return out if out.shape == (3,) and bool(np.all(np.isfinite(out))) else None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from screws import rotations
+from screws.given import floats
 from screws.rotations import tilde
 from screws.scalars import Scalar, array, less, where
 
@@ -14,6 +16,15 @@ from screws.scalars import Scalar, array, less, where
 def pose(R: np.ndarray, p: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     """Pose H (4, 4) from rotation (3, 3) and position (3,), m."""
     return array([[R[i, 0], R[i, 1], R[i, 2], p[i]] for i in range(3)] + [[0.0, 0.0, 0.0, 1.0]])
+
+
+def is_pose(H: Any, tolerance: float = 1e-6) -> bool:
+    """Whether H is numbers (4, 4) with a right-handed rotation, whose columns are orthonormal within the tolerance."""
+    found = floats(H, (4, 4))
+    if found is None or not np.allclose(found[3], [0.0, 0.0, 0.0, 1.0]):
+        return False
+    R = found[:3, :3]
+    return bool(np.allclose(R.T @ R, np.eye(3), atol=tolerance) and np.linalg.det(R) > 0.0)
 
 
 def rotation_of(H: np.ndarray) -> np.ndarray:

@@ -6,42 +6,38 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screws.rotations import tilde
 from screws.scalars import Scalar, array
+from screws.vectors import cross
 
 Vector = Sequence[Scalar] | np.ndarray
-
-
-def _cross(a: Vector, b: Vector) -> np.ndarray:
-    return tilde(a) @ array([b[0], b[1], b[2]])
 
 
 def transform_twist(H_a_b: np.ndarray, T_b: Vector) -> np.ndarray:
     """Twist (6,) in a of a twist in b: Ad(H_a_b) @ T_b without forming the matrix."""
     R, p = H_a_b[:3, :3], H_a_b[:3, 3]
     omega = R @ array([T_b[0], T_b[1], T_b[2]])
-    return array([*omega, *(R @ array([T_b[3], T_b[4], T_b[5]]) + _cross(p, omega))])
+    return array([*omega, *(R @ array([T_b[3], T_b[4], T_b[5]]) + cross(p, omega))])
 
 
 def transform_wrench(H_a_b: np.ndarray, W_b: Vector) -> np.ndarray:
     """Wrench (6,) in a of a wrench in b: Ad(H_b_a).T @ W_b without forming the matrix; the power stays the same."""
     R, p = H_a_b[:3, :3], H_a_b[:3, 3]
     force = R @ array([W_b[3], W_b[4], W_b[5]])
-    return array([*(R @ array([W_b[0], W_b[1], W_b[2]]) + _cross(p, force)), *force])
+    return array([*(R @ array([W_b[0], W_b[1], W_b[2]]) + cross(p, force)), *force])
 
 
 def transform_twist_back(H_a_b: np.ndarray, T_a: Vector) -> np.ndarray:
     """Twist (6,) in b of a twist in a: Ad(H_a_b)^-1 @ T_a without forming the matrix."""
     R, p = H_a_b[:3, :3], H_a_b[:3, 3]
     omega = array([T_a[0], T_a[1], T_a[2]])
-    return array([*(R.T @ omega), *(R.T @ (array([T_a[3], T_a[4], T_a[5]]) - _cross(p, omega)))])
+    return array([*(R.T @ omega), *(R.T @ (array([T_a[3], T_a[4], T_a[5]]) - cross(p, omega)))])
 
 
 def transform_wrench_back(H_a_b: np.ndarray, W_a: Vector) -> np.ndarray:
     """Wrench (6,) in b of a wrench in a: Ad(H_a_b).T @ W_a without forming the matrix; the power stays the same."""
     R, p = H_a_b[:3, :3], H_a_b[:3, 3]
     force = array([W_a[3], W_a[4], W_a[5]])
-    return array([*(R.T @ (array([W_a[0], W_a[1], W_a[2]]) - _cross(p, force))), *(R.T @ force)])
+    return array([*(R.T @ (array([W_a[0], W_a[1], W_a[2]]) - cross(p, force))), *(R.T @ force)])
 
 
 def power(W: Vector, T: Vector) -> Scalar:
@@ -51,17 +47,17 @@ def power(W: Vector, T: Vector) -> Scalar:
 
 def point_velocity(T: Vector, point: Vector) -> np.ndarray:
     """Velocity (3,) of the body-fixed point that is now at `point`: v + omega x point."""
-    return array([T[3], T[4], T[5]]) + _cross(T[:3], point)
+    return array([T[3], T[4], T[5]]) + cross(T[:3], point)
 
 
 def wrench_of_force(force: Vector, point: Vector) -> np.ndarray:
     """Wrench (6,) of a force (N) whose line of action passes through `point` (m)."""
-    return array([*_cross(point, force), force[0], force[1], force[2]])
+    return array([*cross(point, force), force[0], force[1], force[2]])
 
 
 def revolute(axis: Vector, point: Vector = (0.0, 0.0, 0.0)) -> np.ndarray:
     """Unit screw (6,) of a rotation about a line with unit direction `axis` through `point` (m)."""
-    return array([axis[0], axis[1], axis[2], *_cross(point, axis)])
+    return array([axis[0], axis[1], axis[2], *cross(point, axis)])
 
 
 def prismatic(axis: Vector) -> np.ndarray:
@@ -71,5 +67,5 @@ def prismatic(axis: Vector) -> np.ndarray:
 
 def helical(axis: Vector, point: Vector = (0.0, 0.0, 0.0), pitch: Scalar = 0.0) -> np.ndarray:
     """Unit screw (6,) about a line with unit direction `axis` through `point` (m), pitch in m/rad."""
-    moment = _cross(point, axis)
+    moment = cross(point, axis)
     return array([axis[0], axis[1], axis[2], *[moment[k] + pitch * axis[k] for k in range(3)]])

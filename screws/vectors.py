@@ -1,20 +1,26 @@
-"""Triples of scalars: the few products that surfaces need, without the overhead of small arrays."""
+"""Vectors of three scalars: the few products of them; triples go without the overhead of small arrays."""
 
 from __future__ import annotations
 
-from screws.scalars import Scalar
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from screws.scalars import Scalar, array
 
 Triple = tuple[Scalar, Scalar, Scalar]
 
 
-def dot(a: Triple, b: Triple) -> Scalar:
-    """Scalar product of two triples."""
+def dot(a: Sequence[Scalar] | np.ndarray, b: Sequence[Scalar] | np.ndarray) -> Scalar:
+    """Scalar product of two vectors (3,)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def cross(a: Triple, b: Triple) -> Triple:
-    """Vector product of two triples."""
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+def cross(a: Any, b: Any) -> Any:
+    """Vector product of two vectors (3,): an array where one of them is an array, else a triple."""
+    product = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return array(product) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else product
 
 
 def scaled(a: Triple, factor: Scalar) -> Triple:

@@ -10,22 +10,6 @@ from bondgraph.model.laws import Junction
 from bondgraph.model.names import names_of
 
 
-def _junction(
-    type_: int,
-    name: str,
-    automaton: str | None,
-    active: Sequence[str],
-    dimension: int | None,
-    domain: Domain | str | None,
-    symbols: Mapping[str, str] | None,
-    frame: str | None,
-) -> Element:
-    law = Junction(type_, automaton, names_of(active, "active"))
-    kind = ("X" if automaton else "") + str(type_)
-    signals = (f"{automaton}.mode",) if automaton else ()
-    return one_port(kind, name, law, {}, signals, dimension, domain, symbols, frame, port="any")
-
-
 def J0(
     name: str,
     *,
@@ -35,7 +19,7 @@ def J0(
     frame: str | None = None,
 ) -> Element:
     """0-junction: one common effort, flows balance."""
-    return _junction(0, name, None, (), dimension, domain, symbols, frame)
+    return one_port("0", name, Junction(0), {}, (), dimension, domain, symbols, frame, port="any")
 
 
 def J1(
@@ -47,7 +31,7 @@ def J1(
     frame: str | None = None,
 ) -> Element:
     """1-junction: one common flow, efforts balance."""
-    return _junction(1, name, None, (), dimension, domain, symbols, frame)
+    return one_port("1", name, Junction(1), {}, (), dimension, domain, symbols, frame, port="any")
 
 
 def X0(
@@ -62,7 +46,8 @@ def X0(
 ) -> Element:
     """Switched 0-junction: a 0-junction while the automaton is in one of the `active` states; else every variable
     that it gives to a bond is zero, so no power passes."""
-    return _junction(0, name, automaton, active, dimension, domain, symbols, frame)
+    law = Junction(0, automaton, names_of(active, "active"))
+    return one_port("X0", name, law, {}, [f"{automaton}.mode"], dimension, domain, symbols, frame, port="any")
 
 
 def X1(
@@ -77,4 +62,5 @@ def X1(
 ) -> Element:
     """Switched 1-junction: a 1-junction while the automaton is in one of the `active` states; else every variable
     that it gives to a bond is zero, so no power passes."""
-    return _junction(1, name, automaton, active, dimension, domain, symbols, frame)
+    law = Junction(1, automaton, names_of(active, "active"))
+    return one_port("X1", name, law, {}, [f"{automaton}.mode"], dimension, domain, symbols, frame, port="any")

@@ -123,26 +123,13 @@ def Constraint(
     return replace(made, ports=ports) if ports else made
 
 
-def _source(
-    kind: str,
-    gives: Variable,
-    name: str,
-    value: Any,
-    parameters: Mapping[str, Any] | None,
-    signals: Sequence[str],
-    dimension: int | None,
-    domain: Domain | str | None,
-    symbols: Mapping[str, str] | None,
-    frame: str | None,
-) -> Element:
+def _given(gives: Variable, value: Any, parameters: Mapping[str, Any] | None) -> tuple[Source, Mapping[str, Any], int | None]:
+    """Law, parameters and dimension of a source of a number, a formula, or None, the structural zero."""
     if callable(value):
-        law, values = Source(gives, as_op(value, gives)), parameters or {}
-    elif value is None:
-        law, values = Source(gives), {}
-    else:
-        law, values = Source(gives, Op("value", lambda v: v, "#1")), {"value": value}
-        dimension = dimension or size_of(value)
-    return one_port(kind, name, law, values, signals, dimension, domain, symbols, frame)
+        return Source(gives, as_op(value, gives)), parameters or {}, None
+    if value is None:
+        return Source(gives), {}, None
+    return Source(gives, Op("value", lambda v: v, "#1")), {"value": value}, size_of(value)
 
 
 def Se(
@@ -158,7 +145,8 @@ def Se(
 ) -> Element:
     """Effort source: a number or array (a run-time parameter), or a function of parameters and signals such as
     `Se("u", effort=lambda t: sin(2 * t), signals=["time"])`. None is a structural zero: a free degree of freedom."""
-    return _source("Se", "effort", name, effort, parameters, signals, dimension, domain, symbols, frame)
+    law, values, size = _given("effort", effort, parameters)
+    return one_port("Se", name, law, values, signals, dimension or size, domain, symbols, frame)
 
 
 def Sf(
@@ -173,7 +161,8 @@ def Sf(
     frame: str | None = None,
 ) -> Element:
     """Flow source, as `Se` with the flow given. None is a structural zero: ground."""
-    return _source("Sf", "flow", name, flow, parameters, signals, dimension, domain, symbols, frame)
+    law, values, size = _given("flow", flow, parameters)
+    return one_port("Sf", name, law, values, signals, dimension or size, domain, symbols, frame)
 
 
 def EulerJunction(

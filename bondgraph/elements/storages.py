@@ -38,21 +38,11 @@ def C(
     effort (derivative causality), q = inverse(e, *parameters, *signals) saves a search for the q that has this effort, which
     begins at `initial`.
     """
-    dimension = dimension or size_of(initial) or (None if stiffness is None else size_of(stiffness))
-    dimension = dimension or (None if capacitance is None else size_of(capacitance))
-    by_gradient = output is None and capacitance is None and stiffness is None
-    if by_gradient and energy is not None:
-        output = gradient(as_op(energy, "energy"))
-    how = one_of("C", name, capacitance=capacitance, stiffness=stiffness, output=output)
-    spec = StateSpec(start_of(initial, dimension), nominal)
-    if how == "output":
-        law, values = (_by_formula("C", name, "q", spec, "effort", output, energy, inverse, by_gradient), parameters or {})
-    else:
-        only_with_formula("C", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals)
-        ops, others = (BY_INVERSE, BY_PRODUCT) if how == "capacitance" else (BY_PRODUCT, BY_INVERSE)
-        law = Storage("effort", "q", spec, *ops, inverse=others[0], linear=True)
-        values = {how: capacitance if how == "capacitance" else stiffness}
-    return one_port("C", name, law, values, signals, dimension, domain, symbols, frame)
+    size = dimension or size_of(initial) or size_of(stiffness) or size_of(capacitance)
+    spec = StateSpec(start_of(initial, size), nominal)
+    own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    law, values = _law("C", name, ("effort", "q", spec), output, own, capacitance=capacitance, stiffness=stiffness)
+    return one_port("C", name, law, values, signals, size, domain, symbols, frame)
 
 
 def I(  # noqa: E743 - the name of the element in the literature
@@ -77,25 +67,32 @@ def I(  # noqa: E743 - the name of the element in the literature
     `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output` gives that gradient as your own formula. Where
     something else sets its flow (derivative causality), p = inverse(f, *parameters, *signals) saves a search as for a C.
     """
-    dimension = dimension or size_of(initial) or (None if inertia is None else size_of(inertia))
-    by_gradient = output is None and inertia is None
+    size = dimension or size_of(initial) or size_of(inertia)
+    spec = StateSpec(start_of(initial, size), nominal)
+    own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    law, values = _law("I", name, ("flow", "p", spec), output, own, inertia=inertia)
+    return one_port("I", name, law, values, signals, size, domain, symbols, frame)
+
+
+_WAYS = {"capacitance": (BY_INVERSE, BY_PRODUCT), "stiffness": (BY_PRODUCT, BY_INVERSE), "inertia": (BY_INVERSE, BY_PRODUCT)}
+"""Coefficient of a linear storage -> output and energy of the state, and of the output."""
+
+
+def _law(
+    kind: str, name: str, stored: tuple[Variable, str, StateSpec], output: Any, own: Mapping[str, Any], **linear: Any
+) -> tuple[Storage, Mapping[str, Any]]:
+    """Law and parameters of what gives a variable by its state: one linear coefficient, or an energy; E110 unless just one."""
+    energy = None if own["energy"] is None else as_op(own["energy"], "energy")
+    by_gradient = output is None and all(value is None for value in linear.values())
     if by_gradient and energy is not None:
-        output = gradient(as_op(energy, "energy"))
-    how = one_of("I", name, inertia=inertia, output=output)
-    spec = StateSpec(start_of(initial, dimension), nominal)
-    if how == "output":
-        law, values = _by_formula("I", name, "p", spec, "flow", output, energy, inverse, by_gradient), parameters or {}
-    else:
-        only_with_formula("I", name, how, "output", energy=energy, inverse=inverse, parameters=parameters, signals=signals)
-        law = Storage("flow", "p", spec, *BY_INVERSE, inverse=BY_PRODUCT[0], linear=True)
-        values = {"inertia": inertia}
-    return one_port("I", name, law, values, signals, dimension, domain, symbols, frame)
-
-
-def _by_formula(
-    kind: str, name: str, state: str, spec: StateSpec, result: Variable, output: Any, energy: Any, inverse: Any, by_gradient: bool
-) -> Storage:
-    """The law of an energy of the user's own; E110 for an output without one."""
+        output = gradient(energy)
+    how = one_of(kind, name, **linear, output=output)
+    if how != "output":
+        only_with_formula(kind, name, how, "output", **own)
+        ops, others = _WAYS[how]
+        return Storage(*stored, *ops, inverse=others[0], linear=True), {how: linear[how]}
     one_of(kind, name, energy=energy)
-    back = as_op(inverse, "state") if inverse else None
-    return Storage(result, state, spec, as_op(output, result), as_op(energy, "energy"), inverse=back, by_gradient=by_gradient)
+    assert energy is not None
+    back = as_op(own["inverse"], "state") if own["inverse"] else None
+    law = Storage(*stored, as_op(output, stored[0]), energy, inverse=back, by_gradient=by_gradient)
+    return law, own["parameters"] or {}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import caller_place
-from bondgraph.model.arguments import bounded, domain_of
+from bondgraph.model.arguments import bounded
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, Port
+from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, StateSpec
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op
@@ -76,20 +76,8 @@ def _switch(
     symbols: Mapping[str, str] | None,
     own: Automaton | None,
 ) -> Element:
-    where_from = domain_of(domain, name)
-    return Element(
-        kind,
-        name,
-        IdealSwitch(automaton, closed),
-        (Port("1", 1, where_from),),
-        {"alpha1": bounded(alpha1)},
-        (f"{automaton}.mode",),
-        dict(symbols or {}),
-        where_from,
-        None,
-        caller_place(),
-        own,
-    )
+    law, values = IdealSwitch(automaton, closed), {"alpha1": bounded(alpha1)}
+    return replace(one_port(kind, name, law, values, [f"{automaton}.mode"], 1, domain, symbols, None), automaton=own)
 
 
 STICK, FORWARD, BACKWARD = "stick", "forward", "backward"
@@ -169,17 +157,5 @@ def Friction(
     law = IdealConstraint(
         None, StateSpec(np.zeros(())), name, (STICK,), Op("friction", slip), impulsive=True, stores_position=False
     )
-    where_from = domain_of(domain, name)
-    return Element(
-        "friction",
-        name,
-        law,
-        (Port("1", 1, where_from),),
-        values,
-        (*signals, f"{name}.mode"),
-        dict(symbols or {}),
-        where_from,
-        None,
-        caller_place(),
-        own,
-    )
+    made = one_port("friction", name, law, values, (*signals, f"{name}.mode"), 1, domain, symbols, None)
+    return replace(made, automaton=own)

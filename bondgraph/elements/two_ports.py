@@ -34,13 +34,13 @@ def _two_port(
     return Element(kind, name, law, ports, values, read, dict(symbols or {}), None, None, caller_place())
 
 
-def _ratio_shape(kind: str, name: str, ratio: Any, most: int, fits: str, structural: bool = False) -> tuple[int, ...]:
+def _ratio_shape(kind: str, name: str, ratio: Any, fits: str, structural: bool = False) -> tuple[int, ...]:
     """Shape of a ratio; E128 where it has more axes than the element can use, or none of a length."""
     shape = shape_of(ratio)
     if structural and real(ratio.value if isinstance(ratio, Parameter) else ratio) is None:
         title = f'{kind} "{name}": ratio is {ratio!r}'
         raise refusal("E113", title, "a ratio of numbers", about=name, why="it must be a finite number or an array of them")
-    if len(shape) > most or 0 in shape or (kind == "GY" and len(shape) == 1):
+    if len(shape) > 2 or 0 in shape or (kind == "GY" and len(shape) == 1):
         why = f"shapes that fit: {fits}"
         raise refusal("E128", f'{kind} "{name}": ratio has shape {shape}', "a ratio of a fitting shape", about=name, why=why)
     return shape
@@ -63,7 +63,7 @@ def TF(
     `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural` its numbers belong to the equations
     (a selection of components, say) and are no run-time parameter.
     """
-    shape = _ratio_shape("TF", name, ratio, 2, "(), (n1,) and (n2, n1)", structural)
+    shape = _ratio_shape("TF", name, ratio, "(), (n1,) and (n2, n1)", structural)
     dimensions = (None, None) if shape == () else (shape[0], 1) if len(shape) == 1 else (shape[1], shape[0])
     if structural:
         from bondgraph.model.ops import constant
@@ -102,7 +102,7 @@ def GY(
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
     """Gyrator, power from port 1 to port 2: e1 = r f2, e2 = r^T f1; `ratio` is a scalar or a matrix (n1, n2)."""
-    shape = _ratio_shape("GY", name, ratio, 2, "() and (n1, n2)")
+    shape = _ratio_shape("GY", name, ratio, "() and (n1, n2)")
     dimensions = (None, None) if shape == () else (shape[0], shape[1])
     law = Gyrator(_GIVEN, shape == ())
     return _two_port("GY", name, law, parameters_of({"ratio": ratio}), (), dimensions, domains, (None, None), symbols)

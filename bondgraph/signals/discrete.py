@@ -17,6 +17,7 @@ from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import need_order, need_positive, numbers_of, start_values, wrong
+from bondgraph.signals.wiring import Wiring
 
 
 def sampled(
@@ -104,23 +105,10 @@ def sampled_derivative(
     Raises `ModelError` E142 unless the period is positive.
     """
     need_positive("sampled derivative", name, period=period)
-    states = {
-        "y": StateSpec(start_values(0.0, dimension), nominal, unit, symbol),
-        "previous": StateSpec(start_values(0.0, dimension), nominal),
-        "count": StateSpec(-1.0),
-    }
-    results = ["y_next", "previous_next", "count_next"]
-    arguments = ["u", "previous", "y", "count", "period", "period", "time_constant"]
-    return Block(
-        name,
-        [(results, formulas.DIFFERENCE, arguments)],
-        inputs={"u": input},
-        states=states,
-        updates=dict(zip(states, results, strict=True)),
-        parameters={"time_constant": time_constant},
-        period=period,
-        offset=offset,
-    )
+    wiring = Wiring(name, inputs={"u": input}, parameters={"time_constant": time_constant}, period=period, offset=offset)
+    spec = StateSpec(start_values(0.0, dimension), nominal, unit, symbol)
+    wiring.add_difference("u", "y", spec, "y_next", "time_constant")
+    return wiring.block()
 
 
 def sampled_pid(
@@ -152,30 +140,24 @@ def sampled_pid(
     E148 for limits in the wrong order, E331 for a filter period that is no multiple of the period.
     """
     need_positive("sampled pid", name, period=period)
-    own: dict[str, Any] = {"kp": kp}
-    arguments = ["u", "period", "kp"]
-    states = {"y": StateSpec(start_values(0.0, dimension), nominal, unit, symbol)}
-    inputs, equations, results = {"u": error}, [], ["y_next"]
+    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, period=period, offset=offset)
+    zero, own = start_values(0.0, dimension), wiring.parameters
+    arguments, results = ["u", "period", "kp"], ["y_next"]
+    wiring.states["y"], wiring.updates["y"] = StateSpec(zero, nominal, unit, symbol), "y_next"
     if ki is not None:
         own["ki"] = ki
-        states["integral"] = StateSpec(start_values(0.0, dimension), nominal)
+        wiring.states["integral"], wiring.updates["integral"] = StateSpec(zero, nominal), "integral_next"
         arguments += ["ki", "integral"]
         results.append("integral_next")
-    updates = {"y": "y_next"} | ({"integral": "integral_next"} if ki is not None else {})
     if kd is not None:
         own |= {"kd": kd, "time_constant": time_constant}
         if filter_period is not None:
             need_multiple(name, period, filter_period)
             own["filter_period"] = filter_period
         if measurement is not None:
-            inputs["measured"] = measurement
-        for state, start in (("slope", 0.0), ("previous", 0.0)):
-            states[state] = StateSpec(start_values(start, dimension), nominal)
-        states["count"] = StateSpec(-1.0)
-        updates |= {state: f"{state}_next" for state in ("slope", "previous", "count")}
-        between = "period" if filter_period is None else "filter_period"
-        given = ["u" if measurement is None else "measured", "previous", "slope", "count", "period", between, "time_constant"]
-        equations.append((["slope_next", "previous_next", "count_next"], formulas.DIFFERENCE, given))
+            wiring.inputs["measured"] = measurement
+        of, every = "u" if measurement is None else "measured", "period" if filter_period is None else "filter_period"
+        wiring.add_difference(of, "slope", StateSpec(zero, nominal), "slope_next", "time_constant", every)
         arguments += ["kd", "slope_next"]
     elif measurement is not None or filter_period is not None:
         raise wrong(
@@ -186,8 +168,8 @@ def sampled_pid(
         own |= {"lowest": limits[0], "highest": limits[1]}
         arguments += ["lowest", "highest"]
     kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
-    equations.append((results, formulas.sampled_pid(*kind), arguments))
-    return Block(name, equations, inputs=inputs, states=states, updates=updates, parameters=own, period=period, offset=offset)
+    wiring.equations.append((results, formulas.sampled_pid(*kind), arguments))
+    return wiring.block()
 
 
 def need_multiple(name: str, period: Any, longer: Any) -> None:

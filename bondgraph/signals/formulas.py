@@ -11,6 +11,9 @@ from typing import Any
 from bondgraph.model.ops import Op
 from screws.scalars import array, floor, less, maximum, minimum, sin, where
 
+SMOOTH = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
+"""s^3 (10 - 15 s + 6 s^2), lowest power first: rest to rest with no acceleration at either end."""
+
 
 def _clipped(u: Any, lowest: Any, highest: Any) -> Any:
     return minimum(maximum(u, lowest), highest)
@@ -18,7 +21,8 @@ def _clipped(u: Any, lowest: Any, highest: Any) -> Any:
 
 def _quintic(t: Any, start: Any, duration: Any, before: Any, after: Any) -> Any:
     s = _clipped((t - start) / duration, 0.0, 1.0)
-    return before + (after - before) * (s * s * s * (10.0 - s * (15.0 - 6.0 * s)))
+    cubic, quartic, quintic = SMOOTH[3:]
+    return before + (after - before) * (s * s * s * (cubic + s * (quartic + quintic * s)))
 
 
 def _canonical_rate(x: Any, u: Any, den: Any) -> Any:

@@ -29,6 +29,7 @@ from bondgraph.signals.arguments import (
     static_block,
     wrong,
 )
+from bondgraph.signals.wiring import Wiring
 
 # --- algebra ---------------------------------------------------------------------------------------------------------
 
@@ -244,38 +245,32 @@ def pid(
             "a pure derivative of a signal does not exist: it is filtered",
             f"{missing}=...",
         )
-    gains, arguments, equations = {"kp": kp}, ["u"], []
-    states, rates, start = {}, {}, dict(initial or {})
+    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, units={"y": unit}, symbols={"y": symbol})
+    arguments, start = ["u"], dict(initial or {})
     if ki is not None:
-        gains["ki"] = ki
+        wiring.parameters["ki"] = ki
         arguments.append("integral")
-        states["integral"], rates["integral"] = StateSpec(start_values(start.pop("integral", 0.0), None), nominal), "u"
+        wiring.states["integral"] = StateSpec(start_values(start.pop("integral", 0.0), None), nominal)
+        wiring.rates["integral"] = "u"
+    gains = list(wiring.parameters)
     if kd is not None:
         need_positive("pid", name, filter_time=filter_time)
-        gains["kd"] = kd
+        wiring.parameters |= {"kd": kd, "filter_time": filter_time}
+        gains.append("kd")
         arguments.append("slope")
-        equations.append(("slope", formulas.LAG, ["u", "filtered", "filter_time"]))
-        states["filtered"], rates["filtered"] = (StateSpec(start_values(start.pop("filtered", 0.0), None), nominal), "slope")
+        wiring.add("slope", formulas.LAG, "u", "filtered", "filter_time")
+        wiring.states["filtered"] = StateSpec(start_values(start.pop("filtered", 0.0), None), nominal)
+        wiring.rates["filtered"] = "slope"
     if start:
         raise wrong(
             "E143",
             name,
             f'pid "{name}" has no state {", ".join(start)}',
-            f"its states: {', '.join(states) or 'none'}",
+            f"its states: {', '.join(wiring.states) or 'none'}",
             "ki for the integral, kd for the filter",
         )
-    equations.append(("y", formulas.weighted(len(gains)), [*gains, *arguments]))
-    parameters = gains if kd is None else {**gains, "filter_time": filter_time}
-    return Block(
-        name,
-        equations,
-        inputs={"u": error},
-        states=states,
-        rates=rates,
-        parameters=parameters,
-        units={"y": unit},
-        symbols={"y": symbol},
-    )
+    wiring.add("y", formulas.weighted(len(gains)), *gains, *arguments)
+    return wiring.block()
 
 
 def transfer_function(

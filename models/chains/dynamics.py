@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from models.chains.kinematics import cross, section_twists, step, steps, unit_screw
+from models.chains.kinematics import section_twists, step, steps, unit_screw
 from models.chains.links import Chain
 from models.chains.sections import SNAP
 from screws.scalars import array
+from screws.vectors import cross
 
 Vector = Sequence[float] | np.ndarray
 

@@ -17,17 +17,13 @@ from models.chains.sections import Section
 from screws.poses import pose
 from screws.rotations import quaternion, quaternion_product
 from screws.scalars import array, cos, sin
+from screws.vectors import cross
 
 if TYPE_CHECKING:
     from models.chains.links import Chain
 
 Frame = tuple[np.ndarray, np.ndarray]
 """Rotation (3, 3) and origin (3,)."""
-
-
-def cross(a: Any, b: Any) -> np.ndarray:
-    """a x b of two vectors (3,)."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], dtype=object)
 
 
 def step(section: Section, x: Any) -> Frame:

@@ -14,6 +14,7 @@ from models.chains.sections import Sections, sections_of
 from screws.errors import GeometryError
 from screws.inertia import check_inertia
 from screws.joints import Joint
+from screws.poses import is_pose
 from screws.surfaces import Surface
 
 Vector = Sequence[float] | np.ndarray
@@ -195,7 +196,7 @@ def _problems(chain: Chain) -> list[Problem]:
     if not chain.freedoms:
         problem("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
     for what, H in (("base", chain.base), *((f'home of "{link.name}"', link.home) for link in chain.links)):
-        if not _is_pose(H):
+        if not is_pose(H, 1e-9):
             problem("E451", f"the {what} is no pose", f"its shape is {np.shape(H)}", "a (4, 4) matrix: screws.pose(R, p)")
     for link in chain.links:
         for column in link.joint.screws.T:
@@ -233,15 +234,3 @@ def _problems(chain: Chain) -> list[Problem]:
                     "(lower, upper) with lower < upper, or such a pair for each freedom",
                 )
     return found
-
-
-def _is_pose(H: Any) -> bool:
-    try:
-        matrix = np.asarray(H, dtype=float)
-    except (TypeError, ValueError):
-        return False
-    if matrix.shape != (4, 4) or not np.all(np.isfinite(matrix)):
-        return False
-    R = matrix[:3, :3]
-    proper = np.allclose(R.T @ R, np.eye(3), atol=1e-9) and np.linalg.det(R) > 0.0
-    return bool(proper and np.array_equal(matrix[3], [0.0, 0.0, 0.0, 1.0]))

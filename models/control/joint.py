@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import IDENTITY
-from models.control.paths import ModelTerm, add_gain, add_rate, add_reference, add_signals, add_term, count_of, wiring_of
-from models.control.task import DIFFERENCE, SUM
+from models.control import paths
+from models.control.paths import ModelTerm
 from models.motion.polynomials import Motion
 from models.motion.refusals import numbers, refuse
 from screws.scalars import maximum, minimum
@@ -63,37 +63,33 @@ def joint_pid(
 
     Source: Astrom and Hagglund 2006, section 3.5 (back-calculation).
     """
-    shape = count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
+    shape = paths.count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):
         given = 0.0 if value is None else value
         least = given.extremes()[0] if isinstance(given, Motion) else numbers(f"the gain {what}", given)
         if np.any(least < 0.0) or (what == "kp" and ki is not None and limit is not None and np.any(least <= 0.0)):
             refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", "a positive gain", name)
-    wiring = wiring_of(name, period)
-    add_reference(wiring, reference, ("position", "velocity"))
-    add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal)
-    add_gain(wiring, "kp", kp)
-    add_gain(wiring, "kd", kd)
-    wiring.equations.append(("error", DIFFERENCE, ["reference", "y"]))
-    wiring.equations.append(("error_rate", DIFFERENCE, ["reference_velocity", "dy"]))
-    terms, value, rate = ["kp", "kd", "error", "error_rate"], "demand", "error"
+    wiring = paths.wiring_of(name, period)
+    paths.add_reference(wiring, reference, ("position", "velocity"))
+    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal)
+    terms, value, rate = paths.add_pd(wiring, kp, kd), "demand", "error"
     if ki is None:
-        wiring.equations.append((value, PD_TERMS, terms))
+        wiring.add(value, PD_TERMS, *terms)
     else:
-        add_gain(wiring, "ki", ki)
-        wiring.equations.append((value, PID_TERMS, [*terms, "ki", "integral"]))
+        paths.add_gain(wiring, "ki", ki)
+        wiring.add(value, PID_TERMS, *terms, "ki", "integral")
     if compensation is not None:
-        add_term(wiring, "compensation", compensation, add_signals(wiring, "c", compensation_signals))
-        wiring.equations.append(("compensated", SUM, [value, "compensation"]))
+        paths.add_term(wiring, "compensation", compensation, paths.add_signals(wiring, "c", compensation_signals))
+        wiring.add("compensated", paths.SUM, value, "compensation")
         value = "compensated"
     if limit is not None:
         most = numbers("the limit of torque", limit)
         if not np.all(most > 0.0):
             refuse("E478", f'the limit of "{name}" is {limit!r}', "", "a positive torque", name)
         wiring.parameters["limit"] = Parameter(most[()], unit)
-        wiring.equations.append(("limited", SATURATED, [value, "limit"]))
+        wiring.add("limited", SATURATED, value, "limit")
         if ki is not None:
-            wiring.equations.append(("integral rate", WOUND_BACK, ["error", "limited", value, "kp"]))
+            wiring.add("integral rate", WOUND_BACK, "error", "limited", value, "kp")
             rate = "integral rate"
         value = "limited"
     if ki is not None:
@@ -101,8 +97,8 @@ def joint_pid(
         if period is None:
             wiring.rates["integral"] = rate
         else:
-            wiring.equations.append(("summed", STEPPED, ["integral", rate, "period"]))
+            wiring.add("summed", STEPPED, "integral", rate, "period")
             wiring.updates["integral"] = "summed"
     if period is None:
-        wiring.equations.append(("torque", IDENTITY, [value]))
-    return wiring.finish("torque", value, np.zeros(shape)[()], unit, r"\tau")
+        wiring.add("torque", IDENTITY, value)
+    return paths.finished(wiring, "torque", value, np.zeros(shape)[()], unit, r"\tau")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bondgraph import Block, Element, Op, Parameter, StateSpec
+from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import as_op
-from bondgraph.signals.formulas import DIFFERENCE, LAG
+from bondgraph.signals.formulas import LAG
+from bondgraph.signals.wiring import Wiring
 from models.motion.blocks import DERIVATIVES, motion_parameters
 from models.motion.polynomials import QUANTITIES, Motion
 from models.motion.refusals import numbers, refuse
@@ -19,39 +19,9 @@ from models.motion.refusals import numbers, refuse
 ModelTerm = Callable[..., Any] | Op | str
 """A function of signals, or the path of a signal that another block computes."""
 
-
-@dataclass
-class Wiring:
-    """A block while it is being written: what `Block` takes."""
-
-    name: str
-    equations: list[tuple[Any, Any, Sequence[str]]] = field(default_factory=list)
-    inputs: dict[str, str] = field(default_factory=dict)
-    parameters: dict[str, Any] = field(default_factory=dict)
-    states: dict[str, StateSpec] = field(default_factory=dict)
-    rates: dict[str, str] = field(default_factory=dict)
-    updates: dict[str, str] = field(default_factory=dict)
-    breaks: list[str] = field(default_factory=list)
-    period: float | None = None
-
-    def finish(self, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
-        """The block; of a sampled one, the result is a state that holds the local value `now` of the last tick."""
-        timing: dict[str, Any] = {}
-        if self.period is not None:
-            self.states[result], self.updates[result] = StateSpec(start), now
-            timing = {"updates": self.updates, "period": self.period}
-        return Block(
-            self.name,
-            self.equations,
-            inputs=self.inputs,
-            parameters=self.parameters,
-            states=self.states,
-            rates=self.rates,
-            breaks=self.breaks,
-            units={result: unit},
-            symbols={result: symbol},
-            **timing,
-        )
+DIFFERENCE = Op("difference", lambda r, y: r - y, "#1 - #2")
+SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
+ZERO_LIKE = Op("zero", lambda value: 0.0 * value, "0")
 
 
 def wiring_of(name: str, period: float | None) -> Wiring:
@@ -96,10 +66,7 @@ def add_reference(wiring: Wiring, reference: str | Mapping[str, str], needed: Se
         if what in paths:
             wiring.inputs[local] = paths[what]
         else:
-            wiring.equations.append((local, ZERO_LIKE, ["reference"]))
-
-
-ZERO_LIKE = Op("zero", lambda value: 0.0 * value, "0")
+            wiring.add(local, ZERO_LIKE, "reference")
 
 
 def add_rate(wiring: Wiring, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any) -> None:
@@ -121,16 +88,10 @@ def add_rate(wiring: Wiring, position: str, velocity: str | None, filter_time: A
         refuse("E478", f'the filter time of "{wiring.name}" is {float(time):g} s', "", "more than 0 s", wiring.name)
     wiring.parameters["filter_time"] = Parameter(float(time), "s")
     if wiring.period is not None:
-        shape = np.shape(initial)
-        wiring.states |= {key: StateSpec(np.zeros(shape)[()], nominal) for key in ("slope", "previous")}
-        wiring.states["count"] = StateSpec(-1.0)
-        found = ["dy", "previous_next", "count_next"]
-        arguments = ["y", "previous", "slope", "count", "period", "period", "filter_time"]
-        wiring.equations.append((found, DIFFERENCE, arguments))
-        wiring.updates |= dict(zip(("slope", "previous", "count"), found, strict=True))
+        wiring.add_difference("y", "slope", StateSpec(np.zeros(np.shape(initial))[()], nominal), "dy", "filter_time")
         return
     wiring.states["filtered"] = StateSpec(initial, nominal)
-    wiring.equations.append(("dy", LAG, ["y", "filtered", "filter_time"]))
+    wiring.add("dy", LAG, "y", "filtered", "filter_time")
     wiring.rates["filtered"] = "dy"
 
 
@@ -141,8 +102,17 @@ def add_gain(wiring: Wiring, local: str, gain: Motion | ArrayLike, unit: str = "
         return
     wiring.inputs["t"] = "time"
     wiring.parameters |= motion_parameters(gain, unit, f"{local} ")
-    wiring.equations.append((local, DERIVATIVES[0], ["t", f"{local} breaks", f"{local} coefficients"]))
+    wiring.add(local, DERIVATIVES[0], "t", f"{local} breaks", f"{local} coefficients")
     wiring.breaks.append(f"{local} breaks")
+
+
+def add_pd(wiring: Wiring, kp: Motion | ArrayLike, kd: ArrayLike, units: tuple[str, str] = ("", "")) -> list[str]:
+    """Gains, and the errors of the reference against `y` and of its velocity against `dy`; the local names of all four."""
+    add_gain(wiring, "kp", kp, units[0])
+    add_gain(wiring, "kd", kd, units[1])
+    wiring.add("error", DIFFERENCE, "reference", "y")
+    wiring.add("error_rate", DIFFERENCE, "reference_velocity", "dy")
+    return ["kp", "kd", "error", "error_rate"]
 
 
 def add_term(wiring: Wiring, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
@@ -150,7 +120,7 @@ def add_term(wiring: Wiring, local: str, term: ModelTerm, arguments: Sequence[st
     if isinstance(term, str):
         wiring.inputs[local] = term
     else:
-        wiring.equations.append((local, as_op(term, local.replace("_", " ")), arguments))
+        wiring.add(local, as_op(term, local.replace("_", " ")), *arguments)
 
 
 def add_signals(wiring: Wiring, prefix: str, paths: Sequence[str]) -> list[str]:
@@ -160,3 +130,11 @@ def add_signals(wiring: Wiring, prefix: str, paths: Sequence[str]) -> list[str]:
     local = [f"{prefix}{k}" for k in range(1, len(paths) + 1)]
     wiring.inputs |= dict(zip(local, paths, strict=True))
     return local
+
+
+def finished(wiring: Wiring, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
+    """The block; of a sampled one, the result is a state that holds the local value `now` of the last tick."""
+    if wiring.period is not None:
+        wiring.states[result], wiring.updates[result] = StateSpec(start), now
+    wiring.units[result], wiring.symbols[result] = unit, symbol
+    return wiring.block()

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph import Element, Op
+from models.control import paths
 from models.control.gains import check_gains
-from models.control.paths import ModelTerm, add_gain, add_rate, add_reference, add_signals, add_term, count_of, wiring_of
+from models.control.paths import ModelTerm
 from models.motion.polynomials import Motion
 from models.motion.refusals import refuse
 from screws.linear import solve_spd
 from screws.scalars import array
 
-DIFFERENCE = Op("difference", lambda r, y: r - y, "#1 - #2")
 PD = Op("PD", lambda kp, kd, e, de, ff: kp * e + kd * de + ff, r"#1\,#3 + #2\,#4 + #5")
 PD_EXTRA = Op("PD", lambda kp, kd, e, de, ff, f: kp * e + kd * de + ff + f, r"#1\,#3 + #2\,#4 + #5 + #6")
 
@@ -60,22 +60,18 @@ def pd_feedforward(
     Source: Bortoff 2020, (11).
     """
     check_gains(kp, kd, name)
-    shape = count_of(name, dimension, (kp, kd))
-    wiring = wiring_of(name, period)
-    add_reference(wiring, reference, ("position", "velocity", "acceleration"))
-    add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal)
-    add_gain(wiring, "kp", kp, "1/s^2")
-    add_gain(wiring, "kd", kd, "1/s")
-    wiring.equations.append(("error", DIFFERENCE, ["reference", "y"]))
-    wiring.equations.append(("error_rate", DIFFERENCE, ["reference_velocity", "dy"]))
-    arguments = ["kp", "kd", "error", "error_rate", "reference_acceleration"]
+    shape = paths.count_of(name, dimension, (kp, kd))
+    wiring = paths.wiring_of(name, period)
+    paths.add_reference(wiring, reference, ("position", "velocity", "acceleration"))
+    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal)
+    arguments = [*paths.add_pd(wiring, kp, kd, ("1/s^2", "1/s")), "reference_acceleration"]
     now = "acceleration" if period is None else "sample"
     if extra is None:
-        wiring.equations.append((now, PD, arguments))
+        wiring.add(now, PD, *arguments)
     else:
         wiring.inputs["extra"] = extra
-        wiring.equations.append((now, PD_EXTRA, [*arguments, "extra"]))
-    return wiring.finish("acceleration", now, np.zeros(shape)[()], unit, "u")
+        wiring.add(now, PD_EXTRA, *arguments, "extra")
+    return paths.finished(wiring, "acceleration", now, np.zeros(shape)[()], unit, "u")
 
 
 def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
@@ -111,7 +107,6 @@ def _by_task_inertia(Lambda: Any, jacobian: Any, u: Any) -> Any:
 
 TORQUE_BY_MASS = Op("torque", _by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\right)^{-1} #3")
 TORQUE = Op("torque", _by_task_inertia, r"#2^T\,#1\,#3")
-SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
 
 
 def operational_torque(
@@ -159,23 +154,23 @@ def operational_torque(
             "the mass matrix of the joints, or the inertia of the task",
             name,
         )
-    wiring = wiring_of(name, period)
+    wiring = paths.wiring_of(name, period)
     wiring.inputs["u"] = acceleration
-    q = add_signals(wiring, "q", position)
-    v = add_signals(wiring, "v", velocity)
-    add_term(wiring, "jacobian", jacobian, q)
-    add_term(wiring, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
+    q = paths.add_signals(wiring, "q", position)
+    v = paths.add_signals(wiring, "v", velocity)
+    paths.add_term(wiring, "jacobian", jacobian, q)
+    paths.add_term(wiring, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
     wanted = "u"
     if drift is not None:
-        add_term(wiring, "drift", drift, [*q, *v])
-        wiring.equations.append(("wanted", DIFFERENCE, ["u", "drift"]))
+        paths.add_term(wiring, "drift", drift, [*q, *v])
+        wiring.add("wanted", paths.DIFFERENCE, "u", "drift")
         wanted = "wanted"
     law = TORQUE_BY_MASS if mass is not None else TORQUE
     now = "torque" if period is None else "sample"
     if compensation is None:
-        wiring.equations.append((now, law, ["inertia", "jacobian", wanted]))
+        wiring.add(now, law, "inertia", "jacobian", wanted)
     else:
-        add_term(wiring, "compensation", compensation, [*q, *v])
-        wiring.equations.append(("moving", law, ["inertia", "jacobian", wanted]))
-        wiring.equations.append((now, SUM, ["moving", "compensation"]))
-    return wiring.finish("torque", now, np.zeros(dimension or ())[()], unit, r"\tau")
+        paths.add_term(wiring, "compensation", compensation, [*q, *v])
+        wiring.add("moving", law, "inertia", "jacobian", wanted)
+        wiring.add(now, paths.SUM, "moving", "compensation")
+    return paths.finished(wiring, "torque", now, np.zeros(dimension or ())[()], unit, r"\tau")

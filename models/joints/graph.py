@@ -29,7 +29,7 @@ from models.bodies import Touchable, connect_bodies
 from models.joints.kinds import KINDS
 from models.joints.start import start_check
 from screws.joints import Joint
-from screws.poses import Ad, inverse, pose_from_state, pose_state, product
+from screws.poses import Ad, inverse, is_pose, pose_from_state, pose_state, product
 from screws.twists import transform_twist, transform_wrench_back
 
 
@@ -224,13 +224,9 @@ def _numbers(joint: Joint) -> dict[str, Parameter]:
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:
     """Pose state (7,) of the joint's axes on a body."""
-    try:
-        H = np.eye(4) if frame is None else np.asarray(frame, dtype=float)
-    except (TypeError, ValueError):
-        H = np.full((4, 4), np.nan)
-    sound = H.shape == (4, 4) and bool(np.all(np.isfinite(H)))
-    if not (sound and np.allclose(H[:3, :3].T @ H[:3, :3], np.eye(3), atol=1e-6) and np.linalg.det(H[:3, :3]) > 0.0):
+    H = np.eye(4) if frame is None else frame
+    if not is_pose(H):
         title = f'{which} of joint "{name}" is no pose'
         cure = "(4, 4), finite, with a right-handed rotation: screws.pose(R, p)"
         raise refusal("E457", title, cure, about=name)
-    return np.asarray(pose_state(H @ joint.frame), dtype=float)
+    return np.asarray(pose_state(np.asarray(H, dtype=float) @ joint.frame), dtype=float)

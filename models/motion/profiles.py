@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bondgraph.signals.formulas import SMOOTH
 from models.motion.limits import check_limits, limit_values
 from models.motion.polynomials import Array, Motion, check_times, sequence
 from models.motion.refusals import numbers, refuse
-
-SMOOTH = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
-"""s^3 (10 - 15 s + 6 s^2): rest to rest with no acceleration at either end."""
 
 
 def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:

@@ -17,6 +17,7 @@ import numpy as np
 from screws.poses import pose_from_state
 from screws.rotations import quaternion_product, rotation, tilde, untilde
 from screws.scalars import array, atan2, less, sqrt, where
+from screws.vectors import cross, dot
 
 FORMS = ("trace", "rotation vector")
 """How a spring's energy depends on a large rotation."""
@@ -75,13 +76,13 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
     Source: Fasse and Broenink 1997; Stramigioli 2001 (geometric springs).
     """
     R, p, y = _parts(x)
-    total = 0.25 * (_dot(p, times(K_t, p)) + _dot(y, times(K_t, y)))
+    total = 0.25 * (dot(p, times(K_t, p)) + dot(y, times(K_t, y)))
     if form == "trace":
         turned = co_stiffness(K_r) @ (np.eye(3) - R)
         total = total + turned[0, 0] + turned[1, 1] + turned[2, 2]
     else:
         theta = rotation_vector(x[:4])[0]
-        total = total + 0.5 * _dot(theta, times(K_r, theta))
+        total = total + 0.5 * dot(theta, times(K_r, theta))
     if K_c is not None:
         coupled = co_stiffness(K_c) @ R.T @ tilde(p)
         total = total + coupled[0, 0] + coupled[1, 1] + coupled[2, 2]
@@ -93,7 +94,7 @@ def spring_wrench(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
     R, p, y = _parts(x)
     pull = times(K_t, y)
     force = 0.5 * (R.T @ times(K_t, p) + pull)
-    torque = 0.5 * _cross(pull, y)
+    torque = 0.5 * cross(pull, y)
     if form == "trace":
         torque = torque + _from_trace(K_r, R, x[:4])
     else:
@@ -124,14 +125,14 @@ def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
     torque = times(K_r, theta)
     if not np.ndim(K_r):
         return torque
-    s = _dot(theta, theta)
+    s = dot(theta, theta)
     small = less(s, 0.01)
     safe = where(small, 1.0, s)
     # (1 - h cot h) / angle^2 with h = angle / 2; cos h / sin h from the quaternion's parts.
     far = (1.0 - 0.5 * sqrt(safe) * cosine / sqrt(where(small, 1.0, 1.0 - cosine * cosine))) / safe
     near = 1.0 / 12.0 + s * (1.0 / 720.0 + s * (1.0 / 30240.0 + s * (1.0 / 1209600.0 + s / 47900160.0)))
-    once = _cross(theta, torque)
-    return torque - 0.5 * once + where(small, near, far) * _cross(theta, once)
+    once = cross(theta, torque)
+    return torque - 0.5 * once + where(small, near, far) * cross(theta, once)
 
 
 def point_energy(r: Any, stiffness: Any, rest: Any) -> Any:
@@ -146,12 +147,4 @@ def point_force(r: Any, stiffness: Any, rest: Any) -> Any:
 
 
 def _length(r: Any) -> Any:
-    return sqrt(_dot(r, r))
-
-
-def _dot(a: Any, b: Any) -> Any:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def _cross(a: Any, b: Any) -> Any:
-    return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    return sqrt(dot(r, r))

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, MTF, Block, Element, Graph, Op, Parameter
-from bondgraph.errors import refusal
 from bondgraph.model.domains import SCREW, TRANSLATION
 from models.springs.formulas import point_energy, point_force
 from models.springs.ports import storage_of_signals
+from models.springs.stiffness import wrong
+from screws.given import floats
 from screws.rotations import rotation, tilde
 from screws.scalars import array
 
@@ -68,9 +69,9 @@ def point_spring(
     """
     points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
     if not _is_number(stiffness):
-        raise refusal("E493", f'"{name}": stiffness = {stiffness!r}', "a number of zero or more, N/m", about=name)
+        raise wrong("E493", name, f"stiffness = {stiffness!r}", "a number of zero or more, N/m")
     if not _is_number(rest_length):
-        raise refusal("E497", f'"{name}": rest_length = {rest_length!r}', "a number of zero or more, m", about=name)
+        raise wrong("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
     graph = Graph(name).declare_input("pose a", "pose b")
     apart = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
     ends = {label: _end(label) for label in points}
@@ -114,12 +115,9 @@ def _spring(stiffness: float, rest_length: float) -> Element:
 
 
 def _point(name: str, what: str, given: Any) -> np.ndarray:
-    try:
-        numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.zeros(0)
-    if numbers.shape != (3,) or not np.all(np.isfinite(numbers)):
-        raise refusal("E495", f'"{name}": {what} = {given!r} is no point', "three finite numbers, m", about=name)
+    numbers = floats(given, (3,))
+    if numbers is None:
+        raise wrong("E495", name, f"{what} = {given!r} is no point", "three finite numbers, m")
     return numbers
 
 

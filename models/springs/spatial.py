@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, Transition
-from bondgraph.errors import refusal
 from bondgraph.model.domains import SCREW
 from models.springs.formulas import FORMS, relative_pose, rotation_vector, spring_energy, spring_wrench
 from models.springs.ports import between, into_frame, storage_of_signals
-from models.springs.stiffness import blocks, frame
+from models.springs.stiffness import blocks, frame, wrong
 
 NEAR_PI = 1e-2
 """cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""
@@ -63,7 +62,7 @@ def spatial_spring(
     The energy is a function of the poses, so that the spring has no state of its own.
     """
     if form not in FORMS:
-        raise refusal("E496", f'"{name}": unknown form {form!r}', 'form="trace"', about=name, why=f"forms: {', '.join(FORMS)}")
+        raise wrong("E496", name, f"unknown form {form!r}", 'form="trace"', f"forms: {', '.join(FORMS)}")
     values = blocks(name, stiffness, rotational, translational, coupling)
     A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
     graph, relative = between(name)

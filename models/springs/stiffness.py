@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError, refusal
+from screws.given import floats
+from screws.poses import is_pose, pose_state
 from screws.rotations import untilde
 
 
@@ -47,7 +49,7 @@ def blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupl
     """
     if stiffness is not None:
         if rotational is not None or translational is not None or coupling is not None:
-            raise _wrong("E493", name, "two stiffnesses", "stiffness (6, 6), or its blocks, not both")
+            raise wrong("E493", name, "two stiffnesses", "stiffness (6, 6), or its blocks, not both")
         K = _matrix(stiffness, name, 6)
         rotational, coupling, translational = K[:3, :3], K[:3, 3:], K[3:, 3:]
         coupling = coupling if np.any(coupling) else None
@@ -58,13 +60,13 @@ def blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupl
         cross = _block(coupling, name, symmetric=False)
         if not _is_symmetric(full(cross)):
             cure = "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns"
-            raise _wrong("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness", cure)
+            raise wrong("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness", cure)
         values["coupling"] = cross
     whole = np.block(
         [[full(rotational), full(values.get("coupling", 0.0))], [full(values.get("coupling", 0.0)), full(translational)]]
     )
     if not is_semidefinite(whole):
-        raise _wrong("E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement")
+        raise wrong("E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement")
     return values
 
 
@@ -75,14 +77,14 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
     """
     if damping is not None:
         if rotational is not None or translational is not None:
-            raise _wrong("E493", name, "two dampings", "damping (6, 6), or its blocks, not both")
+            raise wrong("E493", name, "two dampings", "damping (6, 6), or its blocks, not both")
         D = _matrix(damping, name, 6)
     else:
         zero = np.zeros((3, 3))
         turning = full(_block(0.0 if rotational is None else rotational, name, "damping"))
         D = np.block([[turning, zero], [zero, full(_block(0.0 if translational is None else translational, name, "damping"))]])
     if not is_semidefinite(D):
-        raise _wrong("E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist")
+        raise wrong("E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist")
     return D
 
 
@@ -103,45 +105,32 @@ def frame(name: str, what: str, given: Any) -> np.ndarray:
 
     Raises `ModelError` E495 for what is none of these.
     """
-    from screws.poses import pose_state
-
     identity = np.array([1.0, 0, 0, 0, 0, 0, 0])
     if given is None:
         return identity
-    try:
-        numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.zeros(0)
-    if numbers.shape == (3,) and np.all(np.isfinite(numbers)):
+    numbers = floats(given, (3,), (7,))
+    if numbers is not None and len(numbers) == 3:
         return np.concatenate([identity[:4], numbers])
-    if numbers.shape == (7,) and np.all(np.isfinite(numbers)) and abs(np.linalg.norm(numbers[:4]) - 1.0) < 1e-3:
+    if numbers is not None and abs(np.linalg.norm(numbers[:4]) - 1.0) < 1e-3:
         return np.concatenate([numbers[:4] / np.linalg.norm(numbers[:4]), numbers[4:]])
-    if numbers.shape == (4, 4) and np.abs(numbers[3] - [0, 0, 0, 1]).max() == 0.0:
-        R = numbers[:3, :3]
-        if np.all(np.isfinite(numbers)) and np.abs(R.T @ R - np.eye(3)).max() < 1e-6 and np.linalg.det(R) > 0.0:
-            return np.asarray(pose_state(numbers), dtype=float)
-    raise _wrong("E495", name, f"{what} = {given!r} is no frame", "a place (3,) in m, a pose (7,) or (4, 4)")
+    if is_pose(given):
+        return np.asarray(pose_state(np.asarray(given, dtype=float)), dtype=float)
+    raise wrong("E495", name, f"{what} = {given!r} is no frame", "a place (3,) in m, a pose (7,) or (4, 4)")
 
 
 def _block(given: Any, name: str, what: str = "stiffness", symmetric: bool = True) -> Any:
-    try:
-        numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.full(1, np.nan)
-    if numbers.shape not in ((), (3,), (3, 3)) or not np.all(np.isfinite(numbers)):
-        raise _wrong("E493", name, f"{given!r} is no {what}", "a number, three, or a symmetric (3, 3) matrix")
+    numbers = floats(given, (), (3,), (3, 3))
+    if numbers is None:
+        raise wrong("E493", name, f"{given!r} is no {what}", "a number, three, or a symmetric (3, 3) matrix")
     if symmetric and not _is_symmetric(full(numbers)):
-        raise _wrong("E493", name, f"its {what} is not symmetric", "a symmetric matrix")
+        raise wrong("E493", name, f"its {what} is not symmetric", "a symmetric matrix")
     return float(numbers) if numbers.ndim == 0 else numbers
 
 
 def _matrix(given: Any, name: str, size: int) -> np.ndarray:
-    try:
-        numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        numbers = np.zeros(0)
-    if numbers.shape != (size, size) or not np.all(np.isfinite(numbers)) or not _is_symmetric(numbers):
-        raise _wrong("E493", name, f"{given!r} is no symmetric ({size}, {size}) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
+    numbers = floats(given, (size, size))
+    if numbers is None or not _is_symmetric(numbers):
+        raise wrong("E493", name, f"{given!r} is no symmetric ({size}, {size}) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
     return numbers
 
 
@@ -149,5 +138,6 @@ def _is_symmetric(K: np.ndarray) -> bool:
     return bool(np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max())
 
 
-def _wrong(code: str, name: str, title: str, cure: str) -> ModelError:
-    return refusal(code, f'"{name}": {title}', cure, about=name)
+def wrong(code: str, name: str, title: str, cure: str, *details: str) -> ModelError:
+    """The error of one problem of a spring or damper."""
+    return refusal(code, f'"{name}": {title}', cure, about=name, why=details)

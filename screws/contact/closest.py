@@ -10,6 +10,7 @@ import numpy as np
 from screws.contact.starts import Pair, common_samples, starting_pairs
 from screws.contact.stationary import Stationary, polished, seen
 from screws.errors import GeometryError
+from screws.poses import is_pose
 from screws.surfaces.nearest import Samples, bounded_samples, normalised
 from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
@@ -147,15 +148,13 @@ def _places(surface1: Surface, surface2: Surface, H: np.ndarray) -> tuple[list[S
 
 
 def _pose(H_1_2: np.ndarray) -> np.ndarray:
-    H = np.asarray(H_1_2, dtype=float)
-    sound = H.shape == (4, 4) and bool(np.all(np.isfinite(H))) and np.allclose(H[3], [0.0, 0.0, 0.0, 1.0])
-    if not (sound and np.allclose(H[:3, :3] @ H[:3, :3].T, np.eye(3), atol=1e-8) and np.linalg.det(H[:3, :3]) > 0.0):
+    if not is_pose(H_1_2, 1e-8):
         raise GeometryError(
             "G124",
             "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation",
             "build it with screws.pose(R, p) or screws.pose_from_state(x)",
         )
-    return H
+    return np.asarray(H_1_2, dtype=float)
 
 
 def _continued(surface1: Surface, surface2: Surface, H: np.ndarray, start: Pair) -> Stationary | None:

@@ -9,6 +9,7 @@ import numpy as np
 from screws.contact.kinematics import relative_curvature
 from screws.scalars import Scalar, absolute, array, cos, sin
 from screws.surfaces.frames import Geometry
+from screws.vectors import dot
 
 
 def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> np.ndarray:
@@ -28,14 +29,14 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
     x1, z1 = ([H_0_C1[i, k] for i in range(3)] for k in (0, 2))
     x2, y2 = ([H_0_C2[i, k] for i in range(3)] for k in (0, 1))
     between = [H_0_C2[i, 3] - H_0_C1[i, 3] for i in range(3)]
-    height, tilt_x, tilt_y = _dot(z1, between), -_dot(z1, y2), _dot(z1, x2)
+    height, tilt_x, tilt_y = dot(z1, between), -dot(z1, y2), dot(z1, x2)
     return array(
         [
             tilt_x,
             tilt_y,
-            -(_dot(x1, y2) * cos(alpha) + _dot(x1, x2) * sin(alpha)),
-            _dot(x2, between) - tilt_y * height,
-            _dot(y2, between) + tilt_x * height,
+            -(dot(x1, y2) * cos(alpha) + dot(x1, x2) * sin(alpha)),
+            dot(x2, between) - tilt_y * height,
+            dot(y2, between) + tilt_x * height,
             d - height,
         ]
     )
@@ -50,7 +51,3 @@ def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequenc
     s11, _, _, s22 = relative_curvature(g1, g2, alpha, d)[2]
     turning = absolute(T[0]) + absolute(T[1]) + absolute(T[2])
     return turning + (absolute(T[3]) + absolute(T[4])) * (absolute(s11) + absolute(s22))
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

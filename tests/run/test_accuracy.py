@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, Graph, R, Sf, compile_model
-from bondgraph.run import simulate as run
+from bondgraph.run import hybrid
 from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.simulate import simulate
 from screws import scalars as s
@@ -101,7 +101,7 @@ def test_stiff_model_changes_to_bdf_by_itself():
 
 def test_stiff_model_without_sundials_goes_on(monkeypatch):
     made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t))], (1, 1, 0))
-    monkeypatch.setattr(run, "sundials_reason", lambda: "not here")
+    monkeypatch.setattr(hybrid, "sundials_reason", lambda: "not here")
     result = simulate(made, [2.0], [1e5], [], 2.0, rtol=1e-5)
     assert result.ok and result.statistics.method == "dop853"
     assert result.x[-1, 0] == pytest.approx(np.cos(2.0), abs=2e-5)

@@ -19,11 +19,12 @@ import numpy as np
 from bondgraph import Block, Element, Op, Parameter
 from models.delta.kinematics import arm
 from models.delta.kinematics.arm import ArmParameters, Constants
-from models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian, cross, dot
+from models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
 from models.delta.kinematics.parameters import UNITS, DeltaParameters
 from models.delta.kinematics.refusals import error
 from screws.linear import solve_spd
 from screws.scalars import array, cos, sin
+from screws.vectors import cross, dot
 
 OUTPUTS = ("tool", "motors")
 

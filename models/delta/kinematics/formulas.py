@@ -17,6 +17,7 @@ from bondgraph import CompiledFormula, compile_formula
 from models.delta.kinematics.arm import ArmParameters, Constants, direction, elbow, tip, tip_jacobian
 from models.delta.kinematics.parameters import UNITS
 from screws.scalars import Scalar, acos, array, atan2, cos, less, sin, sqrt, where
+from screws.vectors import cross, dot
 
 _HALF = 0.5 * 3.0**0.5
 ROTATIONS = (
@@ -38,16 +39,6 @@ def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
     first, second, third = (ROTATIONS[i] @ tip_jacobian(theta[3 * i : 3 * i + 3], p) for i in range(3))
     none = np.zeros((3, 3))
     return np.concatenate([np.concatenate([first, -second, none], axis=1), np.concatenate([first, none, -third], axis=1)])
-
-
-def cross(a: Any, b: Any) -> np.ndarray:
-    """Vector product (3,)."""
-    return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
-
-
-def dot(a: Any, b: Any) -> Scalar:
-    """Scalar product."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:

@@ -1,0 +1,258 @@
+"""A hybrid run in progress: legs of integration between events, transitions at events; where it is, and what it wrote so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bondgraph.run.bound import Bound
+from bondgraph.run.error_control.weights import Weights
+from bondgraph.run.integrators import leg as legs
+from bondgraph.run.integrators.choose import build, sundials_reason, tolerances
+from bondgraph.run.integrators.leg import Effort, Integrator, Selection
+from bondgraph.run.outcome.doubts import first_lost
+from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.outcome.result import Result, Statistics
+from bondgraph.run.progress import Progress
+from bondgraph.run.samples import SampleRows
+from bondgraph.run.settings import Settings
+from bondgraph.run.switching.accumulation import Watch
+from bondgraph.run.switching.course import Courses
+from bondgraph.run.switching.events import Event, dated
+from bondgraph.run.switching.settling import How, Settled, rest, settle
+from bondgraph.run.ticks import Ticks
+
+# After so many steps a run is given up that would need so many times its largest count of steps at its pace.
+_PATIENCE, _HOPELESS = 100_000, 1e6
+# How far ahead guards are looked at after an event, at most, in lengths of the run.
+_PROBE = 1e-9
+# Collisions whose times, or states, differ by so little are one event: parts of rtol.
+_WITHIN = 1e-3
+
+
+@dataclass
+class Hybrid:
+    """A run in progress: where it is, and what it has met. Its times are those since the start, s."""
+
+    bound: Bound
+    settings: Settings
+    ticks: Ticks
+    bar: Progress
+    weights: Weights
+    courses: Courses
+    watch: Watch
+    samples: SampleRows
+    x: np.ndarray
+    """States (n,), and below the modes (modes,) and the integrated powers (quadratures,)."""
+    m: np.ndarray
+    q: np.ndarray
+    start_energies: np.ndarray
+    t: float = 0.0
+    events: list[Event] = field(default_factory=list)
+    failure: Failure | None = None
+    effort: Effort = field(default_factory=Effort)
+    methods: list[str] = field(default_factory=list)
+
+    @property
+    def probe(self) -> float:
+        """How far ahead guards are looked at, at most, s."""
+        return _PROBE * self.settings.span
+
+    def go(self, choice: Selection) -> None:
+        """On from the start to the end, or to a failure."""
+        if self.ticks.due(self.t):
+            _, self.x = self.ticks.tick(self.t, self.x, self.m)
+        settled = self.settle((), self.probe)
+        self.samples.start(self.x, self.q, self.m)
+        going: Selection | None = choice
+        while going is not None and self.failure is None:
+            self.methods.append(going.method)
+            integrator = build(self.bound, self.settings, going, self.ticks, self.weights)
+            try:
+                going, settled = self._integrate(integrator, going, settled)
+            finally:
+                self.effort = self.effort + integrator.effort()
+                integrator.close()
+
+    def settle(self, fired: tuple[int, ...], probe: float) -> Settled:
+        """Take the transitions that are due, `fired` first, and go on in a state that is consistent."""
+        self.courses.see(self.x[None])
+        settings = self.settings
+        how = How(probe, _WITHIN * settings.rtol, settings.simultaneous == "together")
+        settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
+        self.m = settled.m
+        self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
+        resting = dict.fromkeys(i for i in settled.stuck if self._accumulates(i))
+        for event in settled.events:
+            self.events.append(event)
+            self.q = self.q + event.supplied
+            for transition in event.transitions:
+                pattern = self.watch.add(event.time, transition)
+                if pattern and self._accumulates(transition):
+                    resting[transition] = None
+                elif pattern and self.failure is None:
+                    self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
+        if settled.looping and self._accumulates(settled.events[-1].transition):
+            resting[settled.events[-1].transition] = None
+        elif settled.looping or not set(settled.stuck) <= set(resting):
+            self._without_end(settled)
+        elif settled.ended is not None:
+            edge = settled.ended
+            self._fail("ended", str(edge.error), edge.name)
+        elif len(self.events) > self.settings.max_events:
+            self._fail("too many events", f"more than {self.settings.max_events} events", self.events[-1].name)
+        if unsolved is not None and self.failure is None:
+            named = ", ".join(unsolved.elements)
+            self._fail("algebraic loop", f"Newton's method finds no solution of the algebraic loop through {named}", named)
+        if not np.isfinite(self.x).all() and self.failure is None:
+            bad = np.flatnonzero(~np.isfinite(self.x))
+            label = self.bound.program.layout.label("x", int(bad[0]))
+            kind = settled.events[-1].kind if settled.events else "start"
+            self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
+        return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe)
+
+    def _without_end(self, settled: Settled) -> None:
+        last = settled.events[-1]
+        pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
+        if settled.stuck:
+            text = f'after "{last.kind}" of "{last.name}" its guard grows on, so that it would fire again at once ({pattern})'
+        else:
+            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
+        self._fail(pattern, text, last.name)
+
+    def _accumulates(self, transition: int) -> bool:
+        return self.bound.program.transitions[transition].accumulates is not None
+
+    def _rest(self, resting: tuple[int, ...], settled: Settled, probe: float) -> Settled:
+        """Go on after events that accumulate, in the states that hold there."""
+        events = []
+        for transition in resting:
+            event = rest(self.bound, transition, self.t, self.x, self.m, self.watch.limit(transition))
+            if event is not None:
+                events.append(event)
+                self.x, self.m = event.x_after, event.m_after
+        self.events += events
+        if not events:
+            if settled.looping or settled.stuck:
+                self._without_end(settled)
+            return settled
+        after = self.settle((), probe)
+        return replace(after, events=(*settled.events, *events, *after.events))
+
+    def _fail(self, kind: str, reason: str, suspect: str) -> None:
+        self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
+
+    def _integrate(self, integrator: Integrator, choice: Selection, settled: Settled) -> tuple[Selection | None, Settled]:
+        """Legs until the end, a failure, or a change of method (returned)."""
+        settings, samples = self.settings, self.samples
+        restart = True
+        while self.failure is None:
+            if restart:
+                integrator.restart(self.t, self.x, self.q, self.m, settled.levels)
+            before = self.t
+            leg = integrator.advance(settings.times[samples.written :], samples.left, settings.span)
+            self.t, self.x, self.q = leg.t, leg.x, leg.q
+            self.courses.see(samples.left[: leg.written, : len(self.x)])
+            samples.add(leg.written, self.m)
+            self.bar.show(self.t, len(self.events))
+            restart = leg.status == legs.EVENT
+            if leg.status == legs.STOP:
+                return None, settled
+            if leg.status == legs.STIFF:
+                if sundials_reason():
+                    return replace(choice, watch_stiffness=False), settled
+                return Selection("sundials", "bdf"), settled
+            if leg.status == legs.FAILED:
+                self._failed(leg.reason)
+            elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
+                self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
+            elif restart:
+                probe = min(self.probe, 1e-3 * (self.t - before)) if self.t > before else self.probe
+                settled = self.settle(leg.fired, max(probe, 16.0 * np.spacing(abs(settings.t_start) + self.t)))
+        return None, settled
+
+    def _too_many(self, steps: int) -> str:
+        """What to say of a run that takes too many steps, or has made so little way that it certainly will."""
+        most = self.settings.max_steps
+        if steps > most:
+            return f"more than {most} steps of integration"
+        way = self.t / self.settings.span
+        if steps < _PATIENCE or way * most * _HOPELESS > steps:
+            return ""
+        total = f"about {steps / way:.1g} steps" if way > 0.0 else "no end of steps"
+        return f"{steps} steps have made {way:.1g} of the way: to its end the run would take {total}, not {most}"
+
+    def _failed(self, reason: str) -> None:
+        self._fail(*cause(self.bound, reason, self.t, self.x, self.m, self.settings.span, self.weights.known))
+
+    def examine(self) -> None:
+        """End the run before the first sample at which a value is lost (`first_lost`), unless it has ended there by itself."""
+        samples, times = self.samples, self.settings.times
+        x, dates = samples.x, self.settings.dates[: samples.written]
+        lost = first_lost(self.bound.program, dates, self.bound.p, x, samples.m, samples.q, self.settings.rtol)
+        if lost is None:
+            return
+        samples.written = max(lost.sample, 1)
+        if self.failure is not None and times[lost.sample] >= self.t:
+            return
+        self.t, self.x = float(times[lost.sample]), x[lost.sample]
+        self.events = [event for event in self.events if event.time <= self.t]
+        self._fail(lost.kind, lost.reason, lost.suspect)
+
+
+def begun(bound: Bound, settings: Settings, ticks: Ticks, bar: Progress) -> Hybrid:
+    """A run at its start, before what jumps there."""
+    weights = Weights(bound, settings.rtol, settings.atol, settings.max_step)
+    courses = Courses(bound, settings.span)
+    m = settings.m.copy()
+    x, _ = bound.consistent(0.0, settings.x.copy(), m)
+    return Hybrid(
+        bound,
+        settings,
+        ticks,
+        bar,
+        weights,
+        courses,
+        Watch(settings.span, settings.rtol),
+        SampleRows(np.empty((len(settings.times), bound.program.states + bound.quadratures)), bound.program.states),
+        x,
+        m,
+        np.zeros(bound.quadratures),
+        bound.energies(0.0, x, m).copy(),
+    )
+
+
+def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
+    """What a run that began with a choice has found, in dates; `wall_time` in s."""
+    effort, settings, samples = run.effort, run.settings, run.samples
+    used = list(dict.fromkeys(run.methods)) or [choice.method]
+    local = tolerances(settings, used[-1]).relative
+    statistics = Statistics(
+        solver=choice.solver,
+        method=", ".join(used),
+        steps=effort.steps,
+        rejected=effort.rejected,
+        rates=effort.rates,
+        jacobians=effort.jacobians,
+        guards=effort.guards,
+        events=len(run.events),
+        ticks=run.ticks.count,
+        wall_time=wall_time,
+        integration_time=effort.seconds,
+        local_rtol=local,
+        rounding=run.weights.rounding(effort.noisy, local, run.t, run.m),
+    )
+    return Result(
+        program=run.bound.program,
+        p=settings.p,
+        t=settings.dates[: samples.written],
+        since=settings.times[: samples.written],
+        x=samples.x,
+        m=samples.m,
+        integrals=samples.q,
+        start_energies=run.start_energies,
+        events=tuple(dated(event, settings.t_start) for event in run.events),
+        failure=run.failure,
+        statistics=statistics,
+    )

@@ -1,0 +1,52 @@
+"""A signal block while it is being written: what it reads, holds and computes in, step by step; an `Element` out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bondgraph.elements import Block, Element
+from bondgraph.model.laws import StateSpec
+from bondgraph.model.ops import Op
+from bondgraph.signals import formulas
+
+
+@dataclass
+class Wiring:
+    """The arguments of `Block`, for blocks of which some parts may be left out."""
+
+    name: str
+    equations: list[tuple[str | Sequence[str], Op, Sequence[str]]] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    states: dict[str, StateSpec] = field(default_factory=dict)
+    rates: dict[str, str] = field(default_factory=dict)
+    updates: dict[str, str] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    symbols: dict[str, str] = field(default_factory=dict)
+    breaks: list[str] = field(default_factory=list)
+    period: Any = None
+    offset: Any = None
+
+    def add(self, result: str, op: Op, *arguments: str) -> None:
+        """One more equation."""
+        self.equations.append((result, op, arguments))
+
+    def add_difference(self, of: str, state: str, spec: StateSpec, fresh: str, time: str, between: str = "period") -> None:
+        """A state that is the filtered difference of a local value: (T state + value - value before) / (T + between).
+
+        Parameters
+        ----------
+        spec : of the state, and of the value before, which is a state too, as is the count of ticks since the last difference.
+        fresh : local name of the state after the tick.
+        time, between : parameters, T and the time between differences, a multiple of the period, s.
+        """
+        self.states |= {state: spec, "previous": StateSpec(spec.initial, spec.nominal), "count": StateSpec(-1.0)}
+        found = [fresh, "previous_next", "count_next"]
+        self.equations.append((found, formulas.DIFFERENCE, [of, "previous", state, "count", "period", between, time]))
+        self.updates |= dict(zip((state, "previous", "count"), found, strict=True))
+
+    def block(self) -> Element:
+        """What has been written."""
+        return Block(**vars(self))
