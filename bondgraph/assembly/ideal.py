@@ -40,14 +40,13 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     law = element.law
     assert isinstance(law, IdealConstraint)
     mode = law.mode if law.automaton else None
-    signals = element.signals[:-1] if law.automaton else element.signals
     own = [f"{path}.{name}" for name in element.parameters if name not in OWN]
-    port = _by_coordinates(draft, path, element, own, signals) if law.coordinates else _by_flow(draft, path, element)
+    port = _by_coordinates(draft, path, element, own, element.signals) if law.coordinates else _by_flow(draft, path, element)
     moving, shape = port.moving, draft.values[port.effort].shape
     assert shape is not None
     if law.position is not None:
         draft.declare(f"{path}.h", shape if law.coordinates else None)
-        draft.write(path, law.position, f"{path}.h", *own, *signals)
+        draft.write(path, law.position, f"{path}.h", *own, *element.signals)
     elif law.stores_position:
         declare_state(draft, path, "h", law.start, shape, f"{path}.h'")
     draft.declare(f"{path}.h'", shape)
@@ -62,7 +61,7 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     else:
         draft.write(path, DAMPED, held, second, moving, f"{path}.alpha1")
     if law.released is not None and mode:
-        arguments = (mode, moving, *own, *signals)
+        arguments = (mode, moving, *own, *element.signals)
         given = draft.declare(f"{path}.released effort", shape, port.unit)
         draft.write(path, law.released, given, *arguments)
         off = draft.declare(f"{path}:off", shape)
@@ -110,7 +109,7 @@ def _by_coordinates(draft: Assembly, path: str, element: Element, own: list[str]
         inward, local = into(bond, path), element.ports[k].name
         sign = 1 if _at_common_flow(draft, bond, path) else inward
         slope = draft.declare(f"{path}.{local}.J", None)
-        draft.write(path, position_slope(law.position, len(own) + k, law.conditions), slope, *own, *signals)
+        draft.write(path, position_slope(law.position, len(own) + k, law.conditions), slope, *own, *element.signals)
         term = draft.declare(f"{path}:rate {local}", shape)
         draft.write(path, APPLY, term, slope, signed(draft, path, flow(bond), sign))
         terms.append(term)

@@ -47,7 +47,7 @@ def X0(
     """Switched 0-junction: a 0-junction while the automaton is in one of the `active` states; else every variable
     that it gives to a bond is zero, so no power passes."""
     law = Junction(0, automaton, names_of(active, "active"))
-    return one_port("X0", name, law, {}, [f"{automaton}.mode"], dimension, domain, symbols, frame, port="any")
+    return one_port("X0", name, law, {}, (), dimension, domain, symbols, frame, port="any")
 
 
 def X1(
@@ -63,4 +63,4 @@ def X1(
     """Switched 1-junction: a 1-junction while the automaton is in one of the `active` states; else every variable
     that it gives to a bond is zero, so no power passes."""
     law = Junction(1, automaton, names_of(active, "active"))
-    return one_port("X1", name, law, {}, [f"{automaton}.mode"], dimension, domain, symbols, frame, port="any")
+    return one_port("X1", name, law, {}, (), dimension, domain, symbols, frame, port="any")

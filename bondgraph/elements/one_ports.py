@@ -116,7 +116,7 @@ def Constraint(
     values = {**(parameters or {}), **{name: bounded(value) for name, value in stabilisers.items()}}
     if restitution is not None:
         values["restitution"] = bounded(restitution, most=1.0)
-    read = (*reached, *names_of(signals, "signals"), *([f"{automaton}.mode"] if automaton else []))
+    read = (*reached, *names_of(signals, "signals"))
     size = dimension or size_of(initial)
     made = one_port("constraint", name, law, values, read, size, domain, symbols, frame)
     ports = tuple(Port(str(k), own, made.domain, frame) for k, own in enumerate(reached.values(), start=1))

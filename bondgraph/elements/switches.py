@@ -77,7 +77,7 @@ def _switch(
     own: Automaton | None,
 ) -> Element:
     law, values = IdealSwitch(automaton, closed), {"alpha1": bounded(alpha1)}
-    return replace(one_port(kind, name, law, values, [f"{automaton}.mode"], 1, domain, symbols, None), automaton=own)
+    return replace(one_port(kind, name, law, values, (), 1, domain, symbols, None), automaton=own)
 
 
 STICK, FORWARD, BACKWARD = "stick", "forward", "backward"
@@ -157,5 +157,5 @@ def Friction(
     law = IdealConstraint(
         None, StateSpec(np.zeros(())), name, (STICK,), Op("friction", slip), impulsive=True, stores_position=False
     )
-    made = one_port("friction", name, law, values, (*signals, f"{name}.mode"), 1, domain, symbols, None)
+    made = one_port("friction", name, law, values, signals, 1, domain, symbols, None)
     return replace(made, automaton=own)

@@ -52,22 +52,21 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     signals = tuple(resolver.resolve(_prefix(path), s, path, element.place) for s in element.signals)
     values = {
-        name: replace(p, value=replace(p.value, automaton=_automaton_of(path, p.value, element, resolver)))
+        name: replace(p, value=replace(p.value, automaton=_automaton_of(path, p.value.automaton, element, resolver)))
         for name, p in element.parameters.items()
         if isinstance(p.value, ByMode)
     }
-    if path == element.name and signals == element.signals and not values:
-        return element
     law = element.law
     if isinstance(law, Switched) and law.automaton is not None:
-        mode = signals[element.signals.index(law.mode)]
-        law = replace(law, automaton=mode.removesuffix(".mode"))  # type: ignore[type-var]  # each is a dataclass
+        law = law.switched_by(_automaton_of(path, law.automaton, element, resolver))
+    if path == element.name and signals == element.signals and law is element.law and not values:
+        return element
     return replace(element, name=path, law=law, signals=signals, parameters={**element.parameters, **values})
 
 
-def _automaton_of(path: str, value: ByMode, element: Element, resolver: _Resolver) -> str:
-    """Path of the automaton that decides a value."""
-    return resolver.resolve(_prefix(path), f"{value.automaton}.mode", path, element.place).removesuffix(".mode")
+def _automaton_of(path: str, automaton: str, element: Element, resolver: _Resolver) -> str:
+    """Path of the automaton that decides over an element."""
+    return resolver.resolve(_prefix(path), f"{automaton}.mode", path, element.place).removesuffix(".mode")
 
 
 def own_automata(graph: Draft) -> dict[str, Automaton]:

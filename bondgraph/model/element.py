@@ -11,7 +11,7 @@ from bondgraph.model.arguments import domain_of, parameters_of
 from bondgraph.model.automata import Automaton
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
-from bondgraph.model.laws import Law, Parameter
+from bondgraph.model.laws import Law, Parameter, Switched
 from bondgraph.model.names import names_of, need_name
 
 
@@ -46,6 +46,12 @@ class Element(Frozen):
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Every signal that it depends on: those it was given, and the mode of the automaton that switches it."""
+        law = self.law
+        return (*self.signals, law.mode) if isinstance(law, Switched) and law.automaton is not None else self.signals
 
     def port(self, name: str) -> PortRef:
         """Reference to one named port of this element, for `Graph.connect`."""

@@ -7,9 +7,9 @@ then its signals in their order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 
@@ -137,6 +137,10 @@ class Switched(Law):
     def stops(self, source: str, target: str) -> bool:
         """Whether an impulse brings something to rest as the automaton goes from one state to another."""
         return False
+
+    def switched_by(self, automaton: str) -> Self:
+        """The same law under an automaton of another name."""
+        return self if automaton == self.automaton else replace(cast(Any, self), automaton=automaton)
 
     @property
     def mode(self) -> str:

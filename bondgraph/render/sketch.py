@@ -169,7 +169,7 @@ def _folded(path: str, count: int) -> Mark:
 def _signals(model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]) -> Iterator[tuple[int, int]]:
     """(source, reader) of every signal; a guard's signals go to the switch that its automaton moves."""
     for path, element in model.elements.items():
-        yield from _arrows(element.signals, place[path], model, place, switches, hidden)
+        yield from _arrows(element.reads, place[path], model, place, switches, hidden)
     for path, automaton in model.automata.items():
         for transition in automaton.transitions:
             yield from _arrows(transition.signals, switches[path], model, place, switches, hidden)

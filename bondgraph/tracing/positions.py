@@ -89,7 +89,7 @@ def _compared(traced: Traced, model: Model, unknown: Unknown, law: IdealConstrai
 def _problem(traced: Traced, model: Model, found: _Difference) -> Problem:
     system, path, rate, given, row = traced.ground.system, found.unknown.element, found.rate, found.given, found.row
     element = model.elements[path]
-    elements, names = [element], [name for name in element.signals if name not in system.modes]
+    elements, names = [element], element.signals
     details = [
         f"h' is {given[row]:.6g} by its flow"
         + (f" in row {row}" if len(given) > 1 else "")

@@ -107,7 +107,7 @@ class Relations:
 
     def arguments(self, path: str) -> list[np.ndarray]:
         element = self.model.elements[path]
-        signals = [self.states[signal.rpartition(".")[0]] for signal in element.signals if not signal.endswith(".mode")]
+        signals = [self.states[signal.rpartition(".")[0]] for signal in element.signals]
         return [np.asarray(p.value, dtype=float) for p in element.parameters.values()] + signals
 
     def active(self, path: str) -> bool:

@@ -153,7 +153,7 @@ def _is_block(part: object) -> bool:
 def signals_read(graph: Graph) -> Iterator[str]:
     """All signals that something in a graph reads, as it names them."""
     for part in graph.parts.values():
-        yield from (part.signals if isinstance(part, Element) else signals_read(part))
+        yield from (part.reads if isinstance(part, Element) else signals_read(part))
     for automaton in graph.automata.values():
         for transition in automaton.transitions:
             yield from transition.signals
