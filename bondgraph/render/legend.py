@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 from bondgraph.render import glyphs
@@ -11,46 +14,59 @@ from bondgraph.render.sketch import text_width
 SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 
 
-def legend(kinds: set[str], left: float, top: float, width: float) -> tuple[str, float]:
-    """SVG text and its height; `kinds` says which of "bond vector stroke derivative switch signal folded" occur."""
-    words = {
-        "bond": "half arrow: positive power, barb on the flow's side",
-        "vector": "vector bond with its dimension",
-        "stroke": "causal stroke: effort is imposed at this end",
-        "derivative": "storage in derivative causality",
-        "switch": "switched by the automaton named in it",
-        "signal": "signal",
-        "folded": "nested graph, folded",
-    }
-    parts, x, y = [], left, top + LINE / 2
-    for kind, says in words.items():
-        if kind not in kinds:
-            continue
-        advance = GLYPH + 8 + text_width(says, SIZE) + 18
-        if x > left and x + advance - 18 > left + width:
-            x, y = left, y + LINE
-        parts.append(_glyph(kind, x, y) + glyphs.text(x + GLYPH + 8, y, says, SIZE, glyphs.MUTED, "start"))
-        x += advance
-    return f'<g class="legend" fill="none" stroke-linecap="round">{"".join(parts)}</g>', y + LINE / 2 - top
+@dataclass(frozen=True)
+class Entry:
+    """What a sign means, and the sign itself, drawn at the left end (x, y) px of a short route."""
+
+    words: str
+    sign: Callable[[Route, float, float], str]
 
 
-def _glyph(kind: str, x: float, y: float) -> str:
-    start, end = np.array([x, y]), np.array([x + GLYPH - 2, y])
-    route = Route(start, (start + end) / 2, end)
-    if kind == "bond":
-        return glyphs.bond_lines(route, 1)
-    if kind == "vector":
-        return glyphs.bond_lines(route, 2) + glyphs.text(x + GLYPH / 2 - 2, y - 8.5, "n", 10, glyphs.MUTED)
-    if kind == "stroke":
-        line = f'<path d="M{x:.1f},{y:.1f} H{x + GLYPH - 4:.1f}" stroke="{glyphs.INK}" stroke-width="1.5"/>'
-        return line + glyphs.causal_stroke(route, True)
-    if kind == "signal":
-        return glyphs.signal_line(route)
-    if kind == "switch":
-        style = f'fill="#fff8ec" stroke="{glyphs.SWITCH}" stroke-width="1.3" stroke-dasharray="4 3"'
-        return glyphs.rounded(x + 3, y - 8, x + GLYPH - 3, y + 8, 5, style)
-    if kind == "folded":
-        style = f'fill="{glyphs.BOX_FILLS[1]}" stroke="{glyphs.MUTED}" stroke-width="1.2"'
-        return glyphs.rounded(x + 3, y - 7, x + GLYPH - 3, y + 7, 4, style)
+def _vector(route: Route, x: float, y: float) -> str:
+    return glyphs.bond_lines(route, 2) + glyphs.text(x + GLYPH / 2 - 2, y - 8.5, "n", 10, glyphs.MUTED)
+
+
+def _stroke(route: Route, x: float, y: float) -> str:
+    line = f'<path d="M{x:.1f},{y:.1f} H{x + GLYPH - 4:.1f}" stroke="{glyphs.INK}" stroke-width="1.5"/>'
+    return line + glyphs.causal_stroke(route, True)
+
+
+def _derivative(route: Route, x: float, y: float) -> str:
     style = f'stroke="{glyphs.STROKE}" stroke-width="1.4" stroke-dasharray="3 2"'
     return f'<path d="M{x + 4:.1f},{y + 4:.1f} H{x + GLYPH - 4:.1f}" {style}/>'
+
+
+def _switch(route: Route, x: float, y: float) -> str:
+    style = f'fill="#fff8ec" stroke="{glyphs.SWITCH}" stroke-width="1.3" stroke-dasharray="4 3"'
+    return glyphs.rounded(x + 3, y - 8, x + GLYPH - 3, y + 8, 5, style)
+
+
+def _folded(route: Route, x: float, y: float) -> str:
+    style = f'fill="{glyphs.BOX_FILLS[1]}" stroke="{glyphs.MUTED}" stroke-width="1.2"'
+    return glyphs.rounded(x + 3, y - 7, x + GLYPH - 3, y + 7, 4, style)
+
+
+ENTRIES = {
+    "bond": Entry("half arrow: positive power, barb on the flow's side", lambda route, x, y: glyphs.bond_lines(route, 1)),
+    "vector": Entry("vector bond with its dimension", _vector),
+    "stroke": Entry("causal stroke: effort is imposed at this end", _stroke),
+    "derivative": Entry("storage in derivative causality", _derivative),
+    "switch": Entry("switched by the automaton named in it", _switch),
+    "signal": Entry("signal", lambda route, x, y: glyphs.signal_line(route)),
+    "folded": Entry("nested graph, folded", _folded),
+}
+"""All signs of a diagram, in the order in which they are told."""
+
+
+def legend(kinds: set[str], left: float, top: float, width: float) -> tuple[str, float]:
+    """SVG text and its height; `kinds` says which of `ENTRIES` occur."""
+    parts, x, y = [], left, top + LINE / 2
+    for entry in (ENTRIES[kind] for kind in sorted(kinds, key=list(ENTRIES).index)):
+        advance = GLYPH + 8 + text_width(entry.words, SIZE) + 18
+        if x > left and x + advance - 18 > left + width:
+            x, y = left, y + LINE
+        start, end = np.array([x, y]), np.array([x + GLYPH - 2, y])
+        parts.append(entry.sign(Route(start, (start + end) / 2, end), x, y))
+        parts.append(glyphs.text(x + GLYPH + 8, y, entry.words, SIZE, glyphs.MUTED, "start"))
+        x += advance
+    return f'<g class="legend" fill="none" stroke-linecap="round">{"".join(parts)}</g>', y + LINE / 2 - top

@@ -14,7 +14,7 @@ from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.run.outcome.result import Result
 from models.bodies import Body
 from models.contacts import ContactWarning, Untracked, untracked_place
-from models.contacts.trajectory import Arrays, contact_trajectory
+from models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
 from models.studies.runs import account, ending, sample_times, wall_times
 from models.two_bodies.graph import CONTACT, body_names, two_body_graph
 from models.two_bodies.scenario import Scenario
@@ -79,17 +79,7 @@ class ContactRun:
 
     def contact_intervals(self) -> list[tuple[float, float]]:
         """Start and end (s) of every contact."""
-        intervals: list[tuple[float, float]] = []
-        begin = 0.0 if self.trajectory["gap"][0] < 0.0 else None
-        for event in self.result.events:
-            if event.kind == "contact on":
-                begin = event.time
-            elif event.kind == "contact off" and begin is not None:
-                intervals.append((begin, event.time))
-                begin = None
-        if begin is not None:
-            intervals.append((begin, float(self.result.t[-1])))
-        return intervals
+        return list(contact_intervals(self.result, self.contact))
 
     def summary(self) -> dict[str, Any]:
         """Energies, ledger residual, peak force, events, cost: what `summary.json` holds."""

@@ -17,6 +17,7 @@ from bondgraph.render.diagram import diagram
 from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout.layout import automatic
 from bondgraph.render.layout.spacing import frame
+from bondgraph.render.legend import ENTRIES, legend
 from bondgraph.render.sketch import sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
 
@@ -357,3 +358,11 @@ def test_what_is_no_nested_graph_is_not_folded(folded):
     with pytest.raises(ModelError) as error:
         diagram(touching_bodies().freeze(), folded=folded)
     assert [problem.code for problem in error.value.problems] == ["E134"]
+
+
+@pytest.mark.parametrize("sign", ENTRIES)
+def test_a_sign_without_an_entry_in_the_legend_is_named(sign, monkeypatch):
+    assert ENTRIES[sign].words in legend({sign}, 0.0, 0.0, 900.0)[0]
+    monkeypatch.delitem(ENTRIES, sign)
+    with pytest.raises(ValueError, match=sign):
+        legend({sign}, 0.0, 0.0, 900.0)
