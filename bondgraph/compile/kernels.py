@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from bondgraph.errors import refusal
-from bondgraph.schedule.build import Scheduled, kernels_in_loops
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.schedule.build import Scheduled
 
 BACKENDS = ("auto", "llvm", "numpy")
 
@@ -28,7 +28,9 @@ def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backe
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
     if backend not in BACKENDS:
         raise refusal("E123", f'backend "{backend}" is unknown', about="compile", why=f"known: {', '.join(BACKENDS)}", places=())
-    if isinstance(routines, Scheduled):
+    if not isinstance(routines, Mapping):
+        from bondgraph.schedule.build import kernels_in_loops
+
         return kernels_in_loops(routines, _is_compiled(backend))
     from bondgraph.emit.numpy import numpy_kernel
 
@@ -79,7 +81,7 @@ def couplings_of(
 ) -> tuple[Kernel | None, Pattern]:
     """The derivatives of the rates as error control asks for them, a few dozen times in a run: not worth a compiler. What
     has no straight line of steps, or no machine code at all, takes those of `jacobian`."""
-    if isinstance(routines, Scheduled) or not _is_compiled(backend):
+    if not isinstance(routines, Mapping) or not _is_compiled(backend):
         return jacobian()
     from bondgraph.emit.interpreter import derivatives
 

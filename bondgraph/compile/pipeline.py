@@ -41,7 +41,7 @@ from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
-from bondgraph.schedule.build import Scheduled, is_large, scheduled
+from bondgraph.schedule.size import is_large
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tracing.on_tape.values import Untraceable
@@ -52,6 +52,7 @@ from bondgraph.tracing.walk import Traced
 
 if TYPE_CHECKING:
     from bondgraph.run.outcome.result import Result
+    from bondgraph.schedule.build import Scheduled
 
 Compilable = Compiled | Graph | Model
 """A model in any form; whoever asks for several things compiles it once."""
@@ -128,7 +129,11 @@ def _routines(
         raise_if_any(model.name, foreign_positions(traced, model))
 
     try:
-        return scheduled(system) if is_large(system) else trace_for_runs(system, inspect)
+        if is_large(system):
+            from bondgraph.schedule.build import scheduled
+
+            return scheduled(system)
+        return trace_for_runs(system, inspect)
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
     except Untraceable as stuck:

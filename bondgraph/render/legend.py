@@ -15,11 +15,11 @@ SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 
 
 @dataclass(frozen=True)
-class Entry:
+class Sign:
     """What a sign means, and the sign itself, drawn at the left end (x, y) px of a short route."""
 
     words: str
-    sign: Callable[[Route, float, float], str]
+    drawn: Callable[[Route, float, float], str]
 
 
 def _vector(route: Route, x: float, y: float) -> str:
@@ -46,27 +46,27 @@ def _folded(route: Route, x: float, y: float) -> str:
     return glyphs.rounded(x + 3, y - 7, x + GLYPH - 3, y + 7, 4, style)
 
 
-ENTRIES = {
-    "bond": Entry("half arrow: positive power, barb on the flow's side", lambda route, x, y: glyphs.bond_lines(route, 1)),
-    "vector": Entry("vector bond with its dimension", _vector),
-    "stroke": Entry("causal stroke: effort is imposed at this end", _stroke),
-    "derivative": Entry("storage in derivative causality", _derivative),
-    "switch": Entry("switched by the automaton named in it", _switch),
-    "signal": Entry("signal", lambda route, x, y: glyphs.signal_line(route)),
-    "folded": Entry("nested graph, folded", _folded),
+SIGNS = {
+    "bond": Sign("half arrow: positive power, barb on the flow's side", lambda route, x, y: glyphs.bond_lines(route, 1)),
+    "vector": Sign("vector bond with its dimension", _vector),
+    "stroke": Sign("causal stroke: effort is imposed at this end", _stroke),
+    "derivative": Sign("storage in derivative causality", _derivative),
+    "switch": Sign("switched by the automaton named in it", _switch),
+    "signal": Sign("signal", lambda route, x, y: glyphs.signal_line(route)),
+    "folded": Sign("nested graph, folded", _folded),
 }
 """All signs of a diagram, in the order in which they are told."""
 
 
 def legend(kinds: set[str], left: float, top: float, width: float) -> tuple[str, float]:
-    """SVG text and its height; `kinds` says which of `ENTRIES` occur."""
+    """SVG text and its height; `kinds` says which of `SIGNS` occur."""
     parts, x, y = [], left, top + LINE / 2
-    for entry in (ENTRIES[kind] for kind in sorted(kinds, key=list(ENTRIES).index)):
-        advance = GLYPH + 8 + text_width(entry.words, SIZE) + 18
+    for sign in (SIGNS[kind] for kind in sorted(kinds, key=list(SIGNS).index)):
+        advance = GLYPH + 8 + text_width(sign.words, SIZE) + 18
         if x > left and x + advance - 18 > left + width:
             x, y = left, y + LINE
         start, end = np.array([x, y]), np.array([x + GLYPH - 2, y])
-        parts.append(entry.sign(Route(start, (start + end) / 2, end), x, y))
-        parts.append(glyphs.text(x + GLYPH + 8, y, entry.words, SIZE, glyphs.MUTED, "start"))
+        parts.append(sign.drawn(Route(start, (start + end) / 2, end), x, y))
+        parts.append(glyphs.text(x + GLYPH + 8, y, sign.words, SIZE, glyphs.MUTED, "start"))
         x += advance
     return f'<g class="legend" fill="none" stroke-linecap="round">{"".join(parts)}</g>', y + LINE / 2 - top

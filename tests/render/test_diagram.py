@@ -17,7 +17,7 @@ from bondgraph.render.diagram import diagram
 from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout.layout import automatic
 from bondgraph.render.layout.spacing import frame
-from bondgraph.render.legend import ENTRIES, legend
+from bondgraph.render.legend import SIGNS, legend
 from bondgraph.render.sketch import sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
 
@@ -360,9 +360,9 @@ def test_what_is_no_nested_graph_is_not_folded(folded):
     assert [problem.code for problem in error.value.problems] == ["E134"]
 
 
-@pytest.mark.parametrize("sign", ENTRIES)
+@pytest.mark.parametrize("sign", SIGNS)
 def test_a_sign_without_an_entry_in_the_legend_is_named(sign, monkeypatch):
-    assert ENTRIES[sign].words in legend({sign}, 0.0, 0.0, 900.0)[0]
-    monkeypatch.delitem(ENTRIES, sign)
+    assert SIGNS[sign].words in legend({sign}, 0.0, 0.0, 900.0)[0]
+    monkeypatch.delitem(SIGNS, sign)
     with pytest.raises(ValueError, match=sign):
         legend({sign}, 0.0, 0.0, 900.0)

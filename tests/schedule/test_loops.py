@@ -12,7 +12,8 @@ from bondgraph import ModelError, compile_model, equations
 from bondgraph.assembly.system import System
 from bondgraph.emit.kernel import KernelError
 from bondgraph.schedule import machine
-from bondgraph.schedule.build import is_large, scheduled
+from bondgraph.schedule.build import scheduled
+from bondgraph.schedule.size import is_large
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
 from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, in_loops

@@ -35,7 +35,7 @@ from bondgraph import (
 )
 from bondgraph.export.latex_lines import latex
 from bondgraph.export.symbolic import sympy_statements
-from bondgraph.schedule.build import is_large
+from bondgraph.schedule.size import is_large
 from screws.scalars import where
 
 ROOT = Path(__file__).parents[2]
