@@ -82,39 +82,34 @@ class ModelError(ScrewbondError):
         return type(self), (self.name, self.problems)
 
 
-class RunError(ScrewbondError):
-    """A simulation that cannot start: wrong settings or inconsistent start values."""
-
+class _OfOneProblem(ScrewbondError):
     def __init__(self, problem: Problem):
         self.problem = problem
-        super().__init__(str(problem))
+        super().__init__(self._said())
 
-    def __reduce__(self) -> tuple[type[RunError], tuple[Problem]]:
+    def __reduce__(self) -> tuple[type[_OfOneProblem], tuple[Problem]]:
         return type(self), (self.problem,)
 
+    def _said(self) -> str:
+        """In one line, as errors of files and imports are shown."""
+        problem = self.problem
+        details = f": {'; '.join(problem.details)}" if problem.details else ""
+        return f"{problem.code} {problem.title}{details}" + "".join(f"; try: {cure}" for cure in problem.cures)
 
-def _in_one_line(problem: Problem) -> str:
-    details = f": {'; '.join(problem.details)}" if problem.details else ""
-    return f"{problem.code} {problem.title}{details}" + "".join(f"; try: {cure}" for cure in problem.cures)
+
+class RunError(_OfOneProblem):
+    """A simulation that cannot start: wrong settings or inconsistent start values."""
+
+    def _said(self) -> str:
+        return str(self.problem)
 
 
-class FileError(ScrewbondError, OSError):
+class FileError(_OfOneProblem, OSError):
     """A file or a folder cannot be written as asked; nothing of it is there."""
 
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        super().__init__(_in_one_line(problem))
 
-    def __str__(self) -> str:
-        return _in_one_line(self.problem)
-
-
-class ExtraError(ScrewbondError, ImportError):
+class ExtraError(_OfOneProblem, ImportError):
     """What is asked for needs a package that is not installed."""
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        super().__init__(_in_one_line(problem))
 
 
 class RunEndedWarning(UserWarning):

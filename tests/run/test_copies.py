@@ -8,7 +8,8 @@ import pickle
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Diode, Graph, I, ModelError, R, RunError, Se, compile_model
+from bondgraph import J1, C, Diode, Graph, I, ModelError, Problem, R, RunError, Se, compile_model
+from bondgraph.errors import ExtraError, FileError
 from screws.scalars import sin
 
 
@@ -88,3 +89,10 @@ def test_errors_come_back_from_a_process_whole() -> None:
         compile_model(Graph("empty"))
     again = sent(caught.value)
     assert str(again) == str(caught.value) and again.problems == caught.value.problems
+
+
+@pytest.mark.parametrize("kind", [RunError, FileError, ExtraError])
+def test_an_error_of_one_problem_arrives_as_it_was(kind) -> None:
+    error = kind(Problem("E414", "cannot write", ("no space left",), (), ("another disk",)))
+    other = sent(error)
+    assert type(other) is kind and str(other) == str(error) and other.problem == error.problem
