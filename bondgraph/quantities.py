@@ -22,11 +22,11 @@ def real(value: Any) -> np.ndarray | None:
         array = np.asarray(value)
     except (TypeError, ValueError):
         return None
-    if array.dtype.kind in "iuf":
-        return None if _holds_truth(value) else array.astype(float)
-    if array.dtype.kind == "O" and array.size and all(isinstance(v, Real) and not isinstance(v, bool) for v in array.flat):
-        return array.astype(float)
-    return array.astype(float) if array.dtype.kind == "O" and not array.size else None
+    if array.dtype.kind == "O":
+        fine = all(isinstance(v, Real) and not isinstance(v, bool) for v in array.flat)
+    else:
+        fine = array.dtype.kind in "iuf" and not _holds_truth(value)
+    return array.astype(float) if fine else None
 
 
 def _holds_truth(value: Any) -> bool:

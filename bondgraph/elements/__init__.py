@@ -10,7 +10,5 @@ from bondgraph.elements.switches import Diode, Friction, Switch
 from bondgraph.elements.two_ports import GY, MGY, MTF, TF
 from bondgraph.model.element import Element, Port, PortRef
 
-__all__ = [
-    "GY", "IC", "J0", "J1", "MGY", "MTF", "TF", "X0", "X1", "Block", "C", "Ce", "Constraint", "Diode", "Element",
-    "EulerJunction", "Friction", "I", "Port", "PortRef", "R", "Re", "Se", "Sf", "Switch",
-]  # fmt: skip
+__all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]
+__all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "Element", "Port", "PortRef"]

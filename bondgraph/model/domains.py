@@ -30,46 +30,14 @@ class Domain:
 GENERIC = Domain("generic", "effort", "", "flow", "", "", "")
 ELECTRICAL = Domain("electrical", "voltage", "V", "current", "A", "C", "Wb", parts=("a capacitor", "a coil", "a resistance"))
 TRANSLATION = Domain("translation", "force", "N", "velocity", "m/s", "m", "N s", parts=("a spring", "a mass", "a damper"))
-ROTATION = Domain(
-    "rotation",
-    "torque",
-    "N m",
-    "angular velocity",
-    "rad/s",
-    "rad",
-    "N m s",
-    parts=("a torsion spring", "a moment of inertia", "a rotary damper"),
-)
-HYDRAULIC = Domain(
-    "hydraulic",
-    "pressure",
-    "Pa",
-    "volume flow",
-    "m^3/s",
-    "m^3",
-    "Pa s",
-    parts=("an elastic chamber", "the inertia of a line", "a throttle"),
-)
-THERMAL = Domain(
-    "thermal",
-    "temperature",
-    "K",
-    "entropy flow",
-    "W/K",
-    "J/K",
-    "K s",
-    parts=("a heat capacity", "no such part", "a thermal resistance"),
-)
-CHEMICAL = Domain(
-    "chemical",
-    "chemical potential",
-    "J/mol",
-    "molar flow",
-    "mol/s",
-    "mol",
-    "J s/mol",
-    parts=("a species", "no such part", "a reaction"),
-)
+_TURNING = ("a torsion spring", "a moment of inertia", "a rotary damper")
+ROTATION = Domain("rotation", "torque", "N m", "angular velocity", "rad/s", "rad", "N m s", parts=_TURNING)
+_FLUID = ("an elastic chamber", "the inertia of a line", "a throttle")
+HYDRAULIC = Domain("hydraulic", "pressure", "Pa", "volume flow", "m^3/s", "m^3", "Pa s", parts=_FLUID)
+_HEAT = ("a heat capacity", "no such part", "a thermal resistance")
+THERMAL = Domain("thermal", "temperature", "K", "entropy flow", "W/K", "J/K", "K s", parts=_HEAT)
+_SPECIES = ("a species", "no such part", "a reaction")
+CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol", parts=_SPECIES)
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", dimension=6)
 
 DOMAINS = {domain.name: domain for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)}
