@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bondgraph.model.ops import Op
+from bondgraph.tape.differentiate import SparseJacobian, jacobian
+from bondgraph.tape.interpret import run
+from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
+from bondgraph.tape.specialise import substitute
 from screws.scalars import array
 
 
@@ -23,7 +28,7 @@ def gradient(energy: Op) -> Op:
 
     def formula(x: Any, *others: Any) -> Any:
         slopes = partials(lambda at: [function(at, *others)], x, others)[0]
-        return array(list(slopes)).reshape(np.shape(x)) if np.shape(x) else slopes[0]
+        return _shaped(array(list(slopes)), x)
 
     return Op(f"gradient of {energy.name}", formula, r"\nabla_{#1}\left(" + energy.latex + r"\right)" if energy.latex else "")
 
@@ -47,18 +52,26 @@ def _shaped(scalars: np.ndarray, x: Any) -> Any:
 
 def _on_tape(tape: Tape, formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     """Differentiated at inputs of its own, which x then replaces: so only x itself moves."""
-    from bondgraph.tape.differentiate import jacobian
-    from bondgraph.tape.specialise import substitute
-
-    places = tape.inputs(f"place {len(tape.blocks)}", max(np.size(x), 1))
-    values = list(formula(_shaped(places, x)))
-    sparse = jacobian(values, list(places))
+    places, sparse = _differentiated(tape, f"place {len(tape.blocks)}", formula, x)
     actual = [tape.scalar(s).index for s in np.asarray(x, dtype=object).flat]
     moved = substitute(tape, sparse.values, {p.index: a for p, a in zip(places, actual, strict=True)})
-    slopes = np.full((len(values), len(places)), 0.0, dtype=object)
-    for row, column, value in zip(sparse.rows, sparse.columns, moved, strict=True):
-        slopes[row, column] = value
-    return slopes
+    return replace(sparse, values=moved).dense()
+
+
+def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
+    """Differentiated on a tape of its own, which is run at x."""
+    tape = Tape()
+    places, sparse = _differentiated(tape, "x", formula, x)
+    slopes = np.empty(len(sparse.values))
+    routine = Routine("gradient", tape, (("x", len(places)),), sparse.values)
+    run(listing(routine), (np.ravel(np.asarray(x, dtype=float)),), slopes)
+    return replace(sparse, values=tuple(slopes)).dense().astype(float)
+
+
+def _differentiated(tape: Tape, block: str, formula: Callable[[Any], Sequence[Any]], x: Any) -> tuple[np.ndarray, SparseJacobian]:
+    """A block of inputs of the tape in the place of x, and the derivatives of the formula by them."""
+    places = tape.inputs(block, max(np.size(x), 1))
+    return places, jacobian(list(formula(_shaped(places, x))), list(places))
 
 
 def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
@@ -69,25 +82,6 @@ def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     swap = dict(zip(places, np.asarray(x, dtype=object).flat, strict=True))
     rows = [[sympy.diff(value, place).subs(swap) for place in places] for value in values]
     return np.array(rows, dtype=object)
-
-
-def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
-    from bondgraph.tape.differentiate import jacobian
-    from bondgraph.tape.interpret import run
-    from bondgraph.tape.routine import Routine, listing
-
-    tape = Tape()
-    size = max(int(np.size(x)), 1)
-    inputs = tape.inputs("x", size)
-    values = list(formula(_shaped(inputs, x)))
-    sparse = jacobian(values, list(inputs))
-    at = np.ravel(np.asarray(x, dtype=float))
-    numbers = np.empty(len(sparse.values))
-    run(listing(Routine("gradient", tape, (("x", size),), tuple(sparse.values))), (at,), numbers)
-    slopes = np.zeros((len(values), size))
-    for row, column, number in zip(sparse.rows, sparse.columns, numbers, strict=True):
-        slopes[row, column] = float(number)
-    return slopes
 
 
 def _is_symbolic(value: Any) -> bool:
