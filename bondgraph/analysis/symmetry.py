@@ -89,7 +89,7 @@ def reciprocity(
             continue
         names = [*(f"{path}.{name}" for name in element.parameters), *element.signals]
         arguments = [env[system.resolve(name)] for name in names]
-        shape = (bonds[0].dimension,) if bonds[0].dimension > 1 else ()
+        shape = bonds[0].shape
         if isinstance(element.law, Storage):
             state = system.resolve(f"{path}.{element.law.state}")
             at = env.get(state, np.zeros(shape if element.law.rate is None else element.law.spec.shape))

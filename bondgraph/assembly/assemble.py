@@ -115,16 +115,14 @@ def _by_mode(draft: Assembly, path: str, name: str, parameter: Parameter) -> Non
 
 def _resistor(draft: Assembly, path: str, element: Element) -> None:
     """e = effort(f) or f = flow(e); against the only relation, the value that it takes is sought: a loop of one unknown."""
-    law = element.law
-    assert isinstance(law, Resistor)
-    bond = draft.model.bonds_at(path)[0]
+    law, bond = element.law_as(Resistor), draft.bond_at(path)
     sign, inward = into(bond, path), flow(bond)
     gives_flow = draft.causality.effort_into(bond, path)
-    if sign < 0 and gives_flow:
-        inward = draft.declare(f"{path}.inward flow", draft.values[inward].shape, bond.domain.flow_unit)
-        draft.write(path, NEGATE, flow(bond), inward)
-    elif sign < 0:
+    if not gives_flow:
         inward = signed(draft, path, inward, sign)
+    elif sign < 0:
+        inward = draft.declare(f"{path}.inward flow", bond.shape, bond.domain.flow_unit)
+        draft.write(path, NEGATE, flow(bond), inward)
     taken, given = (effort(bond), inward) if gives_flow else (inward, effort(bond))
     relation, inverse = (law.flow, law.effort) if gives_flow else (law.effort, law.flow)
     if relation is not None:
@@ -137,19 +135,15 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _source(draft: Assembly, path: str, element: Element) -> None:
-    law = element.law
-    assert isinstance(law, Source)
-    bond = draft.model.bonds_at(path)[0]
-    name = variable(bond, law.gives)
-    value = zeros(draft.values[name].shape or ()) if law.value is None else law.value
-    draft.write(path, value, name, *law_arguments(path, element))
+    law, bond = element.law_as(Source), draft.bond_at(path)
+    value = zeros(bond.shape) if law.value is None else law.value
+    draft.write(path, value, variable(bond, law.gives), *law_arguments(path, element))
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, -into(bond, path), None if law.value is None else "supplied")
 
 
 def _block(draft: Assembly, path: str, element: Element) -> None:
-    law = element.law
-    assert isinstance(law, SignalBlock)
+    law = element.law_as(SignalBlock)
     names = {local: f"{path}.{local}" for local in (*element.parameters, *law.kept)}
     names |= dict(zip(law.inputs, element.signals, strict=True))
     for equation in law.equations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from bondgraph.assembly.system import Clock, Power, State, Statement, Unknown, Value
 from bondgraph.causality.assign import Causality
 from bondgraph.model.element import Element
-from bondgraph.model.laws import StateSpec, Variable
+from bondgraph.model.laws import StateSpec, Switched, Variable
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op
 
@@ -35,15 +36,23 @@ class Assembly:
         for automaton in self.model.automata.values():
             self.declare(f"{automaton.name}.mode", (), "")
         for bond in self.model.bonds:
-            shape = (bond.dimension,) if bond.dimension > 1 else ()
-            self.declare(effort(bond), shape, bond.domain.effort_unit, "", bond.frame)
-            self.declare(flow(bond), shape, bond.domain.flow_unit, "", bond.frame)
+            self.declare(effort(bond), bond.shape, bond.domain.effort_unit, "", bond.frame)
+            self.declare(flow(bond), bond.shape, bond.domain.flow_unit, "", bond.frame)
 
     def declare(
         self, name: str, shape: tuple[int, ...] | None, unit: str = "", symbol: str = "", frame: str | None = None
     ) -> str:
         self.values[name] = Value(name, shape, unit, symbol, frame)
         return name
+
+    def bond_at(self, path: str) -> Bond:
+        """The first bond of an element, the only one of a one-port."""
+        return self.model.bonds_at(path)[0]
+
+    def places(self, law: Switched, states: Iterable[str]) -> tuple[int, ...]:
+        """Indices of these states of the automaton that switches a law."""
+        known = self.model.automata[str(law.automaton)].states
+        return tuple(map(known.index, states))
 
     def write(self, element: str, op: Op, outs: str | tuple[str, ...], *args: str) -> None:
         """Append one statement."""
@@ -103,10 +112,9 @@ def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, outpu
 
 def name_port(draft: Assembly, path: str, element: Element, bond: Bond, prefix: str) -> None:
     """Give a bond's variables the names that they have at a port, `<prefix>.effort` and `.flow`."""
-    local = prefix.removeprefix(path).removeprefix(".")
-    for variable, name in (("effort", effort(bond)), ("flow", flow(bond))):
-        key = f"{local}.{variable}" if local else variable
-        draft.same(path, f"{prefix}.{variable}", name, element.symbols.get(key, ""))
+    for which in ("effort", "flow"):
+        name = f"{prefix}.{which}"
+        draft.same(path, name, f"{bond.name}:{which}", element.symbols.get(name.removeprefix(f"{path}."), ""))
 
 
 def declare_state(draft: Assembly, path: str, name: str, spec: StateSpec, shape: tuple[int, ...], rate: str) -> None:
@@ -120,6 +128,16 @@ def declare_state(draft: Assembly, path: str, name: str, spec: StateSpec, shape:
 def _filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
     numbers = np.asarray(value, dtype=float)
     return numbers if numbers.shape == shape else np.broadcast_to(numbers, shape)
+
+
+def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *state: str) -> None:
+    """Energy of a storage in this state, the names of its port's variables, and the power into it."""
+    bond = draft.bond_at(path)
+    stored = draft.declare(f"{path}.energy", (), "J")
+    draft.write(path, energy, stored, *state, *law_arguments(path, element))
+    draft.energies.append((path, stored))
+    name_port(draft, path, element, bond, path)
+    account_power(draft, path, bond, into(bond, path), None)
 
 
 def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from bondgraph.assembly.system import Power, Unknown
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.model.element import Element
 from bondgraph.model.gradient import partials
-from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Switched
 from bondgraph.model.model import Bond
 from bondgraph.model.ops import (
     APPLY,
@@ -37,71 +38,55 @@ OWN = (*STABILISERS, "restitution")
 
 def constraint(draft: Assembly, path: str, element: Element) -> None:
     """The effort is unknown; what vanishes is the stabilised second derivative of the position."""
-    law = element.law
-    assert isinstance(law, IdealConstraint)
-    mode = law.mode if law.automaton else None
-    own = [f"{path}.{name}" for name in element.parameters if name not in OWN]
-    port = _by_coordinates(draft, path, element, own, element.signals) if law.coordinates else _by_flow(draft, path, element)
-    moving, shape = port.moving, draft.values[port.effort].shape
-    assert shape is not None
+    law = element.law_as(IdealConstraint)
+    read = (*(f"{path}.{name}" for name in element.parameters if name not in OWN), *element.signals)
+    if law.coordinates:
+        force, moving = _by_coordinates(draft, path, element, read)
+    else:
+        bond = draft.bond_at(path)
+        force, moving = effort(bond), signed(draft, path, flow(bond), into(bond, path))
+    shape, unit = draft.values[force].shape or (), draft.values[force].unit
     if law.position is not None:
         draft.declare(f"{path}.h", shape if law.coordinates else None)
-        draft.write(path, law.position, f"{path}.h", *own, *element.signals)
+        draft.write(path, law.position, f"{path}.h", *read)
     elif law.stores_position:
         declare_state(draft, path, "h", law.start, shape, f"{path}.h'")
     draft.declare(f"{path}.h'", shape)
     draft.same(path, f"{path}.h'", moving)
-    draft.declare(f"{path}.multiplier", shape, port.unit, element.symbols.get("multiplier", r"\lambda"))
-    draft.write(path, NEGATE, f"{path}.multiplier", port.effort)
+    draft.declare(f"{path}.multiplier", shape, unit, element.symbols.get("multiplier", r"\lambda"))
+    draft.write(path, NEGATE, f"{path}.multiplier", force)
     second, held = draft.declare(f"{path}.h''", shape), draft.declare(f"{path}:held", shape)
     draft.write(path, TIME_DERIVATIVE, second, moving)
     if law.position is not None or law.stores_position:
-        alphas = (f"{path}.{name}" for name in STABILISERS)
-        draft.write(path, STABILISED, held, second, moving, f"{path}.h", *alphas)
+        draft.write(path, STABILISED, held, second, moving, f"{path}.h", *(f"{path}.{name}" for name in STABILISERS))
     else:
         draft.write(path, DAMPED, held, second, moving, f"{path}.alpha1")
-    if law.released is not None and mode:
-        arguments = (mode, moving, *own, *element.signals)
-        given = draft.declare(f"{path}.released effort", shape, port.unit)
-        draft.write(path, law.released, given, *arguments)
+    off = force
+    if law.released is not None:
+        given = draft.declare(f"{path}.released effort", shape, unit)
+        draft.write(path, law.released, given, law.mode, moving, *read)
         off = draft.declare(f"{path}:off", shape)
-        draft.write(path, SLIPPING, off, port.effort, given)
-    else:
-        off = port.effort
-    _unknown(draft, path, port.effort, moving, held, off, mode, law.active, law.impulsive, "constraint", 1)
+        draft.write(path, SLIPPING, off, force, given)
+    unknown = Unknown(force, held, path, "constraint", held, moving, moving if law.impulsive else "")
+    draft.unknowns.append(unknown if law.automaton is None else _while_active(draft, law, law.active, unknown, off))
     role = "dissipated" if law.released is not None else "injected"
     if law.coordinates:
         power = draft.declare(f"{path}.power", (), "W")
-        draft.write(path, POWER, power, port.effort, moving)
+        draft.write(path, POWER, power, force, moving)
         given_power = draft.declare(f"{path}:given power", (), "W")
         draft.write(path, NEGATE, given_power, power)
         draft.powers.append(Power(path, given_power, role))
-        return
-    bond = draft.model.bonds_at(path)[0]
-    name_port(draft, path, element, bond, path)
-    account_power(draft, path, bond, into(bond, path) * (1 if role == "dissipated" else -1), role)
+    else:
+        name_port(draft, path, element, bond, path)
+        account_power(draft, path, bond, into(bond, path) * (1 if role == "dissipated" else -1), role)
 
 
-@dataclass(frozen=True)
-class _Held:
-    """What a constraint holds: its unknown effort, and the flow into it that vanishes."""
-
-    effort: str
-    moving: str
-    unit: str
-
-
-def _by_flow(draft: Assembly, path: str, element: Element) -> _Held:
-    """The flow of the one bond vanishes."""
-    bond = draft.model.bonds_at(path)[0]
-    return _Held(effort(bond), signed(draft, path, flow(bond), into(bond, path)), bond.domain.effort_unit)
-
-
-def _by_coordinates(draft: Assembly, path: str, element: Element, own: list[str], signals: tuple[str, ...]) -> _Held:
-    """The rate of the position, by its derivatives J_k along the flows of the ports; their efforts are J_k^T e."""
-    law = element.law
-    assert isinstance(law, IdealConstraint) and law.position is not None
-    shape = (law.conditions,) if law.conditions > 1 else ()
+def _by_coordinates(draft: Assembly, path: str, element: Element, read: tuple[str, ...]) -> tuple[str, str]:
+    """The unknown effort, and the rate of the position by its derivatives J_k along the flows of the ports, whose efforts are
+    J_k^T e; `read` are the arguments of the position, the coordinates as the first signals."""
+    law = element.law_as(IdealConstraint)
+    assert law.position is not None
+    shape, first = (law.conditions,) if law.conditions > 1 else (), len(read) - len(element.signals)
     unknown = draft.declare(f"{path}.effort", shape, "", element.symbols.get("effort", ""))
     moving = draft.declare(f"{path}.flow", shape, "", element.symbols.get("flow", ""))
     terms: list[str] = []
@@ -109,19 +94,19 @@ def _by_coordinates(draft: Assembly, path: str, element: Element, own: list[str]
         inward, local = into(bond, path), element.ports[k].name
         sign = 1 if _at_common_flow(draft, bond, path) else inward
         slope = draft.declare(f"{path}.{local}.J", None)
-        draft.write(path, position_slope(law.position, len(own) + k, law.conditions), slope, *own, *element.signals)
+        draft.write(path, position_slope(law.position, first + k, law.conditions), slope, *read)
         term = draft.declare(f"{path}:rate {local}", shape)
         draft.write(path, APPLY, term, slope, signed(draft, path, flow(bond), sign))
         terms.append(term)
         if sign * inward > 0:
             draft.write(path, APPLY_TRANSPOSED, effort(bond), slope, unknown)
         else:
-            given = draft.declare(f"-{effort(bond)}", draft.values[effort(bond)].shape, bond.domain.effort_unit)
+            given = draft.declare(f"-{effort(bond)}", bond.shape, bond.domain.effort_unit)
             draft.write(path, APPLY_TRANSPOSED, given, slope, unknown)
             draft.write(path, NEGATE, effort(bond), given)
         name_port(draft, path, element, bond, f"{path}.{local}")
     draft.write(path, combine((1,) * len(terms)), moving, *terms)
-    return _Held(unknown, moving, "")
+    return unknown, moving
 
 
 def _at_common_flow(draft: Assembly, bond: Bond, path: str) -> bool:
@@ -152,50 +137,32 @@ def position_slope(position: Op, place: int, count: int) -> Op:
 
 def switch(draft: Assembly, path: str, element: Element) -> None:
     """Closed, its effort vanishes; open, its flow. Unknown is whichever of the two the rest of the graph asks it for."""
-    law = element.law
-    assert isinstance(law, IdealSwitch)
-    bond = draft.model.bonds_at(path)[0]
-    sign, shape = into(bond, path), draft.values[flow(bond)].shape
-    assert shape is not None
+    law, bond = element.law_as(IdealSwitch), draft.bond_at(path)
+    sign = into(bond, path)
     inward = signed(draft, path, flow(bond), sign)
-    draft.declare(f"{path}.inflow", shape, bond.domain.flow_unit)
+    draft.declare(f"{path}.inflow", bond.shape, bond.domain.flow_unit)
     draft.same(path, f"{path}.inflow", inward)
-    mode, states = law.mode, draft.model.automata[law.automaton].states
     if draft.causality.effort_into(bond, path):
-        unknown, vanishing, active, sense = flow(bond), effort(bond), law.closed, sign
+        value, vanishing, active, sense = flow(bond), effort(bond), law.active, sign
     else:
-        unknown, vanishing, active = effort(bond), inward, tuple(s for s in states if s not in law.closed)
-        sense = 1
-    second, held = draft.declare(f"{path}:rate", shape), draft.declare(f"{path}:held", shape)
+        states = draft.model.automata[law.automaton].states
+        value, vanishing, active, sense = effort(bond), inward, tuple(s for s in states if s not in law.active), 1
+    second, held = draft.declare(f"{path}:rate", bond.shape), draft.declare(f"{path}:held", bond.shape)
     draft.write(path, TIME_DERIVATIVE, second, vanishing)
     draft.write(path, DAMPED, held, second, vanishing, f"{path}.alpha1")
-    _unknown(draft, path, unknown, vanishing, held, unknown, mode, active, True, "switch", sense)
+    unknown = Unknown(value, held, path, "switch", held, vanishing, vanishing, sense=sense)
+    draft.unknowns.append(_while_active(draft, law, active, unknown, value))
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, -sign, "injected")
 
 
-def _unknown(
-    draft: Assembly,
-    path: str,
-    unknown: str,
-    vanishing: str,
-    held: str,
-    off: str,
-    mode: str | None,
-    active: tuple[str, ...],
-    impulsive: bool,
-    reason: str,
-    sense: int,
-) -> None:
-    """Add an unknown such that `held` is zero in the active modes and `off` in all others."""
-    shape = draft.values[unknown].shape
-    residual, stopped = held, vanishing if impulsive else ""
-    if mode is not None:
-        states = draft.model.automata[mode.removesuffix(".mode")].states
-        places = tuple(states.index(state) for state in active)
-        residual = draft.declare(f"{path}:residual", shape)
-        draft.write(path, choose(places), residual, mode, held, off)
-        if impulsive:
-            stopped = draft.declare(f"{path}:stopped", shape)
-            draft.write(path, gate(places), stopped, mode, vanishing)
-    draft.unknowns.append(Unknown(unknown, residual, path, reason, held, vanishing, stopped, sense=sense))
+def _while_active(draft: Assembly, law: Switched, active: Collection[str], unknown: Unknown, off: str) -> Unknown:
+    """The unknown of what holds in the active states alone: in the others `off` is zero, and nothing stops."""
+    path, shape = unknown.element, draft.values[unknown.value].shape
+    places = draft.places(law, active)
+    residual, stopped = draft.declare(f"{path}:residual", shape), unknown.stopped
+    draft.write(path, choose(places), residual, law.mode, unknown.held, off)
+    if stopped:
+        stopped = draft.declare(f"{path}:stopped", shape)
+        draft.write(path, gate(places), stopped, law.mode, unknown.vanishing)
+    return replace(unknown, residual=residual, stopped=stopped)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bondgraph.assembly.draft import Assembly, effort, flow, into, law_arguments, name_port
 from bondgraph.assembly.system import Power
 from bondgraph.causality.assign import ordered_bonds
@@ -14,8 +12,7 @@ from bondgraph.model.ops import IDENTITY, NEGATE, Op
 
 def reaction(draft: Assembly, path: str, element: Element) -> None:
     """v, the flows of both bonds with their arrows' signs, and the power (e1 - e2) v."""
-    law = element.law
-    assert isinstance(law, Reaction)
+    law = element.law_as(Reaction)
     one, two = ordered_bonds(draft.model, path)
     through = draft.declare(f"{path}.flow", (), one.domain.flow_unit, element.symbols.get("flow", ""))
     draft.write(path, law.flow, through, effort(one), effort(two), *law_arguments(path, element))
@@ -27,8 +24,4 @@ def reaction(draft: Assembly, path: str, element: Element) -> None:
     draft.powers.append(Power(path, power, "dissipated"))
 
 
-def _power(first: Any, second: Any, through: Any) -> Any:
-    return (first - second) * through
-
-
-POWER_BETWEEN = Op("power", _power, r"(#1 - #2)\,#3")
+POWER_BETWEEN = Op("power", lambda first, second, through: (first - second) * through, r"(#1 - #2)\,#3")

@@ -7,92 +7,60 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.assembly.draft import (
-    Assembly,
-    account_power,
-    declare_state,
-    into,
-    law_arguments,
-    name_port,
-    seek,
-    signed,
-    variable,
-)
+from bondgraph.assembly.draft import Assembly, account_energy, declare_state, into, law_arguments, seek, signed, variable
 from bondgraph.assembly.system import Unknown
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
-from bondgraph.model.laws import OTHER, StateSpec, Storage, storing
-from bondgraph.model.model import Bond, Model
+from bondgraph.model.laws import OTHER, StateSpec, Storage
+from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE, combine
+from bondgraph.model.wording import elements_at
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
-    """Integral causality: the rate of the state is what flows in (or the law's own), the output follows from the state."""
-    law = element.law
-    assert isinstance(law, Storage)
-    bond = draft.model.bonds_at(path)[0]
-    sign, arguments = into(bond, path), law_arguments(path, element)
-    given, result = variable(bond, OTHER[law.gives]), variable(bond, law.gives)
+    """The state is the integral of what flows in (or as its own law says) and the output follows from it; or the reverse."""
+    law, bond = element.law_as(Storage), draft.bond_at(path)
+    unit = bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
+    spec = StateSpec(law.spec.initial, law.spec.nominal, unit, element.symbols.get(law.state, law.spec.symbol))
     if path in draft.causality.derivative:
-        _dependent_storage(draft, path, element, bond)
-        return
-    shape = draft.values[given].shape if law.rate is None else law.spec.shape
-    assert shape is not None
-    state, rate = f"{path}.{law.state}", f"{path}.{law.state}'"
-    unit = _state_unit(bond, law)
-    spec = (
-        law.spec
-        if law.spec.unit
-        else StateSpec(law.spec.initial, law.spec.nominal, unit, element.symbols.get(law.state, law.spec.symbol))
-    )
+        _dependent(draft, path, element, spec)
+    else:
+        _independent(draft, path, element, law.spec if law.spec.unit else spec)
+    account_energy(draft, path, element, law.energy, f"{path}.{law.state}")
+
+
+def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
+    """Integral causality: the rate of the state is what flows in (or the law's own), the output follows from the state."""
+    law, bond = element.law_as(Storage), draft.bond_at(path)
+    shape = bond.shape if law.rate is None else spec.shape
+    state, rate, arguments = f"{path}.{law.state}", f"{path}.{law.state}'", law_arguments(path, element)
     declare_state(draft, path, law.state, spec, shape, rate)
-    draft.declare(rate, shape, "", "")
-    draft.write(path, law.output, result, state, *arguments)
-    moving = signed(draft, path, given, sign)
+    draft.declare(rate, shape)
+    draft.write(path, law.output, variable(bond, law.gives), state, *arguments)
+    moving = signed(draft, path, variable(bond, OTHER[law.gives]), into(bond, path))
     if law.rate is None:
         draft.same(path, rate, moving)
     else:
         draft.write(path, law.rate, rate, state, moving, *arguments)
-    _account(draft, path, element, bond)
 
 
-def _state_unit(bond: Bond, law: Storage) -> str:
-    """That of the integral of what it takes."""
-    return bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
-
-
-def _account(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Stored energy, the names of the port's variables, and the power into the storage."""
-    law = element.law
-    assert isinstance(law, Storage)
-    draft.declare(f"{path}.energy", (), "J")
-    draft.write(path, law.energy, f"{path}.energy", f"{path}.{law.state}", *law_arguments(path, element))
-    draft.energies.append((path, f"{path}.energy"))
-    name_port(draft, path, element, bond, path)
-    account_power(draft, path, bond, into(bond, path), None)
-
-
-def _dependent_storage(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
+def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
     """Derivative causality: the state follows from the output that others set; its rate is what the storage takes."""
-    law = element.law
-    assert isinstance(law, Storage)
+    law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
-    shape = draft.values[unknown].shape
-    unit = _state_unit(bond, law)
-    state = draft.declare(f"{path}.{law.state}", shape, unit, element.symbols.get(law.state, law.spec.symbol))
-    rate = draft.declare(f"{path}.{law.state}'", shape)
-    residual = draft.declare(f"{path}:residual", shape)
+    state = draft.declare(f"{path}.{law.state}", bond.shape, spec.unit, spec.symbol)
+    rate = draft.declare(f"{path}.{law.state}'", bond.shape)
+    residual = draft.declare(f"{path}:residual", bond.shape)
     if law.inverse is None:
-        if np.any(np.asarray(law.spec.initial, dtype=float)):
-            draft.values[state] = replace(draft.values[state], near=law.spec.initial)
+        if np.any(np.asarray(spec.initial, dtype=float)):
+            draft.values[state] = replace(draft.values[state], near=spec.initial)
         seek(draft, path, element, law.output, state, output, law.gives)
     else:
         draft.write(path, law.inverse, state, output, *law_arguments(path, element))
     draft.write(path, TIME_DERIVATIVE, rate, state)
     draft.write(path, combine((into(bond, path), -1)), residual, unknown, rate)
     draft.unknowns.append(Unknown(unknown, residual, path, "derivative causality"))
-    _account(draft, path, element, bond)
 
 
 def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Problem]:
@@ -104,11 +72,10 @@ def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Prob
 
 def _derivative(model: Model, path: str, forced_by: Sequence[str]) -> Problem:
     element = model.elements[path]
-    gives = storing(element.law).gives
-    between = "a C or R" if gives == "flow" else "an I or R"
-    others = [model.elements[other] for other in forced_by if other in model.elements]
+    gives = element.law_as(Storage).gives
+    others = elements_at(model, forced_by)
     names = " and ".join(f'{e.kind} "{e.name}"' for e in others) or "the rest of the graph"
-    cures = [f"{between} between it and {names}"]
+    cures = [f"{'a C or R' if gives == 'flow' else 'an I or R'} between it and {names}"]
     if any(isinstance(e.law, Storage) for e in others):
         cures.append("one storage in place of those that are rigidly coupled")
     title = f'{element.kind} "{path}" has derivative causality'

@@ -7,7 +7,7 @@ from bondgraph.assembly.system import LoweredTransition
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import Problem
 from bondgraph.model.automata import Automaton, Transition
-from bondgraph.model.laws import Switched, storing
+from bondgraph.model.laws import Storing, Switched
 from bondgraph.model.model import Model
 from bondgraph.model.ops import as_op, constant
 
@@ -65,7 +65,7 @@ def _begins(model: Model, automaton: Automaton, transition: Transition) -> bool:
 
 def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
     """Resets of states that follow from others."""
-    dependent = {f"{path}.{storing(model.elements[path].law).follows[0]}": path for path in causality.derivative}
+    dependent = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}": path for path in causality.derivative}
     return [
         Problem(
             "E120",

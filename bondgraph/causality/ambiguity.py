@@ -16,7 +16,7 @@ from bondgraph.causality.strokes import Strokes
 from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
-from bondgraph.model.laws import Gyrator, Junction, Resistor, Transformer, storing
+from bondgraph.model.laws import Gyrator, Junction, Resistor, Storing, Transformer
 from bondgraph.model.model import Bond, Model
 from bondgraph.quantities import real
 
@@ -28,7 +28,7 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
     with a start value of its own has something to say; one without an inverse must be solved for its state; one that is not
     linear follows less well than a linear one. What is still alike has the same motion either way.
     """
-    law = storing(element.law)
+    law = element.law_as(Storing)
     start = real(law.follows[1].initial)
     rank, *rest = law.ease
     return (rank, not (start is not None and bool(np.any(start))), *rest)

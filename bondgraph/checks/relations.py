@@ -66,7 +66,7 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
             continue
         read = [signal(name) for name in element.signals]
         bonds = model.bonds_at(path)
-        shape = (bonds[0].dimension,) if bonds and bonds[0].dimension > 1 else ()
+        shape = bonds[0].shape if bonds else ()
         given, size = real(start), real(1.0 if nominal is None else nominal)
         if given is None or size is None or any(value is None for value in read):
             continue

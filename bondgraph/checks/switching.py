@@ -18,7 +18,7 @@ def check_switches(model: Model) -> Iterator[Problem]:
         law = element.law
         if not isinstance(law, Switched) or law.automaton is None:
             continue
-        word, active = law.acts
+        word, active = law.word, law.active
         automaton = model.automata.get(law.automaton)
         states = automaton.states if automaton else ()
         missing = [state for state in active if state not in states]

@@ -16,7 +16,7 @@ from bondgraph.checks.ranges import check_ranges
 from bondgraph.compile.starts import AGREES, contradicting_friction, sliding_at_start
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.element import Element
-from bondgraph.model.laws import storing
+from bondgraph.model.laws import Storing
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
@@ -136,7 +136,7 @@ def dependent_among(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Changed start values of storages in derivative causality by the name of the state, and all other changes; E124 where the
     former do not fit."""
-    names = {f"{path}.{storing(model.elements[path].law).follows[0]}" for path in causality.derivative}
+    names = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}" for path in causality.derivative}
     own = {system.resolve(name): name for name in names}
     found, others = {}, {}
     for name, value in changes.items():

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.assembly.system import Loop, System
 from bondgraph.causality.assign import Causality
 from bondgraph.model.element import Element
-from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, storing
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.wording import elements_at
 
@@ -48,7 +48,7 @@ def _dependent(model: Model, causality: Causality) -> Iterator[str]:
     for path in causality.derivative:
         element = model.elements[path]
         others = ", ".join(f'{e.kind} "{e.name}"' for e in elements_at(model, causality.forced_by.get(path, ())))
-        yield f'{element.kind} "{path}": its {storing(element.law).gives} is set by {others or "the rest of the graph"}'
+        yield f'{element.kind} "{path}": its {element.law_as(Storing).gives} is set by {others or "the rest of the graph"}'
 
 
 def _loop(loop: Loop, system: System, model: Model) -> str:
@@ -71,7 +71,7 @@ def _held(model: Model, system: System) -> Iterator[str]:
 def _when(element: Element) -> str:
     law = element.law
     if isinstance(law, IdealSwitch):
-        return f'closed in {", ".join(law.closed)} of "{law.automaton}"'
+        return f'closed in {", ".join(law.active)} of "{law.automaton}"'
     assert isinstance(law, IdealConstraint)
     if law.automaton is None:
         return "holds always"

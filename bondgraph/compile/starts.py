@@ -14,7 +14,7 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.elements.switches import BACKWARD, FORWARD
 from bondgraph.errors import Problem
-from bondgraph.model.laws import IdealConstraint, IdealSwitch, storing
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.wording import elements_at, named
 from bondgraph.run.switching.rounding import nudges, spread
@@ -28,7 +28,7 @@ def own_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
     given = {}
     for path in causality.derivative:
         element = model.elements[path]
-        name, spec = storing(element.law).follows
+        name, spec = element.law_as(Storing).follows
         if spec.claimed and np.any(np.asarray(spec.initial, dtype=float)):
             given[f"{path}.{name}"] = np.asarray(spec.initial, dtype=float)
     return given
@@ -54,7 +54,7 @@ def contradicting_starts(
         element = model.elements[path]
         by = named(others) or "the rest of the graph"
         title = f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: it follows from others'
-        details = (f"its {storing(element.law).gives} is set by {by}; from there follows {_number(follows)}",)
+        details = (f"its {element.law_as(Storing).gives} is set by {by}; from there follows {_number(follows)}",)
         cures = (
             f"leave its start out, or give {_number(follows)}",
             "start values of the storages that it follows",

@@ -2,65 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Unpack
 
-from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, one_port
+from bondgraph.model.element import Element, OnePort, one_port
 from bondgraph.model.laws import Junction
 from bondgraph.model.names import names_of
 
 
-def J0(
-    name: str,
-    *,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
-) -> Element:
+def J0(name: str, **port: Unpack[OnePort]) -> Element:
     """0-junction: one common effort, flows balance."""
-    return one_port("0", name, Junction(0), {}, (), dimension, domain, symbols, frame, port="any")
+    return one_port("0", name, Junction(0), {}, port="any", **port)
 
 
-def J1(
-    name: str,
-    *,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
-) -> Element:
+def J1(name: str, **port: Unpack[OnePort]) -> Element:
     """1-junction: one common flow, efforts balance."""
-    return one_port("1", name, Junction(1), {}, (), dimension, domain, symbols, frame, port="any")
+    return one_port("1", name, Junction(1), {}, port="any", **port)
 
 
-def X0(
-    name: str,
-    *,
-    automaton: str,
-    active: Sequence[str],
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
-) -> Element:
+def X0(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
     """Switched 0-junction: a 0-junction while the automaton is in one of the `active` states; else every variable
     that it gives to a bond is zero, so no power passes."""
-    law = Junction(0, automaton, names_of(active, "active"))
-    return one_port("X0", name, law, {}, (), dimension, domain, symbols, frame, port="any")
+    law = Junction(0, automaton=automaton, active=names_of(active, "active"))
+    return one_port("X0", name, law, {}, port="any", **port)
 
 
-def X1(
-    name: str,
-    *,
-    automaton: str,
-    active: Sequence[str],
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
-) -> Element:
-    """Switched 1-junction: a 1-junction while the automaton is in one of the `active` states; else every variable
-    that it gives to a bond is zero, so no power passes."""
-    law = Junction(1, automaton, names_of(active, "active"))
-    return one_port("X1", name, law, {}, (), dimension, domain, symbols, frame, port="any")
+def X1(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
+    """Switched 1-junction, as `X0`."""
+    law = Junction(1, automaton=automaton, active=names_of(active, "active"))
+    return one_port("X1", name, law, {}, port="any", **port)

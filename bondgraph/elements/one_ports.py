@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.model.arguments import bounded, choice, one_of, only_with_formula, size_of, start_of
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, Port, one_port
+from bondgraph.model.element import Element, OnePort, Port, one_port
 from bondgraph.model.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec, Variable
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
@@ -25,10 +25,7 @@ def R(
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
     passive: bool = False,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """R dissipator: e = R f (`resistance`), f = G e (`conductance`), or a relation of the user's own:
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
@@ -47,8 +44,8 @@ def R(
         ways = (by_product, by_inverse) if how == "resistance" else (by_inverse, by_product)
         law = Resistor(*ways, linear=True)
         values = {how: resistance if how == "resistance" else conductance}
-        dimension = dimension or size_of(next(iter(values.values())))
-    return one_port("R", name, law, values, signals, dimension, domain, symbols, frame)
+        port["dimension"] = port.get("dimension") or size_of(values[how])
+    return one_port("R", name, law, values, signals, **port)
 
 
 def Constraint(
@@ -67,10 +64,7 @@ def Constraint(
     closing: str = "impulse",
     restitution: float | None = None,
     initial: Any = 0.0,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """Ideal constraint: the flow of its bond vanishes, by whatever effort that takes (a Lagrange multiplier).
 
@@ -102,11 +96,12 @@ def Constraint(
     if coordinates and position is None:
         one_of("Constraint", f"{name} with coordinates", position=position)
     reached = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
+    dimension = port.get("dimension")
     law = IdealConstraint(
         as_op(position, "h") if position else None,
         StateSpec(start_of(initial, dimension)),
-        automaton,
-        names_of(active, "active"),
+        automaton=automaton,
+        active=names_of(active, "active"),
         impulsive=closing == "impulse",
         stores_position=holds == "position",
         coordinates=len(reached),
@@ -117,19 +112,10 @@ def Constraint(
     if restitution is not None:
         values["restitution"] = bounded(restitution, most=1.0)
     read = (*reached, *names_of(signals, "signals"))
-    size = dimension or size_of(initial)
-    made = one_port("constraint", name, law, values, read, size, domain, symbols, frame)
-    ports = tuple(Port(str(k), own, made.domain, frame) for k, own in enumerate(reached.values(), start=1))
+    port["dimension"] = dimension or size_of(initial)
+    made = one_port("constraint", name, law, values, read, **port)
+    ports = tuple(Port(str(k), own, made.domain, made.frame) for k, own in enumerate(reached.values(), start=1))
     return replace(made, ports=ports) if ports else made
-
-
-def _given(gives: Variable, value: Any, parameters: Mapping[str, Any] | None) -> tuple[Source, Mapping[str, Any], int | None]:
-    """Law, parameters and dimension of a source of a number, a formula, or None, the structural zero."""
-    if callable(value):
-        return Source(gives, as_op(value, gives)), parameters or {}, None
-    if value is None:
-        return Source(gives), {}, None
-    return Source(gives, Op("value", lambda v: v, "#1")), {"value": value}, size_of(value)
 
 
 def Se(
@@ -138,15 +124,11 @@ def Se(
     *,
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """Effort source: a number or array (a run-time parameter), or a function of parameters and signals such as
     `Se("u", effort=lambda t: sin(2 * t), signals=["time"])`. None is a structural zero: a free degree of freedom."""
-    law, values, size = _given("effort", effort, parameters)
-    return one_port("Se", name, law, values, signals, dimension or size, domain, symbols, frame)
+    return _source("Se", name, "effort", effort, parameters, signals, port)
 
 
 def Sf(
@@ -155,14 +137,22 @@ def Sf(
     *,
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """Flow source, as `Se` with the flow given. None is a structural zero: ground."""
-    law, values, size = _given("flow", flow, parameters)
-    return one_port("Sf", name, law, values, signals, dimension or size, domain, symbols, frame)
+    return _source("Sf", name, "flow", flow, parameters, signals, port)
+
+
+def _source(
+    kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Sequence[str], port: OnePort
+) -> Element:
+    """A source of a formula, of nothing (a structural zero), or of a number, which says the dimension where nothing else does."""
+    if callable(value):
+        return one_port(kind, name, Source(gives, as_op(value, gives)), parameters or {}, signals, **port)
+    if value is None:
+        return one_port(kind, name, Source(gives), {}, signals, **port)
+    port["dimension"] = port.get("dimension") or size_of(value)
+    return one_port(kind, name, Source(gives, Op("value", lambda v: v, "#1")), {"value": value}, signals, **port)
 
 
 def EulerJunction(
@@ -177,5 +167,4 @@ def EulerJunction(
     frame: str | None = None,
 ) -> Element:
     """MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
-    law = SkewGyrator(as_op(matrix, "J"))
-    return one_port("MGY", name, law, parameters or {}, signals, dimension, domain, symbols, frame)
+    return one_port("MGY", name, SkewGyrator(as_op(matrix, "J")), parameters or {}, signals, dimension, domain, symbols, frame)

@@ -76,7 +76,7 @@ def _switch(
     symbols: Mapping[str, str] | None,
     own: Automaton | None,
 ) -> Element:
-    law, values = IdealSwitch(automaton, closed), {"alpha1": bounded(alpha1)}
+    law, values = IdealSwitch(automaton, active=closed), {"alpha1": bounded(alpha1)}
     return replace(one_port(kind, name, law, values, (), 1, domain, symbols, None), automaton=own)
 
 
@@ -154,8 +154,7 @@ def Friction(
             *checked,
         ),
     )
-    law = IdealConstraint(
-        None, StateSpec(np.zeros(())), name, (STICK,), Op("friction", slip), impulsive=True, stores_position=False
-    )
+    still = StateSpec(np.zeros(()))
+    law = IdealConstraint(None, still, Op("friction", slip), stores_position=False, automaton=name, active=(STICK,))
     made = one_port("friction", name, law, values, signals, 1, domain, symbols, None)
     return replace(made, automaton=own)

@@ -58,7 +58,8 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     }
     law = element.law
     if isinstance(law, Switched) and law.automaton is not None:
-        law = law.switched_by(_automaton_of(path, law.automaton, element, resolver))
+        own = _automaton_of(path, law.automaton, element, resolver)
+        law = law if own == law.automaton else replace(law, automaton=own)
     if path == element.name and signals == element.signals and law is element.law and not values:
         return element
     return replace(element, name=path, law=law, signals=signals, parameters={**element.parameters, **values})

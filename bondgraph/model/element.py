@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 from bondgraph.errors import Place, caller_place
 from bondgraph.model.arguments import domain_of, parameters_of
@@ -13,6 +13,8 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.laws import Law, Parameter, Switched
 from bondgraph.model.names import names_of, need_name
+
+L = TypeVar("L", bound=Law)
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class Element(Frozen):
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)
 
+    def law_as(self, kind: type[L]) -> L:
+        """The law, as what it is."""
+        assert isinstance(self.law, kind)
+        return self.law
+
     @property
     def reads(self) -> tuple[str, ...]:
         """Every signal that it depends on: those it was given, and the mode of the automaton that switches it."""
@@ -66,16 +73,27 @@ class PortRef:
     name: str
 
 
+class OnePort(TypedDict, total=False):
+    """What every element with one kind of port takes besides its own arguments."""
+
+    dimension: int | None
+    """Components of its effort and flow; None: as its start value or parameters say, else its bond."""
+    domain: Domain | str | None
+    symbols: Mapping[str, str] | None
+    """LaTeX of its signals, by local name."""
+    frame: str | None
+
+
 def one_port(
     kind: str,
     name: str,
     law: Law,
     parameters: Mapping[str, Any],
-    signals: Sequence[str],
-    dimension: int | None,
-    domain: Domain | str | None,
-    symbols: Mapping[str, str] | None,
-    frame: str | None,
+    signals: Sequence[str] = (),
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
     port: str = "1",
 ) -> Element:
     """Element of one kind of port, in the domain and frame of that port; `parameters` are plain values or `Parameter`s."""

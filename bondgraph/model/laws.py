@@ -7,9 +7,9 @@ then its signals in their order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Literal, Self, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -117,30 +117,20 @@ class Storing(Law):
         return Demand(self.gives == "flow", Wish.INTEGRAL)
 
 
-def storing(law: Law) -> Storing:
-    """The law of a storage, as what it is."""
-    assert isinstance(law, Storing)
-    return law
-
-
+@dataclass(frozen=True, kw_only=True)
 class Switched(Law):
     """A law that an automaton may switch."""
 
-    automaton: str | None
+    automaton: str | None = None
     """As its graph calls it; in a flat model its path."""
-
-    @property
-    def acts(self) -> tuple[str, tuple[str, ...]]:
-        """What its argument is called that names states of the automaton, and these states."""
-        raise NotImplementedError
+    active: tuple[str, ...] = ()
+    """States of the automaton in which it acts."""
+    word: ClassVar[str] = "active"
+    """What the argument is called that names them."""
 
     def stops(self, source: str, target: str) -> bool:
         """Whether an impulse brings something to rest as the automaton goes from one state to another."""
         return False
-
-    def switched_by(self, automaton: str) -> Self:
-        """The same law under an automaton of another name."""
-        return self if automaton == self.automaton else replace(cast(Any, self), automaton=automaton)
 
     @property
     def mode(self) -> str:
@@ -277,8 +267,6 @@ class IdealConstraint(Switched):
     position: Op | None
     start: StateSpec
     """Of h, where it is the integral of the flow."""
-    automaton: str | None = None
-    active: tuple[str, ...] = ()
     released: Op | None = None
     """Effort while it does not hold, (mode, flow, parameters, signals); None: zero."""
     impulsive: bool = True
@@ -299,10 +287,6 @@ class IdealConstraint(Switched):
         own = [f"{port}.{part}" for port in ports for part in ("J", "effort", "flow")] if self.coordinates else ()
         return (*PORT, "h'", "multiplier", *position, *own)
 
-    @property
-    def acts(self) -> tuple[str, tuple[str, ...]]:
-        return "active", self.active
-
     def stops(self, source: str, target: str) -> bool:
         return self.impulsive and target in self.active and source not in self.active
 
@@ -312,20 +296,16 @@ class IdealConstraint(Switched):
 
 @dataclass(frozen=True)
 class IdealSwitch(Switched):
-    """No effort while its automaton is in one of the `closed` states, no flow in all others."""
+    """No effort while its automaton is in one of the active states (`closed` ones), no flow in all others."""
 
     automaton: str
-    closed: tuple[str, ...]
+    word: ClassVar[str] = "closed"
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return (*PORT, "inflow")
 
-    @property
-    def acts(self) -> tuple[str, tuple[str, ...]]:
-        return "closed", self.closed
-
     def stops(self, source: str, target: str) -> bool:
-        return (source in self.closed) != (target in self.closed)
+        return (source in self.active) != (target in self.active)
 
     def demand(self, port: int) -> Demand:
         return Demand(True, Wish.RATHER)
@@ -357,31 +337,36 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Transformer(Law):
-    """f2 = N f1, e1 = N^T e2 with N = matrix(parameters, signals); shapes (), (n1,) or (n2, n1)."""
+class Ratio(Law):
+    """A law of two ports with a ratio between their variables, matrix(parameters, signals)."""
 
     matrix: Op
     invertible: bool
     """Whether the other causality, with 1/n, may be used (scalar ratios)."""
-    action: Action | None = None
-    """The products with N, where there are cheaper formulas for them than rows times columns."""
+    letter: ClassVar[str]
+    """What the ratio is called as a signal."""
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
-        return ("N", *TWO_PORTS)
+        return (self.letter, *TWO_PORTS)
+
+
+@dataclass(frozen=True)
+class Transformer(Ratio):
+    """f2 = N f1, e1 = N^T e2; N has shape (), (n1,) or (n2, n1)."""
+
+    action: Action | None = None
+    """The products with N, where there are cheaper formulas for them than rows times columns."""
+    letter: ClassVar[str] = "N"
 
     def demand(self, port: int) -> Demand | None:
         return None if self.invertible else Demand(port == 1, Wish.MUST)
 
 
 @dataclass(frozen=True)
-class Gyrator(Law):
-    """e1 = r f2, e2 = r^T f1 with r = matrix(parameters, signals)."""
+class Gyrator(Ratio):
+    """e1 = r f2, e2 = r^T f1; r has shape () or (n1, n2)."""
 
-    matrix: Op
-    invertible: bool
-
-    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
-        return ("r", *TWO_PORTS)
+    letter: ClassVar[str] = "r"
 
     def demand(self, port: int) -> Demand | None:
         return None if self.invertible else Demand(False, Wish.MUST)
@@ -406,15 +391,9 @@ class Junction(Switched):
     """Common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its automaton."""
 
     type: int
-    automaton: str | None = None
-    active: tuple[str, ...] = ()
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return ("effort" if self.type == 0 else "flow",)
-
-    @property
-    def acts(self) -> tuple[str, tuple[str, ...]]:
-        return "active", self.active
 
 
 @dataclass(frozen=True)

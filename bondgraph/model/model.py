@@ -38,6 +38,11 @@ class Bond:
     place: Place | None
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Of its effort and its flow: () for dimension 1."""
+        return (self.dimension,) if self.dimension > 1 else ()
+
+    @property
     def ends(self) -> tuple[End, End]:
         """Tail and head."""
         return self.tail, self.head

@@ -62,7 +62,7 @@ class Descriptor(Relations):
         elif isinstance(element.law, IdealConstraint):
             self.constraint(path, bond)
         elif isinstance(element.law, IdealSwitch):
-            closed = self.modes[element.law.automaton] in element.law.closed
+            closed = self.modes[element.law.automaton] in element.law.active
             variable = self.block(bond, "e" if closed else "f")
             asked = closed == self.causality.effort_into(bond, path)  # else what vanishes is what the switch itself gives
             a1 = float(element.parameters["alpha1"].value)

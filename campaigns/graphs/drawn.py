@@ -30,7 +30,7 @@ from bondgraph import (
     Switch,
     assign_causality,
 )
-from bondgraph.model.laws import InertialField, storing
+from bondgraph.model.laws import InertialField, Storing
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
@@ -65,7 +65,7 @@ def consistent(graph: Graph) -> Graph:
         return graph
     for path in causality.derivative:
         part = graph.parts[path]
-        own = storing(part.law).follows[1]
+        own = part.law_as(Storing).follows[1]
         rest = {"start" if isinstance(part.law, InertialField) else "spec": replace(own, initial=0.0 * own.initial)}
         graph.replace(path, replace(part, law=replace(part.law, **rest)))
     return graph

@@ -169,7 +169,7 @@ class Point:
             case IdealConstraint():
                 self._constraint(path, element, e[0], f[0], sign)
             case IdealSwitch():
-                closed = self.at.modes[law.automaton] in law.closed
+                closed = self.at.modes[law.automaton] in law.active
                 self._vanishes(e[0] if closed else f[0], [], float(element.parameters["alpha1"].value))
             case _:
                 raise TypeError(f"no relation is known for {element.kind}")

@@ -94,7 +94,7 @@ def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
     """Shape of every bond variable and state."""
     found: dict[str, tuple[int, ...]] = {}
     for bond in model.bonds:
-        shape = (bond.dimension,) if bond.dimension > 1 else ()
+        shape = bond.shape
         found |= {f"{bond.name}:effort": shape, f"{bond.name}:flow": shape}
         for end in bond.ends:
             found |= dict.fromkeys(state_names(end.element, model.elements[end.element]), shape)
