@@ -40,6 +40,11 @@ def bounded(value: Any, most: float = math.inf, not_below: str = "") -> Paramete
     return replace(given, most=most, not_below=not_below)
 
 
+def value_of(given: Any) -> Any:
+    """The value of a `Parameter`, or what is given itself."""
+    return given.value if isinstance(given, Parameter) else given
+
+
 def size_of(value: Any) -> int | None:
     """Bond dimension that a start value or source value implies; None where a scalar fits every dimension."""
     shape = shape_of(value)
@@ -48,7 +53,7 @@ def size_of(value: Any) -> int | None:
 
 def shape_of(value: Any) -> tuple[int, ...]:
     """Shape of a value, () where it is no array; `checks.check_numbers` says so later, with all other problems."""
-    value = value.value if isinstance(value, Parameter) else value
+    value = value_of(value)
     value = next(iter(value.values.values()), 0.0) if isinstance(value, ByMode) else value
     try:
         return np.shape(value)

@@ -1,31 +1,16 @@
-"""Signal blocks: numbers and names of signals in; an `Element` whose result is the signal `<name>.y` out."""
+"""Signal blocks: numbers and names of signals in; an `Element` whose result is the signal `<name>.y` out.
 
+Inputs are paths of signals (`motor.flow`, `time`, another block's `<name>.y`), read without delay and without power. Numbers
+such as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Every block takes
+`unit` and `symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has (a hint).
+"""
+
+from bondgraph.signals.algebra import comparator, dead_zone, gain, limiter, logic, product, summation, table
 from bondgraph.signals.discrete import hold, sampled, sampled_derivative, sampled_pid
-from bondgraph.signals.library import (
-    comparator,
-    dead_zone,
-    derivative_filter,
-    gain,
-    integrator,
-    limiter,
-    logic,
-    lowpass,
-    pid,
-    product,
-    pulse,
-    ramp,
-    sawtooth,
-    sine,
-    smooth_step,
-    square,
-    step,
-    summation,
-    table,
-    transfer_function,
-)
+from bondgraph.signals.dynamics import derivative_filter, integrator, lowpass, pid, transfer_function
+from bondgraph.signals.waves import pulse, ramp, sawtooth, sine, smooth_step, square, step
 
-__all__ = [
-    "gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic", "integrator", "lowpass",
-    "derivative_filter", "pid", "transfer_function", "sine", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step",
-    "sampled", "hold", "sampled_derivative", "sampled_pid",
-]  # fmt: skip
+__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic"]
+__all__ += ["integrator", "lowpass", "derivative_filter", "pid", "transfer_function"]
+__all__ += ["sine", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
+__all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid"]

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from bondgraph.elements import Block, Element
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import refusal
+from bondgraph.model.arguments import value_of
 from bondgraph.model.laws import Parameter
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 
 
-def wrong(code: str, name: str, title: str, detail: str, cure: str) -> ModelError:
-    """The error of one problem of a block."""
-    return refusal(code, title, cure, about=name, why=detail)
+class Shown(TypedDict, total=False):
+    """How the result of a block is shown."""
+
+    unit: str
+    symbol: str
+    """LaTeX."""
+
+
+class Held(Shown, total=False):
+    """Of a block with states also their usual size, a hint."""
+
+    nominal: Any
 
 
 def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any]) -> None:
     """Raises `ModelError` E140 unless there is a list of inputs."""
     if isinstance(inputs, str) or not inputs:
-        given = f"given: {inputs!r}" if inputs else "given: none"
-        raise wrong("E140", name, f'{kind} "{name}" needs a list of inputs', given, "paths of signals, one or more")
+        title, why = f'{kind} "{name}" needs a list of inputs', f"given: {inputs!r}" if inputs else "given: none"
+        raise refusal("E140", title, "paths of signals, one or more", about=name, why=why)
 
 
 def numbers_of(value: Any) -> np.ndarray | None:
     """A value as an array of floats; None where it is no number (`checks.check_numbers` tells of parameters)."""
-    return real(value.value if isinstance(value, Parameter) else value)
+    return real(value_of(value))
 
 
 def shape_text(numbers: np.ndarray | None) -> str:
@@ -49,8 +59,8 @@ def need_positive(kind: str, name: str, **values: Any) -> None:
     for key, value in values.items():
         number = numbers_of(value)
         if number is not None and not np.all(number > 0.0):
-            title = f'{kind} "{name}": {key} must be positive'
-            raise wrong("E142", name, title, f"given: {number[()]}", f"a {key} of more than 0 s; without it, leave the block out")
+            title, cure = f'{kind} "{name}": {key} must be positive', f"a {key} of more than 0 s; without it, leave the block out"
+            raise refusal("E142", title, cure, about=name, why=f"given: {number[()]}")
 
 
 def need_order(kind: str, name: str, **values: Any) -> None:
@@ -58,8 +68,8 @@ def need_order(kind: str, name: str, **values: Any) -> None:
     (low, low_value), (high, high_value) = values.items()
     one, two = numbers_of(low_value), numbers_of(high_value)
     if one is not None and two is not None and np.any(one > two):
-        title = f'{kind} "{name}": {low} is above {high}'
-        raise wrong("E148", name, title, f"{low} {one[()]}, {high} {two[()]}", f"{low} and {high} the other way round")
+        title, cure = f'{kind} "{name}": {low} is above {high}', f"{low} and {high} the other way round"
+        raise refusal("E148", title, cure, about=name, why=f"{low} {one[()]}, {high} {two[()]}")
 
 
 def coefficients(name: str, which: str, given: Any) -> np.ndarray:
@@ -67,11 +77,11 @@ def coefficients(name: str, which: str, given: Any) -> np.ndarray:
     numbers = numbers_of(given)
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
         title = f'transfer function "{name}": {which} is no list of coefficients'
-        raise wrong("E145", name, title, f"given: {given!r}", "finite numbers, the highest power of s first")
+        raise refusal("E145", title, "finite numbers, the highest power of s first", about=name, why=f"given: {given!r}")
     trimmed = np.trim_zeros(numbers, "f")
     if which == "den" and not trimmed.size:
-        title = f'transfer function "{name}": den is zero'
-        raise wrong("E145", name, title, f"given: {given!r}", "a polynomial with at least one coefficient that is not zero")
+        title, cure = f'transfer function "{name}": den is zero', "a polynomial with at least one coefficient that is not zero"
+        raise refusal("E145", title, cure, about=name, why=f"given: {given!r}")
     return trimmed if trimmed.size else np.zeros(1)
 
 
@@ -80,20 +90,20 @@ def same_unit(given: Any, value: Any) -> Any:
     return Parameter(value, given.unit) if isinstance(given, Parameter) else value
 
 
+def inputs_of(paths: Sequence[str]) -> dict[str, str]:
+    """Local name -> path: u of one input, else u1, u2 ..."""
+    return {"u" if len(paths) == 1 else f"u{k}": path for k, path in enumerate(paths, start=1)}
+
+
+def result_of(unit: str = "", symbol: str = "") -> dict[str, Any]:
+    """What a `Block` is told of its result."""
+    return {"units": {"y": unit}, "symbols": {"y": symbol}}
+
+
 def static_block(
-    name: str,
-    op: Op,
-    parameters: Mapping[str, Any],
-    inputs: Sequence[str],
-    unit: str,
-    symbol: str,
-    *,
-    parameters_first: bool = False,
-    breaks: Sequence[str] = (),
+    name: str, op: Op, inputs: Sequence[str], parameters: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Shown]
 ) -> Element:
     """A block without states, y = op(inputs, parameters)."""
-    local = {"u" if len(inputs) == 1 else f"u{k}": path for k, path in enumerate(inputs, start=1)}
-    arguments = [*parameters, *local] if parameters_first else [*local, *parameters]
-    return Block(
-        name, [("y", op, arguments)], inputs=local, parameters=parameters, units={"y": unit}, symbols={"y": symbol}, breaks=breaks
-    )
+    local = inputs_of(inputs)
+    equations = [("y", op, [*local, *parameters])]
+    return Block(name, equations, inputs=local, parameters=parameters, breaks=breaks, **result_of(**shown))

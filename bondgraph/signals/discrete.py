@@ -8,15 +8,16 @@ later ones see the new values of the earlier ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
+from bondgraph.errors import refusal
 from bondgraph.model.arguments import formula_name
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import need_order, need_positive, numbers_of, start_values, wrong
+from bondgraph.signals.arguments import Held, Shown, inputs_of, need_order, need_positive, numbers_of, start_values
 from bondgraph.signals.wiring import Wiring
 
 
@@ -32,8 +33,7 @@ def sampled(
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
     nominal: Any = None,
-    unit: str = "",
-    symbol: str = "",
+    **shown: Unpack[Shown],
 ) -> Element:
     """A discrete-time block of your own: at every tick state = `update`(state, *parameters, *signals).
 
@@ -43,26 +43,19 @@ def sampled(
     Raises `ModelError` E142 unless the period is positive.
     """
     need_positive("sampled block", name, period=period)
-    own, state = dict(parameters or {}), "y" if output is None else "x"
-    signals = names_of(signals, "signals")
-    local = {"u" if len(signals) == 1 else f"u{k}": path for k, path in enumerate(signals, start=1)}
-    equations: list[tuple[str, Op, list[str]]] = [("next", as_op(update, formula_name(update)), [state, *own, *local])]
-    units, symbols = ({}, {}) if output is None else ({"y": unit}, {"y": symbol})
-    spec = StateSpec(start_values(initial, dimension), nominal, *((unit, symbol) if output is None else ()))
+    start, local = start_values(initial, dimension), inputs_of(names_of(signals, "signals"))
+    wiring = Wiring(name, inputs=local, parameters=dict(parameters or {}), period=period, offset=offset)
+    if output is None:
+        state, spec = "y", StateSpec(start, nominal, **shown)
+    else:
+        state, spec = "x", StateSpec(start, nominal)
+        wiring.units["y"], wiring.symbols["y"] = shown.get("unit", ""), shown.get("symbol", "")
+    read = [state, *wiring.parameters]
+    wiring.states[state], wiring.updates[state] = spec, "next"
+    wiring.add("next", as_op(update, formula_name(update)), *read, *local)
     if output is not None:
-        equations.append(("y", as_op(output, formula_name(output)), ["x", *own]))
-    return Block(
-        name,
-        equations,
-        inputs=local,
-        states={state: spec},
-        updates={state: "next"},
-        parameters=own,
-        period=period,
-        offset=offset,
-        units=units,
-        symbols=symbols,
-    )
+        wiring.add("y", as_op(output, formula_name(output)), *read)
+    return wiring.block()
 
 
 def hold(
@@ -73,16 +66,14 @@ def hold(
     offset: Any = 0.0,
     initial: Any = 0.0,
     dimension: int | None = None,
-    nominal: Any = None,
-    unit: str = "",
-    symbol: str = "",
+    **result: Unpack[Held],
 ) -> Element:
     """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first one.
 
     Raises `ModelError` E142 unless the period is positive.
     """
     need_positive("hold", name, period=period)
-    spec = StateSpec(start_values(initial, dimension), nominal, unit, symbol)
+    spec = StateSpec(start_values(initial, dimension), **result)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, updates={"y": "u"}, period=period, offset=offset)
 
 
@@ -94,9 +85,7 @@ def sampled_derivative(
     *,
     offset: Any = 0.0,
     dimension: int | None = None,
-    nominal: Any = None,
-    unit: str = "",
-    symbol: str = "",
+    **result: Unpack[Held],
 ) -> Element:
     """Filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
 
@@ -106,8 +95,7 @@ def sampled_derivative(
     """
     need_positive("sampled derivative", name, period=period)
     wiring = Wiring(name, inputs={"u": input}, parameters={"time_constant": time_constant}, period=period, offset=offset)
-    spec = StateSpec(start_values(0.0, dimension), nominal, unit, symbol)
-    wiring.add_difference("u", "y", spec, "y_next", "time_constant")
+    wiring.add_difference("u", "y", StateSpec(start_values(0.0, dimension), **result), "y_next", "time_constant")
     return wiring.block()
 
 
@@ -126,8 +114,7 @@ def sampled_pid(
     offset: Any = 0.0,
     dimension: int | None = None,
     nominal: Any = None,
-    unit: str = "",
-    symbol: str = "",
+    **shown: Unpack[Shown],
 ) -> Element:
     """Sampled PID controller of a signal e = `error`, held between the ticks: y = kp e + ki integral + kd slope.
 
@@ -143,7 +130,7 @@ def sampled_pid(
     wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, period=period, offset=offset)
     zero, own = start_values(0.0, dimension), wiring.parameters
     arguments, results = ["u", "period", "kp"], ["y_next"]
-    wiring.states["y"], wiring.updates["y"] = StateSpec(zero, nominal, unit, symbol), "y_next"
+    wiring.states["y"], wiring.updates["y"] = StateSpec(zero, nominal, **shown), "y_next"
     if ki is not None:
         own["ki"] = ki
         wiring.states["integral"], wiring.updates["integral"] = StateSpec(zero, nominal), "integral_next"
@@ -160,9 +147,8 @@ def sampled_pid(
         wiring.add_difference(of, "slope", StateSpec(zero, nominal), "slope_next", "time_constant", every)
         arguments += ["kd", "slope_next"]
     elif measurement is not None or filter_period is not None:
-        raise wrong(
-            "E143", name, f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope", "kd=..."
-        )
+        title, why = f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope"
+        raise refusal("E143", title, "kd=...", about=name, why=why)
     if limits is not None:
         need_order("sampled pid", name, lowest=limits[0], highest=limits[1])
         own |= {"lowest": limits[0], "highest": limits[1]}
@@ -179,11 +165,5 @@ def need_multiple(name: str, period: Any, longer: Any) -> None:
         return
     count = float(long / short)
     if round(count) < 1 or abs(count - round(count)) > 1e-9 * count:
-        near = max(round(count), 1)
-        raise wrong(
-            "E331",
-            name,
-            f'"{name}": a period of {long:g} s is no multiple of {short:g} s',
-            f"their ratio is {count:.6g}",
-            f"{near * float(short):g} s",
-        )
+        title, near = f'"{name}": a period of {long:g} s is no multiple of {short:g} s', max(round(count), 1) * float(short)
+        raise refusal("E331", title, f"{near:g} s", about=name, why=f"their ratio is {count:.6g}")

@@ -5,7 +5,8 @@ Blocks of one kind share one operation, so that a large model runs them in one l
 
 from __future__ import annotations
 
-from functools import cache
+import operator
+from functools import cache, reduce
 from typing import Any
 
 from bondgraph.model.ops import Op
@@ -39,13 +40,7 @@ def _canonical_result(x: Any, rate: Any, num: Any) -> Any:
 def product(count: int) -> Op:
     """(u1, u2 ...) -> u1 u2 ..."""
 
-    def formula(*factors: Any) -> Any:
-        out = factors[0]
-        for factor in factors[1:]:
-            out = out * factor
-        return out
-
-    return Op("product", formula, r"\,".join(f"#{k + 1}" for k in range(count)))
+    return Op("product", lambda *factors: reduce(operator.mul, factors), r"\,".join(f"#{k + 1}" for k in range(count)))
 
 
 @cache
@@ -59,14 +54,8 @@ def weighted(count: int) -> Op:
 def logic(relation: str, count: int) -> Op:
     """(u1, u2 ...) -> 1 where all ("and") or any ("or") of them are above 1/2, else 0."""
     choose, sign = (minimum, r" \land ") if relation == "and" else (maximum, r" \lor ")
-
-    def formula(*signals: Any) -> Any:
-        out = signals[0]
-        for signal in signals[1:]:
-            out = choose(out, signal)
-        return where(less(0.5, out), 1.0, 0.0)
-
-    return Op(relation, formula, sign.join(f"#{k + 1}" for k in range(count)))
+    latex = sign.join(f"#{k + 1}" for k in range(count))
+    return Op(relation, lambda *signals: where(less(0.5, reduce(choose, signals)), 1.0, 0.0), latex)
 
 
 @cache

@@ -33,6 +33,10 @@ class Wiring:
         """One more equation."""
         self.equations.append((result, op, arguments))
 
+    def add_state(self, name: str, spec: StateSpec, rate: str) -> None:
+        """A state, and the local name of its time derivative."""
+        self.states[name], self.rates[name] = spec, rate
+
     def add_difference(self, of: str, state: str, spec: StateSpec, fresh: str, time: str, between: str = "period") -> None:
         """A state that is the filtered difference of a local value: (T state + value - value before) / (T + between).
 

@@ -103,6 +103,15 @@ def test_both_modes_with_every_arrow() -> None:
                 assert bool(env["b.power"]) == bool(mode)
 
 
+def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
+    """One bond at a switched junction that is a port of a nested graph: no other bond brings anything to its balance."""
+    inner, port = Graph("inner"), X0("port", automaton="gate", active="on")
+    inner.add_automaton(Automaton("gate", ("on", "off"), "on", ())).expose("port", port)
+    outer, loop = Graph("outer"), J1("loop")
+    outer.connect(loop, inner.port("port")).connect(loop, R("r", 1.0)).connect(Se("u", 1.0), loop)
+    assert compile_model(outer).simulate(1.0, progress=False)["r.flow"][-1] == 0.0
+
+
 def bouncing() -> Graph:
     """A mass falling on a floor that throws it back, a counter of bounces, and a state in which it stays down."""
     graph = Graph("ball")

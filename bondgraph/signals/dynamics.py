@@ -1,0 +1,138 @@
+"""Signals with states: integrals, filters, the PID controller and transfer functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from bondgraph.elements import Block, Element
+from bondgraph.errors import refusal
+from bondgraph.model.laws import StateSpec
+from bondgraph.signals import formulas
+from bondgraph.signals.arguments import Held, Shown, coefficients, need_positive, result_of, same_unit, start_values, static_block
+from bondgraph.signals.wiring import Wiring
+
+
+def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Held]) -> Element:
+    """y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
+    spec = StateSpec(start_values(initial, dimension), **result)
+    return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
+
+
+def lowpass(
+    name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Held]
+) -> Element:
+    """y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state. Raises `ModelError` E142 unless T > 0."""
+    need_positive("lowpass", name, time_constant=time_constant)
+    wiring = Wiring(name, inputs={"u": input}, parameters={"time_constant": time_constant})
+    wiring.add("rate", formulas.LAG, "u", "y", "time_constant")
+    wiring.add_state("y", StateSpec(start_values(initial, dimension), **result), "rate")
+    return wiring.block()
+
+
+def derivative_filter(
+    name: str,
+    input: str,
+    time_constant: Any,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    *,
+    nominal: Any = None,
+    **shown: Unpack[Shown],
+) -> Element:
+    """y = (u - filtered) / T, filtered' = y: the derivative s / (T s + 1) of u; the state `filtered` starts at `initial`.
+
+    Give u's own start value there for a derivative that starts at zero. Raises `ModelError` E142 unless T > 0.
+    """
+    need_positive("derivative filter", name, time_constant=time_constant)
+    wiring = Wiring(name, inputs={"u": input}, parameters={"time_constant": time_constant}, **result_of(**shown))
+    wiring.add("y", formulas.LAG, "u", "filtered", "time_constant")
+    wiring.add_state("filtered", StateSpec(start_values(initial, dimension), nominal), "y")
+    return wiring.block()
+
+
+def pid(
+    name: str,
+    error: str,
+    kp: Any,
+    ki: Any = None,
+    kd: Any = None,
+    filter_time: Any = None,
+    *,
+    initial: Mapping[str, Any] | None = None,
+    nominal: Any = None,
+    **shown: Unpack[Shown],
+) -> Element:
+    """y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e - filtered) / T.
+
+    Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
+    values of these states by name (zero else).
+
+    Raises `ModelError` E142 unless T > 0, E143 where only one of `kd` and `filter_time` is given.
+    """
+    if (kd is None) != (filter_time is None):
+        given, missing = ("filter_time", "kd") if kd is None else ("kd", "filter_time")
+        title, why = f'pid "{name}" has {given} but no {missing}', "a pure derivative of a signal does not exist: it is filtered"
+        raise refusal("E143", title, f"{missing}=...", about=name, why=why)
+    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(**shown))
+    arguments, start = ["u"], dict(initial or {})
+    if ki is not None:
+        wiring.parameters["ki"] = ki
+        arguments.append("integral")
+        wiring.add_state("integral", StateSpec(start_values(start.pop("integral", 0.0), None), nominal), "u")
+    gains = list(wiring.parameters)
+    if kd is not None:
+        need_positive("pid", name, filter_time=filter_time)
+        wiring.parameters |= {"kd": kd, "filter_time": filter_time}
+        gains.append("kd")
+        arguments.append("slope")
+        wiring.add("slope", formulas.LAG, "u", "filtered", "filter_time")
+        wiring.add_state("filtered", StateSpec(start_values(start.pop("filtered", 0.0), None), nominal), "slope")
+    if start:
+        title, why = f'pid "{name}" has no state {", ".join(start)}', f"its states: {', '.join(wiring.states) or 'none'}"
+        raise refusal("E143", title, "ki for the integral, kd for the filter", about=name, why=why)
+    wiring.add("y", formulas.weighted(len(gains)), *gains, *arguments)
+    return wiring.block()
+
+
+def transfer_function(
+    name: str,
+    input: str,
+    num: Sequence[float],
+    den: Sequence[float],
+    *,
+    initial: Any = 0.0,
+    nominal: float | None = None,
+    **shown: Unpack[Shown],
+) -> Element:
+    """y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
+
+    The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den.
+    `num` and `den` are run-time parameters, without leading zeros.
+
+    Raises `ModelError` E144 where num has a higher degree than den, E145 for what are no coefficients or no start values.
+    """
+    above, below = coefficients(name, "num", num), coefficients(name, "den", den)
+    order, scale = len(below) - 1, np.abs(below)
+    if len(above) > len(below):
+        title, why = f'transfer function "{name}" is not proper', f"num has degree {len(above) - 1}, den has degree {order}"
+        raise refusal("E144", title, "a filter with more poles, as a real differentiator has", about=name, why=why)
+    values = {"num": same_unit(num, above), "den": same_unit(den, below)}
+    if order == 0:
+        return static_block(name, formulas.RATIO, [input], values, **shown)
+    start = start_values(initial, order)
+    if np.shape(start) != (order,):
+        title = f'transfer function "{name}": {initial!r} is no start of its state'
+        cure = f"{order} numbers: x and its derivatives, lowest first"
+        raise refusal("E145", title, cure, about=name, why=f"x has shape ({order},)")
+    # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
+    last = int(np.flatnonzero(scale)[-1])
+    pole = (scale[last] / scale[0]) ** (1.0 / last) if last else 1.0
+    spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
+    wiring = Wiring(name, inputs={"u": input}, parameters=values, **result_of(**shown))
+    wiring.add("rate", formulas.CANONICAL_RATE, "x", "u", "den")
+    wiring.add("y", formulas.CANONICAL_RESULT, "x", "rate", "num")
+    wiring.add_state("x", spec, "rate")
+    return wiring.block()

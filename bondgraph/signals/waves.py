@@ -1,0 +1,79 @@
+"""Signals of time, each one frozen `Element` of the signal `time`; what they begin and end at are run-time parameters, in s."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from bondgraph.elements import Element
+from bondgraph.signals import formulas
+from bondgraph.signals.arguments import Shown, need_order, need_positive, static_block
+
+
+def sine(
+    name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, **shown: Unpack[Shown]
+) -> Element:
+    """y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
+    values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
+    return static_block(name, formulas.SINE, ["time"], values, **shown)
+
+
+def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]) -> Element:
+    """y = `before` until t = start (s), `after` from then on; integration stops at the jump and begins anew."""
+    values = {"start": start, "before": before, "after": after}
+    return static_block(name, formulas.STEP, ["time"], values, ["start"], **shown)
+
+
+def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]) -> Element:
+    """y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
+
+    Raises `ModelError` E142 unless the width is positive.
+    """
+    need_positive("pulse", name, width=width)
+    values = {"start": start, "width": width, "before": before, "after": after}
+    return static_block(name, formulas.PULSE, ["time"], values, **shown)
+
+
+def square(
+    name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Shown]
+) -> Element:
+    """y = `high` for the part `duty` (0 to 1) of each `period` (s), `low` for the rest; one of them begins at t = start.
+
+    The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
+    """
+    need_positive("square wave", name, period=period)
+    values = {"period": period, "start": start, "duty": duty, "low": low, "high": high}
+    return static_block(name, formulas.SQUARE, ["time"], values, **shown)
+
+
+def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Shown]) -> Element:
+    """y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
+
+    The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
+    """
+    need_positive("sawtooth", name, period=period)
+    values = {"period": period, "start": start, "low": low, "high": high}
+    return static_block(name, formulas.SAWTOOTH, ["time"], values, **shown)
+
+
+def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[Shown]) -> Element:
+    """y = offset until t = start (s), then it grows by `slope` per second, until t = end where that is given.
+
+    Raises `ModelError` E148 where the end comes before the start.
+    """
+    values = {"slope": slope, "start": start, "offset": offset}
+    if end is None:
+        return static_block(name, formulas.RAMP, ["time"], values, ["start"], **shown)
+    need_order("ramp", name, start=start, end=end)
+    return static_block(name, formulas.RAMP_TO, ["time"], {**values, "end": end}, ["start", "end"], **shown)
+
+
+def smooth_step(
+    name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]
+) -> Element:
+    """From `before` to `after` in `duration` (s), with two continuous derivatives: s^3 (10 - 15 s + 6 s^2), s = 0 ... 1.
+
+    Raises `ModelError` E142 unless the duration is positive.
+    """
+    need_positive("smooth step", name, duration=duration)
+    values = {"start": start, "duration": duration, "before": before, "after": after}
+    return static_block(name, formulas.SMOOTH_STEP, ["time"], values, **shown)
