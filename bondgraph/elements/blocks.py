@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import formula_name, parameters_of, start_of
+from bondgraph.model.arguments import parameters_of, start_of
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Equation, SignalBlock, StateSpec
 from bondgraph.model.names import names_of, refused
@@ -37,36 +37,26 @@ def Block(
     1, ...; without a period at `offset` alone), which become parameters of these names. A state without a rate is held
     between them. `breaks` names parameters that are times (s) at which a result jumps or bends.
     """
-    own = dict(parameters or {})
-    ticking = {"period": period, "offset": 0.0 if offset is None and period is not None else offset}
-    ticking = {key: value for key, value in ticking.items() if value is not None}
+    own, inputs = dict(parameters or {}), inputs or {}
+    offset = 0.0 if offset is None and period is not None else offset
+    ticking = {key: value for key, value in (("period", period), ("offset", offset)) if value is not None}
     if twice := sorted(ticking.keys() & own.keys()):
         title = f'block "{name}" defines twice {", ".join(twice)}'
         raise refusal("E118", title, "another name for the parameter", about=name)
-    written = tuple(
-        Equation(names_of(outs, "outs"), as_op(op, formula_name(op)), names_of(args, "args")) for outs, op, args in equations
-    )
-    inputs = inputs or {}
-    if not isinstance(states or {}, Mapping):
+    states = states or {}
+    if not isinstance(states, Mapping):
         raise refused("states", states, "a start value for each state", 'states={"phi": 0.0}')
-    specs = {key: _spec(given) for key, given in (states or {}).items()}
-    clock = ["period" if "period" in ticking else None, "offset" if "offset" in ticking else None]
     law = SignalBlock(
         tuple(inputs),
-        specs,
-        written,
-        dict(rates or {}),
-        dict(symbols or {}),
-        dict(units or {}),
-        dict(updates or {}),
-        clock[0],
-        clock[1],
-        names_of(breaks, "breaks"),
+        {key: spec if isinstance(spec, StateSpec) else StateSpec(start_of(spec, None)) for key, spec in states.items()},
+        tuple(Equation(names_of(outs, "outs"), as_op(op), names_of(args, "args")) for outs, op, args in equations),
+        rates=dict(rates or {}),
+        symbols=dict(symbols or {}),
+        units=dict(units or {}),
+        updates=dict(updates or {}),
+        period="period" if "period" in ticking else None,
+        offset="offset" if "offset" in ticking else None,
+        breaks=names_of(breaks, "breaks"),
     )
     numbers = parameters_of({**own, **ticking}, dict.fromkeys(ticking, "s"))
-    return Element("block", name, law, (), numbers, tuple(inputs.values()), dict(symbols or {}), None, None, caller_place())
-
-
-def _spec(given: Any) -> StateSpec:
-    """A state variable as it is given, or of a start value alone."""
-    return given if isinstance(given, StateSpec) else StateSpec(start_of(given, None))
+    return Element("block", name, law, (), numbers, tuple(inputs.values()), law.symbols, None, None, caller_place())

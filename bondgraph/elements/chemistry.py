@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import parameters_of
+from bondgraph.model.arguments import parameters_of, start_of
 from bondgraph.model.domains import CHEMICAL
 from bondgraph.model.element import Element, Port, one_port
 from bondgraph.model.laws import Parameter, Reaction, StateSpec, Storage
@@ -52,12 +52,12 @@ def Ce(
     law = Storage(
         "effort",
         "q",
-        StateSpec(np.asarray(initial, dtype=float)[()] if _is_number(initial) else initial, nominal, claimed=False),
+        StateSpec(start_of(initial, None), nominal, claimed=False),
         Op("potential", _taking(values, ("constant", "RT"), _potential), _latex(values, r"\ln", "#1")),
         Op("energy", _taking(values, ("constant", "RT"), _energy), r"G(#1)"),
         inverse=Op("amount", _taking(values, ("constant", "RT"), _amount), r"q(#1)"),
     )
-    return one_port("Ce", name, law, values, (), 1, CHEMICAL, symbols, None)
+    return one_port("Ce", name, law, values, (), 1, CHEMICAL, symbols)
 
 
 def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str] | None = None) -> Element:
@@ -110,12 +110,12 @@ def _mass_action(forward: Any, reverse: Any, rate: Any, RT: Any) -> Any:
 
 def _taking(values: Mapping[str, Any], names: tuple[str, str], formula: Callable[..., Any]) -> Callable[..., Any]:
     """The formula with the number 1 for the last two arguments where `names` have no value."""
-    given = tuple(name in values for name in names)
-    own = formula.__code__.co_argcount - 2
+    given = tuple(values)
 
     def taken(*arguments: Any) -> Any:
-        rest = iter(arguments[own:])
-        return formula(*arguments[:own], *(next(rest) if known else 1.0 for known in given))
+        count = len(arguments) - len(given)
+        known = dict(zip(given, arguments[count:], strict=True))
+        return formula(*arguments[:count], *(known.get(name, 1.0) for name in names))
 
     return taken
 
@@ -126,16 +126,12 @@ def _latex(values: Mapping[str, Any], function: str, x: str) -> str:
     return (f"{places['RT']}\\," if "RT" in places else "") + rf"{function}\left({inner}\right)"
 
 
-def _is_number(value: Any) -> bool:
-    return real(value) is not None
-
-
 def _positive(kind: str, name: str, **given: Any) -> dict[str, Parameter]:
     """The parameters that are given; E137 unless they are positive."""
     values = parameters_of({key: value for key, value in given.items() if value is not None})
-    bad = [key for key, p in values.items() if _is_number(p.value) and not np.all(np.asarray(p.value) > 0)]
+    numbers = {key: real(parameter.value) for key, parameter in values.items()}
+    bad = [key for key, number in numbers.items() if number is not None and not np.all(number > 0)]
     if bad:
         shown = ", ".join(f"{key} = {values[key].value}" for key in bad)
-        cure = "positive constants"
-        raise refusal("E137", f'{kind} "{name}" has {shown}', cure, about=name)
+        raise refusal("E137", f'{kind} "{name}" has {shown}', "positive constants", about=name)
     return values

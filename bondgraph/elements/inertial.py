@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import refusal
 from bondgraph.model.arguments import one_of, parameters_of, start_of
-from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, one_port
-from bondgraph.model.laws import ByMode, InertialField, Parameter, StateSpec
+from bondgraph.model.element import Element, OnePort, one_port
+from bondgraph.model.laws import ByMode, InertialField, StateSpec
 from bondgraph.model.mechanics import Mechanics, on_bond
 from bondgraph.model.ops import IDENTITY, Op
 
@@ -29,10 +28,7 @@ def IC(
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
     nominal: Any = None,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """IC storage of n coordinates q with energy T + V: effort in, flow q' out, inertia that depends on the configuration.
 
@@ -62,21 +58,25 @@ def IC(
     """
     one_of("IC", name, inertia=inertia, kinetic=kinetic)
     if form not in ("lagrangian", "hamiltonian"):
-        raise ModelError(name, [_refused(name, f"form {form!r}", 'form="lagrangian" or form="hamiltonian"')])
+        title, cure = f'IC "{name}" cannot have form {form!r}', 'form="lagrangian" or form="hamiltonian"'
+        raise refusal("E135", title, cure, about=name)
     lagrangian = form == "lagrangian"
     if bias is not None and not lagrangian:
         one_of("IC", f"{name} in Hamiltonian form", bias=bias, inertia=inertia, kinetic=kinetic)
+    dimension = port.get("dimension")
     q, scalar = _start(position, dimension)
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
     values = parameters_of(parameters or {})
-    law = _law(Mechanics(inertia, kinetic, potential, bias, scalar), lagrangian, q, v, nominal)
+    mechanics = Mechanics(inertia, kinetic, potential, bias, scalar)
     if not lagrangian and np.any(v):
         if signals or any(isinstance(value.value, ByMode) for value in values.values()):
-            cure = f'no velocity here, and initial={{"{name}.p": ...}} at the run'
-            raise ModelError(name, [_refused(name, "a start momentum that depends on signals", cure)])
-        law = _with_momentum(law, Mechanics(inertia, kinetic, potential, bias, scalar), values)
-    size = dimension or max(int(np.size(q)), 1)
-    return one_port("IC", name, law, values, signals, size, domain, symbols, frame)
+            title = f'IC "{name}" cannot have a start momentum that depends on signals'
+            raise refusal("E135", title, f'no velocity here, and initial={{"{name}.p": ...}} at the run', about=name)
+        numbers = [np.asarray(parameter.value, dtype=float)[()] for parameter in values.values()]
+        v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]
+    law = _law(mechanics, lagrangian, q, v, nominal)
+    port["dimension"] = dimension or max(int(np.size(q)), 1)
+    return one_port("IC", name, law, values, signals, **port)
 
 
 def _start(given: Any, dimension: int | None) -> tuple[Any, bool]:
@@ -106,16 +106,3 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
 
 
 _RATES = {"v": r"M(#1)^{-1}\left(#3 - h(#1, #2) - \nabla V(#1)\right)", "p": r"#3 + \nabla_{#1} T(#1, #2) - \nabla V(#1)"}
-
-
-def _with_momentum(law: InertialField, mechanics: Mechanics, parameters: Mapping[str, Parameter]) -> InertialField:
-    """The law with its start velocity turned into the momentum at these parameters."""
-    from dataclasses import replace
-
-    values = [np.asarray(parameter.value, dtype=float)[()] for parameter in parameters.values()]
-    momentum = on_bond(mechanics, Mechanics.momentum, 2)(law.position.initial, law.start.initial, *values)
-    return replace(law, start=StateSpec(np.asarray(momentum, dtype=float)[()], law.start.nominal))
-
-
-def _refused(name: str, what: str, cure: str) -> Problem:
-    return Problem("E135", f'IC "{name}" cannot have {what}', (), (caller_place(),), (cure,))

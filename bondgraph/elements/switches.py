@@ -32,7 +32,8 @@ def Switch(
     Where it closes on charged capacitors or opens on a current, what is stored is shared out by an impulse: charge and
     flux are conserved, and the ledger books the energy as lost. What rounding leaves decays with `alpha1`, 1/s.
     """
-    return _switch("Sw", name, automaton, names_of(closed, "closed"), alpha1, domain, symbols, None)
+    law = IdealSwitch(automaton, active=names_of(closed, "closed"))
+    return one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, (), 1, domain, symbols)
 
 
 def Diode(
@@ -54,30 +55,11 @@ def Diode(
     effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; where the arrow points away, the
     negative of the bond's).
     """
-    own = Automaton(
-        name,
-        ("open", "closed"),
-        initial,
-        (
-            Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes"),
-            Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens"),
-        ),
-    )
-    return _switch("Diode", name, name, ("closed",), alpha1, domain, symbols, own)
-
-
-def _switch(
-    kind: str,
-    name: str,
-    automaton: str,
-    closed: tuple[str, ...],
-    alpha1: float,
-    domain: Domain | str | None,
-    symbols: Mapping[str, str] | None,
-    own: Automaton | None,
-) -> Element:
-    law, values = IdealSwitch(automaton, active=closed), {"alpha1": bounded(alpha1)}
-    return replace(one_port(kind, name, law, values, (), 1, domain, symbols, None), automaton=own)
+    closes = Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes")
+    opens = Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens")
+    law = IdealSwitch(name, active=("closed",))
+    made = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, (), 1, domain, symbols)
+    return replace(made, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)))
 
 
 STICK, FORWARD, BACKWARD = "stick", "forward", "backward"
@@ -129,32 +111,18 @@ def Friction(
     def exceeds(sign: float) -> Callable[..., Any]:
         return lambda effort, most, *given: sign * effort - most * size(*given)
 
-    def negative(*given: Any) -> Any:
-        return -size(*given)
-
     limits = (f"{name}.effort", f"{name}.stick_limit", *signals)
-    wrong = f'the scale of friction "{name}" is negative, so that it would drive: a normal force is positive where it presses'
-    checked = (
-        ()
-        if scale is None
-        else tuple(
-            Transition(state, state, Op("-scale", negative), signals, kind=f"{name} has a negative scale", error=wrong)
-            for state in (STICK, FORWARD, BACKWARD)
-        )
-    )
-    own = Automaton(
-        name,
-        (STICK, FORWARD, BACKWARD),
-        initial,
-        (
-            Transition(STICK, FORWARD, Op("e - limit", exceeds(1.0)), limits, kind=f"{name} slips"),
-            Transition(STICK, BACKWARD, Op("-e - limit", exceeds(-1.0)), limits, kind=f"{name} slips back"),
-            Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks"),
-            Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks"),
-            *checked,
-        ),
-    )
+    edges = [
+        Transition(STICK, FORWARD, Op("e - limit", exceeds(1.0)), limits, kind=f"{name} slips"),
+        Transition(STICK, BACKWARD, Op("-e - limit", exceeds(-1.0)), limits, kind=f"{name} slips back"),
+        Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks"),
+        Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks"),
+    ]
+    if scale is not None:
+        negative, kind = Op("-scale", lambda *given: -scale(*given)), f"{name} has a negative scale"
+        wrong = f'the scale of friction "{name}" is negative, so that it would drive: a normal force is positive where it presses'
+        edges += [Transition(state, state, negative, signals, kind=kind, error=wrong) for state in (STICK, FORWARD, BACKWARD)]
     still = StateSpec(np.zeros(()))
     law = IdealConstraint(None, still, Op("friction", slip), stores_position=False, automaton=name, active=(STICK,))
-    made = one_port("friction", name, law, values, signals, 1, domain, symbols, None)
-    return replace(made, automaton=own)
+    made = one_port("friction", name, law, values, signals, 1, domain, symbols)
+    return replace(made, automaton=Automaton(name, (STICK, FORWARD, BACKWARD), initial, tuple(edges)))

@@ -91,12 +91,6 @@ def start_of(initial: Any, dimension: int | None) -> Any:
     return start[()]
 
 
-def formula_name(formula: Any) -> str:
-    """The name of a function as the user gave it; a lambda has none."""
-    name = getattr(formula, "__name__", "f")
-    return "f" if name == "<lambda>" else str(name)
-
-
 def choice(kind: str, name: str, **given: tuple[str, tuple[str, ...]]) -> None:
     """Refuse words that are none of those an argument may be (E110)."""
     for argument, (word, words) in given.items():

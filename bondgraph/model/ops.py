@@ -39,9 +39,10 @@ class Choice(Op):
     """(mode, held, released) -> held in some modes, released in all others."""
 
 
-def as_op(formula: Op | Callable[..., Any], name: str) -> Op:
-    """Any callable as an operation; its LaTeX form is then `name(arguments)`."""
-    return formula if isinstance(formula, Op) else Op(name, formula)
+def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
+    """Any callable as an operation, by default of its own name (f of a lambda); its LaTeX form is then `name(arguments)`."""
+    own = getattr(formula, "__name__", "f")
+    return formula if isinstance(formula, Op) else Op(name or ("f" if own == "<lambda>" else str(own)), formula)
 
 
 IDENTITY = Op("identity", lambda x: x, "#1")

@@ -12,7 +12,6 @@ from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import formula_name
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
@@ -52,9 +51,9 @@ def sampled(
         wiring.units["y"], wiring.symbols["y"] = shown.get("unit", ""), shown.get("symbol", "")
     read = [state, *wiring.parameters]
     wiring.states[state], wiring.updates[state] = spec, "next"
-    wiring.add("next", as_op(update, formula_name(update)), *read, *local)
+    wiring.add("next", as_op(update), *read, *local)
     if output is not None:
-        wiring.add("y", as_op(output, formula_name(output)), *read)
+        wiring.add("y", as_op(output), *read)
     return wiring.block()
 
 
