@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.model.arguments import one_of, parameters_of, start_of
-from bondgraph.model.element import Element, OnePort, one_port
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import ByMode, InertialField, StateSpec
 from bondgraph.model.mechanics import Mechanics, on_bond
 from bondgraph.model.ops import IDENTITY, Op
@@ -28,7 +29,10 @@ def IC(
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
     nominal: Any = None,
-    **port: Unpack[OnePort],
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
 ) -> Element:
     """IC storage of n coordinates q with energy T + V: effort in, flow q' out, inertia that depends on the configuration.
 
@@ -63,7 +67,6 @@ def IC(
     lagrangian = form == "lagrangian"
     if bias is not None and not lagrangian:
         one_of("IC", f"{name} in Hamiltonian form", bias=bias, inertia=inertia, kinetic=kinetic)
-    dimension = port.get("dimension")
     q, scalar = _start(position, dimension)
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
     values = parameters_of(parameters or {})
@@ -75,8 +78,8 @@ def IC(
         numbers = [np.asarray(parameter.value, dtype=float)[()] for parameter in values.values()]
         v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]
     law = _law(mechanics, lagrangian, q, v, nominal)
-    port["dimension"] = dimension or max(int(np.size(q)), 1)
-    return one_port("IC", name, law, values, signals, **port)
+    size = dimension or max(int(np.size(q)), 1)
+    return one_port("IC", name, law, values, signals, size, domain, symbols, frame)
 
 
 def _start(given: Any, dimension: int | None) -> tuple[Any, bool]:

@@ -25,7 +25,10 @@ def R(
     parameters: Mapping[str, Any] | None = None,
     signals: Sequence[str] = (),
     passive: bool = False,
-    **port: Unpack[OnePort],
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
 ) -> Element:
     """R dissipator: e = R f (`resistance`), f = G e (`conductance`), or a relation of the user's own:
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
@@ -44,8 +47,8 @@ def R(
         ways = (by_product, by_inverse) if how == "resistance" else (by_inverse, by_product)
         law = Resistor(*ways, linear=True)
         values = {how: resistance if how == "resistance" else conductance}
-        port["dimension"] = port.get("dimension") or size_of(values[how])
-    return one_port("R", name, law, values, signals, **port)
+        dimension = dimension or size_of(values[how])
+    return one_port("R", name, law, values, signals, dimension, domain, symbols, frame)
 
 
 def Constraint(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.model.arguments import one_of, only_with_formula, size_of, start_of
-from bondgraph.model.element import Element, OnePort, one_port
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, one_port
 from bondgraph.model.gradient import gradient
 from bondgraph.model.laws import StateSpec, Storage, Variable
 from bondgraph.model.ops import as_op
@@ -25,7 +26,10 @@ def C(
     signals: Sequence[str] = (),
     initial: Any = 0.0,
     nominal: Any = None,
-    **port: Unpack[OnePort],
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
 ) -> Element:
     """C storage: its state q is the integral of the flow, its effort a function of q.
 
@@ -34,11 +38,11 @@ def C(
     effort (derivative causality), q = inverse(e, *parameters, *signals) saves a search for the q that has this effort, which
     begins at `initial`.
     """
-    size = port["dimension"] = port.get("dimension") or size_of(initial) or size_of(stiffness) or size_of(capacitance)
+    size = dimension or size_of(initial) or size_of(stiffness) or size_of(capacitance)
     spec = StateSpec(start_of(initial, size), nominal)
     own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
     law, values = _law("C", name, ("effort", "q", spec), output, own, capacitance=capacitance, stiffness=stiffness)
-    return one_port("C", name, law, values, signals, **port)
+    return one_port("C", name, law, values, signals, size, domain, symbols, frame)
 
 
 def I(  # noqa: E743 - the name of the element in the literature
@@ -52,7 +56,10 @@ def I(  # noqa: E743 - the name of the element in the literature
     signals: Sequence[str] = (),
     initial: Any = 0.0,
     nominal: Any = None,
-    **port: Unpack[OnePort],
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
 ) -> Element:
     """I storage: its state p is the integral of the effort, its flow a function of p.
 
@@ -60,11 +67,11 @@ def I(  # noqa: E743 - the name of the element in the literature
     `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output` gives that gradient as your own formula. Where
     something else sets its flow (derivative causality), p = inverse(f, *parameters, *signals) saves a search as for a C.
     """
-    size = port["dimension"] = port.get("dimension") or size_of(initial) or size_of(inertia)
+    size = dimension or size_of(initial) or size_of(inertia)
     spec = StateSpec(start_of(initial, size), nominal)
     own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
     law, values = _law("I", name, ("flow", "p", spec), output, own, inertia=inertia)
-    return one_port("I", name, law, values, signals, **port)
+    return one_port("I", name, law, values, signals, size, domain, symbols, frame)
 
 
 _WAYS = {"capacitance": (BY_INVERSE, BY_PRODUCT), "stiffness": (BY_PRODUCT, BY_INVERSE), "inertia": (BY_INVERSE, BY_PRODUCT)}

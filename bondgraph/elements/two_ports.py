@@ -16,20 +16,15 @@ from bondgraph.quantities import real
 
 
 class Ports(TypedDict, total=False):
-    """What every two-port takes besides its own arguments, for port 1 and port 2 where there are two."""
+    """What every two-port takes besides its own arguments: a domain and a frame for each of its ports."""
 
     domains: tuple[Domain | str | None, Domain | str | None]
+    frames: tuple[str | None, str | None]
     symbols: Mapping[str, str] | None
     """LaTeX of its signals, by local name."""
 
 
-class FramedPorts(Ports, total=False):
-    """Of a transformer also the frames in which both ports are expressed."""
-
-    frames: tuple[str | None, str | None]
-
-
-def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[FramedPorts]) -> Element:
+def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports]) -> Element:
     """Transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
 
     `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural` its numbers belong to the equations
@@ -52,7 +47,7 @@ def MTF(
     parameters: Mapping[str, Any] | None = None,
     dimensions: tuple[int | None, int | None] = (None, None),
     action: Action | None = None,
-    **ports: Unpack[FramedPorts],
+    **ports: Unpack[Ports],
 ) -> Element:
     """Modulated transformer: f2 = N f1, e1 = N^T e2 with N = matrix(*parameters, *signals).
 
@@ -106,8 +101,8 @@ def _two_port(
     signals: Sequence[str],
     dimensions: tuple[int | None, int | None],
     domains: tuple[Domain | str | None, Domain | str | None] = (None, None),
-    symbols: Mapping[str, str] | None = None,
     frames: tuple[str | None, str | None] = (None, None),
+    symbols: Mapping[str, str] | None = None,
 ) -> Element:
     given = zip("12", dimensions, domains, frames, strict=True)
     ports = tuple(Port(label, dimension, domain_of(domain, name), frame) for label, dimension, domain, frame in given)

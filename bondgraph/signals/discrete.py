@@ -113,7 +113,8 @@ def sampled_pid(
     offset: Any = 0.0,
     dimension: int | None = None,
     nominal: Any = None,
-    **shown: Unpack[Shown],
+    unit: str = "",
+    symbol: str = "",
 ) -> Element:
     """Sampled PID controller of a signal e = `error`, held between the ticks: y = kp e + ki integral + kd slope.
 
@@ -129,7 +130,7 @@ def sampled_pid(
     wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, period=period, offset=offset)
     zero, own = start_values(0.0, dimension), wiring.parameters
     arguments, results = ["u", "period", "kp"], ["y_next"]
-    wiring.states["y"], wiring.updates["y"] = StateSpec(zero, nominal, **shown), "y_next"
+    wiring.states["y"], wiring.updates["y"] = StateSpec(zero, nominal, unit, symbol), "y_next"
     if ki is not None:
         own["ki"] = ki
         wiring.states["integral"], wiring.updates["integral"] = StateSpec(zero, nominal), "integral_next"

@@ -63,7 +63,8 @@ def pid(
     *,
     initial: Mapping[str, Any] | None = None,
     nominal: Any = None,
-    **shown: Unpack[Shown],
+    unit: str = "",
+    symbol: str = "",
 ) -> Element:
     """y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e - filtered) / T.
 
@@ -76,7 +77,7 @@ def pid(
         given, missing = ("filter_time", "kd") if kd is None else ("kd", "filter_time")
         title, why = f'pid "{name}" has {given} but no {missing}', "a pure derivative of a signal does not exist: it is filtered"
         raise refusal("E143", title, f"{missing}=...", about=name, why=why)
-    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(**shown))
+    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(unit, symbol))
     arguments, start = ["u"], dict(initial or {})
     if ki is not None:
         wiring.parameters["ki"] = ki

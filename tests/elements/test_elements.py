@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from bondgraph import (
     DOMAINS,
     GY,
+    IC,
     J0,
     J1,
     MGY,
@@ -16,6 +19,7 @@ from bondgraph import (
     Block,
     C,
     Compiled,
+    Constraint,
     Domain,
     Element,
     EulerJunction,
@@ -28,6 +32,7 @@ from bondgraph import (
     Sf,
     StateSpec,
     compile_model,
+    signals,
 )
 from screws.scalars import array, cos, exp, sin
 
@@ -488,3 +493,27 @@ def test_relations_declared_passive_are_tried() -> None:
     freeze(R("r", effort=lambda f: array([f[0] + 3.0 * f[1], 0.5 * f[1] - 3.0 * f[0]]), dimension=2, passive=True), 2)
     with pytest.raises(ModelError, match="E153"):
         freeze(R("r", effort=lambda f: array([f[0] - 3.0 * f[1], 0.5 * f[1]]), dimension=2, passive=True), 2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(C, "c", stifness=1.0),
+        partial(I, "m", inertai=1.0),
+        partial(R, "r", resistence=1.0),
+        partial(IC, "arm", inertai=lambda q: 1.0),
+        partial(Constraint, "stop", positon=lambda q: q),
+        partial(Se, "push", 1.0, dimenson=3),
+        partial(J0, "node", dimenson=3),
+        partial(TF, "gear", 2.0, domain="rotation"),
+        partial(GY, "motor", 2.0, symbol="r"),
+        partial(signals.pid, "pid", "e", 1.0, kd=1.0, filter_tim=0.1),
+        partial(signals.sine, "sine", frequency=1.0),
+        partial(signals.lowpass, "lag", "u", 1.0, dimenson=2),
+        partial(signals.sampled_pid, "pid", "e", 1.0, period=0.1, measurment="y"),
+    ],
+)
+def test_an_argument_that_does_not_exist_is_named(make) -> None:
+    """Whoever mistypes a word is told that word, and not what is missing without it."""
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{list(make.keywords)[-1]}'"):
+        make()
