@@ -26,11 +26,10 @@ from bondgraph.assembly.draft import (
 from bondgraph.assembly.ideal import constraint, switch
 from bondgraph.assembly.inertial import inertial_field
 from bondgraph.assembly.junctions import junction
-from bondgraph.assembly.reaction import reaction
 from bondgraph.assembly.storages import storage, storages_that_cannot_follow
 from bondgraph.assembly.system import Clock, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
-from bondgraph.assembly.two_ports import gyrator, skew_gyrator, transformer
+from bondgraph.assembly.two_ports import gyrator, reaction, skew_gyrator, transformer
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model.element import Element

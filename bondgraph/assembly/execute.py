@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import System
+from bondgraph.assembly.system import Statement, System
 
 Numbers = Sequence[Any] | np.ndarray
 
@@ -28,33 +28,33 @@ def environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> d
     return env
 
 
-def run_statements(system: System, env: dict[str, Any]) -> dict[str, Any]:
-    """Run the statements in their order; `env` holds the given values and gets all others. What it holds stays."""
-    for statement in system.statements:
-        if len(statement.outs) == 1 and statement.outs[0] in env:
-            continue
-        results = statement.op(*[env[arg] for arg in statement.args])
-        if len(statement.outs) == 1:
-            env[statement.outs[0]] = results
-        else:
-            env.update(zip(statement.outs, results, strict=True))
+def evaluate_statements(
+    system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, solved: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Every value by name, by running the plain formulas with floats; `solved` holds unknowns and time derivatives, and stays."""
+    env = environment(system, float(t), x, p, m) | dict(solved)
+    with np.errstate(all="ignore"):
+        for statement in system.statements:
+            if len(statement.outs) > 1 or statement.outs[0] not in env:
+                _carry_out(statement, env)
     return env
 
 
 def computed(system: System, name: str, known: Mapping[str, Any]) -> Any:
     """One value from those that are known (states, parameters, modes), by the statements that it needs, in floats."""
-    if name in known:
-        return known[name]
-    for statement in system.statements:
-        if name in statement.outs:
-            results = statement.op(*[computed(system, arg, known) for arg in statement.args])
-            return results if len(statement.outs) == 1 else results[statement.outs.index(name)]
-    raise KeyError(name)
+    env = dict(known)
+    producer = {out: statement for statement in system.statements for out in statement.outs}
+
+    def find(wanted: str) -> None:
+        if wanted not in env:
+            for arg in producer[wanted].args:
+                find(arg)
+            _carry_out(producer[wanted], env)
+
+    find(name)
+    return env[name]
 
 
-def evaluate_statements(
-    system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, solved: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Every value by name, by running the plain formulas with floats; `solved` holds unknowns and time derivatives."""
-    with np.errstate(all="ignore"):
-        return run_statements(system, environment(system, float(t), x, p, m) | dict(solved))
+def _carry_out(statement: Statement, env: dict[str, Any]) -> None:
+    results = statement.op(*[env[arg] for arg in statement.args])
+    env.update(zip(statement.outs, (results,) if len(statement.outs) == 1 else results, strict=True))

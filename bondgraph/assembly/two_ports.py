@@ -1,13 +1,14 @@
-"""Statements of transformers and gyrators."""
+"""Statements of transformers, gyrators and reactions."""
 
 from __future__ import annotations
 
 from bondgraph.assembly.draft import Assembly, effort, flow, into, law_arguments, name_port, signed
+from bondgraph.assembly.system import Power
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.model.element import Element
-from bondgraph.model.laws import Action, Gyrator, Ratio, SkewGyrator, Transformer
+from bondgraph.model.laws import Action, Gyrator, Ratio, Reaction, SkewGyrator, Transformer
 from bondgraph.model.model import Bond
-from bondgraph.model.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, Op
+from bondgraph.model.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, IDENTITY, NEGATE, Op
 
 
 def transformer(draft: Assembly, path: str, element: Element) -> None:
@@ -61,3 +62,20 @@ def skew_gyrator(draft: Assembly, path: str, element: Element) -> None:
     draft.write(path, law.matrix, matrix, *law_arguments(path, element))
     draft.write(path, APPLY, effort(bond), matrix, signed(draft, path, flow(bond), into(bond, path)))
     name_port(draft, path, element, bond, path)
+
+
+def reaction(draft: Assembly, path: str, element: Element) -> None:
+    """v, the flows of both bonds with their arrows' signs, and the power (e1 - e2) v."""
+    law = element.law_as(Reaction)
+    one, two = ordered_bonds(draft.model, path)
+    through = draft.declare(f"{path}.flow", (), one.domain.flow_unit, element.symbols.get("flow", ""))
+    draft.write(path, law.flow, through, effort(one), effort(two), *law_arguments(path, element))
+    for bond, sign, label in ((one, into(one, path), "1"), (two, -into(two, path), "2")):
+        draft.write(path, IDENTITY if sign > 0 else NEGATE, flow(bond), through)
+        name_port(draft, path, element, bond, f"{path}.{label}")
+    power = draft.declare(f"{path}.power", (), "W")
+    draft.write(path, POWER_BETWEEN, power, effort(one), effort(two), through)
+    draft.powers.append(Power(path, power, "dissipated"))
+
+
+POWER_BETWEEN = Op("power", lambda first, second, through: (first - second) * through, r"(#1 - #2)\,#3")

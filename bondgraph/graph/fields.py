@@ -9,6 +9,7 @@ import numpy as np
 
 from bondgraph.elements import J0, J1, TF, C, I
 from bondgraph.graph.builder import Graph
+from bondgraph.model.arguments import choice
 from bondgraph.model.domains import Domain
 from screws.scalars import array
 
@@ -36,33 +37,27 @@ def multiport(
     ports : name -> domain (None: what it is connected to decides).
     initial : x at the start (n,).
 
-    The states are `<name>.storage.q` (or `.p`), (n,), of a single port a number.
+    The states are `<name>.storage.q` (or `.p`), (n,), of a single port a number. Raises `ModelError` E110 for another `kind`.
 
     Source: Breedveld 1984, multiport storage elements.
     """
-    count = len(ports)
-    graph = Graph(name)
+    choice("multiport", name, kind=(kind, ("C", "I")))
+    count, graph = len(ports), Graph(name)
     make, meet = (C, J0) if kind == "C" else (I, J1)
     start: Any = initial
     if count == 1:
         energy = _of_one_port(energy)
         start = initial[0] if np.shape(initial) == (1,) else initial
-    storage = make(
-        "storage", energy=energy, initial=start, nominal=nominal, parameters=parameters, signals=signals, dimension=count
-    )
-    junction = meet("ports", dimension=count)
+    given: dict[str, Any] = {"nominal": nominal, "parameters": parameters, "signals": signals, "dimension": count}
+    storage, junction = make("storage", energy=energy, initial=start, **given), meet("ports", dimension=count)
     graph.connect(junction, storage)
-    for index, (port, domain) in enumerate(ports.items()):
-        column = np.zeros((count, 1))
-        column[index, 0] = 1.0
+    for row, (port, domain) in zip(np.eye(count), ports.items(), strict=True):
         if kind == "C":
-            pick = TF(port, column, structural=True, domains=(domain, None))
-            graph.connect(pick.port("2"), junction)
-            graph.expose(port, pick.port("1"))
+            pick = TF(port, row.reshape(-1, 1), structural=True, domains=(domain, None))
+            graph.connect(pick.port("2"), junction).expose(port, pick.port("1"))
         else:
-            pick = TF(port, column[:, 0], structural=True, domains=(None, domain))
-            graph.connect(pick.port("1"), junction)
-            graph.expose(port, pick.port("2"))
+            pick = TF(port, row, structural=True, domains=(None, domain))
+            graph.connect(pick.port("1"), junction).expose(port, pick.port("2"))
     return graph
 
 

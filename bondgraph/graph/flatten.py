@@ -115,21 +115,22 @@ def signals_of(path: str, element: Element) -> list[str]:
 def _signal_names(scopes: list[Scope], elements: dict[str, Element], problems: list[Problem]) -> set[str]:
     """All signals of a model; two of one name are a problem (within a block, `checks.check_blocks` says so)."""
     names = {"time"}
+
+    def add(signal: str, why: str, place: Place | None, what: str) -> None:
+        if signal in names:
+            title, cures = f'two values are called "{signal}"', (f"give the {what} another name",)
+            problems.append(Problem("E101", title, (why,), (place,), cures))
+        names.add(signal)
+
     for path, element in elements.items():
+        if isinstance(element.law, SignalBlock):
+            names.update(signals_of(path, element))
+            continue
         for signal in signals_of(path, element):
-            if signal in names and not isinstance(element.law, SignalBlock):
-                title = f'two values are called "{signal}"'
-                details = (f'{element.kind} "{path}" has a value of this name already',)
-                problems.append(Problem("E101", title, details, (element.place,), ("give the parameter another name",)))
-            names.add(signal)
+            add(signal, f'{element.kind} "{path}" has a value of this name already', element.place, "parameter")
     for scope in scopes:
         for name, automaton in own_automata(scope.graph).items():
-            signal = f"{scope.prefix}{name}.mode"
-            if signal in names:
-                title = f'two values are called "{signal}"'
-                details = ("an automaton's mode is one of them",)
-                problems.append(Problem("E101", title, details, (automaton.place,), ("give the automaton another name",)))
-            names.add(signal)
+            add(f"{scope.prefix}{name}.mode", "an automaton's mode is one of them", automaton.place, "automaton")
     return names
 
 

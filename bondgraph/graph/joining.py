@@ -5,9 +5,10 @@ What one end of a bond leaves open, the other decides, and junctions carry it on
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft
@@ -38,73 +39,52 @@ class _Draft:
 def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Problem]) -> tuple[Bond, ...]:
     """Bonds of all graphs, with the problems of ends and unlike properties appended to `problems`."""
     for path, element in flat.items():
-        problems += [_port_problem(path, element, port) for port in element.ports if not _has_sound_dimension(port)]
+        problems += _unsound_dimensions(path, element)
     free: dict[str, list[Port]] = {path: list(element.ports) for path, element in flat.items()}
     drafts: list[_Draft] = []
+    names = Counter[str]()
     for scope in scopes:
         for link in scope.graph.links:
             label = f"{_label(scope.prefix, link.tail)} -> {_label(scope.prefix, link.head)}"
-            known = [scope.graph.parts.get(end.owner.name) is end.owner for end in (link.tail, link.head)]
-            ends = [
-                _end(scope.prefix, end, label, flat, free, link.place, problems) if own else None
-                for end, own in zip((link.tail, link.head), known, strict=True)
-            ]
-            if ends[0] is None or ends[1] is None:  # of a second part of one name E101 has told already
+            found = [_end(scope, end, label, flat, free, link.place, problems) for end in (link.tail, link.head)]
+            if found[0] is None or found[1] is None:
                 continue
-            (tail, tail_port), (head, head_port) = ends[0], ends[1]
+            (tail, tail_port), (head, head_port) = found[0], found[1]
             if tail.element == head.element:
                 title = f'a bond joins {flat[tail.element].kind} "{tail.element}" to itself'
                 problems.append(Problem("E126", title, (f"bond: {label}",), (link.place,), ("connect it to another element",)))
                 continue
-            drafts.append(_Draft(label, (tail, head), (tail_port, head_port), link.place))
+            names[label] += 1
+            name = label if names[label] == 1 else f"{label} ({names[label]})"
+            drafts.append(_Draft(name, (tail, head), (tail_port, head_port), link.place))
+    cures = ("connect it to a junction, or remove the element",)
     for path, ports in free.items():
-        if not isinstance(flat[path].law, Junction):
-            problems += [
-                Problem(
-                    "E104",
-                    f'port "{port.name}" of {flat[path].kind} "{path}" is not connected',
-                    places=(flat[path].place,),
-                    cures=("connect it to a junction, or remove the element",),
-                )
-                for port in ports
-            ]
-    names: dict[str, int] = {}
-    for draft in drafts:
-        names[draft.name] = names.get(draft.name, 0) + 1
-        if names[draft.name] > 1:
-            draft.name = f"{draft.name} ({names[draft.name]})"
-    dimension = _spread("dimension", "E103", drafts, flat, problems)
-    domain = _spread("domain", "E105", drafts, flat, problems)
-    frame = _spread("frame", "E109", drafts, flat, problems)
+        element = flat[path]
+        for port in ports if not isinstance(element.law, Junction) else ():
+            title = f'port "{port.name}" of {element.kind} "{path}" is not connected'
+            problems.append(Problem("E104", title, places=(element.place,), cures=cures))
+    dimensions = _spread("dimension", "E103", drafts, flat, problems)
+    domains = _spread("domain", "E105", drafts, flat, problems)
+    frames = _spread("frame", "E109", drafts, flat, problems)
     bonds = []
     for draft in drafts:
-        found = domain.get(draft.name)
-        assert found is None or isinstance(found, Domain)
-        given = dimension.get(draft.name) or (found.dimension if found else None)
+        domain, frame = domains.get(draft.name) or GENERIC, frames.get(draft.name)
+        given = dimensions.get(draft.name) or domain.dimension
         size = given if isinstance(given, int) else 1
-        in_frame = frame.get(draft.name)
-        bonds.append(
-            Bond(
-                draft.name, draft.ends[0], draft.ends[1], size, found or GENERIC, str(in_frame) if in_frame else None, draft.place
-            )
-        )
+        bonds.append(Bond(draft.name, *draft.ends, size, domain, str(frame) if frame else None, draft.place))
     return tuple(bonds)
 
 
-def _has_sound_dimension(port: Port) -> bool:
-    """Whether the port's dimension is open, or a positive integer that its domain allows."""
-    n = port.dimension
-    if n is None:
-        return True
-    fixed = port.domain.dimension if port.domain else None
-    return isinstance(n, int) and not isinstance(n, bool) and n > 0 and fixed in (None, n)
-
-
-def _port_problem(path: str, element: Element, port: Port) -> Problem:
-    fixed = port.domain.dimension if port.domain else None
-    asks = f"bonds of domain {port.domain.name} have dimension {fixed}" if port.domain and fixed else "it must be 1, 2, 3 ..."
-    cures = ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),)
-    return Problem("E103", f'{element.kind} "{path}" asks for dimension {port.dimension}', (asks,), (element.place,), cures)
+def _unsound_dimensions(path: str, element: Element) -> Iterator[Problem]:
+    """Ports whose dimension is neither open nor a positive integer that their domain allows (E103)."""
+    for port in element.ports:
+        n, domain = port.dimension, port.domain
+        fixed = domain.dimension if domain else None
+        if n is None or (isinstance(n, int) and not isinstance(n, bool) and n > 0 and fixed in (None, n)):
+            continue
+        asks = f"bonds of domain {domain.name} have dimension {fixed}" if domain and fixed else "it must be 1, 2, 3 ..."
+        cures = ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),)
+        yield Problem("E103", f'{element.kind} "{path}" asks for dimension {n}', (asks,), (element.place,), cures)
 
 
 def _label(prefix: str, reference: PortRef) -> str:
@@ -113,7 +93,7 @@ def _label(prefix: str, reference: PortRef) -> str:
 
 
 def _end(
-    prefix: str,
+    scope: Scope,
     reference: PortRef,
     label: str,
     flat: dict[str, Element],
@@ -122,9 +102,9 @@ def _end(
     problems: list[Problem],
 ) -> tuple[End, Port] | None:
     """The element's port that a reference means: through exposed ports of nested graphs down to an element."""
-    owner, name, path = reference.owner, reference.name, prefix
-    while isinstance(owner, Draft):
-        path = f"{path}{owner.name}."
+    owner, name, graph, path = reference.owner, reference.name, scope.graph, scope.prefix
+    while isinstance(owner, Draft) and _holds(graph, owner):
+        graph, path = owner, f"{path}{owner.name}."
         wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
         if wanted not in owner.ports:
             title = f'graph "{owner.name}" has no port "{wanted}"'
@@ -133,11 +113,10 @@ def _end(
             problems.append(Problem("E111", title, (known, f"bond: {label}"), (place,), cures))
             return None
         owner, name = owner.ports[wanted].owner, owner.ports[wanted].name
-    element_path = path + owner.name
-    element = flat.get(element_path)
-    if element is None:
-        # The name stands for another part, which E101 has reported.
+    if not _holds(graph, owner):
         return None
+    element_path = path + owner.name
+    element = flat[element_path]
     if isinstance(element.law, Junction):
         return End(element_path, label), element.ports[0]
     candidates = [port for port in free[element_path] if not name or port.name == name]
@@ -158,9 +137,12 @@ def _end(
     return End(element_path, port.name), port
 
 
-def _spread(
-    attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]
-) -> dict[str, object]:
+def _holds(graph: Draft, part: Element | Draft) -> bool:
+    """Whether a part is that of its name; of a second one E101 has told already."""
+    return graph.parts.get(part.name) is part
+
+
+def _spread(attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]) -> dict[str, Any]:
     """Value of one attribute for every bond: given at an end, or carried through junctions (and 1:n elements)."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()

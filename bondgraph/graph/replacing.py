@@ -41,10 +41,6 @@ def _ports(part: Part) -> tuple[str, ...]:
     return tuple(part.ports) if isinstance(part, Draft) else tuple(port.name for port in part.ports)
 
 
-def _is_junction(part: Part) -> bool:
-    return isinstance(part, Element) and isinstance(part.law, Junction)
-
-
 def _differences(graph: Draft, old: Part, new: Part) -> list[Problem]:
     found = []
     if new.name != old.name:
@@ -79,7 +75,7 @@ def _takes_many(part: Part) -> bool:
     """Whether the one port of a part is a junction, where several bonds may end."""
     while isinstance(part, Draft) and len(part.ports) == 1:
         part = next(iter(part.ports.values())).owner
-    return _is_junction(part)
+    return isinstance(part, Element) and isinstance(part.law, Junction)
 
 
 def _all(names: Iterable[str]) -> str:

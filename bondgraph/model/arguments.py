@@ -91,7 +91,7 @@ def start_of(initial: Any, dimension: int | None) -> Any:
     return start[()]
 
 
-def choice(kind: str, name: str, **given: tuple[str, tuple[str, ...]]) -> None:
+def choice(kind: str, name: str, /, **given: tuple[str, tuple[str, ...]]) -> None:
     """Refuse words that are none of those an argument may be (E110)."""
     for argument, (word, words) in given.items():
         if word not in words:

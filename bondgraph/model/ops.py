@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,7 @@ def combine(signs: tuple[int, ...]) -> Op:
     """Signed sum of as many arrays as there are signs (a junction's balance)."""
 
     def total(*terms: Any) -> Any:
-        out = None
-        for sign, term in zip(signs, terms, strict=True):
-            signed = term if sign > 0 else -term
-            out = signed if out is None else out + signed
-        return out
+        return reduce(add, (term if sign > 0 else -term for sign, term in zip(signs, terms, strict=True)))
 
     pieces = [f"{'+' if s > 0 else '-'}#{i}" for i, s in enumerate(signs, start=1)]
     return Op("sum", total, "".join(pieces).removeprefix("+"))
@@ -112,12 +109,7 @@ SOUGHT = Op("sum", lambda x, a, b: x + a - b, "#1+#2-#3")
 
 NEGATE = Op("negate", lambda x: -x, "-#1")
 
-
-def _power(effort: Any, flow: Any) -> Any:
-    return effort * flow if np.ndim(effort) == 0 else effort @ flow
-
-
-POWER = Op("power", _power, "#1 \\cdot #2")
+POWER = Op("power", lambda effort, flow: effort @ flow if np.ndim(effort) else effort * flow, "#1 \\cdot #2")
 """Effort dot flow, W."""
 
 
@@ -127,20 +119,14 @@ def _one_of(mode: Any, active: tuple[int, ...]) -> Any:
     return equal(sum(where(equal(mode, float(a)), 1.0, 0.0) for a in active), 1.0)
 
 
-def _gate(active: tuple[int, ...]) -> Callable[..., Any]:
-    def gated(mode: Any, value: Any) -> Any:
-        condition = _one_of(mode, active)
-        if np.ndim(value) == 0:
-            return where(condition, value, 0.0)
-        return array([where(condition, v, 0.0) for v in value])
-
-    return gated
-
-
 @cache
 def gate(active: tuple[int, ...]) -> Op:
     """(mode, value) -> value where the mode is one of the active ones, else zero (a switched junction)."""
-    return Op("gate", _gate(active), r"\left[#1\right]\,#2")
+
+    def gated(mode: Any, value: Any) -> Any:
+        return choose(active)(mode, value, np.zeros(np.shape(value)) if np.ndim(value) else 0.0)
+
+    return Op("gate", gated, r"\left[#1\right]\,#2")
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
-from bondgraph import J1, Automaton, Graph, I, R, Se, Switch, Transition
+from bondgraph import J1, Automaton, C, Graph, I, R, Se, Switch, Transition, compile_model, signals
 from bondgraph.assembly.stages import stages_of
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
@@ -81,3 +81,12 @@ def test_an_unknown_acts_where_its_mode_does_not_make_it_zero(system: System) ->
     assert acts == {"open": 1.0, "closed": 0.0}
     (follower,) = (u for u in system.unknowns if not u.held)
     assert stages.acts(follower, {}) == 1.0
+
+
+def test_a_start_value_is_found_once_however_often_it_is_read() -> None:
+    """Each of forty blocks reads the one before it twice: without memory the first would be evaluated 2^40 times."""
+    graph, v = Graph("doubling"), J1("v")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, R("r", 1.0))
+    graph.add(*(signals.product(f"b{k}", [f"b{k - 1}.y" if k else "m.p"] * 2) for k in range(40)))
+    graph.connect(v, C("c", 1.0)).start(lambda y: (2.0 * y,), ["b39.y"], ["c.q"])
+    assert compile_model(graph, backend="numpy").simulate(0.01, progress=False)["c.q"][0] == 2.0

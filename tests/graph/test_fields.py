@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from bondgraph import J0, J1, TF, C, Graph, I, Op, R, Se, Sf, compile_model, multiport
+from bondgraph import J0, J1, TF, C, Graph, I, ModelError, Op, R, Se, Sf, compile_model, multiport
 from bondgraph.analysis import reciprocity
 from bondgraph.model.gradient import gradient
 from screws.scalars import array, cos, exp, sqrt
@@ -187,3 +187,8 @@ def test_a_field_of_a_single_port_is_a_storage(kind: str) -> None:
     result = compile_model(graph).simulate(1.0, rtol=1e-9, progress=False)
     wanted = 0.5 * np.exp(-3.0 / 2.0 if kind == "C" else -6.0)
     assert result[f"one.storage.{'q' if kind == 'C' else 'p'}"][-1] == pytest.approx(wanted, rel=1e-7)
+
+
+def test_a_field_of_another_kind_is_refused() -> None:
+    with pytest.raises(ModelError, match="E110 .*kind cannot be 'R'"):
+        multiport("R", "field", lambda x: x @ x, {"one": None}, initial=[0.0])
