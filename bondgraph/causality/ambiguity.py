@@ -16,7 +16,7 @@ from bondgraph.causality.strokes import Strokes
 from bondgraph.checks.numbers import is_linear
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
-from bondgraph.model.laws import Gyrator, Junction, Resistor, Storing, Transformer
+from bondgraph.model.laws import Junction, Ratio, Resistor, Storing
 from bondgraph.model.model import Bond, Model
 from bondgraph.quantities import real
 
@@ -74,7 +74,7 @@ def _is_dead(model: Model, bond: Bond, junction: str) -> bool:
     """Whether what hangs on a bond has no effort without flow and no flow without effort: a linear resistor, and one behind a
     ratio."""
     element = model.elements[_beyond(bond, junction)]
-    while isinstance(element.law, (Transformer, Gyrator)) and element.law.invertible:
+    while isinstance(element.law, Ratio) and element.law.invertible:
         bond = next(b for b in model.bonds_at(element.name) if b is not bond)
         element = model.elements[_beyond(bond, element.name)]
     return isinstance(element.law, Resistor) and is_linear(element)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bondgraph.causality.strokes import Clash, Node, Strokes
 from bondgraph.errors import Place, Problem
 from bondgraph.model.domains import GENERIC
-from bondgraph.model.laws import Gyrator, Law, Source, Variable
+from bondgraph.model.laws import Gyrator, Source
 from bondgraph.model.model import Model
 
 _KINDS = {"0": "0-junction", "1": "1-junction", "X0": "switched 0-junction", "X1": "switched 1-junction"}
@@ -42,19 +42,15 @@ def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), cures)
 
 
-def _is_source(law: Law, gives: Variable) -> bool:
-    return isinstance(law, Source) and law.gives == gives
-
-
 def _side(strokes: Strokes, group: tuple[int, ...] | str) -> tuple[str, ...]:
     return (group,) if isinstance(group, str) else strokes.roots(group)
 
 
 def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits: Sequence[str]) -> tuple[str, str]:
-    zero = node.special is True
-    variable, between, drive = ("effort", "an I or R", "Sf") if zero else ("flow", "a C or R", "Se")
+    variable, between, drive = ("effort", "an I or R", "Sf") if node.special is True else ("flow", "a C or R", "Se")
     names = " and ".join(_all(model, side) for side in dict.fromkeys(map(tuple, sides)))
-    sources = [path for path in culprits if _is_source(model.elements[path].law, "effort" if zero else "flow")]
+    laws = {path: model.elements[path].law for path in culprits}
+    sources = [path for path, law in laws.items() if isinstance(law, Source) and law.gives == variable]
     cure = f"{between} between them{_in_words(model, node, between)}"
     if sources:
         cure += f", or drive the junction with {drive} in place of {_name(model, sources[-1])}"
@@ -62,15 +58,9 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
 
 
 def _nobody(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str]:
-    if node.special is True:
-        return (
-            f"no bond sets its effort: {_all(model, culprits)} set the flow of every bond",
-            f"a C or R at this junction{_in_words(model, node, 'a C or R')}",
-        )
-    return (
-        f"no bond sets its flow: {_all(model, culprits)} set the effort of every bond",
-        f"an I or R at this junction{_in_words(model, node, 'an I or R')}",
-    )
+    missing, given, kinds = ("effort", "flow", "a C or R") if node.special is True else ("flow", "effort", "an I or R")
+    says = f"no bond sets its {missing}: {_all(model, culprits)} set the {given} of every bond"
+    return says, f"{kinds} at this junction{_in_words(model, node, kinds)}"
 
 
 def _in_words(model: Model, node: Node, kinds: str) -> str:

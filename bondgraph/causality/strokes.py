@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.model.laws import Gyrator, Junction, Transformer
+from bondgraph.model.laws import Gyrator, Junction, Ratio
 from bondgraph.model.model import Bond, Model
 
 
@@ -66,7 +66,7 @@ class Strokes:
         self._at: list[list[tuple[Node, bool]]] = [[] for _ in model.bonds]
         for path, element in model.elements.items():
             law = element.law
-            if not isinstance(law, (Junction, Transformer, Gyrator)):
+            if not isinstance(law, (Junction, Ratio)):
                 continue
             node = Node(path, special=law.type == 0 if isinstance(law, Junction) else None, turns=isinstance(law, Gyrator))
             for bond in bonds_at(path):

@@ -29,15 +29,13 @@ def check_passive(model: Model) -> Iterator[Problem]:
             yield _problem(element, "it reads signals, so that it cannot be tried by itself", "leave `passive` out")
             continue
         values = [np.asarray(parameter.value, dtype=float)[()] for parameter in element.parameters.values()]
-        dimension = model.bonds_at(path)[0].dimension if model.bonds_at(path) else 1
+        bonds = model.bonds_at(path)
+        dimension = bonds[0].dimension if bonds else 1
         for name, formula in (("flow", law.effort), ("effort", law.flow)):
             found = None if formula is None else _giving(formula, values, dimension)
             if found is not None:
-                given, power = found
-                at = np.array2string(np.asarray(given), precision=4)
-                yield _problem(
-                    element, f"at {name} = {at} its power is {power:.4g} W", "a relation through zero that stays in its quadrants"
-                )
+                why = f"at {name} = {np.array2string(np.asarray(found[0]), precision=4)} its power is {found[1]:.4g} W"
+                yield _problem(element, why, "a relation through zero that stays in its quadrants")
                 break
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from bondgraph.errors import Problem, caller_place
@@ -34,33 +35,21 @@ def check_blocks(model: Model) -> Iterator[Problem]:
             continue
         given = [*element.parameters, *law.inputs, *law.kept]
         outs = [out for equation in law.equations for out in equation.outs]
-        twice = sorted({name for name in given + outs if (given + outs).count(name) > 1})
+        twice = [name for name, count in Counter(given + outs).items() if count > 1]
         used = {arg for equation in law.equations for arg in equation.args}
         used |= {*law.rates.values(), *law.updates.values(), *law.breaks}
-        unknown = sorted(used - set(given) - set(outs))
+        unknown = used - set(given) - set(outs)
+        held = set(law.kept) - set(law.rates) - set(law.updates)
+        stateless = {*law.rates, *law.updates} - set(law.kept)
+        unclocked = set(law.updates) if law.offset is None else set()
+        timeless = {name for name in (law.period, law.offset, *law.breaks) if name} - set(element.parameters)
         for names, says, cure in (
             (twice, "defines twice", "one equation, parameter, input or state for each name"),
             (unknown, "uses but does not define", "an equation, parameter, input or state of this name"),
-            (
-                sorted(set(law.kept) - set(law.rates) - set(law.updates)),
-                "has no rate for its state",
-                "rates={<state>: <local name>}",
-            ),
-            (
-                sorted({*law.rates, *law.updates} - set(law.kept)),
-                "has a rate or update but no state",
-                "states={<state>: StateSpec(<start>)}",
-            ),
-            (
-                sorted(set(law.updates) if law.offset is None else ()),
-                "has no clock for the updates of",
-                "a period, an offset, or both",
-            ),
-            (
-                sorted({name for name in (law.period, law.offset, *law.breaks) if name} - set(element.parameters)),
-                "takes times from what is no parameter of its own:",
-                "a parameter in s",
-            ),
+            (held, "has no rate for its state", "rates={<state>: <local name>}"),
+            (stateless, "has a rate or update but no state", "states={<state>: StateSpec(<start>)}"),
+            (unclocked, "has no clock for the updates of", "a period, an offset, or both"),
+            (timeless, "takes times from what is no parameter of its own:", "a parameter in s"),
         ):
             if names:
-                yield Problem("E118", f'block "{path}" {says} {", ".join(names)}', (), (element.place,), (cure,))
+                yield Problem("E118", f'block "{path}" {says} {", ".join(sorted(names))}', (), (element.place,), (cure,))

@@ -18,15 +18,13 @@ def check_switches(model: Model) -> Iterator[Problem]:
         law = element.law
         if not isinstance(law, Switched) or law.automaton is None:
             continue
-        word, active = law.word, law.active
         automaton = model.automata.get(law.automaton)
         states = automaton.states if automaton else ()
-        missing = [state for state in active if state not in states]
-        if missing or not active:
+        if not law.active or not set(law.active) <= set(states):
             switched = "switched junction " if isinstance(law, Junction) else ""
-            title = f'{switched}{element.kind} "{path}" is {word} in no known state'
-            details = (f"{word}: {', '.join(active) or 'none'}", f"states: {', '.join(states) or 'none'}")
-            yield Problem("E116", title, details, (element.place,), (f"name states of its automaton in `{word}`",))
+            title = f'{switched}{element.kind} "{path}" is {law.word} in no known state'
+            details = (f"{law.word}: {', '.join(law.active) or 'none'}", f"states: {', '.join(states) or 'none'}")
+            yield Problem("E116", title, details, (element.place,), (f"name states of its automaton in `{law.word}`",))
 
 
 def check_impacts(model: Model) -> Iterator[Problem]:
@@ -80,13 +78,7 @@ def check_values_by_mode(model: Model) -> Iterator[Problem]:
             states = model.automata[given.automaton].states if given.automaton in model.automata else ()
             shapes = {np.shape(value) for value in given.values.values()}
             if set(given.values) != set(states) or len(shapes) != 1:
-                yield Problem(
-                    "E139",
-                    f'{element.kind} "{path}": {name} by mode does not fit the automaton "{given.automaton}"',
-                    (
-                        f"values for: {', '.join(given.values) or 'none'}; shapes: {', '.join(map(str, sorted(shapes)))}",
-                        f"states: {', '.join(states) or 'none'}",
-                    ),
-                    (element.place,),
-                    ("one value for each state, all of one shape",),
-                )
+                title = f'{element.kind} "{path}": {name} by mode does not fit the automaton "{given.automaton}"'
+                found = f"values for: {', '.join(given.values) or 'none'}; shapes: {', '.join(map(str, sorted(shapes)))}"
+                details = (found, f"states: {', '.join(states) or 'none'}")
+                yield Problem("E139", title, details, (element.place,), ("one value for each state, all of one shape",))

@@ -6,18 +6,18 @@ the shape of its bond, ends here instead of somewhere in the compiler.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.owners import transition_in_words
+from bondgraph.assembly.owners import owner_of, transition_in_words
 from bondgraph.assembly.system import Statement, System
 from bondgraph.checks.relations import contradictions
 from bondgraph.errors import Problem, ScrewbondError, raise_if_any
 from bondgraph.model.element import Element
-from bondgraph.model.laws import Gyrator, SkewGyrator, Transformer
+from bondgraph.model.laws import Ratio, SkewGyrator
 from bondgraph.model.model import Model
 
 
@@ -38,8 +38,8 @@ def find_shapes(system: System, model: Model) -> System:
         if computed == shapes:
             break
         shapes = computed
-    checks = (_rates, _ticks, _resets, _skew, _contradictions)
-    for problem in [problem for check in checks for problem in check(system, model, values)]:
+    disagreeing = contradictions(model, lambda signal: values.get(system.resolve(signal)))
+    for problem in [*_unlike(system, model, values), *_skew(system, model, values), *disagreeing]:
         problems.setdefault(str(problem), problem)
     raise_if_any(system.name, list(problems.values()))
     unknown = [name for name, value in system.values.items() if value.shape is None and name in values]
@@ -102,11 +102,11 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     given = [f"{_plain(arg)} {_shape(value)}" for arg, value in zip(statement.args, arguments, strict=True)]
     details = [why] if why else []
     details.append(f"formula: {statement.op.name}; arguments with shapes: {', '.join(given) or 'none'}")
-    known = model.elements.get(statement.element) or model.automata.get(statement.element)
+    known = owner_of(statement, model)
     law = known.law if isinstance(known, Element) else None
     if code != "E128":
         cure = "the formula and its arguments"
-    elif isinstance(law, (Transformer, Gyrator)):
+    elif isinstance(law, Ratio):
         cure = "dimensions=(n1, n2) where the ratio is a matrix: (n2, n1) of a transformer, (n1, n2) of a gyrator"
     else:
         cure = "a result of the bond's shape: () for dimension 1, else (n,)"
@@ -124,42 +124,21 @@ def _plain(name: str) -> str:
     return f'{variable} of bond "{bond}"' if bond and " " not in variable else name
 
 
-def _rates(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
-    return [
-        _unlike(f'the rate of "{state.name}"', _shape(values[state.rate]), state.initial.shape, model, state.name)
-        for state in system.states
-        if state.rate in values and _shape(values[state.rate]) != state.initial.shape
-    ]
+def _unlike(system: System, model: Model, values: dict[str, Any]) -> Iterator[Problem]:
+    """Rates of states, and what ticks and events set them to, that have not their shape."""
+    needed = {state.name: state.initial.shape for state in system.states}
+    given = [(f'the rate of "{s.name}"', s.name, s.rate, s.name) for s in system.states]
+    given += [(f'the update of "{name}"', name, value, name) for clock in system.clocks for name, value in clock.updates]
+    for event in system.events:
+        given += [(f'"{event.kind}" resets "{name}": the value', name, value, event.automaton) for name, value in event.resets]
+    for what, state, value, owner in given:
+        if value in values and _shape(values[value]) != needed[state]:
+            known = model.automata.get(owner) or model.elements.get(owner.rpartition(".")[0])
+            title = f"{what} has shape {_shape(values[value])}, and needs {needed[state]}"
+            yield Problem("E128", title, (), (known.place if known else None,), ("the shape of the state's start value",))
 
 
-def _resets(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
-    shapes = {state.name: state.initial.shape for state in system.states}
-    return [
-        _unlike(f'"{event.kind}" resets "{state}": the value', _shape(values[value]), shapes[state], model, event.automaton)
-        for event in system.events
-        for state, value in event.resets
-        if value in values and _shape(values[value]) != shapes[state]
-    ]
-
-
-def _ticks(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
-    shapes = {state.name: state.initial.shape for state in system.states}
-    return [
-        _unlike(f'the update of "{state}"', _shape(values[value]), shapes[state], model, state)
-        for clock in system.clocks
-        for state, value in clock.updates
-        if value in values and _shape(values[value]) != shapes[state]
-    ]
-
-
-def _unlike(what: str, shape: tuple[int, ...], needed: tuple[int, ...], model: Model, owner: str) -> Problem:
-    known = model.automata.get(owner) or model.elements.get(owner.rpartition(".")[0])
-    title = f"{what} has shape {shape}, and needs {needed}"
-    return Problem("E128", title, (), (known.place if known else None,), ("the shape of the state's start value",))
-
-
-def _skew(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
-    found = []
+def _skew(system: System, model: Model, values: dict[str, Any]) -> Iterator[Problem]:
     for path, element in model.elements.items():
         matrix = values.get(system.resolve(f"{path}.J")) if isinstance(element.law, SkewGyrator) else None
         if matrix is None:
@@ -169,9 +148,4 @@ def _skew(system: System, model: Model, values: dict[str, Any]) -> list[Problem]
             title = f'the matrix of the Euler junction "{path}" is not skew-symmetric'
             shown = f"at the start it is {np.array2string(J, precision=4).replace(chr(10), '')}"
             cures = ("J with J^T = -J; for what takes power, an R",)
-            found.append(Problem("E133", title, (shown, "so it would give or take power"), (element.place,), cures))
-    return found
-
-
-def _contradictions(system: System, model: Model, values: dict[str, Any]) -> list[Problem]:
-    return list(contradictions(model, lambda signal: values.get(system.resolve(signal))))
+            yield Problem("E133", title, (shown, "so it would give or take power"), (element.place,), cures)
