@@ -9,37 +9,20 @@ from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.formula import CompiledFormula, compile_formula, count_operations
 from bondgraph.compile.pipeline import compile_model, equations, simulate
-from bondgraph.elements import (
-    GY,
-    IC,
-    J0,
-    J1,
-    MGY,
-    MTF,
-    TF,
-    X0,
-    X1,
-    Block,
-    C,
-    Ce,
-    Constraint,
-    Diode,
-    Element,
-    EulerJunction,
-    Friction,
-    I,
-    Port,
-    R,
-    Re,
-    Se,
-    Sf,
-    Switch,
-)
+from bondgraph.elements.blocks import Block
+from bondgraph.elements.chemistry import Ce, Re
+from bondgraph.elements.inertial import IC
+from bondgraph.elements.junctions import J0, J1, X0, X1
+from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
+from bondgraph.elements.storages import C, I
+from bondgraph.elements.switches import Diode, Friction, Switch
+from bondgraph.elements.two_ports import GY, MGY, MTF, TF
 from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.fields import multiport
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import DOMAINS, Domain
+from bondgraph.model.element import Element, Port
 from bondgraph.model.laws import Parameter, StateSpec
 from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model

@@ -32,24 +32,8 @@ from bondgraph.assembly.transitions import dependent_resets, events_of
 from bondgraph.assembly.two_ports import gyrator, reaction, skew_gyrator, transformer
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import raise_if_any, refusal
+from bondgraph.model import laws
 from bondgraph.model.element import Element
-from bondgraph.model.laws import (
-    ByMode,
-    Gyrator,
-    IdealConstraint,
-    IdealSwitch,
-    InertialField,
-    Junction,
-    Law,
-    Parameter,
-    Reaction,
-    Resistor,
-    SignalBlock,
-    SkewGyrator,
-    Source,
-    Storage,
-    Transformer,
-)
 from bondgraph.model.modal import choose_by, numbers_of
 from bondgraph.model.model import Model
 from bondgraph.model.ops import NEGATE, zeros
@@ -71,7 +55,7 @@ def assemble(model: Model, causality: Causality) -> System:
             for own, value in numbers_of(name, parameter).items():
                 draft.declare(f"{path}.{own}", np.shape(value), parameter.unit)
                 draft.parameters[f"{path}.{own}"] = np.asarray(value, dtype=float)
-            if isinstance(parameter.value, ByMode):
+            if isinstance(parameter.value, laws.ByMode):
                 _by_mode(draft, path, name, parameter)
         writer_of(element)(draft, path, element)
     events = events_of(draft)
@@ -102,7 +86,7 @@ def writer_of(element: Element) -> Writer:
     return ASSEMBLE[law]
 
 
-def _by_mode(draft: Assembly, path: str, name: str, parameter: Parameter) -> None:
+def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -> None:
     """The parameter as a value that its automaton's mode chooses."""
     given = parameter.value
     states = draft.model.automata[given.automaton].states
@@ -114,7 +98,7 @@ def _by_mode(draft: Assembly, path: str, name: str, parameter: Parameter) -> Non
 
 def _resistor(draft: Assembly, path: str, element: Element) -> None:
     """e = effort(f) or f = flow(e); against the only relation, the value that it takes is sought: a loop of one unknown."""
-    law, bond = element.law_as(Resistor), draft.bond_at(path)
+    law, bond = element.law_as(laws.Resistor), draft.bond_at(path)
     sign, inward = into(bond, path), flow(bond)
     gives_flow = draft.causality.effort_into(bond, path)
     if not gives_flow:
@@ -134,7 +118,7 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _source(draft: Assembly, path: str, element: Element) -> None:
-    law, bond = element.law_as(Source), draft.bond_at(path)
+    law, bond = element.law_as(laws.Source), draft.bond_at(path)
     value = zeros(bond.shape) if law.value is None else law.value
     draft.write(path, value, variable(bond, law.gives), *law_arguments(path, element))
     name_port(draft, path, element, bond, path)
@@ -142,7 +126,7 @@ def _source(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _block(draft: Assembly, path: str, element: Element) -> None:
-    law = element.law_as(SignalBlock)
+    law = element.law_as(laws.SignalBlock)
     names = {local: f"{path}.{local}" for local in (*element.parameters, *law.kept)}
     names |= dict(zip(law.inputs, element.signals, strict=True))
     for equation in law.equations:
@@ -162,18 +146,18 @@ def _block(draft: Assembly, path: str, element: Element) -> None:
         draft.clocks.append(Clock(path, names[law.offset], period, updates))
 
 
-ASSEMBLE: dict[type[Law], Writer] = {
-    Storage: storage,
-    InertialField: inertial_field,
-    IdealConstraint: constraint,
-    IdealSwitch: switch,
-    Resistor: _resistor,
-    Reaction: reaction,
-    Source: _source,
-    Transformer: transformer,
-    Gyrator: gyrator,
-    SkewGyrator: skew_gyrator,
-    Junction: junction,
-    SignalBlock: _block,
+ASSEMBLE: dict[type[laws.Law], Writer] = {
+    laws.Storage: storage,
+    laws.InertialField: inertial_field,
+    laws.IdealConstraint: constraint,
+    laws.IdealSwitch: switch,
+    laws.Resistor: _resistor,
+    laws.Reaction: reaction,
+    laws.Source: _source,
+    laws.Transformer: transformer,
+    laws.Gyrator: gyrator,
+    laws.SkewGyrator: skew_gyrator,
+    laws.Junction: junction,
+    laws.SignalBlock: _block,
 }
 """Kind of law -> what writes its statements; a law of your own is one more entry."""

@@ -11,24 +11,11 @@ import numpy as np
 from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, name_port, signed
 from bondgraph.assembly.system import Power, Unknown
 from bondgraph.causality.assign import ordered_bonds
+from bondgraph.model import ops
 from bondgraph.model.element import Element
 from bondgraph.model.gradient import partials
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Switched
 from bondgraph.model.model import Bond
-from bondgraph.model.ops import (
-    APPLY,
-    APPLY_TRANSPOSED,
-    DAMPED,
-    NEGATE,
-    POWER,
-    SLIPPING,
-    STABILISED,
-    TIME_DERIVATIVE,
-    Op,
-    choose,
-    combine,
-    gate,
-)
 from screws.scalars import array
 
 STABILISERS = ("alpha1", "alpha0", "alpha2")
@@ -54,27 +41,27 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     draft.declare(f"{path}.h'", shape)
     draft.same(path, f"{path}.h'", moving)
     draft.declare(f"{path}.multiplier", shape, unit, element.symbols.get("multiplier", r"\lambda"))
-    draft.write(path, NEGATE, f"{path}.multiplier", force)
+    draft.write(path, ops.NEGATE, f"{path}.multiplier", force)
     second, held = draft.declare(f"{path}.h''", shape), draft.declare(f"{path}:held", shape)
-    draft.write(path, TIME_DERIVATIVE, second, moving)
+    draft.write(path, ops.TIME_DERIVATIVE, second, moving)
     if law.position is not None or law.stores_position:
-        draft.write(path, STABILISED, held, second, moving, f"{path}.h", *(f"{path}.{name}" for name in STABILISERS))
+        draft.write(path, ops.STABILISED, held, second, moving, f"{path}.h", *(f"{path}.{name}" for name in STABILISERS))
     else:
-        draft.write(path, DAMPED, held, second, moving, f"{path}.alpha1")
+        draft.write(path, ops.DAMPED, held, second, moving, f"{path}.alpha1")
     off = force
     if law.released is not None:
         given = draft.declare(f"{path}.released effort", shape, unit)
         draft.write(path, law.released, given, law.mode, moving, *read)
         off = draft.declare(f"{path}:off", shape)
-        draft.write(path, SLIPPING, off, force, given)
+        draft.write(path, ops.SLIPPING, off, force, given)
     unknown = Unknown(force, held, path, "constraint", held, moving, moving if law.impulsive else "")
     draft.unknowns.append(unknown if law.automaton is None else _while_active(draft, law, law.active, unknown, off))
     role = "dissipated" if law.released is not None else "injected"
     if law.coordinates:
         power = draft.declare(f"{path}.power", (), "W")
-        draft.write(path, POWER, power, force, moving)
+        draft.write(path, ops.POWER, power, force, moving)
         given_power = draft.declare(f"{path}:given power", (), "W")
-        draft.write(path, NEGATE, given_power, power)
+        draft.write(path, ops.NEGATE, given_power, power)
         draft.powers.append(Power(path, given_power, role))
     else:
         name_port(draft, path, element, bond, path)
@@ -96,16 +83,16 @@ def _by_coordinates(draft: Assembly, path: str, element: Element, read: tuple[st
         slope = draft.declare(f"{path}.{local}.J", None)
         draft.write(path, position_slope(law.position, first + k, law.conditions), slope, *read)
         term = draft.declare(f"{path}:rate {local}", shape)
-        draft.write(path, APPLY, term, slope, signed(draft, path, flow(bond), sign))
+        draft.write(path, ops.APPLY, term, slope, signed(draft, path, flow(bond), sign))
         terms.append(term)
         if sign * inward > 0:
-            draft.write(path, APPLY_TRANSPOSED, effort(bond), slope, unknown)
+            draft.write(path, ops.APPLY_TRANSPOSED, effort(bond), slope, unknown)
         else:
             given = draft.declare(f"-{effort(bond)}", bond.shape, bond.domain.effort_unit)
-            draft.write(path, APPLY_TRANSPOSED, given, slope, unknown)
-            draft.write(path, NEGATE, effort(bond), given)
+            draft.write(path, ops.APPLY_TRANSPOSED, given, slope, unknown)
+            draft.write(path, ops.NEGATE, effort(bond), given)
         name_port(draft, path, element, bond, f"{path}.{local}")
-    draft.write(path, combine((1,) * len(terms)), moving, *terms)
+    draft.write(path, ops.combine((1,) * len(terms)), moving, *terms)
     return unknown, moving
 
 
@@ -116,7 +103,7 @@ def _at_common_flow(draft: Assembly, bond: Bond, path: str) -> bool:
     return isinstance(law, Junction) and law.type == 1
 
 
-def position_slope(position: Op, place: int, count: int) -> Op:
+def position_slope(position: ops.Op, place: int, count: int) -> ops.Op:
     """Derivatives of the `count` scalars of a position with respect to its argument number `place`: (), (n,) or (count, n)."""
     formula = position.function
 
@@ -132,7 +119,7 @@ def position_slope(position: Op, place: int, count: int) -> Op:
             return array([list(row) for row in found])
         return array(list(found[0])) if np.ndim(at) else found[0, 0]
 
-    return Op(f"slope of {position.name}", slope, r"\frac{\partial h}{\partial q}")
+    return ops.Op(f"slope of {position.name}", slope, r"\frac{\partial h}{\partial q}")
 
 
 def switch(draft: Assembly, path: str, element: Element) -> None:
@@ -148,8 +135,8 @@ def switch(draft: Assembly, path: str, element: Element) -> None:
         states = draft.model.automata[law.automaton].states
         value, vanishing, active, sense = effort(bond), inward, tuple(s for s in states if s not in law.active), 1
     second, held = draft.declare(f"{path}:rate", bond.shape), draft.declare(f"{path}:held", bond.shape)
-    draft.write(path, TIME_DERIVATIVE, second, vanishing)
-    draft.write(path, DAMPED, held, second, vanishing, f"{path}.alpha1")
+    draft.write(path, ops.TIME_DERIVATIVE, second, vanishing)
+    draft.write(path, ops.DAMPED, held, second, vanishing, f"{path}.alpha1")
     unknown = Unknown(value, held, path, "switch", held, vanishing, vanishing, sense=sense)
     draft.unknowns.append(_while_active(draft, law, active, unknown, value))
     name_port(draft, path, element, bond, path)
@@ -161,8 +148,8 @@ def _while_active(draft: Assembly, law: Switched, active: Collection[str], unkno
     path, shape = unknown.element, draft.values[unknown.value].shape
     places = draft.places(law, active)
     residual, stopped = draft.declare(f"{path}:residual", shape), unknown.stopped
-    draft.write(path, choose(places), residual, law.mode, unknown.held, off)
+    draft.write(path, ops.choose(places), residual, law.mode, unknown.held, off)
     if stopped:
         stopped = draft.declare(f"{path}:stopped", shape)
-        draft.write(path, gate(places), stopped, law.mode, unknown.vanishing)
+        draft.write(path, ops.gate(places), stopped, law.mode, unknown.vanishing)
     return replace(unknown, residual=residual, stopped=stopped)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -65,19 +64,17 @@ def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) ->
 
 def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Problem]:
     """Storages in derivative causality whose state is no integral of what they take, such as a pose (E204)."""
-    laws = {path: model.elements[path].law for path in causality.derivative}
-    stuck = [path for path, law in laws.items() if isinstance(law, Storage) and law.rate is not None]
-    return [_derivative(model, path, causality.forced_by.get(path, ())) for path in stuck]
-
-
-def _derivative(model: Model, path: str, forced_by: Sequence[str]) -> Problem:
-    element = model.elements[path]
-    gives = element.law_as(Storage).gives
-    others = elements_at(model, forced_by)
-    names = " and ".join(f'{e.kind} "{e.name}"' for e in others) or "the rest of the graph"
-    cures = [f"{'a C or R' if gives == 'flow' else 'an I or R'} between it and {names}"]
-    if any(isinstance(e.law, Storage) for e in others):
-        cures.append("one storage in place of those that are rigidly coupled")
-    title = f'{element.kind} "{path}" has derivative causality'
-    places = (element.place, *(e.place for e in others))
-    return Problem("E204", title, (f"its {gives} is set by {names}, and does not say what its state is",), places, tuple(cures))
+    found = []
+    for path in causality.derivative:
+        element = model.elements[path]
+        if not isinstance(element.law, Storage) or element.law.rate is None:
+            continue
+        others, gives = elements_at(model, causality.forced_by.get(path, ())), element.law.gives
+        names = " and ".join(f'{e.kind} "{e.name}"' for e in others) or "the rest of the graph"
+        cures = [f"{'a C or R' if gives == 'flow' else 'an I or R'} between it and {names}"]
+        if any(isinstance(e.law, Storage) for e in others):
+            cures.append("one storage in place of those that are rigidly coupled")
+        why = f"its {gives} is set by {names}, and does not say what its state is"
+        title, places = f'{element.kind} "{path}" has derivative causality', (element.place, *(e.place for e in others))
+        found.append(Problem("E204", title, (why,), places, tuple(cures)))
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bondgraph.assembly.draft import Assembly
 from bondgraph.assembly.system import LoweredTransition
 from bondgraph.causality.assign import Causality
@@ -16,31 +18,22 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
     """All transitions of all automata, with statements for their guards and resets."""
     events = []
     for slot, automaton in enumerate(draft.model.automata.values()):
-        for index, transition in enumerate(_edges(automaton)):
+        place = automaton.states.index
+        for index, edge in enumerate(_edges(automaton)):
             prefix = f"{automaton.name}:{index}"
             guard = draft.declare(f"{prefix} guard", (), "")
-            draft.write(automaton.name, as_op(transition.guard, "guard"), guard, *transition.signals)
+            draft.write(automaton.name, as_op(edge.guard, "guard"), guard, *edge.signals)
             resets = []
-            for state, op, args in transition.resets:
+            for state, op, args in edge.resets:
                 value = draft.declare(f"{prefix} {state}", None, "")
                 draft.write(automaton.name, as_op(op, "reset"), value, *args)
                 resets.append((state, value))
-            events.append(
-                LoweredTransition(
-                    automaton.name,
-                    slot,
-                    automaton.states.index(transition.source),
-                    automaton.states.index(transition.target),
-                    guard,
-                    tuple(resets),
-                    transition.kind or f"{automaton.name}: {transition.source} to {transition.target}",
-                    transition.internal,
-                    transition.error,
-                    bool(transition.impact) or _begins(draft.model, automaton, transition),
-                    transition.impact,
-                    None if transition.accumulates is None else automaton.states.index(transition.accumulates),
-                )
-            )
+            kind = edge.kind or f"{automaton.name}: {edge.source} to {edge.target}"
+            ends = place(edge.source), place(edge.target)
+            event = LoweredTransition(automaton.name, slot, *ends, guard, tuple(resets), kind, edge.internal, edge.error)
+            impulse = bool(edge.impact) or _begins(draft.model, automaton, edge)
+            rest = None if edge.accumulates is None else place(edge.accumulates)
+            events.append(replace(event, impulse=impulse, impact=edge.impact, accumulates=rest))
     return tuple(events)
 
 
@@ -56,11 +49,8 @@ def _edges(automaton: Automaton) -> tuple[Transition, ...]:
 
 def _begins(model: Model, automaton: Automaton, transition: Transition) -> bool:
     """Whether something that an impulse must bring to rest begins to hold at a transition."""
-    for element in model.elements.values():
-        law = element.law
-        if isinstance(law, Switched) and law.automaton == automaton.name and law.stops(transition.source, transition.target):
-            return True
-    return False
+    laws = [e.law for e in model.elements.values() if isinstance(e.law, Switched) and e.law.automaton == automaton.name]
+    return any(law.stops(transition.source, transition.target) for law in laws)
 
 
 def dependent_resets(model: Model, causality: Causality) -> list[Problem]:

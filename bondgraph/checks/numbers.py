@@ -70,9 +70,9 @@ def check_energies(model: Model) -> Iterator[Problem]:
             if value is None or not np.isfinite(value).all() or value.ndim > 2:
                 continue
             if not is_positive(value, strict):
-                sign = "positive" if strict else "positive or zero"
-                definite = "definite" if strict else "semidefinite"
-                wanted = sign if value.ndim < 2 else f"symmetric and positive {definite}"
+                wanted = "positive" if strict else "positive or zero"
+                if value.ndim == 2:
+                    wanted = f"symmetric and positive {'definite' if strict else 'semidefinite'}"
                 active = "; for an element that gives power, R(effort=...)" if isinstance(element.law, Resistor) else ""
                 title = f'{element.kind} "{path}": {name} must be {wanted}'
                 details = (f"given: {_short(value)}",)
@@ -127,10 +127,8 @@ def check_sizes(model: Model) -> Iterator[Problem]:
         vector: list[tuple[int, ...]] = [(n,)] if n > 1 else []
         allowed: list[tuple[str, Any, list[tuple[int, ...]]]] = []
         if isinstance(law, Storage) and law.rate is None:
-            allowed += [
-                (name, value, [(), *vector])
-                for name, value in ((f"start value of {law.state}", law.spec.initial), ("nominal size", law.spec.nominal))
-            ]
+            allowed.append((f"start value of {law.state}", law.spec.initial, [(), *vector]))
+            allowed.append(("nominal size", law.spec.nominal, [(), *vector]))
         if isinstance(law, InertialField):
             for name, spec in element.law.states().items():
                 allowed.append((f"start value of {name}", spec.initial, vector or [()]))

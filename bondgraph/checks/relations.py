@@ -97,8 +97,7 @@ def _parameters(element: Element) -> Iterator[tuple[list[Any], str]]:
 
 
 def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
-    law = element.law
-    assert isinstance(law, Storage)
+    law = element.law_as(Storage)
     output = _with(law.output, others)
     result = law.gives
     if not law.by_gradient:
@@ -123,21 +122,18 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
 
 
 def _of_resistor(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
-    law = element.law
-    assert isinstance(law, Resistor) and law.effort is not None and law.flow is not None
+    law = element.law_as(Resistor)
+    assert law.effort is not None and law.flow is not None
     effort, flow = _with(law.effort, others), _with(law.flow, others)
     cure = "two relations that are each other's inverse, or one of them alone"
-    yield Pair(
-        "flow", "its `effort`", "its effort of the flow that `flow` makes of it", effort, lambda f: effort(flow(effort(f))), cure
-    )
-    yield Pair(
-        "effort", "its `flow`", "its flow of the effort that `effort` makes of it", flow, lambda e: flow(effort(flow(e))), cure
-    )
+    again = "its effort of the flow that `flow` makes of it"
+    yield Pair("flow", "its `effort`", again, effort, lambda f: effort(flow(effort(f))), cure)
+    again = "its flow of the effort that `effort` makes of it"
+    yield Pair("effort", "its `flow`", again, flow, lambda e: flow(effort(flow(e))), cure)
 
 
 def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
-    law = element.law
-    assert isinstance(law, InertialField)
+    law = element.law_as(InertialField)
     mechanics = law.mechanics
     if mechanics is None:
         return

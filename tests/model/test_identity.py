@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, Ce, Graph, I, Op, R, Se, compile_model, simulate
+from bondgraph import DOMAINS, J0, J1, Ce, Domain, Graph, I, Op, R, Se, compile_model, simulate
 from bondgraph.assembly.assemble import ASSEMBLE
+from bondgraph.model import domains
 from bondgraph.model.laws import Law, Storing
 from models.joints.kinds import KINDS
 from models.pictures.shapes.surfaces import body_points
@@ -73,6 +74,11 @@ def test_every_law_says_what_it_is(law: type[Law]) -> None:
 
 def test_the_table_of_statements_knows_nothing_else() -> None:
     assert set(ASSEMBLE) == concrete(Law)
+
+
+def test_the_table_of_domains_has_all_of_them_by_their_names() -> None:
+    own = {domain.name: domain for domain in vars(domains).values() if isinstance(domain, Domain)}
+    assert own == DOMAINS
 
 
 @pytest.mark.parametrize("kind", KINDS)
