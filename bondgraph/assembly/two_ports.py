@@ -17,7 +17,8 @@ def transformer(draft: Assembly, path: str, element: Element) -> None:
     one, two, ratio = _two_port(draft, path, element)
     sign = -into(one, path) * into(two, path)
     if draft.causality.effort_into(two, path):
-        products, given = law.action or Action(APPLY, _transposed(law)), law_arguments(path, element) if law.action else (ratio,)
+        products = law.action or Action(APPLY, _transposed(law))
+        given = law_arguments(path, element) if law.action else (ratio,)
         draft.write(path, products.forward, flow(two), *given, signed(draft, path, flow(one), sign))
         draft.write(path, products.transposed, effort(one), *given, effort(two))
     else:

@@ -29,8 +29,8 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
         says, cure = _too_many(model, clash.node, sides, culprits)
     else:
         says, cure = _nobody(model, clash.node, culprits)
-    title = f"causality conflict at {where}"
-    return Problem("E203", title, (says, _bonds(model, clash)), _places(model, clash, culprits), (cure,))
+    details = (says, _bonds(model, clash))
+    return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, culprits), (cure,))
 
 
 def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:

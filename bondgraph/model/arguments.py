@@ -65,9 +65,7 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
     """Which of several arguments is given. Raises E110 unless it is exactly one."""
     given = [key for key, value in choices.items() if value is not None]
     if len(given) != 1:
-        wanted = ", ".join(choices)
-        title = f'{kind} "{name}" needs exactly one of {wanted}'
-        why = f"given: {', '.join(given) or 'none'}"
+        title, why = f'{kind} "{name}" needs exactly one of {", ".join(choices)}', f"given: {', '.join(given) or 'none'}"
         raise refusal("E110", title, f'{kind}("{name}", {next(iter(choices))}=...)', about=name, why=why)
     return given[0]
 
