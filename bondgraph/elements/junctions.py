@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
+from bondgraph.model.arguments import spelled_out
 from bondgraph.model.element import Element, OnePort, one_port
 from bondgraph.model.laws import Junction
 from bondgraph.model.names import names_of
 
 
+@spelled_out
 def J0(name: str, **port: Unpack[OnePort]) -> Element:
     """0-junction: one common effort, flows balance."""
     return one_port("0", name, Junction(0), {}, port="any", **port)
 
 
+@spelled_out
 def J1(name: str, **port: Unpack[OnePort]) -> Element:
     """1-junction: one common flow, efforts balance."""
     return one_port("1", name, Junction(1), {}, port="any", **port)
 
 
+@spelled_out
 def X0(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
     """Switched 0-junction: a 0-junction while the automaton is in one of the `active` states; else every variable
     that it gives to a bond is zero, so no power passes."""
@@ -27,6 +31,7 @@ def X0(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePo
     return one_port("X0", name, law, {}, port="any", **port)
 
 
+@spelled_out
 def X1(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
     """Switched 1-junction, as `X0`."""
     law = Junction(1, automaton=automaton, active=names_of(active, "active"))

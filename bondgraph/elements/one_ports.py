@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
-from bondgraph.model.arguments import bounded, choice, one_of, only_with_formula, size_of, start_of
+from bondgraph.model.arguments import bounded, choice, one_of, only_with_formula, size_of, spelled_out, start_of
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
 from bondgraph.model.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec, Variable
@@ -51,6 +51,7 @@ def R(
     return one_port("R", name, law, values, signals, dimension, domain, symbols, frame)
 
 
+@spelled_out
 def Constraint(
     name: str,
     *,
@@ -121,6 +122,7 @@ def Constraint(
     return replace(made, ports=ports) if ports else made
 
 
+@spelled_out
 def Se(
     name: str,
     effort: Any = None,
@@ -134,6 +136,7 @@ def Se(
     return _source("Se", name, "effort", effort, parameters, signals, port)
 
 
+@spelled_out
 def Sf(
     name: str,
     flow: Any = None,

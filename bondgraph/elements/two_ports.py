@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import domain_of, parameters_of, shape_of, value_of
+from bondgraph.model.arguments import domain_of, parameters_of, shape_of, spelled_out, value_of
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port
 from bondgraph.model.laws import Action, Gyrator, Law, Transformer
@@ -24,6 +24,7 @@ class Ports(TypedDict, total=False):
     """LaTeX of its signals, by local name."""
 
 
+@spelled_out
 def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports]) -> Element:
     """Transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
 
@@ -39,6 +40,7 @@ def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports
     return _two_port("TF", name, law, {} if structural else {"ratio": ratio}, (), dimensions, **ports)
 
 
+@spelled_out
 def MTF(
     name: str,
     matrix: Callable[..., Any],
@@ -57,6 +59,7 @@ def MTF(
     return _two_port("MTF", name, law, parameters or {}, signals, dimensions, **ports)
 
 
+@spelled_out
 def GY(name: str, ratio: Any, **ports: Unpack[Ports]) -> Element:
     """Gyrator, power from port 1 to port 2: e1 = r f2, e2 = r^T f1; `ratio` is a scalar or a matrix (n1, n2)."""
     shape = _ratio_shape("GY", name, ratio, {0: "()", 2: "(n1, n2)"})
@@ -64,6 +67,7 @@ def GY(name: str, ratio: Any, **ports: Unpack[Ports]) -> Element:
     return _two_port("GY", name, Gyrator(_GIVEN, shape == ()), {"ratio": ratio}, (), dimensions, **ports)
 
 
+@spelled_out
 def MGY(
     name: str,
     matrix: Callable[..., Any],

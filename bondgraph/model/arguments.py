@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +16,8 @@ from bondgraph.errors import refusal
 from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
@@ -96,3 +101,31 @@ def choice(kind: str, name: str, /, **given: tuple[str, tuple[str, ...]]) -> Non
             title = f'{kind} "{name}": {argument} cannot be {word!r}'
             why = f"it is one of {', '.join(words)}"
             raise refusal("E110", title, f'{kind}("{name}", {argument}="{words[0]}")', about=name, why=why)
+
+
+def spelled_out(function: F) -> F:
+    """A function with `**given: Unpack[Keywords]`, whose signature lists these keywords with what they are by default.
+
+    A word that is none of them is a TypeError of the function itself, with the nearest that is.
+    """
+    *own, rest = inspect.signature(function).parameters.values()
+    keywords = function.__globals__[rest.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
+    more = [_keyword(name, kind.__forward_arg__) for name, kind in keywords.items()]
+    known = [parameter.name for parameter in (*own, *more)]
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **given: Any) -> Any:
+        for word in given.keys() - set(known):
+            near = "".join(f". Did you mean {other!r}?" for other in difflib.get_close_matches(word, known, n=1))
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}")
+        return function(*arguments, **given)
+
+    signature = inspect.signature(function).replace(parameters=[*own, *more])
+    checked.__signature__ = signature  # type: ignore[attr-defined]
+    return checked  # type: ignore[return-value]
+
+
+def _keyword(name: str, kind: str) -> inspect.Parameter:
+    """A keyword; of the kinds that there are, text is empty and everything else not given by default."""
+    default = "" if kind == "str" else (None, None) if kind.startswith("tuple") else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

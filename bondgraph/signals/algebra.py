@@ -9,17 +9,20 @@ import numpy as np
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import spelled_out
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import APPLY, combine
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import Shown, need_inputs, need_order, numbers_of, result_of, shape_text, static_block
 
 
+@spelled_out
 def gain(name: str, input: str, k: Any, **shown: Unpack[Shown]) -> Element:
     """y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
     return Block(name, [("y", APPLY, ["k", "u"])], inputs={"u": input}, parameters={"k": k}, **result_of(**shown))
 
 
+@spelled_out
 def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Shown]) -> Element:
     """y = sum of the signals, each with its sign: `summation("error", {"goal.y": 1, "shaft.flow": -1})`.
 
@@ -33,24 +36,28 @@ def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Shown]) -> E
     return static_block(name, combine(tuple(int(sign) for sign in inputs.values())), list(inputs), {}, **shown)
 
 
+@spelled_out
 def product(name: str, inputs: Sequence[str], **shown: Unpack[Shown]) -> Element:
     """y = product of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
     need_inputs("product", name, inputs)
     return static_block(name, formulas.product(len(inputs)), inputs, {}, **shown)
 
 
+@spelled_out
 def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Shown]) -> Element:
     """y = u held between `lowest` and `highest`. Raises `ModelError` E148 where these are in the wrong order."""
     need_order("limiter", name, lowest=lowest, highest=highest)
     return static_block(name, formulas.LIMITER, [input], {"lowest": lowest, "highest": highest}, **shown)
 
 
+@spelled_out
 def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Shown]) -> Element:
     """y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
     need_order("dead zone", name, lowest=lowest, highest=highest)
     return static_block(name, formulas.DEAD_ZONE, [input], {"lowest": lowest, "highest": highest}, **shown)
 
 
+@spelled_out
 def table(name: str, input: str, points: Sequence[float], values: Sequence[float], **shown: Unpack[Shown]) -> Element:
     """Piecewise linear y(u) through (points, values), both (n,), n > 1; the end values hold outside.
 

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
@@ -20,6 +21,7 @@ from bondgraph.signals.arguments import Held, Shown, inputs_of, need_order, need
 from bondgraph.signals.wiring import Wiring
 
 
+@spelled_out
 def sampled(
     name: str,
     update: Op | Callable[..., Any],
@@ -57,6 +59,7 @@ def sampled(
     return wiring.block()
 
 
+@spelled_out
 def hold(
     name: str,
     input: str,
@@ -76,6 +79,7 @@ def hold(
     return Block(name, [], inputs={"u": input}, states={"y": spec}, updates={"y": "u"}, period=period, offset=offset)
 
 
+@spelled_out
 def sampled_derivative(
     name: str,
     input: str,

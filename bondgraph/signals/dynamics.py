@@ -9,18 +9,21 @@ import numpy as np
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import Held, Shown, coefficients, need_positive, result_of, same_unit, start_values, static_block
 from bondgraph.signals.wiring import Wiring
 
 
+@spelled_out
 def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Held]) -> Element:
     """y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
     spec = StateSpec(start_values(initial, dimension), **result)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
 
 
+@spelled_out
 def lowpass(
     name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Held]
 ) -> Element:
@@ -32,6 +35,7 @@ def lowpass(
     return wiring.block()
 
 
+@spelled_out
 def derivative_filter(
     name: str,
     input: str,
@@ -98,6 +102,7 @@ def pid(
     return wiring.block()
 
 
+@spelled_out
 def transfer_function(
     name: str,
     input: str,

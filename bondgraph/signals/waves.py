@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from bondgraph.elements import Element
+from bondgraph.model.arguments import spelled_out
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import Shown, need_order, need_positive, static_block
 
 
+@spelled_out
 def sine(
     name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, **shown: Unpack[Shown]
 ) -> Element:
@@ -17,12 +19,14 @@ def sine(
     return static_block(name, formulas.SINE, ["time"], values, **shown)
 
 
+@spelled_out
 def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]) -> Element:
     """y = `before` until t = start (s), `after` from then on; integration stops at the jump and begins anew."""
     values = {"start": start, "before": before, "after": after}
     return static_block(name, formulas.STEP, ["time"], values, ["start"], **shown)
 
 
+@spelled_out
 def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]) -> Element:
     """y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
 
@@ -33,6 +37,7 @@ def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, afte
     return static_block(name, formulas.PULSE, ["time"], values, **shown)
 
 
+@spelled_out
 def square(
     name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Shown]
 ) -> Element:
@@ -45,6 +50,7 @@ def square(
     return static_block(name, formulas.SQUARE, ["time"], values, **shown)
 
 
+@spelled_out
 def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Shown]) -> Element:
     """y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
 
@@ -55,6 +61,7 @@ def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, hig
     return static_block(name, formulas.SAWTOOTH, ["time"], values, **shown)
 
 
+@spelled_out
 def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[Shown]) -> Element:
     """y = offset until t = start (s), then it grows by `slope` per second, until t = end where that is given.
 
@@ -67,6 +74,7 @@ def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset:
     return static_block(name, formulas.RAMP_TO, ["time"], {**values, "end": end}, ["start", "end"], **shown)
 
 
+@spelled_out
 def smooth_step(
     name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]
 ) -> Element:

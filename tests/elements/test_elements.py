@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from functools import partial
 
 import numpy as np
@@ -32,6 +34,7 @@ from bondgraph import (
     Sf,
     StateSpec,
     compile_model,
+    elements,
     signals,
 )
 from screws.scalars import array, cos, exp, sin
@@ -514,6 +517,21 @@ def test_relations_declared_passive_are_tried() -> None:
     ],
 )
 def test_an_argument_that_does_not_exist_is_named(make) -> None:
-    """Whoever mistypes a word is told that word, and not what is missing without it."""
-    with pytest.raises(TypeError, match=f"unexpected keyword argument '{list(make.keywords)[-1]}'"):
+    """Whoever mistypes a word is told that word and of which function, and not what is missing without it."""
+    word, own = list(make.keywords)[-1], re.escape(f"{make.func.__name__}()")
+    with pytest.raises(TypeError, match=f"^{own} got an unexpected keyword argument '{word}'"):
         make()
+
+
+@pytest.mark.parametrize("module", [elements, signals])
+def test_every_keyword_stands_in_the_signature(module) -> None:
+    """What help and completion show has no `**`: keywords that functions share are spelled out."""
+    functions = {name: value for name in module.__all__ if inspect.isfunction(value := getattr(module, name))}
+    assert len(functions) > 15
+    for name, function in functions.items():
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds, name
+    assert inspect.signature(J0).parameters["dimension"].default is None
+    assert inspect.signature(signals.gain).parameters["unit"].default == ""
+    with pytest.raises(TypeError, match="Did you mean 'dimension'"):
+        J0("node", dimensoin=3)
