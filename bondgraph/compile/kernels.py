@@ -85,6 +85,5 @@ def couplings_of(
         return jacobian()
     from bondgraph.emit.interpreter import derivatives
 
-    rates = routines["rates"]
-    kernel, pattern = derivatives(rates.reference if isinstance(rates, Alternatives) else rates, "x", "couplings")
+    kernel, pattern = derivatives(routines["rates"].reference, "x", "couplings")
     return kernel if kernel.n_out else None, pattern

@@ -79,8 +79,7 @@ class Kernel:
         """
         arrays = self._arrays(blocks)
         if out is None:
-            out = np.empty(self.n_out)
-            places = [address_of(array) for array in arrays]
+            out, places = np.empty(self.n_out), [address_of(array) for array in arrays]
         else:
             places = self._check_out(arrays, out, (self.n_out,))
         if self.address is None:
@@ -211,40 +210,19 @@ class DeferredKernel(Kernel):
     """A kernel that is compiled when it is first called, or first asked for its address."""
 
     def __init__(self, name: str, sizes: tuple[int, ...], n_out: int, make: Callable[[], Kernel]):
-        for attribute, value in (("name", name), ("sizes", sizes), ("n_out", n_out), ("make", make), ("made", None)):
-            object.__setattr__(self, attribute, value)
-        object.__setattr__(self, "lock", threading.Lock())
+        lock, once = threading.Lock(), functools.cache(make)
 
-    def _kernel(self) -> Kernel:
-        with self.lock:  # type: ignore[attr-defined]
-            if self.made is None:  # type: ignore[attr-defined]
-                object.__setattr__(self, "made", self.make())  # type: ignore[attr-defined]
-            return self.made  # type: ignore[attr-defined,no-any-return]
+        def made() -> Kernel:
+            with lock:
+                return once()
 
-    @property
-    def is_machine_code(self) -> bool:
-        """Always: it is compiled at its first use."""
-        return True
+        self.__dict__.update(name=name, sizes=sizes, n_out=n_out, made=made)
 
-    @property
-    def address(self) -> int | None:  # type: ignore[override]
-        """Where the machine code starts."""
-        return self._kernel().address
-
-    @property
-    def function(self) -> Callable[..., Any]:  # type: ignore[override]
-        """The code as a function of addresses or arrays."""
-        return self._kernel().function
-
-    @property
-    def loop(self) -> Callable[..., Any] | None:  # type: ignore[override]
-        """The machine code that loops over samples."""
-        return self._kernel().loop
-
-    @property
-    def keep(self) -> Any:  # type: ignore[override]
-        """What must stay alive."""
-        return self._kernel().keep
+    is_machine_code = True  # type: ignore[assignment]  # it is compiled at its first use
+    address = property(lambda self: self.made().address)  # type: ignore[assignment]
+    function = property(lambda self: self.made().function)  # type: ignore[assignment]
+    loop = property(lambda self: self.made().loop)  # type: ignore[assignment]
+    keep = property(lambda self: self.made().keep)
 
     def __repr__(self) -> str:
         return f"DeferredKernel({self.name!r}, sizes={self.sizes}, n_out={self.n_out})"

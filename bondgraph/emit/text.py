@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import itertools
 import re
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.emit import trigonometry
+from bondgraph.emit.procedure import number
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing
@@ -34,11 +34,6 @@ DECLARATIONS = "\n".join(
     ]
 )
 """What the functions of `function_text` call."""
-
-
-def number(value: float) -> str:
-    """A constant in LLVM's exact notation."""
-    return "0x" + struct.pack(">d", value).hex().upper()
 
 
 @dataclass
@@ -165,11 +160,15 @@ def function_text(name: str, program: Listing, blocks: int, whole: int, part: in
         header = f"internal void @{name}.part{k}"
         texts.append(define(header, [*given, "ptr noalias %work"], piece.lines, " noinline"))
         calls.append(f"call void @{name}.part{k}({passed})")
+    return "\n".join([*texts, define(f"void @{name}", given, with_workspace("work", size, calls), " noinline")])
+
+
+def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
+    """Lines that surround calls by a workspace of `size` doubles, of their own so that threads share nothing: on the stack or,
+    where it is large, on the heap."""
     if size > HEAP:
-        body = [f"%work = call ptr @malloc(i64 {8 * size})", *calls, "call void @free(ptr %work)"]
-    else:
-        body = [f"%work = alloca double, i64 {max(size, 1)}, align 64", *calls]
-    return "\n".join([*texts, define(f"void @{name}", given, body, " noinline")])
+        return [f"%{name} = call ptr @malloc(i64 {8 * size})", *calls, f"call void @free(ptr %{name})"]
+    return [f"%{name} = alloca double, i64 {max(size, 1)}, align 64", *calls]
 
 
 def _passed(blocks: int, *others: str) -> str:

@@ -73,7 +73,7 @@ def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
 
 def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     from bondgraph.tape.differentiate import jacobian
-    from bondgraph.tape.interpret import run
+    from bondgraph.tape.interpret import interpreter
     from bondgraph.tape.routine import Routine, listing
 
     tape = Tape()
@@ -83,7 +83,7 @@ def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     sparse = jacobian(values, list(inputs))
     at = np.ravel(np.asarray(x, dtype=float))
     numbers = np.empty(len(sparse.values))
-    run(listing(Routine("gradient", tape, (("x", size),), tuple(sparse.values))), (at,), numbers)
+    interpreter(listing(Routine("gradient", tape, (("x", size),), tuple(sparse.values))))((at,), numbers)
     slopes = np.zeros((len(values), size))
     for row, column, number in zip(sparse.rows, sparse.columns, numbers, strict=True):
         slopes[row, column] = float(number)

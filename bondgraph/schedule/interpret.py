@@ -7,7 +7,7 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.interpret import run
+from bondgraph.tape.interpret import interpreter
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:
@@ -42,7 +42,7 @@ def _loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.ndarray], i
     reach = [1 + max(offsets) for offsets in _offsets(loop)]
     blocks = tuple(memory[a.block][places(a, n)] for a, n in zip(loop.ins, reach, strict=True))
     found = np.empty((len(instances), sum(loop.kind.sizes)))
-    run(loop.kind.program, blocks, found)
+    interpreter(loop.kind.program)(blocks, found)
     start = 0
     for access, size in zip(loop.outs, loop.kind.sizes, strict=True):
         memory[access.block][places(access, size)] = found[:, start : start + size]

@@ -1,7 +1,4 @@
-"""Schedules -> machine code: every loop a function whose body is its kernel, so that LLVM can vectorise over instances.
-
-The workspace is local to each call, so that threads share nothing: up to 256 KB on the caller's stack, else from the heap.
-"""
+"""Schedules -> machine code: every loop a function whose body is its kernel, so that LLVM can vectorise over instances."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.llvm import compile_ir
-from bondgraph.emit.text import DECLARATIONS, HEAP, Part, define, loop_text
+from bondgraph.emit.text import DECLARATIONS, Part, define, loop_text, with_workspace
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 
 WIDE = 60
@@ -66,10 +63,7 @@ def _text(schedule: Schedule) -> str:
             texts.append(define(f"internal void @{function}", parameters, lines, " noinline"))
         else:
             texts.append(_loop(function, name, part[0], parameters, ".read" if parallel else ""))
-    if schedule.workspace > HEAP:
-        body = [f"%w = call ptr @malloc(i64 {8 * schedule.workspace})", *calls, "call void @free(ptr %w)"]
-    else:
-        body = [f"%w = alloca double, i64 {max(schedule.workspace, 1)}, align 64", *calls]
+    body = with_workspace("w", schedule.workspace, calls)
     texts.append(define(f"void @{name}", [*given, "ptr noalias %out"], body, " noinline"))
     return "\n".join(texts)
 

@@ -29,8 +29,7 @@ class SparseJacobian:
 
     def dense(self) -> np.ndarray:
         """Object array (outputs, inputs), with 0.0 where nothing is stored."""
-        out = np.zeros(self.shape, dtype=object)
-        out[:] = 0.0
+        out = np.full(self.shape, 0.0, dtype=object)
         for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
             out[row, column] = value
         return out
@@ -56,10 +55,8 @@ def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]
     if len(seeds) != len(inputs):
         raise TraceError("the same scalar is listed twice among the variables of a Jacobian")
     order = active_nodes(tape, roots, seeds)
-    if _reverse_is_shorter(tape, order, roots, seeds):
-        entries = _reverse(tape, order, roots, seeds)
-    else:
-        entries = _forward(tape, order, roots, seeds)
+    accumulate = _reverse if _reverse_is_shorter(tape, order, roots, seeds) else _forward
+    entries = accumulate(tape, order, roots, seeds)
     kept = sorted((c, r, v) for (r, c), v in entries.items() if tape.value(v) != 0.0)
     values = tuple(TapeScalar(tape, v) for _, _, v in kept)
     return SparseJacobian(tuple(r for _, r, _ in kept), tuple(c for c, _, _ in kept), values, shape)
@@ -126,9 +123,7 @@ def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
 
 
 def _forward(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> dict[tuple[int, int], int]:
-    zero = tape.constant(0.0)
-    one = tape.constant(1.0)
-    none: dict[int, int] = {}
+    zero, one, none = tape.constant(0.0), tape.constant(1.0), dict[int, int]()
     derivatives: dict[int, dict[int, int]] = {}
     for position in order:
         if position in seeds:

@@ -44,6 +44,16 @@ class Routine:
         """Length of each block."""
         return tuple(n for _, n in self.blocks)
 
+    @property
+    def cases(self) -> tuple[Routine, ...]:
+        """Itself; as of `Alternatives`."""
+        return (self,)
+
+    @property
+    def reference(self) -> Routine:
+        """Itself; as of `Alternatives`."""
+        return self
+
 
 @dataclass(frozen=True)
 class Alternatives:
@@ -112,29 +122,21 @@ def listing(routine: Routine) -> Listing:
     tape = routine.tape
     roots = [tape.scalar(output).index for output in routine.outputs]
     table = _merged({position: tape.nodes[position] for position in reachable(tape, roots)}, roots)
-    blocks = _block_numbers(routine, table)
+    listed, blocks = [block for block, _ in routine.blocks], list(tape.blocks)
     new: dict[int, int] = {}
     steps: list[Node] = []
     for position in _depth_first(table, [*_early_calls(table), *roots]):
         node = table[position]
         new[position] = len(steps)
         if node[0] == op.INPUT:
-            node = (op.INPUT, blocks[node[1]], node[2])
+            block = blocks[node[1]]
+            if block not in listed:
+                raise TraceError(f'routine "{routine.name}" needs the input block "{block}", which it does not list')
+            node = (op.INPUT, listed.index(block), node[2])
         elif node[0] != op.CONSTANT:
             node = (node[0], *(new[a] for a in node[1:]))
         steps.append(node)
     return Listing(tuple(steps), tuple(new[root] for root in roots))
-
-
-def _block_numbers(routine: Routine, table: dict[int, Node]) -> dict[int, int]:
-    """Number of a block in the routine, by its number on the tape."""
-    listed = [block for block, _ in routine.blocks]
-    numbers = {i: listed.index(block) for i, block in enumerate(routine.tape.blocks) if block in listed}
-    for node in table.values():
-        if node[0] == op.INPUT and node[1] not in numbers:
-            block = list(routine.tape.blocks)[node[1]]
-            raise TraceError(f'routine "{routine.name}" needs the input block "{block}", which it does not list')
-    return numbers
 
 
 def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:
@@ -188,7 +190,7 @@ def _partners(table: dict[int, Node]) -> dict[int, int]:
 
 
 def _merged(table: dict[int, Node], roots: list[int]) -> dict[int, Node]:
-    """Merge what is used once only: a (1/b) -> a/b, -(a-b) -> b-a, -(k a) -> (-k) a; drop what is then unused.
+    """Merge what is used once only: a (1/b) -> a/b, -(a-b) -> b-a, -(k a) -> (-k) a; what is then unused is still there.
 
     Constants that are new get negative positions.
     """
@@ -219,14 +221,4 @@ def _merged(table: dict[int, Node], roots: list[int]) -> dict[int, Node]:
                 table[position] = (op.DIVIDE, opposite(1.0), inner[1])
             elif inner[0] in (op.MULTIPLY, op.DIVIDE) and inner[1] >= 0 and table[inner[1]][0] == op.CONSTANT:
                 table[position] = (inner[0], opposite(table[inner[1]][1]), inner[2])
-    table.update({position: (op.CONSTANT, value) for value, position in constants.items()})
-    live: set[int] = set()
-    stack = list(roots)
-    while stack:
-        position = stack.pop()
-        if position not in live:
-            live.add(position)
-            node = table[position]
-            if node[0] > op.INPUT:
-                stack.extend(node[1:])
-    return {position: node for position, node in table.items() if position in live}
+    return table | {position: (op.CONSTANT, value) for value, position in constants.items()}

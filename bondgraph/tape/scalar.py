@@ -6,6 +6,7 @@ by `if` cannot be recorded: use `where`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,18 @@ class Tape(Nodes):
         return TapeScalar(self, self.constant(value))
 
 
+def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
+    """The method of `TapeScalar` for an operation of its tape with a scalar or a number, which stands first if `swapped`."""
+
+    def method(scalar: TapeScalar, other: Any) -> TapeScalar:
+        tape, a, b = scalar.tape, scalar.index, scalar._other(other)
+        if b < 0:
+            return NotImplemented
+        return TapeScalar(tape, operation(tape, b, a) if swapped else operation(tape, a, b))
+
+    return method
+
+
 class TapeScalar:
     """One value on a tape. Equal expressions have the same `index`."""
 
@@ -88,41 +101,11 @@ class TapeScalar:
             return self.tape.constant(float(other))
         return -1
 
-    def __add__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.add(self.index, b))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.subtract(self.index, b))
-
-    def __rsub__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.subtract(b, self.index))
-
-    def __mul__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.multiply(self.index, b))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.divide(self.index, b))
-
-    def __rtruediv__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.divide(b, self.index))
-
-    def __pow__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.power(self.index, b))
-
-    def __rpow__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.power(b, self.index))
+    __add__ = __radd__ = _operator(Tape.add)
+    __sub__, __rsub__ = _operator(Tape.subtract), _operator(Tape.subtract, swapped=True)
+    __mul__ = __rmul__ = _operator(Tape.multiply)
+    __truediv__, __rtruediv__ = _operator(Tape.divide), _operator(Tape.divide, swapped=True)
+    __pow__, __rpow__ = _operator(Tape.power), _operator(Tape.power, swapped=True)
 
     def __neg__(self) -> TapeScalar:
         return TapeScalar(self.tape, self.tape.negative(self.index))

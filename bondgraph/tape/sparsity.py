@@ -12,9 +12,8 @@ from bondgraph.tape.scalar import TapeScalar
 
 def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray]:
     """`indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian; int32, as SUNDIALS is built."""
-    counts = np.bincount(np.asarray(jacobian.columns, dtype=int), minlength=jacobian.shape[1])
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return indptr, np.asarray(jacobian.rows, dtype=np.int32)
+    indptr = np.searchsorted(jacobian.columns, range(jacobian.shape[1] + 1)).astype(np.int32)
+    return indptr, np.array(jacobian.rows, dtype=np.int32)
 
 
 def dependence(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> tuple[np.ndarray, np.ndarray]:
@@ -39,5 +38,5 @@ def dependence(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScala
                 lowest = mask & -mask
                 columns[lowest.bit_length() - 1].append(row)
                 mask ^= lowest
-    indptr = np.concatenate([[0], np.cumsum([len(column) for column in columns])]).astype(np.int32)
+    indptr = np.cumsum([0, *map(len, columns)], dtype=np.int32)
     return indptr, np.array([row for column in columns for row in column], dtype=np.int32)

@@ -97,11 +97,11 @@ import sys
 from pathlib import Path
 sys.modules["llvmlite"] = None
 from bondgraph.emit.llvm import CompileError, compile_ir, have_llvm
-from bondgraph.emit.numpy import evaluate
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 tape = Tape()
-print(have_llvm(), evaluate(Routine("f", tape, (("x", 1),), (tape.inputs("x", 1)[0] ** 2,)), [3.0]))
+print(have_llvm(), numpy_kernel(Routine("f", tape, (("x", 1),), (tape.inputs("x", 1)[0] ** 2,)))([3.0]))
 try:
     compile_ir("")
 except CompileError as error:

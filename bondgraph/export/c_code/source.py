@@ -15,7 +15,7 @@ from bondgraph.export.c_code.header import declarations, story
 from bondgraph.export.c_code.names import Names, array, comment, enumeration, places, sanitised
 from bondgraph.export.c_code.steps import functions, number
 from bondgraph.output.folders import write_all
-from bondgraph.tape.routine import Alternatives, Routine, listing
+from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import output_names, trace
 
 _SIGNATURE = (
@@ -195,7 +195,7 @@ class _Writer:
         apart = f"static {self.names.prefix}_APART "
 
         def routine(word: str, results: Sequence[str], kind: str = "") -> None:
-            steps = listing(_plain(self.routines[word.replace("loop", "newton")]))
+            steps = listing(self.routines[word.replace("loop", "newton")].reference)
             text = functions(
                 f"{n}_{word}", steps, _SIGNATURE, _PASSED, lambda b, k: given[b][k], results.__getitem__, kind, apart
             )
@@ -205,7 +205,7 @@ class _Writer:
         parts.append(
             functions(
                 f"{n}_prepared",
-                listing(_plain(self.routines["prepare"])),
+                listing(self.routines["prepare"].reference),
                 signature,
                 ("p", "out"),
                 lambda _, k: own[k],
@@ -242,11 +242,6 @@ class _Writer:
         for k in transitions:
             lines += [f"    case {k}:", f"        {self.name}_{word}_{k}({', '.join(_PASSED)});", "        return 1;"]
         return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
-
-
-def _plain(routine: Routine | Alternatives) -> Routine:
-    """One straight line that serves all modes."""
-    return routine.reference if isinstance(routine, Alternatives) else routine
 
 
 def _banner(lines: Sequence[str]) -> str:
