@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,14 +14,14 @@ from bondgraph.assembly.stages import stages_of
 from bondgraph.assembly.system import System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.state_names import labels_of, own_states
+from bondgraph.compile.state_names import labels_of, own_states, unknown_name
 from bondgraph.errors import Problem, raise_if_any
-from bondgraph.export.canonical import canonical, decimal, rational
 from bondgraph.export.closed_form import Case, StateEquations
-from bondgraph.export.elimination import eliminated, too_large
+from bondgraph.export.growth import too_large
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import dotted, value_latex
 from bondgraph.model.laws import Source
+from bondgraph.model.names import names_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 STATEMENTS, SCALARS = 60, 240
@@ -72,9 +71,12 @@ def state_equations(
     """
     import sympy
 
+    from bondgraph.export.canonical import canonical, decimal
+    from bondgraph.export.elimination import eliminated
+
     compiled = compiled_form(model, "state_equations")
     system = compiled.system
-    outputs, varying = _listed(outputs), [system.resolve(name) for name in _listed(varying)]
+    outputs, varying = names_of(outputs, "outputs"), [system.resolve(name) for name in names_of(varying, "varying")]
     held = dict(modes or {})
     raise_if_any(system.name, list(_unknown(system, outputs, varying, held)))
     states, _, labels = own_states(system)
@@ -116,29 +118,19 @@ def state_equations(
     )
 
 
-def _listed(names: Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
-
-
 def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], modes: Mapping[str, str]) -> Iterator[Problem]:
     for name in outputs:
         if system.resolve(name) not in system.values:
-            yield _no("E251", name, "value of the model", [*system.values, *system.aliases])
+            yield unknown_name("E251", name, "value of the model", [*system.values, *system.aliases])
     for name in varying:
         if name not in system.parameters:
-            yield _no("E250", name, "parameter, so no input", system.parameters)
+            yield unknown_name("E250", name, "parameter, so no input", system.parameters)
     for name, state in modes.items():
         known = system.modes.get(f"{name}.mode")
         if known is None:
-            yield _no("E122", name, "automaton", [mode.removesuffix(".mode") for mode in system.modes])
+            yield unknown_name("E122", name, "automaton", [mode.removesuffix(".mode") for mode in system.modes])
         elif state not in known[0]:
-            yield _no("E122", state, f'state of the automaton "{name}"', known[0])
-
-
-def _no(code: str, name: str, what: str, known: Collection[str]) -> Problem:
-    listed = difflib.get_close_matches(name, list(known), n=4, cutoff=0.5) or sorted(known)[:8]
-    details = (f"known: {', '.join(listed)}" if listed else "there is none",)
-    return Problem(code, f'"{name}" is no {what}', details, cures=("a name from the list",) if listed else ("leave it out",))
+            yield unknown_name("E122", state, f'state of the automaton "{name}"', known[0])
 
 
 def _refuse_large(system: System, needed: Collection[int]) -> None:
@@ -162,6 +154,8 @@ def _inputs(compiled: Compiled) -> list[str]:
 def _given(system: System, kept: Collection[str], varying: Sequence[str], numbers: bool) -> tuple[dict[str, Any], dict[Any, Any]]:
     """States, parameters and time as symbols or exact numbers; and the time derivatives of what moves by itself."""
     import sympy
+
+    from bondgraph.export.canonical import rational
 
     given: dict[str, Any] = {"time": symbol_of(system, "time")}
     given |= {state.name: symbol_of(system, state.name) for state in own_states(system)[0]}

@@ -45,6 +45,11 @@ class Schedule:
     tables: np.ndarray
     workspace: int
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Length of each block."""
+        return tuple(n for _, n in self.blocks)
+
 
 def schedule(
     plan: Plan,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel, machine_kernel
+from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.llvm import compile_ir
 from bondgraph.emit.text import DECLARATIONS, Part, define, loop_text, with_workspace
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
@@ -27,18 +28,12 @@ def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[
     no part of its text."""
     texts = [DECLARATIONS, _ALONE]
     for schedule in schedules:
-        texts.append(_text(schedule))
-        texts.append(loop_text(schedule.name, tuple(n for _, n in schedule.blocks), schedule.n_out))
+        texts += [_text(schedule), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
-    library = compile_ir("\n".join(texts), addresses, tuple(tables.values()), quick)
-    found = {}
-    for s in schedules:
-        sizes = tuple(n for _, n in s.blocks)
-        found[s.name] = machine_kernel(
-            s.name, sizes, s.n_out, library.address(s.name), library.address(f"{s.name}.many"), library
-        )
-    return found
+    shapes = {s.name: (s.sizes, s.n_out) for s in schedules}
+    library = replace(compile_ir("\n".join(texts), addresses, tuple(tables.values()), quick), routines=shapes)
+    return {name: library.kernel(name) for name in shapes}
 
 
 def _text(schedule: Schedule) -> str:

@@ -270,12 +270,7 @@ def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     outputs += [TapeScalar(tape, tape.function(op.NAMES[code], x[0].index)) for code in alone]
     routine = Routine("f", tape, (("x", 3),), tuple(outputs))
     text = "#include <math.h>\n" + functions(
-        "f",
-        listing(routine),
-        ("const double *restrict x", "double *restrict out"),
-        ("x", "out"),
-        lambda _, k: f"x[{k}]",
-        lambda k: f"out[{k}]",
+        "f", listing(routine), ("const double *restrict x", "double *restrict out"), lambda _, k: f"x[{k}]", lambda k: f"out[{k}]"
     )
     library = shared_library(CSource("f", "", text, ""), tmp_path)
     rng = np.random.default_rng(1)
@@ -373,7 +368,7 @@ def test_an_operation_without_a_form_in_c(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(op, "OPERATIONS", [*op.OPERATIONS, op.Operation("besselj", 1, np.sin, "", "")])
     strange = Listing(((op.INPUT, 0, 0), (len(op.OPERATIONS) - 1, 0)), (1,))
     with pytest.raises(ModelError, match='E271 the operation "besselj"'):
-        functions("f", strange, (), (), lambda b, k: f"x[{k}]", lambda k: f"out[{k}]")
+        functions("f", strange, (), lambda b, k: f"x[{k}]", lambda k: f"out[{k}]")
 
 
 @pytest.mark.parametrize("value", [0.1, -2.5e-308, 1e22, 5e-324, 123456789.123456789, -1.0])
