@@ -78,10 +78,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     model : a `Graph` is frozen (and so checked) first.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
 
-    Raises
-    ------
-    ModelError
-        With all problems of the stage that found them; E100 for what is no graph.
+    Raises `ModelError` with all problems of the stage that found them; E100 for what is no graph.
     """
     times = [time.perf_counter()]
     if not isinstance(model, (Graph, Model)):
@@ -108,10 +105,7 @@ def simulate(model: Compilable, t_end: float, **settings: Any) -> Result:
 def compiled_form(model: Compilable, asker: str) -> Compiled:
     """The compiled model, or the graph compiled; `asker` is the function that wants it.
 
-    Raises
-    ------
-    ModelError
-        E100 for what is neither; with all that `compile_model` finds.
+    Raises `ModelError` E100 for what is neither; with all that `compile_model` finds.
     """
     if isinstance(model, Compiled):
         return model

@@ -72,10 +72,7 @@ class Kernel:
         out
             Where to write, contiguous, apart from all blocks; a new array by default.
 
-        Raises
-        ------
-        KernelError
-            E395, if blocks or `out` do not fit.
+        Raises `KernelError` E395, if blocks or `out` do not fit.
         """
         arrays = self._arrays(blocks)
         if out is None:
@@ -114,10 +111,7 @@ class Kernel:
         out
             Where to write (samples, n_out), contiguous; a new array by default.
 
-        Raises
-        ------
-        KernelError
-            E395, if blocks do not fit, or differ in their number of samples.
+        Raises `KernelError` E395, if blocks do not fit, or differ in their number of samples.
         """
         arrays, samples = self._samples(blocks)
         if out is None:

@@ -107,10 +107,7 @@ def compile_routines(routines: Sequence[Routine | Alternatives], quick: int = QU
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
     Of more than `quick` steps the code is not optimised.
 
-    Raises
-    ------
-    CompileError
-        E391 without llvmlite, E396 if two routines have the same name.
+    Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
     names = [routine.name for routine in routines]
     if len(set(names)) < len(names):
@@ -140,10 +137,7 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
     quick
         Whether to leave optimisation out.
 
-    Raises
-    ------
-    CompileError
-        E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
+    Raises `CompileError` E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
     """
     given = symbols or {}
     code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)

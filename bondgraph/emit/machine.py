@@ -69,10 +69,7 @@ def processor() -> tuple[str, str]:
     That of this machine; with `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2, without fused
     multiply-add), whose results are the same on every machine of the family.
 
-    Raises
-    ------
-    CompileError
-        E390, where the variable says something else.
+    Raises `CompileError` E390, where the variable says something else.
     """
     llvm = binding()
     chosen = os.environ.get("SCREWBOND_PROCESSOR", "") or "host"

@@ -55,12 +55,9 @@ def state_equations(
     modes : automaton -> the state to hold it in, so that its modes are not told apart.
     varying : parameters that change in time; the derivative of `u.value` is then the symbol `u.value'`, else it is zero.
 
-    Raises
-    ------
-    ModelError
-        E100 for what is no model; E272 for a model of more than 60 statements, or expressions beyond reading; E273 for a loop
-        that is not linear; E274 for a formula that takes no symbols; E250 for an unknown name in `varying`, E251 in
-        `outputs`, E122 in `modes`.
+    Raises `ModelError` E100 for what is no model; E272 for a model of more than 60 statements, or expressions beyond reading;
+    E273 for a loop that is not linear; E274 for a formula that takes no symbols; E250 for an unknown name in `varying`, E251 in
+    `outputs`, E122 in `modes`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, R("r", 5.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -66,8 +67,12 @@ class Sketch:
 
     def chain(self, node: int) -> tuple[str, ...]:
         """Paths of the boxes around a node, outermost first."""
-        parts = self.nodes[node].group.split(".") if self.nodes[node].group else []
-        return tuple(".".join(parts[: depth + 1]) for depth in range(len(parts)))
+        return tuple(_outer(self.nodes[node].group)) if self.nodes[node].group else ()
+
+
+def _outer(path: str) -> Iterator[str]:
+    """The paths of the graphs around what is in a nested graph, outermost first, its own last."""
+    return itertools.accumulate(path.split("."), "{}.{}".format)
 
 
 def text_width(text: str, size: float) -> float:
@@ -132,14 +137,8 @@ def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
         raise ModelError(
             model.name, [Problem("E134", f'"{path}" cannot be folded: it is no nested graph', cures=cures) for path in unknown]
         )
-    out = {}
-    for path in model.groups:
-        parts = path.split(".")
-        outer = [".".join(parts[: depth + 1]) for depth in range(len(parts))]
-        found = [whole for whole in outer if whole in folded]
-        if found:
-            out[path] = found[0]
-    return out
+    found = {path: [whole for whole in _outer(path) if whole in folded] for path in model.groups}
+    return {path: around[0] for path, around in found.items() if around}
 
 
 def _fold(

@@ -41,10 +41,7 @@ def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]
     At a kink (`absolute`, `minimum`, `maximum`, `where`) the derivative is the one of the branch that is taken;
     conditions and `sign` have derivative zero.
 
-    Raises
-    ------
-    TraceError
-        If outputs and inputs are of several tapes, or an input is listed twice.
+    Raises `TraceError` if outputs and inputs are of several tapes, or an input is listed twice.
     """
     shape = (len(outputs), len(inputs))
     if not shape[0] or not shape[1]:

@@ -15,11 +15,8 @@ from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 class Routine:
     """A straight-line program `name` from blocks of inputs `(block, length)` to `outputs`.
 
-    Raises
-    ------
-    TraceError
-        If the name is no identifier, a block has another length on the tape, an output is of another tape,
-        or an output needs a block that is not listed.
+    Raises `TraceError` if the name is no identifier, a block has another length on the tape, or an output is of another
+    tape; `listing` raises it where an output needs a block that is not listed.
     """
 
     name: str

@@ -30,10 +30,7 @@ class Tape(Nodes):
     def inputs(self, block: str, n: int) -> np.ndarray:
         """The `n` scalars (n,) of an input block; a block asked for again is the same block.
 
-        Raises
-        ------
-        TraceError
-            If the block exists with another length.
+        Raises `TraceError` if the block exists with another length.
         """
         if self.blocks.setdefault(block, n) != n:
             raise TraceError(f'input block "{block}" has {self.blocks[block]} scalars on this tape, not {n}')
@@ -46,10 +43,7 @@ class Tape(Nodes):
     def scalar(self, value: float | TapeScalar) -> TapeScalar:
         """`value` as a scalar of this tape.
 
-        Raises
-        ------
-        TraceError
-            If it belongs to another tape, or is no number.
+        Raises `TraceError` if it belongs to another tape, or is no number.
         """
         if isinstance(value, TapeScalar):
             if value.tape is not self:

@@ -61,11 +61,8 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
     model : compiled, or a graph, which is compiled first.
     name : prefix of all names and name of the files, a C identifier; the model's name by default.
 
-    Raises
-    ------
-    ModelError
-        E100 for what is no model, E332 if the model has sampled blocks, E270 if `name` is no identifier, E271 if an operation
-        has no form in C, E262 if an algebraic loop has no solution at the start.
+    Raises `ModelError` E100 for what is no model, E332 if the model has sampled blocks, E270 if `name` is no identifier, E271 if
+    an operation has no form in C, E262 if an algebraic loop has no solution at the start.
     """
     compiled = compiled_form(model, "c_source")
     if sampled := [clock.element for clock in compiled.system.clocks if clock.updates]:

@@ -14,13 +14,12 @@ from bondgraph.render.reproducible import inverse, length, product
 
 def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.ndarray:
     """Shortest distances between all nodes, (count, count); separate components stand two steps apart."""
-    distances = np.full((count, count), np.inf)
-    np.fill_diagonal(distances, 0.0)
-    for a, b, wished in edges:
-        if a != b:
-            distances[a, b] = distances[b, a] = min(distances[a, b], wished)
-    for k in range(count):
-        np.minimum(distances, distances[:, k, None] + distances[None, k, :], out=distances)
+    import networkx as nx
+
+    graph = nx.MultiGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_weighted_edges_from(edges)
+    distances = nx.floyd_warshall_numpy(graph)  # sums and minima only, the same everywhere
     reached = np.isfinite(distances)
     distances[~reached] = distances[reached].max(initial=0.0) / 2 + 2.0
     return distances
