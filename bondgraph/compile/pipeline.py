@@ -48,7 +48,6 @@ from bondgraph.tracing.on_tape.values import Untraceable
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.routines import trace_for_runs
-from bondgraph.tracing.walk import Traced
 
 if TYPE_CHECKING:
     from bondgraph.run.outcome.result import Result
@@ -118,16 +117,12 @@ def _routines(
     model: Model, system: System
 ) -> tuple[Mapping[str, Routine | Alternatives] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
     """Routines or schedules, the system with all that was found while tracing it, and what makes its Jacobian."""
-
-    def inspect(traced: Traced) -> None:
-        raise_if_any(model.name, foreign_positions(traced, model))
-
     try:
         if is_large(system):
             from bondgraph.schedule.build import scheduled
 
             return scheduled(system)
-        return trace_for_runs(system, inspect)
+        return trace_for_runs(system, lambda traced: raise_if_any(model.name, foreign_positions(traced, model)))
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
     except Untraceable as stuck:

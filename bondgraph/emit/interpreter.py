@@ -16,13 +16,12 @@ import numpy as np
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import DECLARATIONS, function_text
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.differentiate import active_nodes, slopes
+from bondgraph.tape.differentiate import active_nodes, dependence, slopes
 from bondgraph.tape.routine import Routine, listing, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
-from bondgraph.tape.sparsity import dependence
 
 STRIP = 32
 """So many columns of derivatives at a time, by the same inputs for all steps; more would leave the processor's cache."""
@@ -155,12 +154,10 @@ def _interpret() -> Procedure:
             sources = [rows.at(step.load(5 + argument, "i64") * width) for argument in range(_RESULT)]
             target = rows.at(row * width)
             with write.loop(width) as column:
-                terms = [_term(write, slope, source[column]) for slope, source in zip(by, sources, strict=True)]
+                terms = []
+                for slope, derivative in zip(by, [source[column] for source in sources], strict=True):
+                    nothing = slope.equals(0.0) | derivative.equals(0.0)
+                    terms.append(write.select(nothing, 0.0, slope * derivative))
                 target[column] = terms[0] + terms[1] + terms[2]
     write.give()
     return write
-
-
-def _term(write: Procedure, slope: Temporary, derivative: Temporary) -> Temporary:
-    """Their product; zero where one of them is."""
-    return write.select(slope.equals(0.0) | derivative.equals(0.0), 0.0, slope * derivative)

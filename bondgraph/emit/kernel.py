@@ -98,7 +98,8 @@ class Kernel:
         if self.address is None:
             return functools.partial(self.function, *arrays, out)
         call = functools.partial(self.function, *places, address_of(out))
-        return _Bound(call, (*arrays, out, self))
+        call.__dict__["owners"] = (*arrays, out, self)  # addresses hold as long as what they are of
+        return call
 
     def many(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Outputs (samples, n_out) at many samples, without Python between them.
@@ -173,17 +174,6 @@ class Kernel:
         lengths = ", ".join(map(str, self.sizes))
         details = (what, f"it takes {len(self.sizes)} blocks of lengths {lengths} and gives {self.n_out} outputs")
         return KernelError(Problem("E395", f'kernel "{self.name}" is called with blocks that do not fit', details))
-
-
-@dataclass(frozen=True, eq=False)
-class _Bound:
-    """A call with fixed addresses, and what owns them."""
-
-    call: Callable[[], Any]
-    owners: tuple[Any, ...] = field(repr=False)
-
-    def __call__(self) -> Any:
-        return self.call()
 
 
 def _kind(given: Any) -> str:

@@ -6,7 +6,7 @@ stand, dependent storages and constraints with time derivatives by the chain rul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,7 +124,7 @@ class _Elimination:
         try:
             results = statement.op(*arguments)
             results = (results,) if len(statement.outs) == 1 else results
-            exactly = [_each(result, exact) for result in results]
+            exactly = [shaped([exact(scalar) for scalar in scalars_of(result)], np.shape(result)) for result in results]
         except ScrewbondError:
             raise
         except Exception as error:  # whatever a user's formula raises is the user's to see, with its element
@@ -175,10 +175,6 @@ class _Elimination:
         title = f"no closed form for {', '.join(unknown.value for unknown in unknowns)}"
         cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", "a small C or I that breaks the loop")
         return refusal("E273", title, *cures, about=self.system.name, why=(why, f"elements: {elements}"), places=())
-
-
-def _each(value: Any, function: Callable[[Any], Any]) -> Any:
-    return shaped([function(scalar) for scalar in scalars_of(value)], np.shape(value))
 
 
 def _linear(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any] | None:

@@ -167,17 +167,9 @@ def _folded(path: str, count: int) -> Mark:
 
 def _signals(model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]) -> Iterator[tuple[int, int]]:
     """(source, reader) of every signal; a guard's signals go to the switch that its automaton moves."""
-    for path, element in model.elements.items():
-        yield from _arrows(element.reads, place[path], model, place, switches, hidden)
-    for path, automaton in model.automata.items():
-        for transition in automaton.transitions:
-            yield from _arrows(transition.signals, switches[path], model, place, switches, hidden)
-
-
-def _arrows(
-    signals: tuple[str, ...], reader: int, model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]
-) -> Iterator[tuple[int, int]]:
-    for signal in signals:
+    readers = [(element.reads, place[path]) for path, element in model.elements.items()]
+    readers += [(each.signals, switches[path]) for path, automaton in model.automata.items() for each in automaton.transitions]
+    for signal, reader in ((signal, reader) for signals, reader in readers for signal in signals):
         path = model.aliases.get(signal, signal)
         while path and path not in model.elements and path not in switches:
             path = path.rpartition(".")[0]

@@ -13,9 +13,9 @@ import numpy as np
 from bondgraph.schedule.calls import Kind
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.hoist import hoist
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
+from bondgraph.tape.specialise import hoist
 
 CONSTANT, FIXED, VARYING = 0, 1, 2
 
@@ -69,7 +69,7 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
     """Separate what parameters alone decide. With `sizes` all outputs are results of `main`, cut so; without, only
     those that vary are, one by one."""
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
-    hoisted = hoist(tape, outputs, "p")
+    hoisted = hoist(tape, outputs)
     block = list(tape.blocks).index("p")
     results: list[tuple[int, float]] = []
     kept: list[TapeScalar] = []

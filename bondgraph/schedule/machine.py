@@ -19,6 +19,8 @@ WIDE = 60
 _ALONE = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
 
+_LOCAL = re.compile(r"%([a-z]+\d+)\b")
+
 STRAIGHT = 400
 """Steps up to which single calls in a row are put into one function."""
 
@@ -54,7 +56,9 @@ def _text(schedule: Schedule) -> str:
             parameters += ["ptr noalias readonly %out.read", "ptr noalias readonly %w.read"]
         calls.append(f"call void @{function}({passed}{', ptr %out, ptr %w' if parallel else ''})")
         if single:
-            lines = [line for k, loop in enumerate(part) for line in _renamed(_body(name, loop, None, ""), k)]
+            # values are renamed, so that several kernels fit into one function
+            bodies = enumerate(_body(name, loop, None, "") for loop in part)
+            lines = [_LOCAL.sub(rf"%\1.{k}", line) for k, body in bodies for line in body]
             texts.append(define(f"internal void @{function}", parameters, lines, " noinline"))
         else:
             texts.append(_loop(function, name, part[0], parameters, ".read" if parallel else ""))
@@ -125,11 +129,3 @@ def _pointer(routine: str, name: str, access: Access, index: str | None, suffix:
         f"%a{name} = zext i32 %l{name} to i64",
         f"%{name} = getelementptr inbounds double, ptr {base}, i64 %a{name}",
     ]
-
-
-_LOCAL = re.compile(r"%([a-z]+\d+)\b")
-
-
-def _renamed(lines: list[str], number: int) -> list[str]:
-    """The same lines with their values renamed, so that several kernels fit into one function."""
-    return [_LOCAL.sub(rf"%\1.{number}", line) for line in lines]

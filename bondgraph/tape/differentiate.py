@@ -1,4 +1,4 @@
-"""Outputs and inputs on a tape -> the structurally nonzero derivatives, on the same tape.
+"""Outputs and inputs on a tape -> the structurally nonzero derivatives, on the same tape, or their pattern alone.
 
 Forward accumulation carries with every node its derivatives by the inputs that it depends on; it is safe in formulas
 that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes
@@ -57,6 +57,38 @@ def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]
     kept = sorted((c, r, v) for (r, c), v in entries.items() if tape.value(v) != 0.0)
     values = tuple(TapeScalar(tape, v) for _, _, v in kept)
     return SparseJacobian(tuple(r for _, r, _ in kept), tuple(c for c, _, _ in kept), values, shape)
+
+
+def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray]:
+    """`indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian; int32, as SUNDIALS is built."""
+    indptr = np.searchsorted(jacobian.columns, range(jacobian.shape[1] + 1)).astype(np.int32)
+    return indptr, np.array(jacobian.rows, dtype=np.int32)
+
+
+def dependence(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> tuple[np.ndarray, np.ndarray]:
+    """The pattern of `jacobian(outputs, inputs)` without writing derivatives: `indptr`, row `indices`; int32.
+
+    It contains the Jacobian's pattern; entries that vanish identically may be in it too.
+    """
+    columns: list[list[int]] = [[] for _ in inputs]
+    if len(inputs):
+        tape = inputs[0].tape
+        roots = [tape.scalar(output).index for output in outputs]
+        seeds = {tape.scalar(variable).index: column for column, variable in enumerate(inputs)}
+        masks: dict[int, int] = {}
+        for position in active_nodes(tape, roots, seeds):
+            mask = 1 << seeds[position] if position in seeds else 0
+            for argument in () if position in seeds else tape.nodes[position][1:]:
+                mask |= masks.get(argument, 0)
+            masks[position] = mask
+        for row, root in enumerate(roots):
+            mask = masks.get(root, 0)
+            while mask:
+                lowest = mask & -mask
+                columns[lowest.bit_length() - 1].append(row)
+                mask ^= lowest
+    indptr = np.cumsum([0, *map(len, columns)], dtype=np.int32)
+    return indptr, np.array([row for column in columns for row in column], dtype=np.int32)
 
 
 def active_nodes(tape: Nodes, roots: Sequence[int], seeds: dict[int, int]) -> list[int]:

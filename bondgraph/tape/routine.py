@@ -122,7 +122,7 @@ def listing(routine: Routine) -> Listing:
     listed, blocks = [block for block, _ in routine.blocks], list(tape.blocks)
     new: dict[int, int] = {}
     steps: list[Node] = []
-    for position in _depth_first(table, [*_early_calls(table), *roots]):
+    for position in _depth_first(table, roots):
         node = table[position]
         new[position] = len(steps)
         if node[0] == op.INPUT:
@@ -136,12 +136,20 @@ def listing(routine: Routine) -> Listing:
     return Listing(tuple(steps), tuple(new[root] for root in roots))
 
 
+EARLY = 64
+"""So many sines and cosines of inputs come first; more would only fill the stack."""
+
+
 def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:
-    """Positions such that arguments come before what needs them, as late as possible."""
-    partner = _partners(table)
+    """Positions such that arguments come before what needs them, as late as possible; sine and cosine of one angle together."""
+    calls: dict[int, list[int]] = {}
+    for position, node in table.items():
+        if node[0] in (op.SIN, op.COS):
+            calls.setdefault(node[1], []).append(position)
+    early = [position for angle, both in calls.items() if table[angle][0] == op.INPUT for position in both]
     order: list[int] = []
     done: set[int] = set()
-    for root in roots:
+    for root in [*(sorted(early) if len(early) <= EARLY else ()), *roots]:
         stack = [root]
         while stack:
             position = stack[-1]
@@ -156,34 +164,11 @@ def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:
             stack.pop()
             done.add(position)
             order.append(position)
-            other = partner.get(position)
-            if other is not None and other not in done:
-                done.add(other)
-                order.append(other)
+            if node[0] in (op.SIN, op.COS):
+                others = [other for other in calls[node[1]] if other not in done]
+                done.update(others)
+                order += others
     return order
-
-
-EARLY = 64
-"""So many sines and cosines of inputs come first; more would only fill the stack."""
-
-
-def _early_calls(table: dict[int, Node]) -> list[int]:
-    """Sines and cosines of inputs, or none where they are very many."""
-    calls = [p for p, node in table.items() if node[0] in (op.SIN, op.COS) and table[node[1]][0] == op.INPUT]
-    return calls if len(calls) <= EARLY else []
-
-
-def _partners(table: dict[int, Node]) -> dict[int, int]:
-    """The cosine of a sine's angle, and the sine of a cosine's angle, where both are needed."""
-    first: dict[int, int] = {}
-    partner: dict[int, int] = {}
-    for position, node in table.items():
-        if node[0] in (op.SIN, op.COS):
-            other = first.setdefault(node[1], position)
-            if other != position:
-                partner[other] = position
-                partner[position] = other
-    return partner
 
 
 def _merged(table: dict[int, Node], roots: list[int]) -> dict[int, Node]:

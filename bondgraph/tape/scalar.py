@@ -66,6 +66,11 @@ def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False)
     return method
 
 
+def _comparison(name: str, swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
+    """The method for a function of `screws.scalars` that gives a condition, or joins two."""
+    return lambda scalar, other: scalar._function(name, *((other, scalar) if swapped else (scalar, other)))
+
+
 class TapeScalar:
     """One value on a tape. Equal expressions have the same `index`."""
 
@@ -110,32 +115,15 @@ class TapeScalar:
     def __abs__(self) -> TapeScalar:
         return self._function("absolute", self)
 
-    def __lt__(self, other: Any) -> TapeScalar:
-        return self._function("less", self, other)
-
-    def __le__(self, other: Any) -> TapeScalar:
-        return self._function("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> TapeScalar:
-        return self._function("less", other, self)
-
-    def __ge__(self, other: Any) -> TapeScalar:
-        return self._function("less_equal", other, self)
-
-    def __eq__(self, other: Any) -> TapeScalar:  # type: ignore[override]
-        return self._function("equal", self, other)
+    __lt__, __gt__ = _comparison("less"), _comparison("less", swapped=True)
+    __le__, __ge__ = _comparison("less_equal"), _comparison("less_equal", swapped=True)
+    __eq__ = _comparison("equal")  # type: ignore[assignment]
+    __and__ = __rand__ = _comparison("both")
+    __or__ = __ror__ = _comparison("either")
 
     def __ne__(self, other: Any) -> TapeScalar:  # type: ignore[override]
         same = self._function("equal", self, other)
         return same if same is NotImplemented else same._function("opposite", same)
-
-    def __and__(self, other: Any) -> TapeScalar:
-        return self._function("both", self, other)
-
-    def __or__(self, other: Any) -> TapeScalar:
-        return self._function("either", self, other)
-
-    __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> TapeScalar:
         return self._function("opposite", self)

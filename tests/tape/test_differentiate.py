@@ -5,10 +5,9 @@ import sympy
 import screws.scalars as s
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape import differentiate
-from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.differentiate import compressed_columns, dependence, jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape, TraceError
-from bondgraph.tape.sparsity import compressed_columns, dependence
 from tests.emit.expressions import EXPRESSIONS
 
 
