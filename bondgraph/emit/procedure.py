@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Union
+from typing import Union, cast
 
 Operand = Union["Temporary", float, int]
 
@@ -155,10 +155,10 @@ class Procedure:
         return Temporary(self, name, kind)
 
     def value(self, operand: Operand, kind: str) -> Temporary:
-        """An operand as a value."""
+        """An operand as a value; a TypeError where a whole number is needed and a fraction given."""
         if isinstance(operand, Temporary):
             return operand
-        return Temporary(self, number(operand) if kind == "double" else str(operator.index(operand)), kind)
+        return Temporary(self, number(operand) if kind == "double" else str(operator.index(cast(int, operand))), kind)
 
     def local(self, start: Operand, kind: str = "double") -> Local:
         """A new variable with its first value."""
