@@ -67,12 +67,8 @@ class Kernel:
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
 
-        Parameters
-        ----------
-        out
-            Where to write, contiguous, apart from all blocks; a new array by default.
-
-        Raises `KernelError` E395, if blocks or `out` do not fit.
+        `out` is where to write, contiguous, apart from all blocks; a new array by default. Raises `KernelError` E395, if blocks
+        or `out` do not fit.
         """
         arrays = self._arrays(blocks)
         if out is None:
@@ -104,22 +100,16 @@ class Kernel:
     def many(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Outputs (samples, n_out) at many samples, without Python between them.
 
-        Parameters
-        ----------
-        blocks
-            Each (samples, length), or (length,) for what is the same in all samples; a block of length 1 may also be
-            (samples,) or a number.
-        out
-            Where to write (samples, n_out), contiguous; a new array by default.
-
-        Raises `KernelError` E395, if blocks do not fit, or differ in their number of samples.
+        Each block is (samples, length), or (length,) for what is the same in all samples; one of length 1 may also be (samples,)
+        or a number. `out` is where to write, contiguous; a new array by default. Raises `KernelError` E395, if blocks do not fit,
+        or differ in their number of samples.
         """
         arrays, samples = self._samples(blocks)
         if out is None:
             out = np.empty((samples, self.n_out))
         else:
             self._check_out(arrays, out, (samples, self.n_out))
-        if self.address is None or self.loop is None:
+        if self.loop is None:
             self.function(*arrays, out)
         else:
             strides = [n if array.ndim == 2 else 0 for array, n in zip(arrays, self.sizes, strict=True)]

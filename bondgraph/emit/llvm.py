@@ -126,16 +126,12 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
     Parameters
     ----------
-    text
-        One module in LLVM's assembly language (opaque pointers: `ptr`); every function it defines without `internal`
-        is exported. Target triple and data layout are set here.
-    symbols
-        Addresses of the functions that the text only declares. The C library's mathematics, `memcpy`, `memset`,
-        `malloc` and `free` need not be given. Addresses are no part of the cache's key.
-    keep
-        What must stay alive as long as the library: the owners of those addresses.
-    quick
-        Whether to leave optimisation out.
+    text : one module in LLVM's assembly language (opaque pointers: `ptr`); every function it defines without `internal` is
+        exported. Target triple and data layout are set here.
+    symbols : addresses of the functions that the text only declares. The C library's mathematics, `memcpy`, `memset`, `malloc`
+        and `free` need not be given. Addresses are no part of the cache's key.
+    keep : what must stay alive as long as the library: the owners of those addresses.
+    quick : whether to leave optimisation out.
 
     Raises `CompileError` E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
     """

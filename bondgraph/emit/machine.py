@@ -129,12 +129,6 @@ def object_code(text: str, passes: int, level: int) -> bytes:
     return code
 
 
-def assembly(text: str, passes: int, level: int) -> str:
-    """Assembly of `text`, for reading."""
-    machine = target_machine(level)
-    return str(machine.emit_assembly(optimised(text, passes, machine)))
-
-
 @functools.cache
 def _linker() -> Any:
     """The linker of this process: LLVM's newer one, which puts what belongs together into one place; not on Windows, whose

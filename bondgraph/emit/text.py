@@ -147,19 +147,16 @@ def function_text(name: str, program: Listing, blocks: int, whole: int, part: in
         stores.setdefault(position, []).append(place)
     slots, size = workspace_slots(program, cuts)
     given = [*(f"ptr noalias readonly %b{i}" for i in range(blocks)), *(f"ptr noalias %{out}" for out in outs)]
-    if len(cuts) <= 2:
-        whole_part = Part(program, {}, stores, 0, count, together=joint_angles(program, 0, count))
-        whole_part.emit()
-        return define(f"void @{name}", given, whole_part.lines, " noinline")
-    texts = []
-    calls = []
-    passed = _passed(blocks, *outs, "work")
-    for k, (first, last) in enumerate(itertools.pairwise(cuts)):
+    pieces = []
+    for first, last in itertools.pairwise(cuts):
         piece = Part(program, slots, stores, first, last, together=joint_angles(program, first, last))
         piece.emit()
-        header = f"internal void @{name}.part{k}"
-        texts.append(define(header, [*given, "ptr noalias %work"], piece.lines, " noinline"))
-        calls.append(f"call void @{name}.part{k}({passed})")
+        pieces.append(piece.lines)
+    if len(pieces) == 1:
+        return define(f"void @{name}", given, pieces[0], " noinline")
+    inner, passed = [*given, "ptr noalias %work"], _passed(blocks, *outs, "work")
+    texts = [define(f"internal void @{name}.part{k}", inner, lines, " noinline") for k, lines in enumerate(pieces)]
+    calls = [f"call void @{name}.part{k}({passed})" for k in range(len(pieces))]
     return "\n".join([*texts, define(f"void @{name}", given, with_workspace("work", size, calls), " noinline")])
 
 
@@ -212,13 +209,7 @@ def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], 
 
 
 def choice_text(
-    name: str,
-    blocks: int,
-    block: int,
-    slots: tuple[int, ...],
-    counts: tuple[int, ...],
-    cases: list[str],
-    outs: Iterable[str] = ("out",),
+    name: str, blocks: int, block: int, slots: tuple[int, ...], counts: tuple[int, ...], cases: list[str], outs: Iterable[str]
 ) -> str:
     """The function `name` that calls one of `cases`, by the whole numbers block[slot]; the last slot runs fastest."""
     passed = _passed(blocks, *outs)

@@ -81,7 +81,8 @@ def state_equations(
     stages = stages_of(system, wanted)
     needed = stages.statements
     _refuse_large(system, needed)
-    inputs = _inputs(compiled)
+    sources = tuple(f"{path}." for path, element in compiled.model.elements.items() if isinstance(element.law, Source))
+    inputs = [name for name in system.parameters if name.startswith(sources)]
     given, slopes = _given(system, {*inputs, *varying}, varying, numbers)
     moving = {s for n in ("time", *inputs, *varying, *(state.name for state in states)) for s in scalars_of(given[n])}
     moving |= {slope for slope in slopes.values() if slope.is_Symbol}
@@ -94,7 +95,8 @@ def state_equations(
         for name, scalar in zip(names, scalars, strict=True):
             free = tuple((mode, k) for mode, k in combination if mode.removesuffix(".mode") not in held)
             found[name].append((free, decimal(canonical(sympy.S(scalar), moving))))
-    whole = {name: _piecewise(system, _grouped(each)) for name, each in found.items()}
+    groups = {name: _grouped(each) for name, each in found.items()}
+    whole = {name: _piecewise(system, each) for name, each in groups.items()}
     occurring = {symbol.name for expression in whole.values() for symbol in expression.free_symbols}
     numbers_of = {
         label: float(number)
@@ -102,16 +104,16 @@ def state_equations(
         for label, number in zip(labels_of(name, np.shape(value)), np.ravel(value), strict=True)
         if label in occurring
     }
-    sources = [label for name in inputs for label in labels_of(name, _shape(system, name)) if label in occurring]
+    symbols = tuple(label for name in inputs for label in labels_of(name, _shape(system, name)) if label in occurring)
     return StateEquations(
         name=system.name,
         equations=MappingProxyType({name: whole[name] for name in labels}),
         outputs=MappingProxyType({name: whole[name] for name in names[len(labels) :]}),
         states=labels,
-        inputs=tuple(sources),
-        parameters=MappingProxyType({name: value for name, value in numbers_of.items() if name not in sources}),
+        inputs=symbols,
+        parameters=MappingProxyType({name: value for name, value in numbers_of.items() if name not in symbols}),
         letters=MappingProxyType(_letters(compiled, inputs, outputs, varying)),
-        cases=MappingProxyType({name: _cases(system, _grouped(each)) for name, each in found.items()}),
+        cases=MappingProxyType({name: _cases(system, each) for name, each in groups.items()}),
     )
 
 
@@ -140,12 +142,6 @@ def _refuse_large(system: System, needed: Collection[int]) -> None:
 
 def _shape(system: System, name: str) -> tuple[int, ...]:
     return system.values[system.resolve(name)].shape or ()
-
-
-def _inputs(compiled: Compiled) -> list[str]:
-    """Parameters of sources."""
-    sources = tuple(f"{path}." for path, e in compiled.model.elements.items() if isinstance(e.law, Source))
-    return [name for name in compiled.system.parameters if name.startswith(sources)]
 
 
 def _given(system: System, kept: Collection[str], varying: Sequence[str], numbers: bool) -> tuple[dict[str, Any], dict[Any, Any]]:

@@ -30,10 +30,7 @@ class Group:
 
 
 def groups(
-    table: StatementTable,
-    wanted: Sequence[int],
-    kernels: dict[object, TracedGroup],
-    narrow: Mapping[int, tuple[int, ...]] | None = None,
+    table: StatementTable, wanted: Sequence[int], kernels: dict[object, TracedGroup], narrow: Mapping[int, tuple[int, ...]] | None
 ) -> list[Group]:
     """Groups that give the `wanted` values, in an order of evaluation; `kernels` holds those traced so far, by key.
 

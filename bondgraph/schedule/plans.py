@@ -18,13 +18,17 @@ Scalar = tuple[float, int]
 """A derivative: a factor and a value of one component; the value is -1 for a plain number."""
 
 
+Made = dict[tuple[Kind, tuple[int, ...]], Call]
+"""Calls by what they are: what is asked for again is found."""
+
+
 @dataclass(eq=False)
 class Workshop:
     """What the routines of one model share: kernels by key, and calls that depend on parameters only."""
 
     table: StatementTable
     traced: dict[object, TracedGroup] = field(default_factory=dict)
-    prepared: dict[tuple[Kind, tuple[int, ...]], Call] = field(default_factory=dict)
+    prepared: Made = field(default_factory=dict)
     sums: dict[object, Kind] = field(default_factory=dict)
 
     @property
@@ -84,7 +88,7 @@ def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) 
     calls = list(found.calls)
     book = shop.book
     slopes: dict[int, list[dict[int, Scalar]]] = {}
-    known: dict[tuple[Kind, tuple[int, ...]], Call] = {}
+    known: Made = {}
     column = 0
     for state in states:
         slopes[state] = [{column + j: (1.0, -1)} for j in range(book.sizes[state])]
@@ -151,12 +155,7 @@ def _places(
     return goals, copies, numbers
 
 
-def _sums(
-    shop: Workshop,
-    row: dict[int, list[tuple[Scalar, Scalar]]],
-    calls: list[Call],
-    known: dict[tuple[Kind, tuple[int, ...]], Call],
-) -> dict[int, Scalar]:
+def _sums(shop: Workshop, row: dict[int, list[tuple[Scalar, Scalar]]], calls: list[Call], known: Made) -> dict[int, Scalar]:
     """The derivatives of one scalar from its products by column; new sums go to `calls`, and to `known` to be found again."""
     found = {}
     for by, products in row.items():

@@ -9,7 +9,7 @@ import screws.scalars as s
 from bondgraph.emit import llvm, text
 from bondgraph.emit.kernel import KernelError, machine_kernel
 from bondgraph.emit.llvm import compile_routines, routines_text
-from bondgraph.emit.machine import assembly, link, object_code
+from bondgraph.emit.machine import link, object_code, optimised, target_machine
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Alternatives, Routine, listing
@@ -146,7 +146,8 @@ def test_products_and_sums_contract(monkeypatch):
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     if not llvmlite.binding.get_host_cpu_features().get("fma"):
         pytest.skip("this processor has no fused multiply-add")
-    assert "vfmadd" in assembly(routines_text([traced([lambda a, b, c: a * b + c])]), 0, 1)
+    text, target = routines_text([traced([lambda a, b, c: a * b + c])]), target_machine(1)
+    assert "vfmadd" in target.emit_assembly(optimised(text, 0, target))
 
 
 def test_many_equals_a_loop(compiled):

@@ -102,10 +102,8 @@ def functions(
     result: Callable[[int], str],
     kind: str = "",
     part_kind: str = "static ",
-    whole: int = WHOLE,
-    part: int = PART,
 ) -> str:
-    """The function `name` with parameters `signature`, in parts if it has more than `whole` steps.
+    """The function `name` with parameters `signature`, in parts if it has more than `WHOLE` steps.
 
     `kind` stands before it, `part_kind` before its parts; parts that the compiler puts back together save no time.
 
@@ -116,16 +114,14 @@ def functions(
     for k, position in enumerate(program.outputs):
         stores.setdefault(position, []).append(k)
     header = f"{kind}void {name}({', '.join(signature)})"
-    if count <= whole:
-        return _function(header, signature, _Part(program, place, result, {}, stores, 0, count).emit())
-    cuts = [*range(0, count, part), count]
+    cuts = [0, count] if count <= WHOLE else [*range(0, count, PART), count]
     slots, size = workspace_slots(program, cuts)
-    texts, calls = [], []
+    bodies = [_Part(program, place, result, slots, stores, first, last).emit() for first, last in itertools.pairwise(cuts)]
+    if len(bodies) == 1:
+        return _function(header, signature, bodies[0])
     inner = [*signature, "double *restrict w"]
-    for k, (first, last) in enumerate(itertools.pairwise(cuts)):
-        lines = _Part(program, place, result, slots, stores, first, last).emit()
-        texts.append(_function(f"{part_kind}void {name}_part{k}({', '.join(inner)})", inner, lines))
-        calls.append(f"{name}_part{k}({', '.join(passed(inner))});")
+    texts = [_function(f"{part_kind}void {name}_part{k}({', '.join(inner)})", inner, body) for k, body in enumerate(bodies)]
+    calls = [f"{name}_part{k}({', '.join(passed(inner))});" for k in range(len(bodies))]
     return "\n".join([*texts, _function(header, signature, [f"double w[{max(size, 1)}];", *calls])])
 
 
