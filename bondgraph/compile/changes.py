@@ -25,11 +25,8 @@ from bondgraph.tracing.on_tape.values import flat
 def changed_parameters(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Every parameter by name, with some changed.
 
-    Raises
-    ------
-    ModelError
-        E121 an unknown name, E124 numbers that do not fit, E119 a negative resistance and the like, E151 a number that no
-        friction or constraint can have.
+    Raises `ModelError` E121 an unknown name, E124 numbers that do not fit, E119 a negative resistance and the like, E151 a number
+    that no friction or constraint can have.
     """
     values = dict(system.parameters)
     changed: dict[str, Element] = {}
@@ -68,11 +65,8 @@ def changed_start(
     `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `numbers` are all parameters; `earlier`
     tells how it went before, so that only those functions are called again whose arguments changed.
 
-    Raises
-    ------
-    ModelError
-        E122 an unknown name or state of an automaton, E124 numbers that do not fit, E171 two start functions that disagree,
-        E214 friction that its motion contradicts.
+    Raises `ModelError` E122 an unknown name or state of an automaton, E124 numbers that do not fit, E171 two start functions that
+    disagree, E214 friction that its motion contradicts.
     """
     states = {state.name: np.asarray(state.initial, dtype=float) for state in system.states}
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}

@@ -67,10 +67,8 @@ class Compiled(Frozen):
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `parameters` are changed as in
         `simulate`, for start values may follow from them. A storage that follows others may be named too, with what follows.
 
-        Raises
-        ------
-        ModelError
-            E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 changes that contradict each other.
+        Raises `ModelError` E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 changes that
+        contradict each other.
         """
         changes, parameters = self._given("initial", changes), self._given("parameters", parameters)
         x, m, started = self._unchanged_start

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.outcome.failure import CURES
 from bondgraph.run.outcome.singular import CONTRADICTS, ClosingMatrix
 from bondgraph.run.program import Program, Slot
-
-if TYPE_CHECKING:
-    from bondgraph.emit.kernel import Kernel
 
 Keep = Sequence[str] | Mapping[str, Any]
 """Names of states, parts or other values that stay; or with the values that they are to have."""
@@ -77,17 +75,14 @@ def contradicting_closures(
 
 def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Callable[[str], Values]:
     """name -> that value, in rows, as a function of states (k, n)."""
-    assert program.outputs is not None
     outputs = program.outputs
-    return lambda name: _read(outputs, [program.layout[name]], t, p, m)
+    assert outputs is not None
 
-
-def _read(outputs: Kernel, slots: Sequence[Slot], t: float, p: np.ndarray, m: np.ndarray) -> Values:
-    def values(x: np.ndarray) -> np.ndarray:
+    def values(slot: Slot, x: np.ndarray) -> np.ndarray:
         blocks = {"out": outputs.many(t, x, p, m), "x": x, "m": np.tile(m, (len(x), 1))}
-        return np.concatenate([blocks[slot.block][:, slot.start : slot.stop] for slot in slots], axis=1)
+        return blocks[slot.block][:, slot.start : slot.stop]
 
-    return values
+    return lambda name: partial(values, program.layout[name])
 
 
 def foreign_velocities(model: Model, motion: Motion, places: Mapping[str, slice], x: np.ndarray) -> list[Problem]:

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.compile.kernels import kernels_of
 from bondgraph.emit.kernel import Kernel
 from bondgraph.tape import opcodes
-from bondgraph.tape.routine import Routine
+from bondgraph.tape.routine import Routine, reachable
 from bondgraph.tape.scalar import Tape
 from screws.scalars import array
 
@@ -77,19 +77,13 @@ def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]],
     """How many distinct operations a formula takes, without those on the `constant` arguments alone; arguments as in
     `compile_formula`, those that it reads count as one each."""
     tape, results = _traced(formula, arguments)
-    stack = [tape.scalar(scalar).index for result in results.values() for scalar in np.asarray(result, dtype=object).flat]
+    roots = [tape.scalar(scalar).index for result in results.values() for scalar in np.asarray(result, dtype=object).flat]
     fixed = {number for number, name in enumerate(arguments) if name in constant}
     moves: list[bool] = []
     for code, *of in tape.nodes:
         is_input = code == opcodes.INPUT
         moves.append(of[0] not in fixed if is_input else code != opcodes.CONSTANT and any(moves[a] for a in of))
-    seen: set[int] = set()
-    while stack:
-        place = stack.pop()
-        if place not in seen and moves[place]:
-            seen.add(place)
-            stack += tape.nodes[place][1:] if tape.nodes[place][0] != opcodes.INPUT else ()
-    return len(seen)
+    return sum(moves[place] for place in reachable(tape, roots))
 
 
 def _traced(formula: Formula, arguments: Mapping[str, tuple[int, ...]]) -> tuple[Tape, Mapping[str, Any]]:

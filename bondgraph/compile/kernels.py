@@ -42,8 +42,12 @@ def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backe
         now = [routine for name, routine in wanted.items() if name not in DEFERRED | INTERPRETED]
         library = compile_routines(now)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
+
+        def alone(name: str) -> Kernel:
+            return compile_routines([wanted[name]], quick=0).kernel(name)
+
         for name in DEFERRED & set(wanted):
-            make = functools.partial(_compiled_alone, wanted[name])
+            make = functools.partial(alone, name)
             kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
         return kernels | {name: numpy_kernel(wanted[name]) for name in INTERPRETED & set(wanted)}
     return {name: numpy_kernel(routine) for name, routine in wanted.items()}
@@ -54,12 +58,6 @@ def _is_compiled(backend: str) -> bool:
     from bondgraph.emit.machine import have_llvm
 
     return backend == "llvm" or (backend == "auto" and have_llvm())
-
-
-def _compiled_alone(routine: Routine | Alternatives) -> Kernel:
-    from bondgraph.emit.llvm import compile_routines
-
-    return compile_routines([routine], quick=0).kernel(routine.name)
 
 
 @paused_collection()
@@ -85,6 +83,5 @@ def couplings_of(
         return jacobian()
     from bondgraph.emit.interpreter import derivatives
 
-    rates = routines["rates"]
-    kernel, pattern = derivatives(rates.reference if isinstance(rates, Alternatives) else rates, "x", "couplings")
+    kernel, pattern = derivatives(routines["rates"].reference, "x", "couplings")
     return kernel if kernel.n_out else None, pattern

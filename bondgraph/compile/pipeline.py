@@ -48,7 +48,6 @@ from bondgraph.tracing.on_tape.values import Untraceable
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.routines import trace_for_runs
-from bondgraph.tracing.walk import Traced
 
 if TYPE_CHECKING:
     from bondgraph.run.outcome.result import Result
@@ -78,10 +77,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     model : a `Graph` is frozen (and so checked) first.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
 
-    Raises
-    ------
-    ModelError
-        With all problems of the stage that found them; E100 for what is no graph.
+    Raises `ModelError` with all problems of the stage that found them; E100 for what is no graph.
     """
     times = [time.perf_counter()]
     if not isinstance(model, (Graph, Model)):
@@ -108,10 +104,7 @@ def simulate(model: Compilable, t_end: float, **settings: Any) -> Result:
 def compiled_form(model: Compilable, asker: str) -> Compiled:
     """The compiled model, or the graph compiled; `asker` is the function that wants it.
 
-    Raises
-    ------
-    ModelError
-        E100 for what is neither; with all that `compile_model` finds.
+    Raises `ModelError` E100 for what is neither; with all that `compile_model` finds.
     """
     if isinstance(model, Compiled):
         return model
@@ -124,16 +117,12 @@ def _routines(
     model: Model, system: System
 ) -> tuple[Mapping[str, Routine | Alternatives] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
     """Routines or schedules, the system with all that was found while tracing it, and what makes its Jacobian."""
-
-    def inspect(traced: Traced) -> None:
-        raise_if_any(model.name, foreign_positions(traced, model))
-
     try:
         if is_large(system):
             from bondgraph.schedule.build import scheduled
 
             return scheduled(system)
-        return trace_for_runs(system, inspect)
+        return trace_for_runs(system, lambda traced: raise_if_any(model.name, foreign_positions(traced, model)))
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
     except Untraceable as stuck:

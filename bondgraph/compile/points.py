@@ -36,10 +36,7 @@ def point_of(
     x : the whole state (n,), or changes of the start values by name.
     modes : names of automata and of the states they are in.
 
-    Raises
-    ------
-    ModelError
-        E252 if `x` does not fit; E121, E122, E124 for changes that do not.
+    Raises `ModelError` E252 if `x` does not fit; E121, E122, E124 for changes that do not.
     """
     named = x if isinstance(x, Mapping) else {}
     start, m = compiled.initial({**named, **(modes or {})})
@@ -57,10 +54,7 @@ def point_of(
 def consistent(compiled: Compiled, point: Point) -> Point:
     """The point with the unknowns of nonlinear algebraic loops, which x holds too, as the other states want them.
 
-    Raises
-    ------
-    ModelError
-        E262 if no solution of a loop is found.
+    Raises `ModelError` E262 if no solution of a loop is found.
     """
     if not compiled.program.loops:
         return point

@@ -47,20 +47,24 @@ def program_of(
         )
         for e in system.events
     )
-    breaks = breaks_of(system)
+    breaks, layout = breaks_of(system), _layout(system)
+
+    def of_events(word: str) -> tuple[Kernel | None, ...]:
+        return tuple(kernels.get(f"{word}_{index}") for index in range(len(system.events)))
+
     return Program(
         name=system.name,
         rates=kernels["rates"],
         nominal=flat(s.nominal for s in system.states),
-        layout=_layout(system),
+        layout=layout,
         guards=kernels.get("guards"),
         powers=kernels.get("powers"),
         energies=kernels.get("energies"),
         outputs=kernels.get("outputs"),
-        resets=tuple(kernels.get(f"reset_{index}") for index in range(len(system.events))),
-        pushes=tuple(kernels.get(f"push_{index}") for index in range(len(system.events))),
+        resets=of_events("reset"),
+        pushes=of_events("push"),
         collisions=_collisions(system, kernels),
-        supplies=tuple(kernels.get(f"supply_{index}") for index in range(len(system.events))),
+        supplies=of_events("supply"),
         transitions=transitions,
         differentiate=differentiate,
         couple=couple,
@@ -69,7 +73,7 @@ def program_of(
         energy_names=tuple(path for path, _ in system.energies),
         rates_and_powers=kernels.get("rates_and_powers"),
         loops=_newton_loops(system, kernels),
-        clocks=_clocks(system, kernels),
+        clocks=_clocks(system, kernels, layout),
         closing=system.closing,
         closures=kernels.get("closures"),
         indeterminate=tuple((found.places, found.quantities) for found in system.indeterminate),
@@ -90,9 +94,8 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
     return None if chosen is None or kernel is None else Collisions(kernel, chosen.constraints, chosen.bounces)
 
 
-def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[RunClock, ...]:
+def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunClock, ...]:
     """Clocks that change states, with their times as places in p."""
-    layout = _layout(system)
     return tuple(
         RunClock(
             clock.element,
@@ -106,9 +109,7 @@ def _clocks(system: System, kernels: Mapping[str, Kernel]) -> tuple[RunClock, ..
 
 
 def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:
-    places = system.places
-    nonlinear = [loop for loop in system.loops if loop.guesses]
-    guesses = {state.name: state.initial for state in system.states}
+    places, guesses = system.places, {state.name: state.initial for state in system.states}
     return tuple(
         NewtonLoop(
             tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
@@ -117,7 +118,7 @@ def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[Newton
             STEPS,
             tuple(float(size) for name in loop.guesses for size in np.abs(np.ravel(guesses[name]))),
         )
-        for index, loop in enumerate(nonlinear)
+        for index, loop in enumerate(loop for loop in system.loops if loop.guesses)
     )
 
 

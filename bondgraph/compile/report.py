@@ -9,7 +9,6 @@ import numpy as np
 
 from bondgraph.assembly.system import Loop, System
 from bondgraph.causality.assign import Causality
-from bondgraph.model.element import Element
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.wording import elements_at
@@ -63,19 +62,12 @@ def _loop(loop: Loop, system: System, model: Model) -> str:
 def _held(model: Model, system: System) -> Iterator[str]:
     algebraic = {u.element for u in system.unknowns if u.algebraic}
     for path, element in model.elements.items():
-        if isinstance(element.law, (IdealConstraint, IdealSwitch)):
+        law = element.law
+        if isinstance(law, (IdealConstraint, IdealSwitch)):
+            when = "closed" if isinstance(law, IdealSwitch) else "holds"
+            where = "always" if law.automaton is None else f'in {", ".join(law.active)} of "{law.automaton}"'
             once = "by itself (something yields to it at once)" if path in algebraic else "once differentiated"
-            yield f'{element.kind} "{path}": {_when(element)}; what vanishes is solved for {once}'
-
-
-def _when(element: Element) -> str:
-    law = element.law
-    if isinstance(law, IdealSwitch):
-        return f'closed in {", ".join(law.active)} of "{law.automaton}"'
-    assert isinstance(law, IdealConstraint)
-    if law.automaton is None:
-        return "holds always"
-    return f'holds in {", ".join(law.active)} of "{law.automaton}"'
+            yield f'{element.kind} "{path}": {when} {where}; what vanishes is solved for {once}'
 
 
 def _repeating(system: System) -> Iterator[str]:

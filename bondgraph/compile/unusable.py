@@ -14,11 +14,7 @@ from bondgraph.tracing.on_tape.values import flat
 
 
 def unusable_parameters(
-    model: Model,
-    system: System,
-    numbers: Mapping[str, Any],
-    prepare: Callable[[np.ndarray], np.ndarray],
-    values: Mapping[str, Any],
+    model: Model, system: System, numbers: Mapping[str, Any], prepare: Callable[..., np.ndarray], values: Mapping[str, Any]
 ) -> list[Problem]:
     """E309 where something that `prepare` makes of parameters alone is not finite, with the parameters that are to blame: those
     with whose former value (or another one, where none was changed) it is finite.

@@ -43,20 +43,14 @@ def directory() -> Path | None:
         return None
     if chosen:
         return Path(chosen)
-    try:
-        return _base() / "screwbond"
-    except RuntimeError:  # no home directory
-        return None
-
-
-def _base() -> Path:
-    named = os.environ.get("XDG_CACHE_HOME")
+    named = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else "")
     if named:
-        return Path(named)
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return Path(local) if local else Path.home() / "AppData" / "Local"
-    return Path.home() / "Library" / "Caches" if sys.platform == "darwin" else Path.home() / ".cache"
+        return Path(named, "screwbond")
+    with contextlib.suppress(RuntimeError):  # no home directory
+        return Path.home().joinpath(
+            {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache"), "screwbond"
+        )
+    return None
 
 
 def limit() -> float:
@@ -124,21 +118,15 @@ def _seal(name: str, body: bytes) -> bytes:
 
 def _read(path: Path) -> bytes | None:
     """Content of a file that is ours alone, which now counts as used; None for any other."""
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(path, flags)
-    except OSError:
-        return None
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or _strangers(found):
-            return None
-        with os.fdopen(handle, "rb", closefd=False) as file:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | careful)) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or _strangers(found):
+                return None
             content = file.read()
     except OSError:
         return None
-    finally:
-        os.close(handle)
     with contextlib.suppress(OSError):
         os.utime(path)
     return content

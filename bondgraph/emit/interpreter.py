@@ -10,20 +10,18 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import DECLARATIONS, function_text
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.differentiate import active_nodes, slopes
+from bondgraph.tape.differentiate import active_nodes, dependence, slopes
 from bondgraph.tape.routine import Routine, listing, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
-from bondgraph.tape.sparsity import dependence
 
 STRIP = 32
 """So many columns of derivatives at a time, by the same inputs for all steps; more would leave the processor's cache."""
@@ -36,97 +34,72 @@ _RESULT = 3
 """Where in its workspace a rule writes the value and the three slopes: behind the arguments."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """A routine as numbers: values lie in one array, constants and inputs before what is computed of them.
-
-    Parameters
-    ----------
-    values : (n,) with the constants at their places.
-    places, given : of each input its place in `values`, and in all blocks one after the other.
-    table : (steps, fields).
-    seeds : row of derivatives of each variable (columns,); 0 where nothing depends on it.
-    rows : count of rows.
-    """
-
-    values: np.ndarray
-    places: np.ndarray
-    given: np.ndarray
-    table: np.ndarray
-    seeds: np.ndarray
-    rows: int
-
-
 def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[np.ndarray, np.ndarray]]:
     """The derivatives of a routine's outputs by its inputs `block`: the kernel `name`, which takes the routine's blocks and gives
     the nonzeros in compressed columns, and (indptr (columns + 1,), indices (nonzeros,)) of that order.
 
-    The pattern may hold entries that are always zero. At a kink the derivative is that of the branch that is taken.
-
-    Raises
-    ------
-    CompileError
-        E391, if llvmlite is not installed or too old.
+    The pattern may hold entries that are always zero. At a kink the derivative is that of the branch that is taken. Raises
+    `CompileError` E391, if llvmlite is not installed or too old.
     """
-    variables = list(routine.tape.inputs(block, dict(routine.blocks)[block]))
+    tape = routine.tape
+    variables = list(tape.inputs(block, dict(routine.blocks)[block]))
     indptr, indices = dependence(routine.outputs, variables)
-    steps, outputs = _steps(routine, variables)
+    roots = [tape.scalar(output).index for output in routine.outputs]
+    seeds = {variable.index: column for column, variable in enumerate(variables)}
+    row = {position: k for k, position in enumerate(active_nodes(tape, roots, seeds), start=1)}
+    start, places, given, table = _steps(routine, reachable(tape, roots), row)
+    seeded = np.array([row.get(seed, 0) for seed in seeds], dtype=np.int64)  # 0 where nothing depends on a variable
     columns = np.repeat(np.arange(len(variables)), np.diff(indptr))
-    found = outputs[indices]
+    found = np.array([row.get(root, 0) for root in roots], dtype=np.int64)[indices]
     interpret = _interpreter()
 
     def function(*blocks_and_out: np.ndarray) -> None:
         *blocks, out = blocks_and_out
-        values = steps.values.copy()
-        values[steps.places] = np.concatenate(blocks)[steps.given]
+        values = start.copy()
+        values[places] = np.concatenate(blocks)[given]
         work = np.empty(2 * _RESULT + 1)
         for first in range(0, len(variables), STRIP):
-            seeds = steps.seeds[first : first + STRIP]
-            rows = np.empty((steps.rows, len(seeds)))
-            rows[steps.seeds] = 0.0
-            rows[seeds, np.arange(len(seeds))] = 1.0
+            strip = seeded[first : first + STRIP]
+            rows = np.empty((1 + len(row), len(strip)))
+            rows[seeded] = 0.0
+            rows[strip, np.arange(len(strip))] = 1.0
             rows[0] = 0.0  # also of variables on which nothing depends
-            interpret(
-                *map(address_of, (steps.table, values, rows, work)), len(steps.table), len(values) - len(steps.table), len(seeds)
-            )
-            own = slice(indptr[first], indptr[first + len(seeds)])
+            arrays = map(address_of, (table, values, rows, work))
+            interpret(*arrays, len(table), len(values) - len(table), len(strip))
+            own = slice(indptr[first], indptr[first + len(strip)])
             out[own] = rows[found[own], columns[own] - first]
 
     return Kernel(name, routine.sizes, len(indices), None, function), (indptr, indices)
 
 
-def _steps(routine: Routine, variables: list[TapeScalar]) -> tuple[_Steps, np.ndarray]:
-    """The steps of a routine, and the row of derivatives of each output."""
-    tape = routine.tape
-    roots = [tape.scalar(output).index for output in routine.outputs]
-    seeds = {tape.scalar(variable).index: column for column, variable in enumerate(variables)}
-    needed = reachable(tape, roots)
-    row = {position: k for k, position in enumerate(active_nodes(tape, roots, seeds), start=1)}
-    sizes, listed = dict(routine.blocks), [block for block, _ in routine.blocks]
-    starts = dict(zip(listed, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
-    blocks = list(tape.blocks)
-    given = [position for position in needed if tape.nodes[position][0] <= op.INPUT]
-    computed = [position for position in needed if tape.nodes[position][0] > op.INPUT]
-    place = {position: k for k, position in enumerate([*given, *computed])}
+def _steps(routine: Routine, needed: list[int], row: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The nodes that a routine needs as numbers; `row` is that of the derivatives of those that vary.
+
+    Values (n,) lie in one array, constants (which are in place) and inputs before what is computed of them. Then for each input
+    its place there, and in all blocks one after the other; and the table (steps, fields).
+    """
+    nodes, blocks = routine.tape.nodes, list(routine.tape.blocks)
+    starts = dict(zip(dict(routine.blocks), np.cumsum([0, *routine.sizes]).tolist(), strict=False))
+    outer = [position for position in needed if nodes[position][0] <= op.INPUT]
+    computed = [position for position in needed if nodes[position][0] > op.INPUT]
+    place = {position: k for k, position in enumerate([*outer, *computed])}
     values = np.zeros(len(place))
     inputs = []
-    for position in given:
-        node = tape.nodes[position]
-        if node[0] == op.CONSTANT:
-            values[place[position]] = node[1]
+    for position in outer:
+        code, *arguments = nodes[position]
+        if code == op.CONSTANT:
+            values[place[position]] = arguments[0]
         else:
-            inputs.append((place[position], starts[blocks[node[1]]] + node[2]))
+            inputs.append((place[position], starts[blocks[arguments[0]]] + arguments[1]))
     table = np.zeros((len(computed), _FIELDS), dtype=np.int64)
     for step, position in zip(table, computed, strict=True):
-        code, *arguments = tape.nodes[position]
+        code, *arguments = nodes[position]
         last = 1 + len(arguments)
         step[0], step[1:last] = code, [place[a] for a in arguments]
         step[4] = row.get(position, 0)
         step[5 : 4 + last] = [row.get(a, 0) for a in arguments]
-    places, listed_at = np.array(inputs, dtype=np.int64).reshape(-1, 2).T
-    seeded = np.array([row.get(tape.scalar(variable).index, 0) for variable in variables], dtype=np.int64)
-    outputs = np.array([row.get(root, 0) for root in roots], dtype=np.int64)
-    return _Steps(values, places, listed_at, table, seeded, 1 + len(row)), outputs
+    places, given = np.array(inputs, dtype=np.int64).reshape(-1, 2).T
+    return values, places, given, table
 
 
 @functools.cache
@@ -181,12 +154,10 @@ def _interpret() -> Procedure:
             sources = [rows.at(step.load(5 + argument, "i64") * width) for argument in range(_RESULT)]
             target = rows.at(row * width)
             with write.loop(width) as column:
-                terms = [_term(write, slope, source[column]) for slope, source in zip(by, sources, strict=True)]
+                terms = []
+                for slope, derivative in zip(by, [source[column] for source in sources], strict=True):
+                    nothing = slope.equals(0.0) | derivative.equals(0.0)
+                    terms.append(write.select(nothing, 0.0, slope * derivative))
                 target[column] = terms[0] + terms[1] + terms[2]
     write.give()
     return write
-
-
-def _term(write: Procedure, slope: Temporary, derivative: Temporary) -> Temporary:
-    """Their product; zero where one of them is."""
-    return write.select(slope.equals(0.0) | derivative.equals(0.0), 0.0, slope * derivative)

@@ -67,20 +67,12 @@ class Kernel:
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
 
-        Parameters
-        ----------
-        out
-            Where to write, contiguous, apart from all blocks; a new array by default.
-
-        Raises
-        ------
-        KernelError
-            E395, if blocks or `out` do not fit.
+        `out` is where to write, contiguous, apart from all blocks; a new array by default. Raises `KernelError` E395, if blocks
+        or `out` do not fit.
         """
         arrays = self._arrays(blocks)
         if out is None:
-            out = np.empty(self.n_out)
-            places = [address_of(array) for array in arrays]
+            out, places = np.empty(self.n_out), [address_of(array) for array in arrays]
         else:
             places = self._check_out(arrays, out, (self.n_out,))
         if self.address is None:
@@ -102,30 +94,22 @@ class Kernel:
         if self.address is None:
             return functools.partial(self.function, *arrays, out)
         call = functools.partial(self.function, *places, address_of(out))
-        return _Bound(call, (*arrays, out, self))
+        call.__dict__["owners"] = (*arrays, out, self)  # addresses hold as long as what they are of
+        return call
 
     def many(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Outputs (samples, n_out) at many samples, without Python between them.
 
-        Parameters
-        ----------
-        blocks
-            Each (samples, length), or (length,) for what is the same in all samples; a block of length 1 may also be
-            (samples,) or a number.
-        out
-            Where to write (samples, n_out), contiguous; a new array by default.
-
-        Raises
-        ------
-        KernelError
-            E395, if blocks do not fit, or differ in their number of samples.
+        Each block is (samples, length), or (length,) for what is the same in all samples; one of length 1 may also be (samples,)
+        or a number. `out` is where to write, contiguous; a new array by default. Raises `KernelError` E395, if blocks do not fit,
+        or differ in their number of samples.
         """
         arrays, samples = self._samples(blocks)
         if out is None:
             out = np.empty((samples, self.n_out))
         else:
             self._check_out(arrays, out, (samples, self.n_out))
-        if self.address is None or self.loop is None:
+        if self.loop is None:
             self.function(*arrays, out)
         else:
             strides = [n if array.ndim == 2 else 0 for array, n in zip(arrays, self.sizes, strict=True)]
@@ -182,17 +166,6 @@ class Kernel:
         return KernelError(Problem("E395", f'kernel "{self.name}" is called with blocks that do not fit', details))
 
 
-@dataclass(frozen=True, eq=False)
-class _Bound:
-    """A call with fixed addresses, and what owns them."""
-
-    call: Callable[[], Any]
-    owners: tuple[Any, ...] = field(repr=False)
-
-    def __call__(self) -> Any:
-        return self.call()
-
-
 def _kind(given: Any) -> str:
     if isinstance(given, np.ndarray):
         return f"an array {given.shape} of {given.dtype}"
@@ -211,40 +184,19 @@ class DeferredKernel(Kernel):
     """A kernel that is compiled when it is first called, or first asked for its address."""
 
     def __init__(self, name: str, sizes: tuple[int, ...], n_out: int, make: Callable[[], Kernel]):
-        for attribute, value in (("name", name), ("sizes", sizes), ("n_out", n_out), ("make", make), ("made", None)):
-            object.__setattr__(self, attribute, value)
-        object.__setattr__(self, "lock", threading.Lock())
+        lock, once = threading.Lock(), functools.cache(make)
 
-    def _kernel(self) -> Kernel:
-        with self.lock:  # type: ignore[attr-defined]
-            if self.made is None:  # type: ignore[attr-defined]
-                object.__setattr__(self, "made", self.make())  # type: ignore[attr-defined]
-            return self.made  # type: ignore[attr-defined,no-any-return]
+        def made() -> Kernel:
+            with lock:
+                return once()
 
-    @property
-    def is_machine_code(self) -> bool:
-        """Always: it is compiled at its first use."""
-        return True
+        self.__dict__.update(name=name, sizes=sizes, n_out=n_out, made=made)
 
-    @property
-    def address(self) -> int | None:  # type: ignore[override]
-        """Where the machine code starts."""
-        return self._kernel().address
-
-    @property
-    def function(self) -> Callable[..., Any]:  # type: ignore[override]
-        """The code as a function of addresses or arrays."""
-        return self._kernel().function
-
-    @property
-    def loop(self) -> Callable[..., Any] | None:  # type: ignore[override]
-        """The machine code that loops over samples."""
-        return self._kernel().loop
-
-    @property
-    def keep(self) -> Any:  # type: ignore[override]
-        """What must stay alive."""
-        return self._kernel().keep
+    is_machine_code = True  # type: ignore[assignment]  # it is compiled at its first use
+    address = property(lambda self: self.made().address)  # type: ignore[assignment]
+    function = property(lambda self: self.made().function)  # type: ignore[assignment]
+    loop = property(lambda self: self.made().loop)  # type: ignore[assignment]
+    keep = property(lambda self: self.made().keep)
 
     def __repr__(self) -> str:
         return f"DeferredKernel({self.name!r}, sizes={self.sizes}, n_out={self.n_out})"

@@ -42,28 +42,12 @@ class Library:
     keep: tuple[Any, ...] = field(repr=False, compare=False, default=())
 
     def address(self, name: str) -> int:
-        """Where the function `name` starts.
-
-        Raises
-        ------
-        CompileError
-            E394, if there is no such function.
-        """
-        if name not in self.addresses:
-            raise _unknown("compiled function", name, self.addresses)
-        return self.addresses[name]
+        """Where the function `name` starts; `CompileError` E394 if there is no such function."""
+        return _known("compiled function", name, self.addresses)
 
     def kernel(self, name: str) -> Kernel:
-        """The routine `name` as a callable.
-
-        Raises
-        ------
-        CompileError
-            E394, if there is no such routine.
-        """
-        if name not in self.routines:
-            raise _unknown("compiled routine", name, self.routines)
-        sizes, outputs = self.routines[name]
+        """The routine `name` as a callable; `CompileError` E394 if there is no such routine."""
+        sizes, outputs = _known("compiled routine", name, self.routines)
         return machine_kernel(name, sizes, outputs, self.addresses[name], self.addresses[f"{name}.many"], self)
 
 
@@ -89,28 +73,27 @@ def _module(routines: Sequence[Routine | Alternatives], whole: int, part: int) -
             name, suffix, outs = f"{name}.both", ".both", {"out": count, "rest": len(routine.outputs) - count}
             counts = tuple(outs.values())
             texts.append(split_text(len(routine.blocks), name, routine.name, beginning.name, counts))
-        cases = routine.cases if isinstance(routine, Alternatives) else (routine,)
-        for case in cases:
+        for case in routine.cases:
             straight = listing(case)
             steps += len(straight.steps)
             texts.append(function_text(case.name + suffix, straight, len(case.blocks), whole, part, outs))
         if isinstance(routine, Alternatives):
             block = [listed for listed, _ in routine.blocks].index(routine.block)
-            names = [case.name + suffix for case in cases]
+            names = [case.name + suffix for case in routine.cases]
             texts.append(choice_text(name, len(routine.blocks), block, routine.slots, routine.counts, names, outs))
     return "\n".join([*texts, *trigonometry.called(texts)]), steps
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
     """Of routines, by name, another one that is their beginning and has hardly fewer steps: the code of one serves for both."""
-    plain = {r.name: r.reference if isinstance(r, Alternatives) else r for r in routines}
-    roots = {name: [r.tape.scalar(output).index for output in r.outputs] for name, r in plain.items()}
+    tapes = {r.name: r.reference.tape for r in routines}
+    roots = {r.name: [tapes[r.name].scalar(output).index for output in r.outputs] for r in routines}
     found: dict[str, Routine | Alternatives] = {}
     for routine in routines:
         for other in routines:
             every, first = roots[routine.name], roots[other.name]
-            tape = plain[other.name].tape
-            same = plain[routine.name].tape is tape and other.blocks == routine.blocks
+            tape = tapes[other.name]
+            same = tapes[routine.name] is tape and other.blocks == routine.blocks
             if same and first and len(first) < len(every) <= HEAP and every[: len(first)] == first:
                 steps, more = (len(reachable(tape, each)) for each in (first, every))
                 if steps >= SHARED and more <= (1.0 + FEW) * steps:
@@ -124,10 +107,7 @@ def compile_routines(routines: Sequence[Routine | Alternatives], quick: int = QU
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
     Of more than `quick` steps the code is not optimised.
 
-    Raises
-    ------
-    CompileError
-        E391 without llvmlite, E396 if two routines have the same name.
+    Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
     names = [routine.name for routine in routines]
     if len(set(names)) < len(names):
@@ -146,26 +126,19 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
     Parameters
     ----------
-    text
-        One module in LLVM's assembly language (opaque pointers: `ptr`); every function it defines without `internal`
-        is exported. Target triple and data layout are set here.
-    symbols
-        Addresses of the functions that the text only declares. The C library's mathematics, `memcpy`, `memset`,
-        `malloc` and `free` need not be given. Addresses are no part of the cache's key.
-    keep
-        What must stay alive as long as the library: the owners of those addresses.
-    quick
-        Whether to leave optimisation out.
+    text : one module in LLVM's assembly language (opaque pointers: `ptr`); every function it defines without `internal` is
+        exported. Target triple and data layout are set here.
+    symbols : addresses of the functions that the text only declares. The C library's mathematics, `memcpy`, `memset`, `malloc`
+        and `free` need not be given. Addresses are no part of the cache's key.
+    keep : what must stay alive as long as the library: the owners of those addresses.
+    quick : whether to leave optimisation out.
 
-    Raises
-    ------
-    CompileError
-        E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
+    Raises `CompileError` E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
     """
     given = symbols or {}
     code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)
     declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.)([\w.$]+)", text, flags=re.MULTILINE)
-    missing = sorted(set(declared) - set(given) - known_symbols())
+    missing = sorted(set(declared) - set(given) - set(known_symbols()))
     if missing:
         details = (f"no address is given for {', '.join(missing)}",)
         raise CompileError(Problem("E393", "compiled code does not link", details, cures=("pass the addresses as `symbols`",)))
@@ -173,5 +146,7 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
     return Library(addresses, {}, (tracker, *keep))
 
 
-def _unknown(kind: str, name: str, known: Mapping[str, Any]) -> CompileError:
-    return CompileError(Problem("E394", f'no {kind} "{name}"', (f"there are: {', '.join(known)}",)))
+def _known(kind: str, name: str, known: Mapping[str, Any]) -> Any:
+    if name not in known:
+        raise CompileError(Problem("E394", f'no {kind} "{name}"', (f"there are: {', '.join(known)}",)))
+    return known[name]

@@ -16,30 +16,8 @@ from bondgraph.emit import cache
 from bondgraph.errors import Problem, ScrewbondError
 
 _LIBRARY = (
-    "sin",
-    "cos",
-    "sincos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "exp",
-    "log",
-    "tanh",
-    "pow",
-    "fmod",
-    "sqrt",
-    "fabs",
-    "fmin",
-    "fmax",
-    "floor",
-    "ceil",
-    "memcpy",
-    "memset",
-    "memmove",
-    "malloc",
-    "free",
+    *("sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "pow", "fmod", "sqrt", "fabs"),
+    *("fmin", "fmax", "floor", "ceil", "memcpy", "memset", "memmove", "malloc", "free"),
 )
 _numbers = itertools.count()
 _lock = threading.Lock()
@@ -64,13 +42,7 @@ def have_llvm() -> bool:
 
 
 def binding() -> Any:
-    """The binding of LLVM, ready for this processor.
-
-    Raises
-    ------
-    CompileError
-        E391, if llvmlite is not installed or too old.
-    """
+    """The binding of LLVM, ready for this processor; `CompileError` E391 where llvmlite is not installed or too old."""
     if not have_llvm():
         title = "machine code needs llvmlite, which is not installed here (or is older than 0.45)"
         cures = (f"{sys.executable} -m pip install 'llvmlite>=0.45'", "the NumPy interpreter, which is slower")
@@ -97,10 +69,7 @@ def processor() -> tuple[str, str]:
     That of this machine; with `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2, without fused
     multiply-add), whose results are the same on every machine of the family.
 
-    Raises
-    ------
-    CompileError
-        E390, where the variable says something else.
+    Raises `CompileError` E390, where the variable says something else.
     """
     llvm = binding()
     chosen = os.environ.get("SCREWBOND_PROCESSOR", "") or "host"
@@ -160,12 +129,6 @@ def object_code(text: str, passes: int, level: int) -> bytes:
     return code
 
 
-def assembly(text: str, passes: int, level: int) -> str:
-    """Assembly of `text`, for reading."""
-    machine = target_machine(level)
-    return str(machine.emit_assembly(optimised(text, passes, machine)))
-
-
 @functools.cache
 def _linker() -> Any:
     """The linker of this process: LLVM's newer one, which puts what belongs together into one place; not on Windows, whose
@@ -178,25 +141,14 @@ def _linker() -> Any:
 
 
 @functools.cache
-def _mathematics() -> dict[str, int]:
-    """Addresses of the C library's functions that generated code may call."""
-    found = {}
-    if sys.platform == "win32":
-        libraries = [ctypes.CDLL("ucrtbase"), ctypes.CDLL("msvcrt")]
-    else:
-        libraries = [ctypes.CDLL(None)]
-    for name in _LIBRARY:
-        for library in libraries:
-            function = getattr(library, name, None)
-            if function is not None:
-                found[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
-                break
+def known_symbols() -> dict[str, int]:
+    """Addresses of the C library's functions that generated code may call: these need not be given."""
+    libraries = [ctypes.CDLL(name) for name in (("ucrtbase", "msvcrt") if sys.platform == "win32" else (None,))]
+    found: dict[str, int] = {}
+    for library, name in itertools.product(libraries, _LIBRARY):
+        if hasattr(library, name):
+            found.setdefault(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
     return found
-
-
-def known_symbols() -> frozenset[str]:
-    """Names of the C library's functions that need no address to be given."""
-    return frozenset(_mathematics())
 
 
 def link(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tuple[Any, dict[str, int]]:
@@ -204,7 +156,7 @@ def link(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tu
     llvm = binding()
     names = list(exported)
     builder = llvm.JITLibraryBuilder().add_object_img(code)
-    for name, address in {**_mathematics(), **symbols}.items():
+    for name, address in {**known_symbols(), **symbols}.items():
         builder.import_symbol(name, address)
     for name in names:
         builder.export_symbol(name)

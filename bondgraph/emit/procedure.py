@@ -6,11 +6,13 @@ The solvers' own loops are written with it. Numbers are 64-bit floats ("double")
 
 from __future__ import annotations
 
+import itertools
+import operator
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Union
+from typing import Union, cast
 
 Operand = Union["Temporary", float, int]
 
@@ -20,64 +22,42 @@ def number(value: float) -> str:
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 
+def _arithmetic(name: str, swapped: bool = False) -> Callable[[Temporary, Operand], Temporary]:
+    """The operator `name` of two whole numbers or two doubles; the other one stands first if `swapped`."""
+
+    def method(own: Temporary, other: Operand) -> Temporary:
+        operation, right = {"i64": name, "double": f"f{name}"}[own.kind], own.procedure.value(other, own.kind)
+        first, second = (right, own) if swapped else (own, right)
+        return own.procedure.write(f"{operation} {own.kind} {first.text}, {second.text}", own.kind)
+
+    return method
+
+
+def _comparison(whole: str, real: str) -> Callable[[Temporary, Operand], Temporary]:
+    """The truth of a comparison of two whole numbers or two doubles."""
+
+    def method(own: Temporary, other: Operand) -> Temporary:
+        operation, right = {"i64": f"icmp {whole}", "double": f"fcmp {real}"}[own.kind], own.procedure.value(other, own.kind)
+        return own.procedure.write(f"{operation} {own.kind} {own.text}, {right.text}", "i1")
+
+    return method
+
+
 @dataclass(frozen=True, eq=False)
 class Temporary:
-    """A number or pointer inside a procedure; operators write instructions."""
+    """A number or pointer inside a procedure; operators, and `equals`, write instructions."""
 
     procedure: Procedure
     text: str
     kind: str
 
-    def _binary(self, name: str, other: Operand, swap: bool = False) -> Temporary:
-        right = self.procedure.value(other, self.kind)
-        first, second = (right, self) if swap else (self, right)
-        operation = name if self.kind == "i64" else "f" + name
-        return self.procedure.write(f"{operation} {self.kind} {first.text}, {second.text}", self.kind)
-
-    def __add__(self, other: Operand) -> Temporary:
-        return self._binary("add", other)
-
-    def __radd__(self, other: Operand) -> Temporary:
-        return self._binary("add", other, swap=True)
-
-    def __sub__(self, other: Operand) -> Temporary:
-        return self._binary("sub", other)
-
-    def __rsub__(self, other: Operand) -> Temporary:
-        return self._binary("sub", other, swap=True)
-
-    def __mul__(self, other: Operand) -> Temporary:
-        return self._binary("mul", other)
-
-    def __rmul__(self, other: Operand) -> Temporary:
-        return self._binary("mul", other, swap=True)
-
-    def __truediv__(self, other: Operand) -> Temporary:
-        return self._binary("div", other)
-
-    def __rtruediv__(self, other: Operand) -> Temporary:
-        return self._binary("div", other, swap=True)
-
-    def _compare(self, whole: str, real: str, other: Operand) -> Temporary:
-        right = self.procedure.value(other, self.kind)
-        operation = f"icmp {whole}" if self.kind == "i64" else f"fcmp {real}"
-        return self.procedure.write(f"{operation} {self.kind} {self.text}, {right.text}", "i1")
-
-    def __lt__(self, other: Operand) -> Temporary:
-        return self._compare("slt", "olt", other)
-
-    def __le__(self, other: Operand) -> Temporary:
-        return self._compare("sle", "ole", other)
-
-    def __gt__(self, other: Operand) -> Temporary:
-        return self._compare("sgt", "ogt", other)
-
-    def __ge__(self, other: Operand) -> Temporary:
-        return self._compare("sge", "oge", other)
-
-    def equals(self, other: Operand) -> Temporary:
-        """Truth of equality."""
-        return self._compare("eq", "oeq", other)
+    __add__, __radd__ = _arithmetic("add"), _arithmetic("add", swapped=True)
+    __sub__, __rsub__ = _arithmetic("sub"), _arithmetic("sub", swapped=True)
+    __mul__, __rmul__ = _arithmetic("mul"), _arithmetic("mul", swapped=True)
+    __truediv__, __rtruediv__ = _arithmetic("div"), _arithmetic("div", swapped=True)
+    __lt__, __le__ = _comparison("slt", "olt"), _comparison("sle", "ole")
+    __gt__, __ge__ = _comparison("sgt", "ogt"), _comparison("sge", "oge")
+    equals = _comparison("eq", "oeq")
 
     def __and__(self, other: Temporary) -> Temporary:
         return self.procedure.write(f"and i1 {self.text}, {other.text}", "i1")
@@ -90,13 +70,13 @@ class Temporary:
 
     def at(self, index: Operand, kind: str = "double") -> Temporary:
         """Address of a field of a pointer."""
-        place = self.procedure.value(index, "i64")
-        return self.procedure.write(f"getelementptr {kind}, ptr {self.text}, i64 {place.text}", "ptr")
+        return self.procedure.write(
+            f"getelementptr {kind}, ptr {self.text}, i64 {self.procedure.value(index, 'i64').text}", "ptr"
+        )
 
     def load(self, index: Operand, kind: str) -> Temporary:
         """A field of a pointer; i32 fields are widened."""
-        place = self.at(index, kind)
-        found = self.procedure.write(f"load {kind}, ptr {place.text}", kind)
+        found = self.procedure.write(f"load {kind}, ptr {self.at(index, kind).text}", kind)
         return self.procedure.write(f"sext i32 {found.text} to i64", "i64") if kind == "i32" else found
 
     def store(self, index: Operand, value: Operand, kind: str) -> None:
@@ -137,8 +117,7 @@ class Record:
 
     def get(self, name: str) -> Temporary:
         """A field's value."""
-        index, kind = self.fields[name]
-        return self.pointer.load(index, kind)
+        return self.pointer.load(*self.fields[name])
 
     def set(self, name: str, value: Operand) -> None:
         """Set a field."""
@@ -158,7 +137,7 @@ class Procedure:
         self.arguments = dict(arguments)
         self._lines: list[str] = []
         self._locals: list[str] = []
-        self._count = 0
+        self._numbers = itertools.count(1)
         self._ended = False
 
     def __getitem__(self, argument: str) -> Temporary:
@@ -169,25 +148,21 @@ class Procedure:
         if not self._ended:
             self._lines.append("  " + text)
 
-    def _fresh(self) -> str:
-        self._count += 1
-        return str(self._count)
-
     def write(self, text: str, kind: str) -> Temporary:
         """Append an instruction with a result."""
-        name = f"%v{self._fresh()}"
+        name = f"%v{next(self._numbers)}"
         self.line(f"{name} = {text}")
         return Temporary(self, name, kind)
 
     def value(self, operand: Operand, kind: str) -> Temporary:
-        """An operand as a value."""
+        """An operand as a value; a TypeError where a whole number is needed and a fraction given."""
         if isinstance(operand, Temporary):
             return operand
-        return Temporary(self, number(operand) if kind == "double" else str(int(operand)), kind)
+        return Temporary(self, number(operand) if kind == "double" else str(operator.index(cast(int, operand))), kind)
 
     def local(self, start: Operand, kind: str = "double") -> Local:
         """A new variable with its first value."""
-        name = f"%l{self._fresh()}"
+        name = f"%l{next(self._numbers)}"
         self._locals.append(f"  {name} = alloca {kind}")
         variable = Local(Temporary(self, name, "ptr"), kind)
         variable.set(start)
@@ -235,7 +210,7 @@ class Procedure:
     @contextmanager
     def when(self, condition: Temporary) -> Iterator[None]:
         """What happens only if the condition holds."""
-        mark = self._fresh()
+        mark = next(self._numbers)
         self.line(f"br i1 {condition.text}, label %then{mark}, label %end{mark}")
         self._ended = True
         self._label(f"then{mark}")
@@ -245,7 +220,7 @@ class Procedure:
     @contextmanager
     def loop(self, stop: Operand, start: Operand = 0) -> Iterator[Temporary]:
         """Count from start up to and without stop."""
-        mark = self._fresh()
+        mark = next(self._numbers)
         counter = self.local(start, "i64")
         last = self.value(stop, "i64")
         self._label(f"head{mark}")
@@ -261,7 +236,7 @@ class Procedure:
     @contextmanager
     def repeat(self) -> Iterator[tuple[str, str]]:
         """Repeat for ever; yields the labels to jump to for the next round and for the end."""
-        mark = self._fresh()
+        mark = next(self._numbers)
         self._label(f"head{mark}")
         yield f"head{mark}", f"done{mark}"
         self.jump(f"head{mark}")

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import itertools
 import re
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.emit import trigonometry
+from bondgraph.emit.procedure import number
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing
@@ -34,11 +34,6 @@ DECLARATIONS = "\n".join(
     ]
 )
 """What the functions of `function_text` call."""
-
-
-def number(value: float) -> str:
-    """A constant in LLVM's exact notation."""
-    return "0x" + struct.pack(">d", value).hex().upper()
 
 
 @dataclass
@@ -152,24 +147,25 @@ def function_text(name: str, program: Listing, blocks: int, whole: int, part: in
         stores.setdefault(position, []).append(place)
     slots, size = workspace_slots(program, cuts)
     given = [*(f"ptr noalias readonly %b{i}" for i in range(blocks)), *(f"ptr noalias %{out}" for out in outs)]
-    if len(cuts) <= 2:
-        whole_part = Part(program, {}, stores, 0, count, together=joint_angles(program, 0, count))
-        whole_part.emit()
-        return define(f"void @{name}", given, whole_part.lines, " noinline")
-    texts = []
-    calls = []
-    passed = _passed(blocks, *outs, "work")
-    for k, (first, last) in enumerate(itertools.pairwise(cuts)):
+    pieces = []
+    for first, last in itertools.pairwise(cuts):
         piece = Part(program, slots, stores, first, last, together=joint_angles(program, first, last))
         piece.emit()
-        header = f"internal void @{name}.part{k}"
-        texts.append(define(header, [*given, "ptr noalias %work"], piece.lines, " noinline"))
-        calls.append(f"call void @{name}.part{k}({passed})")
+        pieces.append(piece.lines)
+    if len(pieces) == 1:
+        return define(f"void @{name}", given, pieces[0], " noinline")
+    inner, passed = [*given, "ptr noalias %work"], _passed(blocks, *outs, "work")
+    texts = [define(f"internal void @{name}.part{k}", inner, lines, " noinline") for k, lines in enumerate(pieces)]
+    calls = [f"call void @{name}.part{k}({passed})" for k in range(len(pieces))]
+    return "\n".join([*texts, define(f"void @{name}", given, with_workspace("work", size, calls), " noinline")])
+
+
+def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
+    """Lines that surround calls by a workspace of `size` doubles, of their own so that threads share nothing: on the stack or,
+    where it is large, on the heap."""
     if size > HEAP:
-        body = [f"%work = call ptr @malloc(i64 {8 * size})", *calls, "call void @free(ptr %work)"]
-    else:
-        body = [f"%work = alloca double, i64 {max(size, 1)}, align 64", *calls]
-    return "\n".join([*texts, define(f"void @{name}", given, body, " noinline")])
+        return [f"%{name} = call ptr @malloc(i64 {8 * size})", *calls, f"call void @free(ptr %{name})"]
+    return [f"%{name} = alloca double, i64 {max(size, 1)}, align 64", *calls]
 
 
 def _passed(blocks: int, *others: str) -> str:
@@ -213,13 +209,7 @@ def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], 
 
 
 def choice_text(
-    name: str,
-    blocks: int,
-    block: int,
-    slots: tuple[int, ...],
-    counts: tuple[int, ...],
-    cases: list[str],
-    outs: Iterable[str] = ("out",),
+    name: str, blocks: int, block: int, slots: tuple[int, ...], counts: tuple[int, ...], cases: list[str], outs: Iterable[str]
 ) -> str:
     """The function `name` that calls one of `cases`, by the whole numbers block[slot]; the last slot runs fastest."""
     passed = _passed(blocks, *outs)

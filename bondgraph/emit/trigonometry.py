@@ -9,8 +9,9 @@ neighbours.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
+
+from bondgraph.emit.procedure import number
 
 LANES = 4
 """Angles of one call."""
@@ -65,63 +66,59 @@ def call(name: str, angles: list[str]) -> list[str]:
 
 def definition() -> str:
     """Text of the function."""
-    lines = [
-        *_operations(
-            ("a", "fabs", "%x"),
-            ("k", "fmul", "%x", _all(0.63661977236758134308)),
-            ("m", "fadd", "%k", _all(_MAGIC)),
-            ("n", "fsub", "%m", _all(_MAGIC)),
-            ("p1", "fmul contract", "%n", _all(_PI_2[0])),
-            ("r1", "fsub contract", "%x", "%p1"),
-            ("p2", "fmul contract", "%n", _all(_PI_2[1])),
-            ("r2", "fsub contract", "%r1", "%p2"),
-            ("e1", "fsub", "%r1", "%r2"),
-            ("e2", "fsub contract", "%e1", "%p2"),
-            ("p3", "fmul contract", "%n", _all(_PI_2[2])),
-            ("w", "fsub contract", "%p3", "%e2"),
-            ("y", "fsub", "%r2", "%w"),
-            ("e3", "fsub", "%r2", "%y"),
-            ("low", "fsub", "%e3", "%w"),
-            ("z", "fmul contract", "%y", "%y"),
-        ),
-        *_horner("s", _SIN),
-        *_horner("c", _COS),
-        *_operations(
-            ("cube", "fmul contract", "%z", "%y"),
-            ("s1", "fmul contract", "%cube", "%s"),
-            ("s2", "fadd contract", "%s1", "%low"),
-            ("sine", "fadd", "%y", "%s2"),
-            ("h", "fmul contract", "%z", _all(0.5)),
-            ("u", "fsub contract", _all(1.0), "%h"),
-            ("c1", "fsub", _all(1.0), "%u"),
-            ("c2", "fsub contract", "%c1", "%h"),
-            ("zz", "fmul contract", "%z", "%z"),
-            ("c3", "fmul contract", "%zz", "%c"),
-            ("c4", "fmul contract", "%y", "%low"),
-            ("c5", "fsub contract", "%c3", "%c4"),
-            ("c6", "fadd", "%c2", "%c5"),
-            ("cosine", "fadd", "%u", "%c6"),
-        ),
-        f"%q = bitcast {VECTOR} %m to {_BITS}",
-        f"%odd = trunc {_BITS} %q to {_TRUTHS}",
-        f"%next = add {_BITS} %q, {_each('i64 1')}",
-        *_signed("sin", "%q", "%cosine", "%sine"),
-        *_signed("cos", "%next", "%sine", "%cosine"),
-        f"%near = fcmp ole {VECTOR} %a, {_all(FAR)}",
-        f"%all = call i1 @llvm.vector.reduce.and.v{LANES}i1({_TRUTHS} %near)",
-        "br i1 %all, label %done, label %far",
-        "far:",
-        *_by_the_library(),
-        "br label %done",
-        "done:",
-        f"%both.sin = phi {VECTOR} [ %sin, %begin ], [ %chosen.sin, %far ]",
-        f"%both.cos = phi {VECTOR} [ %cos, %begin ], [ %chosen.cos, %far ]",
-        f"%one = insertvalue {RESULT} undef, {VECTOR} %both.sin, 0",
-        f"%two = insertvalue {RESULT} %one, {VECTOR} %both.cos, 1",
-        f"ret {RESULT} %two",
-    ]
-    body = "\n".join(f"  {line}" for line in lines)
-    return f"define internal {RESULT} @{NAME}({VECTOR} %x) nounwind noinline {{\nbegin:\n{body}\n}}\n"
+    return f"""define internal {RESULT} @{NAME}({VECTOR} %x) nounwind noinline {{
+begin:
+  %a = call {VECTOR} @llvm.fabs.v{LANES}f64({VECTOR} %x)
+  %k = fmul {VECTOR} %x, {_all(0.63661977236758134308)}
+  %m = fadd {VECTOR} %k, {_all(_MAGIC)}
+  %n = fsub {VECTOR} %m, {_all(_MAGIC)}
+  %p1 = fmul contract {VECTOR} %n, {_all(_PI_2[0])}
+  %r1 = fsub contract {VECTOR} %x, %p1
+  %p2 = fmul contract {VECTOR} %n, {_all(_PI_2[1])}
+  %r2 = fsub contract {VECTOR} %r1, %p2
+  %e1 = fsub {VECTOR} %r1, %r2
+  %e2 = fsub contract {VECTOR} %e1, %p2
+  %p3 = fmul contract {VECTOR} %n, {_all(_PI_2[2])}
+  %w = fsub contract {VECTOR} %p3, %e2
+  %y = fsub {VECTOR} %r2, %w
+  %e3 = fsub {VECTOR} %r2, %y
+  %low = fsub {VECTOR} %e3, %w
+  %z = fmul contract {VECTOR} %y, %y
+{_horner("s", _SIN)}
+{_horner("c", _COS)}
+  %cube = fmul contract {VECTOR} %z, %y
+  %s1 = fmul contract {VECTOR} %cube, %s
+  %s2 = fadd contract {VECTOR} %s1, %low
+  %sine = fadd {VECTOR} %y, %s2
+  %h = fmul contract {VECTOR} %z, {_all(0.5)}
+  %u = fsub contract {VECTOR} {_all(1.0)}, %h
+  %c1 = fsub {VECTOR} {_all(1.0)}, %u
+  %c2 = fsub contract {VECTOR} %c1, %h
+  %zz = fmul contract {VECTOR} %z, %z
+  %c3 = fmul contract {VECTOR} %zz, %c
+  %c4 = fmul contract {VECTOR} %y, %low
+  %c5 = fsub contract {VECTOR} %c3, %c4
+  %c6 = fadd {VECTOR} %c2, %c5
+  %cosine = fadd {VECTOR} %u, %c6
+  %q = bitcast {VECTOR} %m to {_BITS}
+  %odd = trunc {_BITS} %q to {_TRUTHS}
+  %next = add {_BITS} %q, {_each("i64 1")}
+{_signed("sin", "%q", "%cosine", "%sine")}
+{_signed("cos", "%next", "%sine", "%cosine")}
+  %near = fcmp ole {VECTOR} %a, {_all(FAR)}
+  %all = call i1 @llvm.vector.reduce.and.v{LANES}i1({_TRUTHS} %near)
+  br i1 %all, label %done, label %far
+far:
+{_by_the_library()}
+  br label %done
+done:
+  %both.sin = phi {VECTOR} [ %sin, %begin ], [ %chosen.sin, %far ]
+  %both.cos = phi {VECTOR} [ %cos, %begin ], [ %chosen.cos, %far ]
+  %one = insertvalue {RESULT} undef, {VECTOR} %both.sin, 0
+  %two = insertvalue {RESULT} %one, {VECTOR} %both.cos, 1
+  ret {RESULT} %two
+}}
+"""
 
 
 DECLARATIONS = "\n".join(
@@ -134,58 +131,47 @@ def _each(value: str) -> str:
 
 
 def _all(value: float) -> str:
-    """A vector of equal constants, exactly."""
-    return _each("double 0x" + struct.pack(">d", value).hex().upper())
+    """A vector of equal constants."""
+    return _each(f"double {number(value)}")
 
 
-def _operations(*steps: tuple[str, ...]) -> list[str]:
-    """Lines `%name = operation a, b`."""
-    lines = []
-    for name, operation, *arguments in steps:
-        if operation == "fabs":
-            lines.append(f"%{name} = call {VECTOR} @llvm.fabs.v{LANES}f64({VECTOR} {arguments[0]})")
-        else:
-            lines.append(f"%{name} = {operation} {VECTOR} {', '.join(arguments)}")
-    return lines
-
-
-def _horner(name: str, coefficients: tuple[float, ...]) -> list[str]:
+def _horner(name: str, coefficients: tuple[float, ...]) -> str:
     """Lines that compute `%name`, the polynomial in %z with these coefficients, lowest first."""
     *rest, value = map(_all, coefficients)
     lines = []
-    for k, coefficient in enumerate(reversed(rest)):
-        result = name if k == len(rest) - 1 else f"{name}.sum{k}"
-        lines += _operations(
-            (f"{name}.product{k}", "fmul contract", "%z", value), (result, "fadd contract", f"%{name}.product{k}", coefficient)
-        )
-        value = f"%{result}"
-    return lines
+    for k, coefficient in reversed(list(enumerate(rest))):
+        product, total = f"%{name}.product{k}", f"%{name}.sum{k}" if k else f"%{name}"
+        lines += [
+            f"  {product} = fmul contract {VECTOR} %z, {value}",
+            f"  {total} = fadd contract {VECTOR} {product}, {coefficient}",
+        ]
+        value = total
+    return "\n".join(lines)
 
 
-def _signed(name: str, quadrant: str, odd: str, even: str) -> list[str]:
-    """The value of an odd or an even quadrant, with the sign of the quadrant's second bit."""
-    return [
-        f"%{name}.value = select {_TRUTHS} %odd, {VECTOR} {odd}, {VECTOR} {even}",
-        f"%{name}.bits = bitcast {VECTOR} %{name}.value to {_BITS}",
-        f"%{name}.shifted = shl {_BITS} {quadrant}, {_each('i64 62')}",
-        f"%{name}.sign = and {_BITS} %{name}.shifted, {_each('i64 -9223372036854775808')}",
-        f"%{name}.turned = xor {_BITS} %{name}.bits, %{name}.sign",
-        f"%{name} = bitcast {_BITS} %{name}.turned to {VECTOR}",
-    ]
+def _signed(name: str, quadrant: str, odd: str, even: str) -> str:
+    """Lines for the value of an odd or an even quadrant, with the sign of the quadrant's second bit."""
+    return f"""\
+  %{name}.value = select {_TRUTHS} %odd, {VECTOR} {odd}, {VECTOR} {even}
+  %{name}.bits = bitcast {VECTOR} %{name}.value to {_BITS}
+  %{name}.shifted = shl {_BITS} {quadrant}, {_each("i64 62")}
+  %{name}.sign = and {_BITS} %{name}.shifted, {_each("i64 -9223372036854775808")}
+  %{name}.turned = xor {_BITS} %{name}.bits, %{name}.sign
+  %{name} = bitcast {_BITS} %{name}.turned to {VECTOR}"""
 
 
-def _by_the_library() -> list[str]:
+def _by_the_library() -> str:
     """Lines that put the library's values in the place of those of far angles."""
-    lines = [f"%x{k} = extractelement {VECTOR} %x, i32 {k}" for k in range(LANES)]
+    lines = [f"  %x{k} = extractelement {VECTOR} %x, i32 {k}" for k in range(LANES)]
     for function in ("sin", "cos"):
         vector = "zeroinitializer"
         for k in range(LANES):
-            lines.append(f"%{function}{k} = call double @llvm.{function}.f64(double %x{k})")
+            lines.append(f"  %{function}{k} = call double @llvm.{function}.f64(double %x{k})")
             name = f"%library.{function}{k}"
-            lines.append(f"{name} = insertelement {VECTOR} {vector}, double %{function}{k}, i32 {k}")
+            lines.append(f"  {name} = insertelement {VECTOR} {vector}, double %{function}{k}, i32 {k}")
             vector = name
-        lines.append(f"%chosen.{function} = select {_TRUTHS} %near, {VECTOR} %{function}, {VECTOR} {vector}")
-    return lines
+        lines.append(f"  %chosen.{function} = select {_TRUTHS} %near, {VECTOR} %{function}, {VECTOR} {vector}")
+    return "\n".join(lines)
 
 
 def called(texts: Iterable[str]) -> list[str]:

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator
 from fractions import Fraction
 from typing import Any
 
+import sympy
+
 TERSE = 400
 """Operations of the largest expression that is brought into one form; a longer one stays a sum of fractions."""
 
@@ -20,8 +22,6 @@ PARTS = 1000
 
 def exact(expression: Any) -> Any:
     """The expression with every float as the rational number that it stands for: 0.1 as 1/10, 1/3 as 1/3."""
-    import sympy
-
     expression = sympy.S(expression)
     floats = expression.atoms(sympy.Float)
     return expression.xreplace({number: rational(float(number)) for number in floats}) if floats else expression
@@ -29,8 +29,6 @@ def exact(expression: Any) -> Any:
 
 def rational(number: float) -> Any:
     """A fraction of small numbers that rounds to this float, else its shortest decimal form."""
-    import sympy
-
     small = Fraction(number).limit_denominator(1000)
     if float(small) != number:
         small = Fraction(repr(number))
@@ -39,8 +37,6 @@ def rational(number: float) -> Any:
 
 def decimal(expression: Any) -> Any:
     """The expression with long rational numbers as floats again, in sums and fractions whose largest number is near 1."""
-    import sympy
-
     scaled = _scaled(sympy.S(expression))
     long = [q for q in scaled.atoms(sympy.Rational) if abs(q.p) > PLAIN or q.q > PARTS]
     return scaled.xreplace({q: sympy.Float(float(q), 15) for q in long})
@@ -48,8 +44,6 @@ def decimal(expression: Any) -> Any:
 
 def _scaled(expression: Any) -> Any:
     """The same value, powers of ten taken out of sums with long numbers: what a common denominator has made large."""
-    import sympy
-
     if not expression.args or not isinstance(expression, sympy.Expr):
         return expression
     if isinstance(expression, sympy.Piecewise):
@@ -69,8 +63,6 @@ def _scaled(expression: Any) -> Any:
 
 def _power_of_ten(total: Any) -> Any:
     """10^k near the largest coefficient of a sum that has long ones; else 1."""
-    import sympy
-
     numbers = [term.as_coeff_Mul()[0] for term in total.args]
     known = [q for q in numbers if q.is_Rational]
     if not any(abs(q.p) > PLAIN or q.q > PARTS for q in known):
@@ -80,8 +72,6 @@ def _power_of_ten(total: Any) -> Any:
 
 def reduced(expression: Any) -> Any:
     """One fraction without common factors; what is no rational function counts as a symbol."""
-    import sympy
-
     if sympy.count_ops(expression) > TERSE:
         return expression
     inner, back = _rational_in(expression, ())
@@ -91,8 +81,6 @@ def reduced(expression: Any) -> Any:
 def canonical(expression: Any, moving: Collection[Any]) -> Any:
     """A sum of coefficients times monomials in the `moving` symbols where there is one, else the shorter of one fraction
     and a sum of fractions; coefficients and fractions are factored."""
-    import sympy
-
     if not expression.args or sympy.count_ops(expression) > TERSE:
         return expression
     inner, back = _rational_in(expression, moving)
@@ -109,8 +97,6 @@ def canonical(expression: Any, moving: Collection[Any]) -> Any:
 
 
 def _by_monomials(above: Any, below: Any, variables: list[Any]) -> Any:
-    import sympy
-
     if not variables:
         return _factored(above / below)
     terms = sympy.Poly(above, *variables).terms()
@@ -124,15 +110,11 @@ def _by_monomials(above: Any, below: Any, variables: list[Any]) -> Any:
 
 def _factored(expression: Any) -> Any:
     """Numerator and denominator as products, unless that takes long."""
-    import sympy
-
     return expression if sympy.count_ops(expression) > TERSE // 4 else sympy.factor(expression)
 
 
 def _rational_in(expression: Any, moving: Collection[Any]) -> tuple[Any, dict[Any, Any]]:
     """A rational function of symbols, some of them standing for other functions; and what these stand for."""
-    import sympy
-
     stands: dict[Any, Any] = {}
     numbers: Iterator[int] = itertools.count()
 
@@ -154,8 +136,6 @@ def _rational_in(expression: Any, moving: Collection[Any]) -> tuple[Any, dict[An
 
 def _inside(part: Any, moving: Collection[Any]) -> Any:
     """A function with its arguments in canonical form."""
-    import sympy
-
     if isinstance(part, sympy.Piecewise):
         return sympy.Piecewise(*((canonical(value, moving), condition) for value, condition in part.args))
     if not part.args:

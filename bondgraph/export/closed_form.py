@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,11 +33,9 @@ class StateEquations:
 
     def latex(self) -> str:
         """An `align*` environment with one line for each state and output."""
-        lines = [rf"{self._left(name)} &= {self._right(name)} \\" for name in itertools.chain(self.equations, self.outputs)]
+        left = {name: dotted(self.letters[name]) for name in self.equations} | {name: self.letters[name] for name in self.outputs}
+        lines = [rf"{letter} &= {self._right(name)} \\" for name, letter in left.items()]
         return "\\begin{align*}\n" + "\n".join(lines).removesuffix(r" \\") + "\n\\end{align*}\n"
-
-    def _left(self, name: str) -> str:
-        return dotted(self.letters[name]) if name in self.equations else self.letters[name]
 
     def _right(self, name: str) -> str:
         import sympy

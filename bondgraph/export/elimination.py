@@ -6,18 +6,19 @@ stand, dependent storages and constraints with time derivatives by the chain rul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy
 
 from bondgraph.assembly.stages import Stages
 from bondgraph.assembly.system import Statement, System, Unknown
 from bondgraph.compile.state_names import own_states
 from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.export.canonical import exact, reduced
-from bondgraph.export.growth import written_out
+from bondgraph.export.growth import too_large, written_out
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.linear.modewise import parts_of
 from bondgraph.tracing.on_tape.values import Values, owners_of, placed, residuals_of, scalars_of, shaped, shapes_of
@@ -26,12 +27,6 @@ OPERATIONS = 4000
 """Most operations of any value on the way."""
 BLOCK = 6
 """Most unknowns that are solved for at once."""
-
-
-def too_large(system: System, what: str, cure: str = "the equations of a part of it") -> ModelError:
-    """E272: text for a person to read ends here."""
-    cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", cure)
-    return refusal("E272", "the model is too large for equations in one piece", *cures, about=system.name, why=what, places=())
 
 
 def eliminated(system: System, stages: Stages, given: Values, slopes: Mapping[Any, Any]) -> Values:
@@ -53,8 +48,6 @@ def eliminated(system: System, stages: Stages, given: Values, slopes: Mapping[An
 
 def along(expression: Any, slopes: Mapping[Any, Any]) -> Any:
     """Time derivative of an expression by the chain rule; `slopes` are those of the symbols that move."""
-    import sympy
-
     moving = sorted(expression.free_symbols & set(slopes), key=str)
     return sympy.Add(*(sympy.diff(expression, s) * slopes[s] for s in moving))
 
@@ -69,8 +62,6 @@ class _Elimination:
 
     def symbols(self, unknowns: Sequence[Unknown]) -> list[Any]:
         """New symbols that stand for the scalars of unknowns."""
-        import sympy
-
         return [sympy.Dummy(f"w{k}", real=True) for k in range(len(owners_of(self.system, unknowns)))]
 
     def placed(self, unknowns: Sequence[Unknown], scalars: Sequence[Any]) -> Values:
@@ -95,8 +86,6 @@ class _Elimination:
     ) -> tuple[Values, dict[str, list[Any]]]:
         """Time derivatives along the motion, and what follows from them, added to the values; and what is differentiated at
         elements that yield: as `known`, else by the symbols `sought` that stand for the unknowns."""
-        import sympy
-
         slopes, decided = dict(self.slopes), dict(known)
         for state in own_states(self.system)[0]:
             slopes |= zip(scalars_of(values[state.name]), map(sympy.S, scalars_of(values[state.rate])), strict=True)
@@ -117,7 +106,6 @@ class _Elimination:
 
     def _where_none_acts(self, flat: Sequence[Any], values: Values, sought: Mapping[Any, Unknown]) -> list[Any]:
         """Scalars that vanish, without the unknowns; 0 where one acts, which makes them vanish by itself."""
-        import sympy
 
         def yields(scalar: Any) -> bool:
             met = (w for w in scalar.free_symbols & sought.keys() if self.stages.acts(sought[w], values))
@@ -136,7 +124,7 @@ class _Elimination:
         try:
             results = statement.op(*arguments)
             results = (results,) if len(statement.outs) == 1 else results
-            exactly = [_each(result, exact) for result in results]
+            exactly = [shaped([exact(scalar) for scalar in scalars_of(result)], np.shape(result)) for result in results]
         except ScrewbondError:
             raise
         except Exception as error:  # whatever a user's formula raises is the user's to see, with its element
@@ -156,8 +144,6 @@ class _Elimination:
         self._refuse_count(statement.outs[0], count)
 
     def _refuse_long(self, name: str, result: Any) -> None:
-        import sympy
-
         self._refuse_count(name, sum(int(sympy.count_ops(scalar)) for scalar in scalars_of(result)))
 
     def _refuse_count(self, name: str, count: int) -> None:
@@ -167,8 +153,6 @@ class _Elimination:
 
     def solution(self, unknowns: Sequence[Unknown], w: Sequence[Any], values: Values) -> list[Any]:
         """What the symbols w of unknowns must be for their residuals to vanish, from the values in terms of w."""
-        import sympy
-
         residuals = [sympy.S(scalar) for scalar in residuals_of(values, unknowns)]
         every = {(i, j): sympy.diff(r, x) for i, r in enumerate(residuals) for j, x in enumerate(w) if x in r.free_symbols}
         matrix = {place: entry for place, slope in every.items() if (entry := reduced(slope)) != 0}
@@ -193,14 +177,8 @@ class _Elimination:
         return refusal("E273", title, *cures, about=self.system.name, why=(why, f"elements: {elements}"), places=())
 
 
-def _each(value: Any, function: Callable[[Any], Any]) -> Any:
-    return shaped([function(scalar) for scalar in scalars_of(value)], np.shape(value))
-
-
 def _linear(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any] | None:
     """Solution of a small linear system, every entry reduced; None if there is no unique one."""
-    import sympy
-
     A = sympy.Matrix(matrix)
     try:
         found = A.LUsolve(sympy.Matrix(right), iszerofunc=lambda entry: reduced(entry) == 0)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.system import System
+from bondgraph.errors import ModelError, refusal
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from bondgraph.tape.scalar import Tape
@@ -39,3 +41,9 @@ def written_out(formula: Op, arguments: Sequence[Any]) -> int:
         else:
             length.append(1 + sum(length[a] for a in node[1:]) if node[0] > opcodes.INPUT else 1)
     return sum(length[root] for root in roots)
+
+
+def too_large(system: System, what: str, cure: str = "the equations of a part of it") -> ModelError:
+    """E272: text for a person to read ends here."""
+    cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", cure)
+    return refusal("E272", "the model is too large for equations in one piece", *cures, about=system.name, why=what, places=())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -24,7 +24,8 @@ def ideal_lines(system: System) -> dict[str, list[str]]:
             equation = right_side(system, producer[unknown.residual])
             found.setdefault(unknown.element, []).append(rf"{equation} &= 0 \\")
         else:
-            lines = _switch(system, unknown) if unknown.reason == "switch" else _constraint(system, unknown, producer)
+            switch = tuple(rf"{value_latex(system, name)} &= 0" for name in (unknown.vanishing, unknown.value))
+            lines = switch if unknown.reason == "switch" else _constraint(system, unknown, producer)
             found.setdefault(unknown.element, []).extend(_by_mode(system, unknown, producer, lines))
     return found
 
@@ -47,10 +48,6 @@ def ideal_only(system: System) -> set[str]:
         if arg in producer and producer[arg].op in (TIME_DERIVATIVE, SLIPPING)
     }
     return own | {name for name in inner if read_by[name] <= own}
-
-
-def _switch(system: System, unknown: Unknown) -> tuple[str, str]:
-    return rf"{value_latex(system, unknown.vanishing)} &= 0", rf"{value_latex(system, unknown.value)} &= 0"
 
 
 def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Statement]) -> tuple[str, str]:
@@ -76,7 +73,7 @@ def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Stateme
     return f"{whole} &= 0", rf"{value_latex(system, name if name in system.values else unknown.value)} &= 0"
 
 
-def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement], lines: tuple[str, str]) -> list[str]:
+def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement], lines: Sequence[str]) -> list[str]:
     held, off = lines
     path = unknown.element
     first, flow = dotted(value_latex(system, f"{path}.h")), value_latex(system, unknown.vanishing)

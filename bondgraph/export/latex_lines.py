@@ -33,7 +33,10 @@ def _aligned(system: System, powers: bool) -> str:
     hidden |= {out for s in system.statements for out in s.outs if s.op is NEGATE and out == f"-{s.args[0]}"}
     lines: list[str] = []
     solved = ideal_lines(system)
-    for element, statements in _grouped(system):
+    groups: dict[str, list[Statement]] = {}
+    for statement in system.statements:
+        groups.setdefault(statement.element, []).append(statement)
+    for element, statements in groups.items():
         shown = [line for s in statements if not set(s.outs) <= hidden for line in statement_lines(system, s)]
         shown += solved.get(element, [])
         if shown:
@@ -56,7 +59,7 @@ def _switches(system: System) -> list[str]:
     for event in system.events:
         if event.internal or event.contradicting:
             continue
-        states = next(names for mode, (names, _) in system.modes.items() if mode == f"{event.automaton}.mode")
+        states, _ = system.modes[f"{event.automaton}.mode"]
         title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}}}"
         if title not in lines:
             lines.append(title)
@@ -82,10 +85,3 @@ def _ledger_only(system: System) -> set[str]:
     ledger |= {out for s in system.statements for out in s.outs if out.endswith((".power", " along the arrow"))}
     read = {arg for s in system.statements if not ledger.issuperset(s.outs) for arg in s.args}
     return ledger - read - {s.rate for s in system.states}
-
-
-def _grouped(system: System) -> list[tuple[str, list[Statement]]]:
-    groups: dict[str, list[Statement]] = {}
-    for statement in system.statements:
-        groups.setdefault(statement.element, []).append(statement)
-    return list(groups.items())

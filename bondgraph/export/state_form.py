@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,14 +14,14 @@ from bondgraph.assembly.stages import stages_of
 from bondgraph.assembly.system import System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.state_names import labels_of, own_states
+from bondgraph.compile.state_names import labels_of, own_states, unknown_name
 from bondgraph.errors import Problem, raise_if_any
-from bondgraph.export.canonical import canonical, decimal, rational
 from bondgraph.export.closed_form import Case, StateEquations
-from bondgraph.export.elimination import eliminated, too_large
+from bondgraph.export.growth import too_large
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import dotted, value_latex
 from bondgraph.model.laws import Source
+from bondgraph.model.names import names_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 STATEMENTS, SCALARS = 60, 240
@@ -56,12 +55,9 @@ def state_equations(
     modes : automaton -> the state to hold it in, so that its modes are not told apart.
     varying : parameters that change in time; the derivative of `u.value` is then the symbol `u.value'`, else it is zero.
 
-    Raises
-    ------
-    ModelError
-        E100 for what is no model; E272 for a model of more than 60 statements, or expressions beyond reading; E273 for a loop
-        that is not linear; E274 for a formula that takes no symbols; E250 for an unknown name in `varying`, E251 in
-        `outputs`, E122 in `modes`.
+    Raises `ModelError` E100 for what is no model; E272 for a model of more than 60 statements, or expressions beyond reading;
+    E273 for a loop that is not linear; E274 for a formula that takes no symbols; E250 for an unknown name in `varying`, E251 in
+    `outputs`, E122 in `modes`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, R("r", 5.0))
@@ -72,9 +68,12 @@ def state_equations(
     """
     import sympy
 
+    from bondgraph.export.canonical import canonical, decimal
+    from bondgraph.export.elimination import eliminated
+
     compiled = compiled_form(model, "state_equations")
     system = compiled.system
-    outputs, varying = _listed(outputs), [system.resolve(name) for name in _listed(varying)]
+    outputs, varying = names_of(outputs, "outputs"), [system.resolve(name) for name in names_of(varying, "varying")]
     held = dict(modes or {})
     raise_if_any(system.name, list(_unknown(system, outputs, varying, held)))
     states, _, labels = own_states(system)
@@ -82,7 +81,8 @@ def state_equations(
     stages = stages_of(system, wanted)
     needed = stages.statements
     _refuse_large(system, needed)
-    inputs = _inputs(compiled)
+    sources = tuple(f"{path}." for path, element in compiled.model.elements.items() if isinstance(element.law, Source))
+    inputs = [name for name in system.parameters if name.startswith(sources)]
     given, slopes = _given(system, {*inputs, *varying}, varying, numbers)
     moving = {s for n in ("time", *inputs, *varying, *(state.name for state in states)) for s in scalars_of(given[n])}
     moving |= {slope for slope in slopes.values() if slope.is_Symbol}
@@ -95,7 +95,8 @@ def state_equations(
         for name, scalar in zip(names, scalars, strict=True):
             free = tuple((mode, k) for mode, k in combination if mode.removesuffix(".mode") not in held)
             found[name].append((free, decimal(canonical(sympy.S(scalar), moving))))
-    whole = {name: _piecewise(system, _grouped(each)) for name, each in found.items()}
+    groups = {name: _grouped(each) for name, each in found.items()}
+    whole = {name: _piecewise(system, each) for name, each in groups.items()}
     occurring = {symbol.name for expression in whole.values() for symbol in expression.free_symbols}
     numbers_of = {
         label: float(number)
@@ -103,42 +104,32 @@ def state_equations(
         for label, number in zip(labels_of(name, np.shape(value)), np.ravel(value), strict=True)
         if label in occurring
     }
-    sources = [label for name in inputs for label in labels_of(name, _shape(system, name)) if label in occurring]
+    symbols = tuple(label for name in inputs for label in labels_of(name, _shape(system, name)) if label in occurring)
     return StateEquations(
         name=system.name,
         equations=MappingProxyType({name: whole[name] for name in labels}),
         outputs=MappingProxyType({name: whole[name] for name in names[len(labels) :]}),
         states=labels,
-        inputs=tuple(sources),
-        parameters=MappingProxyType({name: value for name, value in numbers_of.items() if name not in sources}),
+        inputs=symbols,
+        parameters=MappingProxyType({name: value for name, value in numbers_of.items() if name not in symbols}),
         letters=MappingProxyType(_letters(compiled, inputs, outputs, varying)),
-        cases=MappingProxyType({name: _cases(system, _grouped(each)) for name, each in found.items()}),
+        cases=MappingProxyType({name: _cases(system, each) for name, each in groups.items()}),
     )
-
-
-def _listed(names: Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
 
 
 def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], modes: Mapping[str, str]) -> Iterator[Problem]:
     for name in outputs:
         if system.resolve(name) not in system.values:
-            yield _no("E251", name, "value of the model", [*system.values, *system.aliases])
+            yield unknown_name("E251", name, "value of the model", [*system.values, *system.aliases])
     for name in varying:
         if name not in system.parameters:
-            yield _no("E250", name, "parameter, so no input", system.parameters)
+            yield unknown_name("E250", name, "parameter, so no input", system.parameters)
     for name, state in modes.items():
         known = system.modes.get(f"{name}.mode")
         if known is None:
-            yield _no("E122", name, "automaton", [mode.removesuffix(".mode") for mode in system.modes])
+            yield unknown_name("E122", name, "automaton", [mode.removesuffix(".mode") for mode in system.modes])
         elif state not in known[0]:
-            yield _no("E122", state, f'state of the automaton "{name}"', known[0])
-
-
-def _no(code: str, name: str, what: str, known: Collection[str]) -> Problem:
-    listed = difflib.get_close_matches(name, list(known), n=4, cutoff=0.5) or sorted(known)[:8]
-    details = (f"known: {', '.join(listed)}" if listed else "there is none",)
-    return Problem(code, f'"{name}" is no {what}', details, cures=("a name from the list",) if listed else ("leave it out",))
+            yield unknown_name("E122", state, f'state of the automaton "{name}"', known[0])
 
 
 def _refuse_large(system: System, needed: Collection[int]) -> None:
@@ -153,15 +144,11 @@ def _shape(system: System, name: str) -> tuple[int, ...]:
     return system.values[system.resolve(name)].shape or ()
 
 
-def _inputs(compiled: Compiled) -> list[str]:
-    """Parameters of sources."""
-    sources = tuple(f"{path}." for path, e in compiled.model.elements.items() if isinstance(e.law, Source))
-    return [name for name in compiled.system.parameters if name.startswith(sources)]
-
-
 def _given(system: System, kept: Collection[str], varying: Sequence[str], numbers: bool) -> tuple[dict[str, Any], dict[Any, Any]]:
     """States, parameters and time as symbols or exact numbers; and the time derivatives of what moves by itself."""
     import sympy
+
+    from bondgraph.export.canonical import rational
 
     given: dict[str, Any] = {"time": symbol_of(system, "time")}
     given |= {state.name: symbol_of(system, state.name) for state in own_states(system)[0]}

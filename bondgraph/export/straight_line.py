@@ -7,7 +7,7 @@ from typing import Any
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.tape.opcodes import OPERATIONS
-from bondgraph.tape.routine import Alternatives, listing
+from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace
 
 
@@ -36,8 +36,7 @@ def straight_lines(model: Compilable) -> dict[str, StraightLine]:
     """
     found = {}
     for name, routine in trace(compiled_form(model, "straight_lines").system)[0].items():
-        plain = routine.reference if isinstance(routine, Alternatives) else routine
-        code = listing(plain)
+        code = listing(routine.reference)
         steps = tuple((OPERATIONS[step[0]].name, *step[1:]) for step in code.steps)
-        found[name] = StraightLine(plain.blocks, steps, code.outputs)
+        found[name] = StraightLine(routine.blocks, steps, code.outputs)
     return found

@@ -11,7 +11,7 @@ import numpy as np
 
 from bondgraph.model.ops import Op
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
-from bondgraph.tape.interpret import run
+from bondgraph.tape.interpret import interpreter
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
@@ -64,7 +64,7 @@ def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     places, sparse = _differentiated(tape, "x", formula, x)
     slopes = np.empty(len(sparse.values))
     routine = Routine("gradient", tape, (("x", len(places)),), sparse.values)
-    run(listing(routine), (np.ravel(np.asarray(x, dtype=float)),), slopes)
+    interpreter(listing(routine))((np.ravel(np.asarray(x, dtype=float)),), slopes)
     return replace(sparse, values=tuple(slopes)).dense().astype(float)
 
 

@@ -14,18 +14,10 @@ from bondgraph.output.files import check_name, fresh_folder, reason, shown
 def check_directory(out: str | os.PathLike[str], files: Iterable[str] = ()) -> None:
     """Try whether `files` can be written to the folder `out`, before any work is done; it is left as it was.
 
-    Raises
-    ------
-    FileError
-        E413 where nothing can be written there, E417 where a folder has the name of one of the files.
+    Raises `FileError` E413 where nothing can be written there, E417 where a folder has the name of one of the files.
     """
-    out = Path(out)
-    made = _make(out)
-    try:
-        with _refusals(out), fresh_folder(out):
-            _check_names(out, files)
-    finally:
-        _remove(made)
+    with _folder_inside(Path(out), files, keep=False):
+        pass
 
 
 def write_all(out: str | os.PathLike[str], write: Callable[[Path], None], files: Iterable[str] = ()) -> None:
@@ -37,26 +29,42 @@ def write_all(out: str | os.PathLike[str], write: Callable[[Path], None], files:
     write : is given the folder to fill.
     files : every name that `write` may use: of those, what it did not make this time is deleted, for it is of another run.
 
-    Raises
-    ------
-    FileError
-        E413 where nothing can be written there, E417 where a folder has the name of one of the files.
+    Raises `FileError` E413 where nothing can be written there, E417 where a folder has the name of one of the files.
     """
     out = Path(out)
-    made = _make(out)
+    with _folder_inside(out, files, keep=True) as folder:
+        new, old = folder / "new", folder / "old"
+        new.mkdir()
+        old.mkdir()
+        write(new)
+        names = sorted(path.name for path in new.iterdir())
+        _check_names(out, names)
+        _exchange(out, new, old, names, sorted({*names, *files}))
+
+
+@contextlib.contextmanager
+def _folder_inside(out: Path, files: Iterable[str], keep: bool) -> Iterator[Path]:
+    """A fresh folder inside `out`, to which `files` can be written, and what the system refuses as E413.
+
+    `out` is made where there is none. What was made is deleted in the end, unless all went well and it is to `keep`, or somebody
+    put something there.
+    """
+    made: list[Path] = []
     try:
-        with _refusals(out), fresh_folder(out) as folder:
-            new, old = folder / "new", folder / "old"
-            new.mkdir()
-            old.mkdir()
+        _make(out, made)
+        with fresh_folder(out) as folder:
             _check_names(out, files)
-            write(new)
-            names = sorted(path.name for path in new.iterdir())
-            _check_names(out, names)
-            _exchange(out, new, old, names, sorted({*names, *files}))
-    except BaseException:
-        _remove(made)
+            yield folder
+        made = [] if keep else made
+    except FileError:
         raise
+    except OSError as error:
+        title = f"cannot write to the folder {shown(out)}"
+        raise FileError(Problem("E413", title, (reason(error),), (), ("another place",))) from error
+    finally:
+        for place in reversed(made):
+            with contextlib.suppress(OSError):
+                place.rmdir()
 
 
 def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], known: Sequence[str]) -> None:
@@ -83,42 +91,15 @@ def _check_names(out: Path, names: Iterable[str]) -> None:
             raise FileError(Problem("E417", title, (f"{what} has this name there",), (), ("another place",)))
 
 
-def _make(out: Path) -> list[Path]:
-    """Make a folder where there is none; returns what was made, the innermost first."""
-    made: list[Path] = []
-    with _refusals(out):
-        check_name(out)
-        missing = [place for place in (out, *out.parents) if not os.path.lexists(place)]
-        try:
-            for place in reversed(missing):
-                with contextlib.suppress(FileExistsError):
-                    place.mkdir()
-                    made.insert(0, place)
-        except BaseException:
-            _remove(made)
-            raise
-        for place in (out, *out.parents):
-            if place.is_symlink() and not place.exists():
-                raise OSError(f"{shown(place)} is a link to {shown(os.readlink(place))}, which does not exist")
-            if place.exists() and not place.is_dir():
-                raise OSError(f"{shown(place)} is a file")
-    return made
-
-
-def _remove(made: Sequence[Path]) -> None:
-    """Delete folders that were made in vain, unless somebody put something there."""
-    for place in made:
-        with contextlib.suppress(OSError):
-            place.rmdir()
-
-
-@contextlib.contextmanager
-def _refusals(out: Path) -> Iterator[None]:
-    """What the system refuses, as E413."""
-    try:
-        yield
-    except FileError:
-        raise
-    except OSError as error:
-        title = f"cannot write to the folder {shown(out)}"
-        raise FileError(Problem("E413", title, (reason(error),), (), ("another place",))) from error
+def _make(out: Path, made: list[Path]) -> None:
+    """Make a folder where there is none, and note what was made, the innermost last."""
+    check_name(out)
+    for place in reversed([place for place in (out, *out.parents) if not os.path.lexists(place)]):
+        with contextlib.suppress(FileExistsError):
+            place.mkdir()
+            made.append(place)
+    for place in (out, *out.parents):
+        if place.is_symlink() and not place.exists():
+            raise OSError(f"{shown(place)} is a link to {shown(os.readlink(place))}, which does not exist")
+        if place.exists() and not place.is_dir():
+            raise OSError(f"{shown(place)} is a file")

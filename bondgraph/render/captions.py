@@ -48,12 +48,8 @@ def _along(lines: Sequence[Route], count: int) -> np.ndarray:
 
 
 def _body(node: Mark, centre: np.ndarray) -> Rectangle:
-    return (
-        float(centre[0] - node.half_width),
-        float(centre[1] - node.half_height),
-        float(centre[0] + node.half_width),
-        float(centre[1] + node.half_height),
-    )
+    x, y = float(centre[0]), float(centre[1])
+    return x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height
 
 
 def _places(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
@@ -62,18 +58,8 @@ def _places(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
     half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0
     up = down + 1.0
     side, beside = half + BESIDE, node.half_width + half + 6.0
-    return [
-        (x, y + down),
-        (x + side, y + down),
-        (x - side, y + down),
-        (x + side, y - up),
-        (x - side, y - up),
-        (x, y - up),
-        (x + beside, y),
-        (x - beside, y),
-        (x + side, y + down + 9),
-        (x - side, y + down + 9),
-    ]
+    moves = [(0.0, down), (side, down), (-side, down), (side, -up), (-side, -up), (0.0, -up), (beside, 0.0), (-beside, 0.0)]
+    return [(x + along, y + across) for along, across in (*moves, (side, down + 9.0), (-side, down + 9.0))]
 
 
 def _overlap(a: Rectangle, b: Rectangle) -> float:

@@ -42,12 +42,8 @@ class Diagram:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture as SVG, PDF or PNG, as the ending says, and return its path.
 
-        Raises
-        ------
-        FileError
-            E415 for another ending, E414 where the file cannot be written.
-        ExtraError
-            E416 for a PDF or PNG where Matplotlib is not installed.
+        Raises `FileError` E415 for another ending, E414 where the file cannot be written; `ExtraError` E416 for a PDF or PNG
+        where Matplotlib is not installed.
         """
         if known_ending(path, ".svg", ".pdf", ".png") == ".svg":
             return write_text(path, self.svg)

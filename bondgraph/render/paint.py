@@ -61,13 +61,12 @@ class _Painter:
         moved = re.fullmatch(r"translate\((\S+) (\S+)\)", group.get("transform", "translate(0 0)"))
         assert moved is not None
         shift = (shift[0] + float(moved[1]), shift[1] + float(moved[2]))
-        kinds = {"g": self.group, "path": self.path, "rect": self.rectangle, "text": self.text, "title": self.nothing}
+        kinds = {"g": self.group, "path": self.path, "rect": self.rectangle, "text": self.text}
         for child in group:
             self.count += 1
-            kinds[child.tag.rpartition("}")[2]](child, {**style, **child.attrib}, shift)
-
-    def nothing(self, child: ElementTree.Element, style: Mapping[str, str], shift: tuple[float, float]) -> None:
-        """What is not seen."""
+            kind = child.tag.rpartition("}")[2]
+            if kind != "title":  # what is not seen
+                kinds[kind](child, {**style, **child.attrib}, shift)
 
     def path(self, child: ElementTree.Element, style: Mapping[str, str], shift: tuple[float, float]) -> None:
         """Straight lines and parabolas."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from bondgraph.errors import ModelError, Problem
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Junction, SignalBlock
 from bondgraph.model.model import Bond, Model
+from bondgraph.model.names import names_of
 
 KIND_SIZE, NAME_SIZE, LABEL_SIZE, DIGIT_SIZE = 15.0, 13.0, 11.5, 25.0
 """Font sizes, px: an element's kind, its name, a junction's name, a junction's digit."""
@@ -66,8 +68,12 @@ class Sketch:
 
     def chain(self, node: int) -> tuple[str, ...]:
         """Paths of the boxes around a node, outermost first."""
-        parts = self.nodes[node].group.split(".") if self.nodes[node].group else []
-        return tuple(".".join(parts[: depth + 1]) for depth in range(len(parts)))
+        return tuple(_outer(self.nodes[node].group)) if self.nodes[node].group else ()
+
+
+def _outer(path: str) -> Iterator[str]:
+    """The paths of the graphs around what is in a nested graph, outermost first, its own last."""
+    return itertools.accumulate(path.split("."), "{}.{}".format)
 
 
 def text_width(text: str, size: float) -> float:
@@ -122,9 +128,7 @@ def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
 
 def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
     """Nested graph -> the outermost folded graph that it is or lies in."""
-    folded = {folded} if isinstance(folded, str) and folded != "all" else folded
-    if folded == "all":
-        folded = set(model.groups)
+    folded = model.groups if folded == "all" else names_of(folded, "folded")
     unknown = [path for path in folded if path not in model.groups]
     if unknown:
         known = ", ".join(model.groups[:8]) or "there is none"
@@ -132,14 +136,8 @@ def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
         raise ModelError(
             model.name, [Problem("E134", f'"{path}" cannot be folded: it is no nested graph', cures=cures) for path in unknown]
         )
-    out = {}
-    for path in model.groups:
-        parts = path.split(".")
-        outer = [".".join(parts[: depth + 1]) for depth in range(len(parts))]
-        found = [whole for whole in outer if whole in folded]
-        if found:
-            out[path] = found[0]
-    return out
+    found = {path: [whole for whole in _outer(path) if whole in folded] for path in model.groups}
+    return {path: around[0] for path, around in found.items() if around}
 
 
 def _fold(
@@ -167,31 +165,22 @@ def _folded(path: str, count: int) -> Mark:
 
 
 def _signals(model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]) -> Iterator[tuple[int, int]]:
-    """(source, reader) of every signal; a guard's signals go to the switch that its automaton moves."""
-    for path, element in model.elements.items():
-        yield from _arrows(element.reads, place[path], model, place, switches, hidden)
-    for path, automaton in model.automata.items():
-        for transition in automaton.transitions:
-            yield from _arrows(transition.signals, switches[path], model, place, switches, hidden)
+    """(source, reader) of every signal; a guard's signals go to the switch that its automaton moves.
 
-
-def _arrows(
-    signals: tuple[str, ...], reader: int, model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]
-) -> Iterator[tuple[int, int]]:
-    for signal in signals:
+    Junctions that are drawn carry their automaton's name, and need no arrow from it.
+    """
+    switched = {
+        place[path] for path, element in model.elements.items() if isinstance(element.law, Junction) and path not in hidden
+    }
+    readers = [(element.reads, place[path]) for path, element in model.elements.items()]
+    readers += [(each.signals, switches[path]) for path, automaton in model.automata.items() for each in automaton.transitions]
+    for signal, reader in ((signal, reader) for signals, reader in readers for signal in signals):
         path = model.aliases.get(signal, signal)
         while path and path not in model.elements and path not in switches:
             path = path.rpartition(".")[0]
         source = switches[path] if path in switches else place.get(path, reader)
-        shared = path in switches and _shows_automaton(model, reader, hidden)
-        if source != reader and not shared:
+        if source != reader and not (path in switches and reader in switched):
             yield source, reader
-
-
-def _shows_automaton(model: Model, node: int, hidden: Collection[str]) -> bool:
-    """Whether a node is a junction that is drawn: switched ones carry their automaton's name and need no arrow from it."""
-    elements = list(model.elements.items())
-    return node < len(elements) and isinstance(elements[node][1].law, Junction) and elements[node][0] not in hidden
 
 
 def _node(path: str, element: Element) -> Mark:

@@ -15,7 +15,7 @@ from bondgraph.model.ops import Op
 from bondgraph.schedule.calls import Plan
 from bondgraph.schedule.interpret import numpy_kernel
 from bondgraph.schedule.loops import Schedule, in_row, schedule
-from bondgraph.schedule.plans import Workshop, derivatives, find, values
+from bondgraph.schedule.plans import Workshop, derivatives, find
 from bondgraph.schedule.statements import numbered
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.routines import output_names
@@ -61,35 +61,25 @@ def wanted_values(system: System) -> dict[str, list[str]]:
         "powers": [power.value for power in system.powers],
         "energies": [value for _, value in system.energies],
     }
-    for index, event in enumerate(system.events):
-        if event.resets:
-            after = dict(event.resets)
-            found[f"reset_{index}"] = [after.get(state.name, state.name) for state in system.states]
-    for index, clock in enumerate(system.clocks):
-        if clock.updates:
-            ticked = dict(clock.updates)
-            found[f"tick_{index}"] = [ticked.get(state.name, state.name) for state in system.states]
+    jumps = {f"reset_{index}": dict(event.resets) for index, event in enumerate(system.events)}
+    jumps |= {f"tick_{index}": dict(clock.updates) for index, clock in enumerate(system.clocks)}
+    found |= {name: [new.get(state.name, state.name) for state in system.states] for name, new in jumps.items() if new}
     found["outputs"] = output_names(system)
     return {name: names for name, names in found.items() if names or name == "rates"}
 
 
+@paused_collection()
 def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[None, tuple[np.ndarray, np.ndarray]]]]:
     """Schedules of all routines, with the blocks t, x, p, m (`prepare` has p alone); the system; the Jacobian's sparsity.
 
     What `bondgraph.tracing.routines.trace_for_runs` is for small models, but the Jacobian is among the schedules; the system is
     explicit and all its shapes are known.
     """
-    with paused_collection():
-        made, system, pattern = _scheduled(system)
-    return made, system, lambda: (None, pattern)
-
-
-def _scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.ndarray]]:
     table = numbered(system, _guards(system))
     shop, book, number = Workshop(table), table.book, table.numbers
     wanted = {name: [number[value] for value in names] for name, names in wanted_values(system).items()}
     found = {name: find(shop, wanted[name]) for name in PREPARED if name in wanted}
-    plans = [values(name, part) for name, part in found.items()]
+    plans = [Plan(name, part.calls, part.width, part.results) for name, part in found.items()]
     jacobian, pattern = derivatives(
         shop, "jacobian", find(shop, wanted["rates"], for_derivatives=True), [number[state.name] for state in system.states]
     )
@@ -112,9 +102,9 @@ def _scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.
 
     def late(name: str) -> Schedule:
         with lock:
-            plan = values(name, find(shop, wanted[name]))
+            part = find(shop, wanted[name])
             here = [call for key, call in shop.prepared.items() if key not in done]
-        return schedule(Plan(plan.name, (*here, *plan.calls), plan.n_out, plan.results), book, blocks, homes)
+        return schedule(Plan(name, (*here, *part.calls), part.width, part.results), book, blocks, homes)
 
     makers: dict[str, Callable[[], Schedule]] = {
         plan.name: functools.partial(schedule, plan, book, blocks, homes) for plan in plans
@@ -124,7 +114,7 @@ def _scheduled(system: System) -> tuple[Scheduled, System, tuple[np.ndarray, np.
     for name in wanted.keys() - widths.keys():
         makers[name] = functools.partial(late, name)
         widths[name] = sum(book.sizes[value] for value in wanted[name])
-    return Scheduled(makers, blocks, widths), system, pattern
+    return Scheduled(makers, blocks, widths), system, lambda: (None, pattern)
 
 
 PREPARED = ("rates", "powers", "guards")
@@ -149,8 +139,7 @@ def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
         with paused_collection():
             return machine_kernels([made.schedules[name]()], quick=name in SELDOM)[name]
 
-    with paused_collection():
-        found = dict(machine_kernels([made.schedules[name]() for name in NOW if name in made.schedules]))
+    found = machine_kernels([made.schedules[name]() for name in NOW if name in made.schedules])
     sizes = tuple(n for _, n in made.blocks)
     for name in made.schedules.keys() - found.keys():
         found[name] = DeferredKernel(name, sizes, made.widths[name], functools.partial(alone, name))

@@ -6,7 +6,7 @@ Equal groups - the same formulas on arguments of the same shapes, joined in the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bondgraph.schedule.kernels import TracedGroup, traced
 from bondgraph.schedule.statements import StatementTable
@@ -30,10 +30,7 @@ class Group:
 
 
 def groups(
-    table: StatementTable,
-    wanted: Sequence[int],
-    kernels: dict[object, TracedGroup],
-    narrow: Mapping[int, tuple[int, ...]] | None = None,
+    table: StatementTable, wanted: Sequence[int], kernels: dict[object, TracedGroup], narrow: Mapping[int, tuple[int, ...]] | None
 ) -> list[Group]:
     """Groups that give the `wanted` values, in an order of evaluation; `kernels` holds those traced so far, by key.
 
@@ -49,9 +46,7 @@ def groups(
     need = set(wish)
     for index in range(len(args) - 1, -1, -1):
         results = outs[index]
-        if fixed[results[0]] if results else True:
-            continue
-        if need.isdisjoint(results):
+        if need.isdisjoint(results) or fixed[results[0]]:
             continue
         homes = {reader[value] for value in results if value in reader}
         home = next(iter(homes)) if len(homes) == 1 else _SHARED
@@ -68,11 +63,8 @@ def groups(
                 need.add(value)
                 if reader.setdefault(value, home) != home:
                     reader[value] = _SHARED
-    found = [
-        _Walk(table, member, number, wish, need, sources).group(head, kernels)
-        for number, head in reversed(list(enumerate(heads)))
-    ]
-    return found
+    walks = ((_Walk(table, member, number, wish, need, sources), head) for number, head in enumerate(heads))
+    return [walk.group(head, kernels) for walk, head in reversed(list(walks))]
 
 
 def narrow(table: StatementTable, wanted: set[int]) -> dict[int, tuple[int, ...]]:
@@ -95,25 +87,21 @@ def narrow(table: StatementTable, wanted: set[int]) -> dict[int, tuple[int, ...]
     return found
 
 
+@dataclass(eq=False)
 class _Walk:
     """Depth first through one group from its head: steps, arguments and stores in an order that equal groups share."""
 
-    def __init__(
-        self,
-        table: StatementTable,
-        member: dict[int, int],
-        number: int,
-        wish: set[int],
-        need: set[int],
-        sources: Mapping[int, tuple[int, ...]],
-    ):
-        self.table, self.member, self.number, self.wish, self.need = table, member, number, wish, need
-        self.sources = sources
-        self.known: dict[int, tuple[int, int]] = {}
-        self.arguments: list[int] = []
-        self.steps: list[tuple[int, tuple[tuple[int, int], ...], int]] = []
-        self.stores: list[tuple[int, int]] = []
-        self.outs: list[int] = []
+    table: StatementTable
+    member: dict[int, int]
+    number: int
+    wish: set[int]
+    need: set[int]
+    sources: Mapping[int, tuple[int, ...]]
+    known: dict[int, tuple[int, int]] = field(default_factory=dict)
+    arguments: list[int] = field(default_factory=list)
+    steps: list[tuple[int, tuple[tuple[int, int], ...], int]] = field(default_factory=list)
+    stores: list[tuple[int, int]] = field(default_factory=list)
+    outs: list[int] = field(default_factory=list)
 
     def visit(self, index: int, head: bool) -> None:
         table, known = self.table, self.known

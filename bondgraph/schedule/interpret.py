@@ -7,7 +7,7 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.interpret import run
+from bondgraph.tape.interpret import interpreter
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:
@@ -28,7 +28,7 @@ def numpy_kernel(schedule: Schedule) -> Kernel:
         for k in range(len(out)):
             evaluate([block[k] if block.ndim == 2 else block for block in blocks], out[k])
 
-    return Kernel(schedule.name, tuple(n for _, n in schedule.blocks), schedule.n_out, None, function)
+    return Kernel(schedule.name, schedule.sizes, schedule.n_out, None, function)
 
 
 def _loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.ndarray], instances: np.ndarray) -> None:
@@ -39,20 +39,14 @@ def _loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.ndarray], i
             first = schedule.tables[access.table + instances]
         return np.asarray(first[:, None] + np.arange(size))
 
-    reach = [1 + max(offsets) for offsets in _offsets(loop)]
+    reach = [1] * len(loop.ins)
+    for code, *given in loop.kind.program.steps:
+        if code == op.INPUT:
+            reach[given[0]] = max(reach[given[0]], 1 + given[1])
     blocks = tuple(memory[a.block][places(a, n)] for a, n in zip(loop.ins, reach, strict=True))
     found = np.empty((len(instances), sum(loop.kind.sizes)))
-    run(loop.kind.program, blocks, found)
+    interpreter(loop.kind.program)(blocks, found)
     start = 0
     for access, size in zip(loop.outs, loop.kind.sizes, strict=True):
         memory[access.block][places(access, size)] = found[:, start : start + size]
         start += size
-
-
-def _offsets(loop: KernelLoop) -> list[list[int]]:
-    """Components of each argument that the kernel reads."""
-    found: list[list[int]] = [[0] for _ in loop.ins]
-    for step in loop.kind.program.steps:
-        if step[0] == op.INPUT:
-            found[step[1]].append(step[2])
-    return found

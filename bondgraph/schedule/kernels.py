@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import numpy as np
 from bondgraph.schedule.calls import Kind
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.hoist import hoist
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
+from bondgraph.tape.specialise import hoist
 
 CONSTANT, FIXED, VARYING = 0, 1, 2
 
@@ -47,6 +48,7 @@ class TracedGroup:
     """How outputs are cut into results."""
     slopes: dict[tuple[bool, ...], tuple[tuple[tuple[int, int, int], ...], Split]] = field(default_factory=dict)
 
+    @cached_property
     def value(self) -> Split:
         """The kernel of the values themselves."""
         return split(self, self.outputs, self.sizes)
@@ -67,7 +69,7 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
     """Separate what parameters alone decide. With `sizes` all outputs are results of `main`, cut so; without, only
     those that vary are, one by one."""
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
-    hoisted = hoist(tape, outputs, "p")
+    hoisted = hoist(tape, outputs)
     block = list(tape.blocks).index("p")
     results: list[tuple[int, float]] = []
     kept: list[TapeScalar] = []
@@ -90,26 +92,25 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
     places = _places(traced.varying)
     reads = tuple(sorted({places[step[2]][0] for step in inputs if step[1] == 0}))
     position = {argument: k for k, argument in enumerate(reads)}
-    main = None
+    main = prepare = None
     if kept:
-        steps = tuple(
-            step
-            if step[0] != op.INPUT
-            else (op.INPUT, position[places[step[2]][0]], places[step[2]][1])
-            if step[1] == 0
-            else (op.INPUT, len(reads) + wanted[step[2]], 0)
-            for step in straight.steps
-        )
-        main = Kind(Listing(steps, straight.outputs), sizes or (1,) * len(kept))
-    prepare = None
+
+        def place(block: int, k: int) -> tuple[int, int]:
+            return (len(reads) + wanted[k], 0) if block else (position[places[k][0]], places[k][1])
+
+        main = readdressed(straight, place, sizes or (1,) * len(kept))
     if wanted:
         given = tape.inputs("p", n_p)
         scalars = tuple(given[k] if k < n_p else hoisted.prepared[k - n_p] for k in wanted)
-        before = listing(Routine("prepare", tape, (("p", n_p),), scalars))
-        where = _places(traced.fixed)
-        steps = tuple((op.INPUT, *where[s[2]]) if s[0] == op.INPUT else s for s in before.steps)
-        prepare = Kind(Listing(steps, before.outputs), (1,) * len(wanted))
+        before, where = listing(Routine("prepare", tape, (("p", n_p),), scalars)), _places(traced.fixed)
+        prepare = readdressed(before, lambda _, k: where[k], (1,) * len(wanted))
     return Split(prepare, main, reads, tuple(results))
+
+
+def readdressed(program: Listing, place: Callable[[int, int], tuple[int, int]], sizes: tuple[int, ...]) -> Kind:
+    """A kernel of the same steps, whose input (block, k) is the component of an argument that `place` says."""
+    steps = tuple((op.INPUT, *place(*step[1:])) if step[0] == op.INPUT else step for step in program.steps)
+    return Kind(Listing(steps, program.outputs), sizes)
 
 
 def _places(sizes: tuple[int, ...]) -> list[tuple[int, int]]:

@@ -45,6 +45,11 @@ class Schedule:
     tables: np.ndarray
     workspace: int
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Length of each block."""
+        return tuple(n for _, n in self.blocks)
+
 
 def schedule(
     plan: Plan,
@@ -76,16 +81,13 @@ def schedule(
         target = tables.access("out", [place for _, place in plan.copies])
         loops.append(KernelLoop(_COPY, len(plan.copies), True, (source,), (target,)))
     for number, places in plan.numbers.items():
-        loops.append(KernelLoop(_number(number), len(places), True, (), (tables.access("out", places),)))
+        kind = Kind(Listing(((op.CONSTANT, number),), (0,)), (1,))
+        loops.append(KernelLoop(kind, len(places), True, (), (tables.access("out", places),)))
     joined = np.concatenate(tables.parts) if tables.parts else np.zeros(0, dtype=np.int32)
     return Schedule(plan.name, tuple(blocks), plan.n_out, tuple(loops), joined, size)
 
 
 _COPY = Kind(Listing(((op.INPUT, 0, 0),), (0,)), (1,))
-
-
-def _number(value: float) -> Kind:
-    return Kind(Listing(((op.CONSTANT, value),), (0,)), (1,))
 
 
 def _known(calls: Sequence[Call], homes: Mapping[int, tuple[str, int]]) -> tuple[dict[int, str], dict[int, int]]:

@@ -1,18 +1,16 @@
-"""Schedules -> machine code: every loop a function whose body is its kernel, so that LLVM can vectorise over instances.
-
-The workspace is local to each call, so that threads share nothing: up to 256 KB on the caller's stack, else from the heap.
-"""
+"""Schedules -> machine code: every loop a function whose body is its kernel, so that LLVM can vectorise over instances."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel, machine_kernel
+from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.llvm import compile_ir
-from bondgraph.emit.text import DECLARATIONS, HEAP, Part, define, loop_text
+from bondgraph.emit.text import DECLARATIONS, Part, define, loop_text, with_workspace
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 
 WIDE = 60
@@ -20,6 +18,8 @@ WIDE = 60
 
 _ALONE = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
+
+_LOCAL = re.compile(r"%([a-z]+\d+)\b")
 
 STRAIGHT = 400
 """Steps up to which single calls in a row are put into one function."""
@@ -30,18 +30,12 @@ def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[
     no part of its text."""
     texts = [DECLARATIONS, _ALONE]
     for schedule in schedules:
-        texts.append(_text(schedule))
-        texts.append(loop_text(schedule.name, tuple(n for _, n in schedule.blocks), schedule.n_out))
+        texts += [_text(schedule), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
-    library = compile_ir("\n".join(texts), addresses, tuple(tables.values()), quick)
-    found = {}
-    for s in schedules:
-        sizes = tuple(n for _, n in s.blocks)
-        found[s.name] = machine_kernel(
-            s.name, sizes, s.n_out, library.address(s.name), library.address(f"{s.name}.many"), library
-        )
-    return found
+    shapes = {s.name: (s.sizes, s.n_out) for s in schedules}
+    library = replace(compile_ir("\n".join(texts), addresses, tuple(tables.values()), quick), routines=shapes)
+    return {name: library.kernel(name) for name in shapes}
 
 
 def _text(schedule: Schedule) -> str:
@@ -62,14 +56,13 @@ def _text(schedule: Schedule) -> str:
             parameters += ["ptr noalias readonly %out.read", "ptr noalias readonly %w.read"]
         calls.append(f"call void @{function}({passed}{', ptr %out, ptr %w' if parallel else ''})")
         if single:
-            lines = [line for k, loop in enumerate(part) for line in _renamed(_body(name, loop, None, ""), k)]
+            # values are renamed, so that several kernels fit into one function
+            bodies = enumerate(_body(name, loop, None, "") for loop in part)
+            lines = [_LOCAL.sub(rf"%\1.{k}", line) for k, body in bodies for line in body]
             texts.append(define(f"internal void @{function}", parameters, lines, " noinline"))
         else:
             texts.append(_loop(function, name, part[0], parameters, ".read" if parallel else ""))
-    if schedule.workspace > HEAP:
-        body = [f"%w = call ptr @malloc(i64 {8 * schedule.workspace})", *calls, "call void @free(ptr %w)"]
-    else:
-        body = [f"%w = alloca double, i64 {max(schedule.workspace, 1)}, align 64", *calls]
+    body = with_workspace("w", schedule.workspace, calls)
     texts.append(define(f"void @{name}", [*given, "ptr noalias %out"], body, " noinline"))
     return "\n".join(texts)
 
@@ -136,11 +129,3 @@ def _pointer(routine: str, name: str, access: Access, index: str | None, suffix:
         f"%a{name} = zext i32 %l{name} to i64",
         f"%{name} = getelementptr inbounds double, ptr {base}, i64 %a{name}",
     ]
-
-
-_LOCAL = re.compile(r"%([a-z]+\d+)\b")
-
-
-def _renamed(lines: list[str], number: int) -> list[str]:
-    """The same lines with their values renamed, so that several kernels fit into one function."""
-    return [_LOCAL.sub(rf"%\1.{number}", line) for line in lines]

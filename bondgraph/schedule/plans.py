@@ -9,14 +9,17 @@ import numpy as np
 
 from bondgraph.schedule.calls import Book, Call, Kind, Plan
 from bondgraph.schedule.groups import Group, groups, narrow
-from bondgraph.schedule.kernels import CONSTANT, FIXED, Split, TracedGroup
+from bondgraph.schedule.kernels import CONSTANT, FIXED, TracedGroup, readdressed
 from bondgraph.schedule.statements import StatementTable
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Listing, Routine, listing
+from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape
 
 Scalar = tuple[float, int]
 """A derivative: a factor and a value of one component; the value is -1 for a plain number."""
+
+
+Made = dict[tuple[Kind, tuple[int, ...]], Call]
+"""Calls by what they are: what is asked for again is found."""
 
 
 @dataclass(eq=False)
@@ -25,8 +28,7 @@ class Workshop:
 
     table: StatementTable
     traced: dict[object, TracedGroup] = field(default_factory=dict)
-    splits: dict[int, Split] = field(default_factory=dict)
-    prepared: dict[tuple[Kind, tuple[int, ...]], Call] = field(default_factory=dict)
+    prepared: Made = field(default_factory=dict)
     sums: dict[object, Kind] = field(default_factory=dict)
 
     @property
@@ -42,13 +44,6 @@ class Workshop:
         if call is None:
             call = self.prepared[kind, ins] = Call(kind, ins, self.book.results(kind, True))
         return call.outs
-
-    def split(self, kernel: TracedGroup) -> Split:
-        """The kernel of a group's values."""
-        found = self.splits.get(id(kernel))
-        if found is None:
-            found = self.splits[id(kernel)] = kernel.value()
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,16 +72,11 @@ def find(shop: Workshop, wanted: Sequence[int], for_derivatives: bool = False) -
     found = groups(table, list(results), shop.traced, inside)
     calls = []
     for group in found:
-        cut = shop.split(group.traced)
+        cut = group.traced.value
         assert cut.main is not None
         before = shop.prepare(cut.prepare, group.fixed)
         calls.append(Call(cut.main, (*[group.varying[k] for k in cut.reads], *before), group.outs))
     return Found(tuple(found), tuple(calls), results, place)
-
-
-def values(name: str, found: Found) -> Plan:
-    """The routine that gives the values."""
-    return Plan(name, found.calls, found.width, found.results)
 
 
 def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) -> tuple[Plan, tuple[np.ndarray, np.ndarray]]:
@@ -98,7 +88,7 @@ def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) 
     calls = list(found.calls)
     book = shop.book
     slopes: dict[int, list[dict[int, Scalar]]] = {}
-    known: dict[tuple[Kind, tuple[int, ...]], Call] = {}
+    known: Made = {}
     column = 0
     for state in states:
         slopes[state] = [{column + j: (1.0, -1)} for j in range(book.sizes[state])]
@@ -111,10 +101,8 @@ def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) 
         before = shop.prepare(cut.prepare, group.fixed)
         here: tuple[int, ...] = ()
         if cut.main is not None:
-            used = (*[group.varying[k] for k in cut.reads], *before)
-            call = Call(cut.main, used, book.results(cut.main))
-            calls.append(call)
-            here = call.outs
+            here = book.results(cut.main)
+            calls.append(Call(cut.main, (*[group.varying[k] for k in cut.reads], *before), here))
         rows: list[dict[int, list[tuple[Scalar, Scalar]]]] = [{} for _ in range(sum(group.traced.sizes))]
         for (row, argument, component), (what, which) in zip(where, cut.results, strict=True):
             if what == CONSTANT:
@@ -123,10 +111,7 @@ def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) 
                 local = (1.0, before[int(which)] if what == FIXED else here[int(which)])
             total = rows[row]
             for by, inner in slopes[group.varying[argument]][component].items():
-                if by in total:
-                    total[by].append((local, inner))
-                else:
-                    total[by] = [(local, inner)]
+                total.setdefault(by, []).append((local, inner))
         start = 0
         for value, size in zip(group.outs, group.traced.sizes, strict=True):
             part = [_sums(shop, row, calls, known) for row in rows[start : start + size]]
@@ -139,8 +124,7 @@ def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) 
             entries += [(by, start + component, scalar) for by, scalar in part_of.items()]
     entries.sort(key=lambda entry: entry[:2])
     goals, copies, numbers = _places(shop, [scalar for _, _, scalar in entries], calls)
-    counts = np.bincount(np.array([c for c, _, _ in entries], dtype=int), minlength=column)
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    indptr = np.searchsorted([c for c, _, _ in entries], range(column + 1)).astype(np.int32)
     indices = np.array([r for _, r, _ in entries], dtype=np.int32)
     return Plan(name, tuple(calls), len(entries), goals, copies, numbers), (indptr, indices)
 
@@ -171,12 +155,7 @@ def _places(
     return goals, copies, numbers
 
 
-def _sums(
-    shop: Workshop,
-    row: dict[int, list[tuple[Scalar, Scalar]]],
-    calls: list[Call],
-    known: dict[tuple[Kind, tuple[int, ...]], Call],
-) -> dict[int, Scalar]:
+def _sums(shop: Workshop, row: dict[int, list[tuple[Scalar, Scalar]]], calls: list[Call], known: Made) -> dict[int, Scalar]:
     """The derivatives of one scalar from its products by column; new sums go to `calls`, and to `known` to be found again."""
     found = {}
     for by, products in row.items():
@@ -225,6 +204,5 @@ def _sum_kind(shop: Workshop, terms: Sequence[tuple[float, Sequence[int]]]) -> t
                 product = product * next(given)
             total = product if total is None else total + product
         straight = listing(Routine("sum", tape, (("v", len(ins)),), (total,) if total is not None else ()))
-        steps = tuple((op.INPUT, s[2], 0) if s[0] == op.INPUT else s for s in straight.steps)
-        kind = shop.sums[key] = Kind(Listing(steps, straight.outputs), (1,))
+        kind = shop.sums[key] = readdressed(straight, lambda _, k: (k, 0), (1,))
     return kind, ins

@@ -1,4 +1,4 @@
-"""Outputs and inputs on a tape -> the structurally nonzero derivatives, on the same tape.
+"""Outputs and inputs on a tape -> the structurally nonzero derivatives, on the same tape, or their pattern alone.
 
 Forward accumulation carries with every node its derivatives by the inputs that it depends on; it is safe in formulas
 that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes
@@ -29,8 +29,7 @@ class SparseJacobian:
 
     def dense(self) -> np.ndarray:
         """Object array (outputs, inputs), with 0.0 where nothing is stored."""
-        out = np.zeros(self.shape, dtype=object)
-        out[:] = 0.0
+        out = np.full(self.shape, 0.0, dtype=object)
         for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
             out[row, column] = value
         return out
@@ -42,10 +41,7 @@ def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]
     At a kink (`absolute`, `minimum`, `maximum`, `where`) the derivative is the one of the branch that is taken;
     conditions and `sign` have derivative zero.
 
-    Raises
-    ------
-    TraceError
-        If outputs and inputs are of several tapes, or an input is listed twice.
+    Raises `TraceError` if outputs and inputs are of several tapes, or an input is listed twice.
     """
     shape = (len(outputs), len(inputs))
     if not shape[0] or not shape[1]:
@@ -56,13 +52,43 @@ def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]
     if len(seeds) != len(inputs):
         raise TraceError("the same scalar is listed twice among the variables of a Jacobian")
     order = active_nodes(tape, roots, seeds)
-    if _reverse_is_shorter(tape, order, roots, seeds):
-        entries = _reverse(tape, order, roots, seeds)
-    else:
-        entries = _forward(tape, order, roots, seeds)
+    accumulate = _reverse if _reverse_is_shorter(tape, order, roots, seeds) else _forward
+    entries = accumulate(tape, order, roots, seeds)
     kept = sorted((c, r, v) for (r, c), v in entries.items() if tape.value(v) != 0.0)
     values = tuple(TapeScalar(tape, v) for _, _, v in kept)
     return SparseJacobian(tuple(r for _, r, _ in kept), tuple(c for c, _, _ in kept), values, shape)
+
+
+def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray]:
+    """`indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian; int32, as SUNDIALS is built."""
+    indptr = np.searchsorted(jacobian.columns, range(jacobian.shape[1] + 1)).astype(np.int32)
+    return indptr, np.array(jacobian.rows, dtype=np.int32)
+
+
+def dependence(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> tuple[np.ndarray, np.ndarray]:
+    """The pattern of `jacobian(outputs, inputs)` without writing derivatives: `indptr`, row `indices`; int32.
+
+    It contains the Jacobian's pattern; entries that vanish identically may be in it too.
+    """
+    columns: list[list[int]] = [[] for _ in inputs]
+    if len(inputs):
+        tape = inputs[0].tape
+        roots = [tape.scalar(output).index for output in outputs]
+        seeds = {tape.scalar(variable).index: column for column, variable in enumerate(inputs)}
+        masks: dict[int, int] = {}
+        for position in active_nodes(tape, roots, seeds):
+            mask = 1 << seeds[position] if position in seeds else 0
+            for argument in () if position in seeds else tape.nodes[position][1:]:
+                mask |= masks.get(argument, 0)
+            masks[position] = mask
+        for row, root in enumerate(roots):
+            mask = masks.get(root, 0)
+            while mask:
+                lowest = mask & -mask
+                columns[lowest.bit_length() - 1].append(row)
+                mask ^= lowest
+    indptr = np.cumsum([0, *map(len, columns)], dtype=np.int32)
+    return indptr, np.array([row for column in columns for row in column], dtype=np.int32)
 
 
 def active_nodes(tape: Nodes, roots: Sequence[int], seeds: dict[int, int]) -> list[int]:
@@ -126,9 +152,7 @@ def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
 
 
 def _forward(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> dict[tuple[int, int], int]:
-    zero = tape.constant(0.0)
-    one = tape.constant(1.0)
-    none: dict[int, int] = {}
+    zero, one, none = tape.constant(0.0), tape.constant(1.0), dict[int, int]()
     derivatives: dict[int, dict[int, int]] = {}
     for position in order:
         if position in seeds:

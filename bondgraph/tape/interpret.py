@@ -13,42 +13,32 @@ from bondgraph.tape.routine import Listing, reachable
 
 OPERATIONS: dict[int, Callable[..., Any]] = {code: operation.numpy for code, operation in enumerate(op.OPERATIONS)}
 
-Plan = tuple[list[Any], list[tuple[int, int, int]], list[tuple[int, Callable[..., Any], tuple[int, ...], bool]]]
-"""Values with the constants in place; (place, block, position) of inputs; (place, operation, arguments, is it a condition)."""
 
-
-def plan_of(steps: Listing) -> Plan:
-    """Constants, inputs and operations of a program, apart."""
-    values: list[Any] = [None] * len(steps.steps)
+def interpreter(steps: Listing) -> Callable[[Sequence[np.ndarray], np.ndarray], None]:
+    """A function that writes the values of a program to `out` (..., n_out), of blocks (..., length); to be called many times."""
+    constants: list[Any] = [None] * len(steps.steps)
     inputs, operations = [], []
     for place, (code, *arguments) in enumerate(steps.steps):
         if code == op.CONSTANT:
-            values[place] = np.float64(arguments[0])
+            constants[place] = np.float64(arguments[0])
         elif code == op.INPUT:
             inputs.append((place, *arguments))
         else:
-            operations.append((place, OPERATIONS[code], tuple(arguments), code in op.CONDITIONS))
-    return values, inputs, operations
+            operations.append((place, OPERATIONS[code], arguments, code in op.CONDITIONS))
 
+    def execute(blocks: Sequence[np.ndarray], out: np.ndarray) -> None:
+        values = constants.copy()
+        for place, block, position in inputs:
+            values[place] = blocks[block][..., position][()]
+        with np.errstate(all="ignore"):
+            for place, operation, arguments, is_condition in operations:
+                result = operation(*[values[a] for a in arguments])
+                # conditions are the numbers 1 and 0 here: NumPy has no arithmetic of truth values
+                values[place] = result * 1.0 if is_condition else result
+        for position, output in enumerate(steps.outputs):
+            out[..., position] = values[output]
 
-def run(steps: Listing, blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
-    """Write the values of a program to `out` (..., n_out); blocks are (..., length)."""
-    execute(plan_of(steps), steps.outputs, blocks, out)
-
-
-def execute(plan: Plan, outputs: tuple[int, ...], blocks: tuple[np.ndarray, ...], out: np.ndarray) -> None:
-    """Write the values of a plan, at the places `outputs`, to `out` (..., n_out); blocks are (..., length)."""
-    constants, inputs, operations = plan
-    values = constants.copy()
-    for place, block, position in inputs:
-        values[place] = blocks[block][..., position][()]
-    with np.errstate(all="ignore"):
-        for place, operation, arguments, is_condition in operations:
-            result = operation(*[values[a] for a in arguments])
-            # conditions are the numbers 1 and 0 here: NumPy has no arithmetic of truth values
-            values[place] = result * 1.0 if is_condition else result
-    for position, output in enumerate(outputs):
-        out[..., position] = values[output]
+    return execute
 
 
 def complete(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], known: dict[int, Any]) -> None:

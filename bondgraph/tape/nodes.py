@@ -67,8 +67,7 @@ class Nodes:
             if f == op.CONSTANT and s == op.CONSTANT:
                 return self.constant(first[1] + second[1])
             if s == op.CONSTANT:
-                a, b, first, f = b, a, second, second[0]
-                second, s = self.nodes[b], self.nodes[b][0]
+                a, b, first, second, s = b, a, second, first, f
             # the constant is `a` now
             if first[1] == 0.0:
                 return b
@@ -210,11 +209,9 @@ class Nodes:
         return a if a == b else self.place((op.WHERE, condition, a, b))
 
     def apply(self, code: int, *arguments: int) -> int:
-        """The instruction `code` of `opcodes`, folded like all others."""
-        method = _ARITHMETIC.get(code)
-        if method is not None:
-            return int(getattr(self, method)(*arguments))
-        return self.function(op.NAMES[code], *arguments)
+        """The instruction `code` of `opcodes`, folded like all others; those up to the power are methods of their names."""
+        name = op.NAMES[code]
+        return int(getattr(self, name)(*arguments)) if code <= op.POWER else self.function(name, *arguments)
 
     def function(self, name: str, *arguments: int) -> int:
         """An elementary function of `screws.scalars`, or `both`, `either`, `opposite` of conditions."""
@@ -252,17 +249,6 @@ class Nodes:
             a, b = b, a
         return self.place((code, a, b))
 
-
-_ARITHMETIC = {
-    op.ADD: "add",
-    op.SUBTRACT: "subtract",
-    op.MULTIPLY: "multiply",
-    op.DIVIDE: "divide",
-    op.NEGATIVE: "negative",
-    op.RECIPROCAL: "reciprocal",
-    op.POWER: "power",
-}
-"""Method of `Nodes` for each arithmetic instruction."""
 
 _SAME = {op.MINIMUM: None, op.MAXIMUM: None, op.BOTH: None, op.EITHER: None, op.LESS: 0.0, op.LESS_EQUAL: 1.0, op.EQUAL: 1.0}
 """Result of an operation whose arguments are the same node: None stands for the argument itself."""

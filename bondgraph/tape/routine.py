@@ -15,11 +15,8 @@ from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 class Routine:
     """A straight-line program `name` from blocks of inputs `(block, length)` to `outputs`.
 
-    Raises
-    ------
-    TraceError
-        If the name is no identifier, a block has another length on the tape, an output is of another tape,
-        or an output needs a block that is not listed.
+    Raises `TraceError` if the name is no identifier, a block has another length on the tape, or an output is of another
+    tape; `listing` raises it where an output needs a block that is not listed.
     """
 
     name: str
@@ -43,6 +40,16 @@ class Routine:
     def sizes(self) -> tuple[int, ...]:
         """Length of each block."""
         return tuple(n for _, n in self.blocks)
+
+    @property
+    def cases(self) -> tuple[Routine, ...]:
+        """Itself; as of `Alternatives`."""
+        return (self,)
+
+    @property
+    def reference(self) -> Routine:
+        """Itself; as of `Alternatives`."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -112,37 +119,37 @@ def listing(routine: Routine) -> Listing:
     tape = routine.tape
     roots = [tape.scalar(output).index for output in routine.outputs]
     table = _merged({position: tape.nodes[position] for position in reachable(tape, roots)}, roots)
-    blocks = _block_numbers(routine, table)
+    listed, blocks = [block for block, _ in routine.blocks], list(tape.blocks)
     new: dict[int, int] = {}
     steps: list[Node] = []
-    for position in _depth_first(table, [*_early_calls(table), *roots]):
+    for position in _depth_first(table, roots):
         node = table[position]
         new[position] = len(steps)
         if node[0] == op.INPUT:
-            node = (op.INPUT, blocks[node[1]], node[2])
+            block = blocks[node[1]]
+            if block not in listed:
+                raise TraceError(f'routine "{routine.name}" needs the input block "{block}", which it does not list')
+            node = (op.INPUT, listed.index(block), node[2])
         elif node[0] != op.CONSTANT:
             node = (node[0], *(new[a] for a in node[1:]))
         steps.append(node)
     return Listing(tuple(steps), tuple(new[root] for root in roots))
 
 
-def _block_numbers(routine: Routine, table: dict[int, Node]) -> dict[int, int]:
-    """Number of a block in the routine, by its number on the tape."""
-    listed = [block for block, _ in routine.blocks]
-    numbers = {i: listed.index(block) for i, block in enumerate(routine.tape.blocks) if block in listed}
-    for node in table.values():
-        if node[0] == op.INPUT and node[1] not in numbers:
-            block = list(routine.tape.blocks)[node[1]]
-            raise TraceError(f'routine "{routine.name}" needs the input block "{block}", which it does not list')
-    return numbers
+EARLY = 64
+"""So many sines and cosines of inputs come first; more would only fill the stack."""
 
 
 def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:
-    """Positions such that arguments come before what needs them, as late as possible."""
-    partner = _partners(table)
+    """Positions such that arguments come before what needs them, as late as possible; sine and cosine of one angle together."""
+    calls: dict[int, list[int]] = {}
+    for position, node in table.items():
+        if node[0] in (op.SIN, op.COS):
+            calls.setdefault(node[1], []).append(position)
+    early = [position for angle, both in calls.items() if table[angle][0] == op.INPUT for position in both]
     order: list[int] = []
     done: set[int] = set()
-    for root in roots:
+    for root in [*(sorted(early) if len(early) <= EARLY else ()), *roots]:
         stack = [root]
         while stack:
             position = stack[-1]
@@ -157,38 +164,15 @@ def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:
             stack.pop()
             done.add(position)
             order.append(position)
-            other = partner.get(position)
-            if other is not None and other not in done:
-                done.add(other)
-                order.append(other)
+            if node[0] in (op.SIN, op.COS):
+                others = [other for other in calls[node[1]] if other not in done]
+                done.update(others)
+                order += others
     return order
 
 
-EARLY = 64
-"""So many sines and cosines of inputs come first; more would only fill the stack."""
-
-
-def _early_calls(table: dict[int, Node]) -> list[int]:
-    """Sines and cosines of inputs, or none where they are very many."""
-    calls = [p for p, node in table.items() if node[0] in (op.SIN, op.COS) and table[node[1]][0] == op.INPUT]
-    return calls if len(calls) <= EARLY else []
-
-
-def _partners(table: dict[int, Node]) -> dict[int, int]:
-    """The cosine of a sine's angle, and the sine of a cosine's angle, where both are needed."""
-    first: dict[int, int] = {}
-    partner: dict[int, int] = {}
-    for position, node in table.items():
-        if node[0] in (op.SIN, op.COS):
-            other = first.setdefault(node[1], position)
-            if other != position:
-                partner[other] = position
-                partner[position] = other
-    return partner
-
-
 def _merged(table: dict[int, Node], roots: list[int]) -> dict[int, Node]:
-    """Merge what is used once only: a (1/b) -> a/b, -(a-b) -> b-a, -(k a) -> (-k) a; drop what is then unused.
+    """Merge what is used once only: a (1/b) -> a/b, -(a-b) -> b-a, -(k a) -> (-k) a; what is then unused is still there.
 
     Constants that are new get negative positions.
     """
@@ -219,14 +203,4 @@ def _merged(table: dict[int, Node], roots: list[int]) -> dict[int, Node]:
                 table[position] = (op.DIVIDE, opposite(1.0), inner[1])
             elif inner[0] in (op.MULTIPLY, op.DIVIDE) and inner[1] >= 0 and table[inner[1]][0] == op.CONSTANT:
                 table[position] = (inner[0], opposite(table[inner[1]][1]), inner[2])
-    table.update({position: (op.CONSTANT, value) for value, position in constants.items()})
-    live: set[int] = set()
-    stack = list(roots)
-    while stack:
-        position = stack.pop()
-        if position not in live:
-            live.add(position)
-            node = table[position]
-            if node[0] > op.INPUT:
-                stack.extend(node[1:])
-    return {position: node for position, node in table.items() if position in live}
+    return table | {position: (op.CONSTANT, value) for value, position in constants.items()}

@@ -6,6 +6,7 @@ by `if` cannot be recorded: use `where`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,7 @@ class Tape(Nodes):
     def inputs(self, block: str, n: int) -> np.ndarray:
         """The `n` scalars (n,) of an input block; a block asked for again is the same block.
 
-        Raises
-        ------
-        TraceError
-            If the block exists with another length.
+        Raises `TraceError` if the block exists with another length.
         """
         if self.blocks.setdefault(block, n) != n:
             raise TraceError(f'input block "{block}" has {self.blocks[block]} scalars on this tape, not {n}')
@@ -45,10 +43,7 @@ class Tape(Nodes):
     def scalar(self, value: float | TapeScalar) -> TapeScalar:
         """`value` as a scalar of this tape.
 
-        Raises
-        ------
-        TraceError
-            If it belongs to another tape, or is no number.
+        Raises `TraceError` if it belongs to another tape, or is no number.
         """
         if isinstance(value, TapeScalar):
             if value.tape is not self:
@@ -57,6 +52,23 @@ class Tape(Nodes):
         if not isinstance(value, _NUMBERS):
             raise TraceError(f"{value!r} ({type(value).__name__}) is no number and no scalar of this tape")
         return TapeScalar(self, self.constant(value))
+
+
+def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
+    """The method of `TapeScalar` for an operation of its tape with a scalar or a number, which stands first if `swapped`."""
+
+    def method(scalar: TapeScalar, other: Any) -> TapeScalar:
+        tape, a, b = scalar.tape, scalar.index, scalar._other(other)
+        if b < 0:
+            return NotImplemented
+        return TapeScalar(tape, operation(tape, b, a) if swapped else operation(tape, a, b))
+
+    return method
+
+
+def _comparison(name: str, swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
+    """The method for a function of `screws.scalars` that gives a condition, or joins two."""
+    return lambda scalar, other: scalar._function(name, *((other, scalar) if swapped else (scalar, other)))
 
 
 class TapeScalar:
@@ -88,41 +100,11 @@ class TapeScalar:
             return self.tape.constant(float(other))
         return -1
 
-    def __add__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.add(self.index, b))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.subtract(self.index, b))
-
-    def __rsub__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.subtract(b, self.index))
-
-    def __mul__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.multiply(self.index, b))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.divide(self.index, b))
-
-    def __rtruediv__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.divide(b, self.index))
-
-    def __pow__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.power(self.index, b))
-
-    def __rpow__(self, other: Any) -> TapeScalar:
-        b = self._other(other)
-        return NotImplemented if b < 0 else TapeScalar(self.tape, self.tape.power(b, self.index))
+    __add__ = __radd__ = _operator(Tape.add)
+    __sub__, __rsub__ = _operator(Tape.subtract), _operator(Tape.subtract, swapped=True)
+    __mul__ = __rmul__ = _operator(Tape.multiply)
+    __truediv__, __rtruediv__ = _operator(Tape.divide), _operator(Tape.divide, swapped=True)
+    __pow__, __rpow__ = _operator(Tape.power), _operator(Tape.power, swapped=True)
 
     def __neg__(self) -> TapeScalar:
         return TapeScalar(self.tape, self.tape.negative(self.index))
@@ -133,32 +115,15 @@ class TapeScalar:
     def __abs__(self) -> TapeScalar:
         return self._function("absolute", self)
 
-    def __lt__(self, other: Any) -> TapeScalar:
-        return self._function("less", self, other)
-
-    def __le__(self, other: Any) -> TapeScalar:
-        return self._function("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> TapeScalar:
-        return self._function("less", other, self)
-
-    def __ge__(self, other: Any) -> TapeScalar:
-        return self._function("less_equal", other, self)
-
-    def __eq__(self, other: Any) -> TapeScalar:  # type: ignore[override]
-        return self._function("equal", self, other)
+    __lt__, __gt__ = _comparison("less"), _comparison("less", swapped=True)
+    __le__, __ge__ = _comparison("less_equal"), _comparison("less_equal", swapped=True)
+    __eq__ = _comparison("equal")  # type: ignore[assignment]
+    __and__ = __rand__ = _comparison("both")
+    __or__ = __ror__ = _comparison("either")
 
     def __ne__(self, other: Any) -> TapeScalar:  # type: ignore[override]
         same = self._function("equal", self, other)
         return same if same is NotImplemented else same._function("opposite", same)
-
-    def __and__(self, other: Any) -> TapeScalar:
-        return self._function("both", self, other)
-
-    def __or__(self, other: Any) -> TapeScalar:
-        return self._function("either", self, other)
-
-    __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> TapeScalar:
         return self._function("opposite", self)

@@ -1,8 +1,10 @@
-"""Specialisation: outputs with some nodes replaced by others or by numbers, folded as if they had been traced so."""
+"""Specialisation: outputs with some nodes replaced by others or by numbers, folded as if they had been traced so; and hoisting:
+what depends on parameters only is computed once per set of parameters, not at every evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import reachable
@@ -31,3 +33,50 @@ def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapp
             if arguments != node[1:]:
                 new[position] = tape.apply(node[0], *arguments)
     return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)
+
+
+@dataclass(frozen=True)
+class Hoisted:
+    """The same outputs on a new tape whose parameter block is longer by `prepared`."""
+
+    tape: Tape
+    outputs: tuple[TapeScalar, ...]
+    prepared: tuple[TapeScalar, ...]
+    """On the old tape: scalars of the parameters alone; their values follow the parameters in the longer block."""
+
+
+def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
+    """Move every maximal expression of the parameters, block "p", alone out of `outputs`."""
+    roots = [tape.scalar(output).index for output in outputs]
+    order = reachable(tape, roots)
+    number, length = list(tape.blocks).index("p"), tape.blocks["p"]
+    alone: set[int] = set()
+    fixed: set[int] = set()
+    for position in order:
+        node = tape.nodes[position]
+        if node[0] == op.CONSTANT:
+            fixed.add(position)
+        elif node[0] == op.INPUT:
+            if node[1] == number:
+                alone.add(position)
+        elif node[0] not in op.CONDITIONS and all(a in alone or a in fixed for a in node[1:]):
+            alone.add(position)
+    work = {position for position in alone if tape.nodes[position][0] != op.INPUT}
+    wanted = {root for root in roots if root in work}
+    for position in order:
+        node = tape.nodes[position]
+        if position not in work and node[0] > op.INPUT:
+            wanted.update(a for a in node[1:] if a in work)
+    prepared = sorted(wanted)
+
+    target = Tape()
+    for name, n in tape.blocks.items():
+        target.inputs(name, n + len(prepared) if name == "p" else n)
+    new = {position: target.place((op.INPUT, number, length + i)) for i, position in enumerate(prepared)}
+    for position in order:
+        if position in new or position in work:
+            continue
+        node = tape.nodes[position]
+        new[position] = target.place((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
+    moved = tuple(TapeScalar(target, new[root]) for root in roots)
+    return Hoisted(target, moved, tuple(TapeScalar(tape, position) for position in prepared))

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import Indeterminate, LoweredTransition, System, Value
-from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.hoist import hoist
+from bondgraph.tape.differentiate import compressed_columns, jacobian
 from bondgraph.tape.routine import Alternatives, Routine
-from bondgraph.tape.sparsity import compressed_columns
-from bondgraph.tape.specialise import specialise
+from bondgraph.tape.specialise import hoist, specialise
 from bondgraph.tracing.easing import Obstacles, eased
 from bondgraph.tracing.instants.collisions import colliding, collision_table
 from bondgraph.tracing.instants.impulses import impulse_of, is_impulse

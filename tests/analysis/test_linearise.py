@@ -115,6 +115,8 @@ def test_a_nonlinear_loop_adds_no_poles() -> None:
         ("E250", ["rotor.flow"], [], {}),
         ("E250", ["supply.value[0]"], [], {}),
         ("E250", ["supply.value", "supply.value"], [], {}),
+        ("E150", [3], [], {}),
+        ("E150", [], 3, {}),
         ("E251", [], ["rotor.flwo"], {}),
         ("E251", [], ["rotor.flow[1]"], {}),
         ("E252", [], [], {"x": np.zeros(3)}),

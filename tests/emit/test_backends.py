@@ -9,8 +9,8 @@ import screws.scalars as s
 from bondgraph.emit import llvm, text
 from bondgraph.emit.kernel import KernelError, machine_kernel
 from bondgraph.emit.llvm import compile_routines, routines_text
-from bondgraph.emit.machine import assembly, link, object_code
-from bondgraph.emit.numpy import evaluate, numpy_kernel
+from bondgraph.emit.machine import link, object_code, optimised, target_machine
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Alternatives, Routine, listing
 from bondgraph.tape.scalar import Tape
@@ -83,7 +83,7 @@ def test_long_program_in_parts():
     routine = chain(9)
     assert len(listing(routine).steps) > llvm.WHOLE
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
-    expected = evaluate(routine, x, p)
+    expected = numpy_kernel(routine)(x, p)
     for part in (7, 100, 500):
         code = object_code(routines_text([routine], 0, part), 0, 1)
         keep, addresses = link(code, ["f", "f.many"], {})
@@ -98,7 +98,7 @@ def test_very_long_program(place, limit, monkeypatch):
     monkeypatch.setattr(place, limit, 10)
     routine = chain(9)
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
-    expected = evaluate(routine, x, p)
+    expected = numpy_kernel(routine)(x, p)
     np.testing.assert_allclose(BACKENDS["llvm"](routine)(x, p), expected, rtol=1e-12, atol=1e-13)
 
 
@@ -122,7 +122,7 @@ def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, c
     assert code.count("@both.both(") and "define void @short_0" not in code
     library = compile_routines([short, both])
     x, p = np.linspace(-1.0, 1.0, links), np.array([0.5, 1.0])
-    expected = evaluate(long, x, p)
+    expected = numpy_kernel(long)(x, p)
     np.testing.assert_allclose(library.kernel("both")(x, p), expected, rtol=1e-12, atol=1e-13)
     out = np.full(count + 2, np.nan)
     np.testing.assert_array_equal(library.kernel("short")(x, p, out=out[:count]), library.kernel("both")(x, p)[:count])
@@ -146,7 +146,8 @@ def test_products_and_sums_contract(monkeypatch):
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     if not llvmlite.binding.get_host_cpu_features().get("fma"):
         pytest.skip("this processor has no fused multiply-add")
-    assert "vfmadd" in assembly(routines_text([traced([lambda a, b, c: a * b + c])]), 0, 1)
+    text, target = routines_text([traced([lambda a, b, c: a * b + c])]), target_machine(1)
+    assert "vfmadd" in target.emit_assembly(optimised(text, 0, target))
 
 
 def test_many_equals_a_loop(compiled):

@@ -11,6 +11,7 @@ import pytest
 
 from bondgraph.emit import machine
 from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines, routines_text
+from bondgraph.emit.procedure import Procedure
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 
@@ -74,6 +75,15 @@ def test_a_kernel_keeps_its_code():
     assert kernel(np.array([2.0, 3.0])).tolist() == [4.0, 9.0]
 
 
+def test_a_procedure_takes_no_fraction_for_a_whole_number_and_adds_no_pointers():
+    write = Procedure("f", {"count": "i64", "values": "ptr"})
+    assert (write["count"] + 2).kind == "i64"
+    with pytest.raises(TypeError):
+        write["count"] + 0.5
+    with pytest.raises(KeyError):
+        write["values"] + write["count"]
+
+
 def test_code_for_the_least_processor(folder, monkeypatch):
     """No instruction beyond SSE2, other files in the cache than those of this processor, the same numbers."""
     text = routines_text([squares()])
@@ -81,7 +91,8 @@ def test_code_for_the_least_processor(folder, monkeypatch):
     compile_routines([squares()])
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "baseline")
     assert machine.processor()[1] == ""
-    assert "vmul" not in machine.assembly(text, 2, 2)
+    target = machine.target_machine(2)
+    assert "vmul" not in target.emit_assembly(machine.optimised(text, 2, target))
     stored = set(folder.iterdir())
     assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
     assert set(folder.iterdir()) > stored
@@ -97,11 +108,11 @@ import sys
 from pathlib import Path
 sys.modules["llvmlite"] = None
 from bondgraph.emit.llvm import CompileError, compile_ir, have_llvm
-from bondgraph.emit.numpy import evaluate
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 tape = Tape()
-print(have_llvm(), evaluate(Routine("f", tape, (("x", 1),), (tape.inputs("x", 1)[0] ** 2,)), [3.0]))
+print(have_llvm(), numpy_kernel(Routine("f", tape, (("x", 1),), (tape.inputs("x", 1)[0] ** 2,)))([3.0]))
 try:
     compile_ir("")
 except CompileError as error:

@@ -10,8 +10,8 @@ import pytest
 
 from bondgraph import ModelError, compile_model, equations
 from bondgraph.assembly.system import System
+from bondgraph.emit import text
 from bondgraph.emit.kernel import KernelError
-from bondgraph.schedule import machine
 from bondgraph.schedule.build import scheduled
 from bondgraph.schedule.size import is_large
 from campaigns.graphs.drawn import random_graph
@@ -126,9 +126,9 @@ def test_runs_with_switches_equal_those_of_straight_line_code(monkeypatch: pytes
     assert ends[0] == pytest.approx(ends[1], rel=1e-6)
 
 
-@pytest.mark.parametrize("room", [machine.HEAP, 0])
+@pytest.mark.parametrize("room", [text.HEAP, 0])
 def test_threads_share_a_kernel_with_the_workspace_on_stack_or_heap(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "HEAP", room)
+    monkeypatch.setattr(text, "HEAP", room)
     system = equations(chain(100, cubic=True).freeze())
     kernels, _ = in_loops(system, machine_code=True)
     x0, p0 = blocks(system)

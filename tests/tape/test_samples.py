@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import screws.scalars as s
-from bondgraph.emit.numpy import evaluate
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape import interpret as reference
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Routine
@@ -27,7 +27,9 @@ def test_they_are_those_of_the_reference(kept, monkeypatch):
     monkeypatch.setattr(sampling, "KEPT", kept)
     tape, entries = traced()
     samples = Samples(tape, STATES)
-    expected = np.array([evaluate(Routine("f", tape, tuple(tape.blocks.items()), tuple(entries.values())), *b) for b in STATES])
+    expected = np.array(
+        [numpy_kernel(Routine("f", tape, tuple(tape.blocks.items()), tuple(entries.values())))(*b) for b in STATES]
+    )
     for _ in range(2):
         found = samples(entries)
         np.testing.assert_array_equal(np.stack([found[key] for key in entries], axis=1), expected)

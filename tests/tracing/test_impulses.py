@@ -31,7 +31,7 @@ from bondgraph import (
     compile_model,
     simulate,
 )
-from bondgraph.emit.numpy import evaluate
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.run.outcome.result import Result
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
@@ -394,7 +394,7 @@ def test_pivots_are_found_wherever_they_are() -> None:
             if np.linalg.matrix_rank(A / (np.abs(A).max(axis=1, keepdims=True) + 1e-300)) < n:
                 continue
             right = rng.normal(size=n)
-            found = evaluate(routine, A.ravel(), right)
+            found = numpy_kernel(routine)(A.ravel(), right)
             np.testing.assert_allclose(
                 A @ found / np.abs(A).max(axis=1), right / np.abs(A).max(axis=1), atol=1e-9 * (1.0 + np.abs(found).max())
             )

@@ -9,13 +9,7 @@ from bondgraph.export.c_code.names import comment
 
 
 def story(
-    n: str,
-    build: str,
-    total: Mapping[str, str],
-    system: System,
-    resets: Sequence[int],
-    pushes: Sequence[int],
-    loops: Sequence[Loop],
+    n: str, build: str, total: Mapping[str, str], system: System, resets: list[int], pushes: list[int], loops: list[Loop]
 ) -> list[str]:
     """Lines of the comment at the head: what there is, and how it is used."""
     lines = [

@@ -12,10 +12,10 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import consistent, point_of
 from bondgraph.errors import refusal
 from bondgraph.export.c_code.header import declarations, story
-from bondgraph.export.c_code.names import Names, array, comment, enumeration, places, sanitised
-from bondgraph.export.c_code.steps import functions, number
+from bondgraph.export.c_code.names import Entry, Names, array, comment, enumeration, places, sanitised
+from bondgraph.export.c_code.steps import functions, number, passed
 from bondgraph.output.folders import write_all
-from bondgraph.tape.routine import Alternatives, Routine, listing
+from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import output_names, trace
 
 _SIGNATURE = (
@@ -25,7 +25,7 @@ _SIGNATURE = (
     "const double *restrict m",
     "double *restrict out",
 )
-_PASSED = ("t", "x", "p", "m", "out")
+_PASSED = passed(_SIGNATURE)
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,8 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
     model : compiled, or a graph, which is compiled first.
     name : prefix of all names and name of the files, a C identifier; the model's name by default.
 
-    Raises
-    ------
-    ModelError
-        E100 for what is no model, E332 if the model has sampled blocks, E270 if `name` is no identifier, E271 if an operation
-        has no form in C, E262 if an algebraic loop has no solution at the start.
+    Raises `ModelError` E100 for what is no model, E332 if the model has sampled blocks, E270 if `name` is no identifier, E271 if
+    an operation has no form in C, E262 if an algebraic loop has no solution at the start.
     """
     compiled = compiled_form(model, "c_source")
     if sampled := [clock.element for clock in compiled.system.clocks if clock.updates]:
@@ -191,44 +188,31 @@ class _Writer:
         own = places("p", self.p)
         added = [f"p[{self.total['parameters']} + {k}]" for k in range(self.count["prepared"])]
         given = [["t"], places("x", self.x), own + added, places("m", self.m)]
-
         apart = f"static {self.names.prefix}_APART "
 
-        def routine(word: str, results: Sequence[str], kind: str = "") -> None:
-            steps = listing(_plain(self.routines[word.replace("loop", "newton")]))
-            text = functions(
-                f"{n}_{word}", steps, _SIGNATURE, _PASSED, lambda b, k: given[b][k], results.__getitem__, kind, apart
-            )
-            parts.append(text)
+        def routine(word: str, entries: Sequence[Entry] = (), kind: str = "") -> None:
+            steps = listing(self.routines[word.replace("loop", "newton")].reference)
+            results = places("out", entries) or [f"out[{k}]" for k in range(len(steps.outputs))]
+            name = f"{n}_{word}"
+            parts.append(functions(name, steps, _SIGNATURE, lambda b, k: given[b][k], results.__getitem__, kind, apart))
 
+        steps = listing(self.routines["prepare"].reference)
         signature = ("const double *restrict p", "double *restrict out")
-        parts.append(
-            functions(
-                f"{n}_prepared",
-                listing(_plain(self.routines["prepare"])),
-                signature,
-                ("p", "out"),
-                lambda _, k: own[k],
-                "out[{}]".format,
-                "static ",
-                apart,
-            )
-        )
+        parts.append(functions(f"{n}_prepared", steps, signature, lambda _, k: own[k], "out[{}]".format, "static ", apart))
         call = f"{n}_prepared(p, p + {self.total['parameters']});"
         parts.append(f"void {n}_prepare(double *p)\n{{\n    {call}\n}}\n")
-        routine("rates", places("out", self.x))
-        routine("jacobian", [f"out[{k}]" for k in range(self.count["nonzeros"])])
-        routine("outputs", places("out", self.y))
-        routine("guards", [f"out[{k}]" for k in range(self.count["transitions"])])
-        routine("powers", places("out", self.powers))
-        routine("energies", places("out", self.energies))
+        routine("rates", self.x)
+        routine("jacobian")
+        routine("outputs", self.y)
+        routine("guards")
+        routine("powers", self.powers)
+        routine("energies", self.energies)
         for k in range(len(self.loops)):
-            routine(f"loop_{k}", [f"out[{i}]" for i in range(len(self.routines[f"newton_{k}"].outputs))])
+            routine(f"loop_{k}")
         for k in self.resets:
-            routine(f"reset_{k}", places("out", self.x), "static ")
+            routine(f"reset_{k}", self.x, "static ")
         for k in self.pushes:
-            count = len(self.routines[f"push_{k}"].outputs)
-            routine(f"push_{k}", [f"out[{i}]" for i in range(count)], "static ")
+            routine(f"push_{k}", kind="static ")
         if self.system.events:
             parts.append(self._by_transition("reset", self.resets))
         if self.pushes:
@@ -242,11 +226,6 @@ class _Writer:
         for k in transitions:
             lines += [f"    case {k}:", f"        {self.name}_{word}_{k}({', '.join(_PASSED)});", "        return 1;"]
         return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
-
-
-def _plain(routine: Routine | Alternatives) -> Routine:
-    """One straight line that serves all modes."""
-    return routine.reference if isinstance(routine, Alternatives) else routine
 
 
 def _banner(lines: Sequence[str]) -> str:

@@ -98,15 +98,12 @@ def functions(
     name: str,
     program: Listing,
     signature: Sequence[str],
-    passed: Sequence[str],
     place: Place,
     result: Callable[[int], str],
     kind: str = "",
     part_kind: str = "static ",
-    whole: int = WHOLE,
-    part: int = PART,
 ) -> str:
-    """The function `name` with parameters `signature` (called `passed`), in parts if it has more than `whole` steps.
+    """The function `name` with parameters `signature`, in parts if it has more than `WHOLE` steps.
 
     `kind` stands before it, `part_kind` before its parts; parts that the compiler puts back together save no time.
 
@@ -117,21 +114,24 @@ def functions(
     for k, position in enumerate(program.outputs):
         stores.setdefault(position, []).append(k)
     header = f"{kind}void {name}({', '.join(signature)})"
-    if count <= whole:
-        return _function(header, passed, _Part(program, place, result, {}, stores, 0, count).emit())
-    cuts = [*range(0, count, part), count]
+    cuts = [0, count] if count <= WHOLE else [*range(0, count, PART), count]
     slots, size = workspace_slots(program, cuts)
-    texts, calls = [], []
-    for k, (first, last) in enumerate(itertools.pairwise(cuts)):
-        lines = _Part(program, place, result, slots, stores, first, last).emit()
-        inner = ", ".join([*signature, "double *restrict w"])
-        texts.append(_function(f"{part_kind}void {name}_part{k}({inner})", [*passed, "w"], lines))
-        calls.append(f"{name}_part{k}({', '.join([*passed, 'w'])});")
-    return "\n".join([*texts, _function(header, passed, [f"double w[{max(size, 1)}];", *calls])])
+    bodies = [_Part(program, place, result, slots, stores, first, last).emit() for first, last in itertools.pairwise(cuts)]
+    if len(bodies) == 1:
+        return _function(header, signature, bodies[0])
+    inner = [*signature, "double *restrict w"]
+    texts = [_function(f"{part_kind}void {name}_part{k}({', '.join(inner)})", inner, body) for k, body in enumerate(bodies)]
+    calls = [f"{name}_part{k}({', '.join(passed(inner))});" for k in range(len(bodies))]
+    return "\n".join([*texts, _function(header, signature, [f"double w[{max(size, 1)}];", *calls])])
 
 
-def _function(header: str, parameters: Sequence[str], body: list[str]) -> str:
+def passed(signature: Sequence[str]) -> list[str]:
+    """The names of parameters, as a call passes them on."""
+    return [parameter.rpartition(" ")[2] for parameter in signature]
+
+
+def _function(header: str, signature: Sequence[str], body: list[str]) -> str:
     words = {word for line in body for word in re.findall(r"[a-z]+", line)}
-    unused = [f"(void){name};" for name in parameters if name not in words]
+    unused = [f"(void){name};" for name in passed(signature) if name not in words]
     lines = "\n".join(f"    {line}" for line in [*unused, *body])
     return f"{header}\n{{\n{lines}\n}}\n"

@@ -46,18 +46,12 @@ def prices(sketch: Sketch) -> Prices:
             kept.setdefault(ends, index)
     edges = [sketch.edges[i] for i in kept.values()]
     bond = np.array([edge.bond is not None for edge in edges], dtype=bool)
-    tails = np.array([edge.tail for edge in edges], dtype=int)
-    heads = np.array([edge.head for edge in edges], dtype=int)
+    tails, heads = np.array([(edge.tail, edge.head) for edge in edges], dtype=int).reshape(-1, 2).T
     count = len(sketch.nodes)
-    first, second = np.triu_indices(len(edges), 1)
-    meet = (
-        (tails[first] == tails[second])
-        | (tails[first] == heads[second])
-        | (heads[first] == tails[second])
-        | (heads[first] == heads[second])
-    )
     foreign = np.ones((len(edges), count))
     foreign[np.arange(len(edges)), tails] = foreign[np.arange(len(edges)), heads] = 0.0
+    first, second = np.triu_indices(len(edges), 1)
+    apart = foreign[first, tails[second]] * foreign[first, heads[second]] > 0.0
     at = tuple(np.flatnonzero((tails == node) | (heads == node)) for node in range(count))
     return Prices(
         tails,
@@ -67,7 +61,7 @@ def prices(sketch: Sketch) -> Prices:
         np.where(bond, 2.2, 0.8),
         np.where(bond, 4.0, 1.6),
         np.where(bond, 0.03, 0.06),
-        (first[~meet], second[~meet]),
+        (first[apart], second[apart]),
         foreign,
         at,
         tuple(np.where(tails[e] == node, heads[e], tails[e]) for node, e in enumerate(at)),

@@ -7,6 +7,7 @@ and turns branches and boxes. Every step keeps boxes apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -42,35 +43,24 @@ def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, seed:
 
 def branches(price: Prices) -> Iterator[tuple[int, int, np.ndarray]]:
     """(root, joint, nodes) of every part that hangs on the rest by one bond: the nodes on the root's side of it."""
+    import networkx as nx
+
     count = len(price.at)
-    bonds = [edge for edge in range(len(price.tails)) if price.length[edge] == 1.0]
-    near: list[set[int]] = [set() for _ in range(count)]
-    for edge in bonds:
-        near[price.tails[edge]].add(int(price.heads[edge]))
-        near[price.heads[edge]].add(int(price.tails[edge]))
-    for edge in bonds:
-        for root, joint in ((price.tails[edge], price.heads[edge]), (price.heads[edge], price.tails[edge])):
-            found, open_ = {int(root)}, [int(root)]
-            while open_:
-                node = open_.pop()
-                new = near[node] - found - ({int(joint)} if node == root else set())
-                found |= new
-                open_ += new
+    bonds = [(int(a), int(b)) for a, b in zip(price.tails[price.length == 1.0], price.heads[price.length == 1.0], strict=True)]
+    graph = nx.Graph(bonds)
+    for bond in bonds:
+        graph.remove_edge(*bond)
+        for root, joint in (bond, bond[::-1]):
+            found = nx.node_connected_component(graph, root)
             if joint not in found and 2 * len(found) <= count:
-                yield int(root), int(joint), np.array(sorted(found))
+                yield root, joint, np.array(sorted(found))
+        graph.add_edge(*bond)
 
 
 _TURNS = np.array(
-    [
-        [[1, 0], [0, 1]],
-        [[-1, 0], [0, 1]],
-        [[1, 0], [0, -1]],
-        [[-1, 0], [0, -1]],
-        [[0, 1], [1, 0]],
-        [[0, -1], [1, 0]],
-        [[0, 1], [-1, 0]],
-    ]
-)
+    [(1, 0, 0, 1), (-1, 0, 0, 1), (1, 0, 0, -1), (-1, 0, 0, -1), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, -1, 0)]
+).reshape(-1, 2, 2)
+"""The plane as it is, mirrored and turned."""
 
 
 def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -83,7 +73,12 @@ _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0
 
 def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, rounds: int = 3) -> np.ndarray:
     """Greedy steps until none helps."""
-    parts = list(branches(price))
+    steps: list[Steps] = [
+        *(partial(_branch_moved, *branch) for branch in branches(price)),
+        *(partial(_box_moved, inside) for inside in (*boxes.members, np.arange(len(cells)))),
+        _cuts,
+        partial(_exchanged, boxes),
+    ]
     cells = cells.copy()
     cost = total_cost(cells, price, boxes)
     for _ in range(rounds):
@@ -92,8 +87,8 @@ def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, rounds: int = 3) -
             _move(node, cells, price, boxes, 0.0, None)
         cells = without_gaps(cells)
         cost = total_cost(cells, price, boxes)
-        for steps in (*_branch_steps(parts), *_box_steps(boxes), _cuts, _exchanges(boxes)):
-            cells, cost = _best(cells, cost, steps(cells), price, boxes)
+        for step in steps:
+            cells, cost = _best(cells, cost, step(cells), price, boxes)
         if cost > before - 1e-6:
             break
     return without_gaps(cells)
@@ -116,35 +111,25 @@ Steps = Callable[[np.ndarray], np.ndarray]
 """Cells (n, 2) -> trials (k, n, 2) that single moves cannot reach."""
 
 
-def _branch_steps(parts: list[tuple[int, int, np.ndarray]]) -> Iterator[Steps]:
-    """Whole branches brought near their joint, level or plumb with it, as they are, mirrored or turned."""
-    for root, joint, branch in parts:
-
-        def steps(cells: np.ndarray, root: int = root, joint: int = joint, branch: np.ndarray = branch) -> np.ndarray:
-            turned = _turned(cells[branch] - cells[root], _TURNS if len(branch) > 1 else _TURNS[:1])
-            places = (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2)
-            trials = np.repeat(cells[None], len(places), axis=0)
-            trials[:, branch] = places
-            return trials
-
-        yield steps
+def _branch_moved(root: int, joint: int, branch: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """A whole branch brought near its joint, level or plumb with it, as it is, mirrored or turned."""
+    turned = _turned(cells[branch] - cells[root], _TURNS if len(branch) > 1 else _TURNS[:1])
+    return _with(cells, branch, (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2))
 
 
-def _box_steps(boxes: Nesting) -> Iterator[Steps]:
-    """Whole boxes, and the whole drawing, moved, mirrored and turned about their corners."""
-    count = len(boxes.around)
-    for inside in (*boxes.members, np.arange(count)):
+def _box_moved(inside: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """A whole box, or the whole drawing, moved, mirrored and turned about its corner."""
+    own = cells[inside]
+    turned = _turned(own, _TURNS[1:])
+    turned += own.min(axis=0) - turned.min(axis=1)[:, None]
+    return _with(cells, inside, np.concatenate([own + _STEPS[:, None], turned]))
 
-        def steps(cells: np.ndarray, inside: np.ndarray = inside) -> np.ndarray:
-            own = cells[inside]
-            turned = _turned(own, _TURNS[1:])
-            turned += own.min(axis=0) - turned.min(axis=1)[:, None]
-            places = np.concatenate([own + _STEPS[:, None], turned])
-            trials = np.repeat(cells[None], len(places), axis=0)
-            trials[:, inside] = places
-            return trials
 
-        yield steps
+def _with(cells: np.ndarray, nodes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The cells with some nodes at other places (k, nodes, 2)."""
+    trials = np.repeat(cells[None], len(places), axis=0)
+    trials[:, nodes] = places
+    return trials
 
 
 def _cuts(cells: np.ndarray) -> np.ndarray:
@@ -159,19 +144,15 @@ def _cuts(cells: np.ndarray) -> np.ndarray:
     return np.array(trials)
 
 
-def _exchanges(boxes: Nesting) -> Steps:
+def _exchanged(boxes: Nesting, cells: np.ndarray) -> np.ndarray:
     """Two near nodes of one box exchanged."""
-
-    def steps(cells: np.ndarray) -> np.ndarray:
-        trials = [cells]
-        for i, j in zip(*np.triu_indices(len(cells), 1), strict=True):
-            if boxes.around[i] == boxes.around[j] and np.abs(cells[i] - cells[j]).max() <= 2:
-                trial = cells.copy()
-                trial[[i, j]] = cells[[j, i]]
-                trials.append(trial)
-        return np.array(trials)
-
-    return steps
+    trials = [cells]
+    for i, j in zip(*np.triu_indices(len(cells), 1), strict=True):
+        if boxes.around[i] == boxes.around[j] and np.abs(cells[i] - cells[j]).max() <= 2:
+            trial = cells.copy()
+            trial[[i, j]] = cells[[j, i]]
+            trials.append(trial)
+    return np.array(trials)
 
 
 def _move(node: int, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, noise: Noise | None) -> None:

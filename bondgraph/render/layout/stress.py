@@ -14,13 +14,12 @@ from bondgraph.render.reproducible import inverse, length, product
 
 def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.ndarray:
     """Shortest distances between all nodes, (count, count); separate components stand two steps apart."""
-    distances = np.full((count, count), np.inf)
-    np.fill_diagonal(distances, 0.0)
-    for a, b, wished in edges:
-        if a != b:
-            distances[a, b] = distances[b, a] = min(distances[a, b], wished)
-    for k in range(count):
-        np.minimum(distances, distances[:, k, None] + distances[None, k, :], out=distances)
+    import networkx as nx
+
+    graph = nx.MultiGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_weighted_edges_from(edges)
+    distances = nx.floyd_warshall_numpy(graph)  # sums and minima only, the same everywhere
     reached = np.isfinite(distances)
     distances[~reached] = distances[reached].max(initial=0.0) / 2 + 2.0
     return distances
@@ -86,7 +85,8 @@ def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
                 [cosine * quarter[:, 0] - sine * quarter[:, 1], sine * quarter[:, 0] + cosine * quarter[:, 1]], axis=1
             )
             wide, high = np.ptp(turned, axis=0) + 0.5
-            score = _level(turned[heads] - turned[tails]) + 0.8 * _wideness(wide / high)
+            wideness = 2.0 * (wide / high - 1.0) / (wide / high + 1.0)  # about the logarithm of width over height
+            score = _level(turned[heads] - turned[tails]) + 0.8 * min(max(wideness, -1.0), 0.7)
             if score > best_score + 1e-9:
                 best, best_score = turned, score
     return best
@@ -99,8 +99,3 @@ def _level(along: np.ndarray) -> float:
     x, y = along[:, 0] * along[:, 0], along[:, 1] * along[:, 1]
     double = (x - y) / np.maximum(x + y, 1e-12)
     return float((2.0 * double * double - 1.0).mean())
-
-
-def _wideness(ratio: float) -> float:
-    """About the logarithm of width over height, -1 to 0.7."""
-    return min(max(2.0 * (ratio - 1.0) / (ratio + 1.0), -1.0), 0.7)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from bondgraph.emit.numpy import evaluate
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
@@ -93,7 +93,7 @@ def test_formulas_on_the_tape():
     routine = Routine("terms", tape, (("theta", 3), ("v", 3), ("p", len(UNITS))), tuple(terms(theta, v, c)))
     for angles, rates in states(2, 5):
         expected = terms(angles, rates, p)
-        assert np.allclose(evaluate(routine, angles, rates, p.values()), expected, rtol=1e-13, atol=1e-14)
+        assert np.allclose(numpy_kernel(routine)(angles, rates, p.values()), expected, rtol=1e-13, atol=1e-14)
 
 
 def test_files(tmp_path):
