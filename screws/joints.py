@@ -13,7 +13,7 @@ import numpy as np
 
 from screws import twists
 from screws.errors import GeometryError
-from screws.given import floats
+from screws.given import fixed_floats, floats
 from screws.poses import Ad, inverse, pose
 
 Vector = Sequence[float] | np.ndarray
@@ -30,15 +30,11 @@ class Joint:
 
     Parameters
     ----------
-    name
-        Its name in messages and graphs; the constructors take the kind if none is given.
-    screws
-        (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
-    kind
-        "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free" or "fixed"; "general" for a
-        set of screws of your own, which says nothing about large motions.
-    frame
-        (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
+    name : in messages and graphs; the constructors take the kind if none is given.
+    screws : (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
+    kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free" or "fixed"; "general" for
+        a set of screws of your own, which says nothing about large motions.
+    frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
     Raises
@@ -55,24 +51,15 @@ class Joint:
     def __post_init__(self) -> None:
         screws = np.array(self.screws, dtype=float)
         if screws.ndim != 2 or screws.shape[0] != 6 or screws.shape[1] > 6 or not np.all(np.isfinite(screws)):
-            raise GeometryError(
-                "G131",
-                f'the screws of joint "{self.name}" have the shape {screws.shape}, or are not finite',
-                "an array (6, n) of finite numbers, one twist [omega; v] in each column",
-            )
+            title = f'the screws of joint "{self.name}" have the shape {screws.shape}, or are not finite'
+            raise GeometryError("G131", title, "an array (6, n) of finite numbers, one twist [omega; v] in each column")
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
             if not values[-1] > _INDEPENDENT * values[0]:
-                raise GeometryError(
-                    "G131",
-                    f'the {screws.shape[1]} screws of joint "{self.name}" repeat each other',
-                    "only independent twists, one for each freedom",
-                )
-        screws.setflags(write=False)
-        frame = np.array(self.frame, dtype=float)
-        frame.setflags(write=False)
-        object.__setattr__(self, "screws", screws)
-        object.__setattr__(self, "frame", frame)
+                title = f'the {screws.shape[1]} screws of joint "{self.name}" repeat each other'
+                raise GeometryError("G131", title, "only independent twists, one for each freedom")
+        object.__setattr__(self, "screws", fixed_floats(screws))
+        object.__setattr__(self, "frame", fixed_floats(self.frame))
 
     @property
     def freedoms(self) -> int:
@@ -85,9 +72,8 @@ class Joint:
 
         About the joint's centre they are orthonormal (a unit force counts as a unit moment), along its axes where they can be.
         """
-        own = Ad(inverse(self.frame)) @ self.screws
-        basis = reciprocal(np.asarray(own, dtype=float))
-        return np.asarray(Ad(inverse(self.frame)).T @ basis, dtype=float)
+        into_axes = Ad(inverse(self.frame))
+        return np.asarray(into_axes.T @ reciprocal(into_axes @ self.screws), dtype=float)
 
     def seen_from(self, H_a_j: np.ndarray) -> Joint:
         """The same joint with screws in frame a, from the pose H_a_j of the present joint frame in a."""
@@ -146,11 +132,8 @@ def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = 
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:
-        raise GeometryError(
-            "G132",
-            f'the axes of the universal joint "{name}" are parallel',
-            "two axes at an angle to each other, best at 90 degrees",
-        )
+        title = f'the axes of the universal joint "{name}" are parallel'
+        raise GeometryError("G132", title, "two axes at an angle to each other, best at 90 degrees")
     z = normal / np.linalg.norm(normal)
     R = np.column_stack([a, np.cross(z, a), z])
     return Joint(name, _columns(twists.revolute(a, p), twists.revolute(b, p)), "universal", _rigid(R, p))
@@ -203,11 +186,8 @@ def _direction(name: str, axis: Vector) -> np.ndarray:
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:
-        raise GeometryError(
-            "G132",
-            f'an axis of joint "{name}" is {np.asarray(axis).tolist()!r}, which has no direction',
-            "three finite numbers, not all zero",
-        )
+        title = f'an axis of joint "{name}" is {np.asarray(axis).tolist()!r}, which has no direction'
+        raise GeometryError("G132", title, "three finite numbers, not all zero")
     return a / length
 
 

@@ -22,14 +22,10 @@ class ContactCoordinates:
 
     Attributes
     ----------
-    q1, q2
-        Surface coordinates (2,) on body 1 and 2.
-    chart1, chart2
-        Their charts, 0.0 or 1.0.
-    alpha
-        Montana's angle from x1 to x2 about z2, rad.
-    d
-        Gap z1 . (p2 - p1), m; negative in penetration.
+    q1, q2 : surface coordinates (2,) on body 1 and 2.
+    chart1, chart2 : their charts, 0.0 or 1.0.
+    alpha : Montana's angle from x1 to x2 about z2, rad.
+    d : gap z1 . (p2 - p1), m; negative in penetration.
     """
 
     q1: np.ndarray
@@ -59,14 +55,10 @@ def closest_points(
 
     Parameters
     ----------
-    surface1, surface2
-        Surfaces in the object frames O1, O2.
-    H_1_2
-        Pose (4, 4) of O2 in O1.
-    guess
-        Coordinates of a nearby pose, tried first.
-    near
-        Point (3,) of body 1, m: where there are several places of nearness, the one that is nearest to it.
+    surface1, surface2 : in the object frames O1, O2.
+    H_1_2 : pose (4, 4) of O2 in O1.
+    guess : coordinates of a nearby pose, tried first.
+    near : point (3,) of body 1, m: where there are several places of nearness, the one that is nearest to it.
 
     Raises
     ------
@@ -85,11 +77,8 @@ def closest_points(
     """
     H = _pose(H_1_2)
     if isinstance(surface1.shape, Plane) and isinstance(surface2.shape, Plane):
-        raise GeometryError(
-            "G122",
-            "plane and plane have no isolated closest points: flat on flat has no contact point",
-            "a surface with some curvature in every direction in place of one of them",
-        )
+        title = "plane and plane have no isolated closest points: flat on flat has no contact point"
+        raise GeometryError("G122", title, "a surface with some curvature in every direction in place of one of them")
     if guess is not None:
         start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
         continued = _continued(surface1, surface2, H, start)
@@ -98,9 +87,7 @@ def closest_points(
     found, verdicts, places = _places(surface1, surface2, H)
     if not places:
         raise _refusal(surface1, surface2, found, verdicts)
-    chosen = places[0]
-    if near is not None:
-        chosen = min(places, key=lambda pair: float(np.linalg.norm(pair.p1 - near)))
+    chosen = places[0] if near is None else min(places, key=lambda pair: float(np.linalg.norm(pair.p1 - near)))
     return _coordinates(surface1, surface2, H, chosen)
 
 
@@ -149,11 +136,8 @@ def _places(surface1: Surface, surface2: Surface, H: np.ndarray) -> tuple[list[S
 
 def _pose(H_1_2: np.ndarray) -> np.ndarray:
     if not is_pose(H_1_2, 1e-8):
-        raise GeometryError(
-            "G124",
-            "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation",
-            "build it with screws.pose(R, p) or screws.pose_from_state(x)",
-        )
+        title = "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation"
+        raise GeometryError("G124", title, "build it with screws.pose(R, p) or screws.pose_from_state(x)")
     return np.asarray(H_1_2, dtype=float)
 
 
@@ -169,12 +153,8 @@ def _continued(surface1: Surface, surface2: Surface, H: np.ndarray, start: Pair)
 
 
 def _in_range(surface1: Surface, surface2: Surface, pair: Stationary) -> bool:
-    for surface, q in ((surface1, pair.pair.q1), (surface2, pair.pair.q2)):
-        if not surface.closed:
-            for value, (start, stop, periodic) in zip(q, surface.shape.ranges(), strict=True):
-                if not periodic and not start <= value <= stop:
-                    return False
-    return True
+    places = ((surface1, pair.pair.q1), (surface2, pair.pair.q2))
+    return all(not surface.has_edge or surface.edge_margin(q) >= 0.0 for surface, q in places)
 
 
 def _verdict(pair: Stationary) -> str:
@@ -248,23 +228,14 @@ def _refusal(surface1: Surface, surface2: Surface, found: list[Stationary], verd
     names = f"{surface1.name} and {surface2.name}"
     if "flat" in verdicts and not any(v in ("overlap", "") for v in verdicts):
         gap = found[verdicts.index("flat")].gap
-        return GeometryError(
-            "G122",
-            f"{names} have no isolated closest points at a gap of {gap:g} m: the relative curvature K2 (d A + I) + A "
-            "is singular, as for flat on flat, a cylinder along a plane, or at a focal distance",
-            "a surface with some curvature in every direction, or another pose",
-        )
+        title = f"{names} have no isolated closest points at a gap of {gap:g} m: the relative curvature K2 (d A + I) + A "
+        title += "is singular, as for flat on flat, a cylinder along a plane, or at a focal distance"
+        return GeometryError("G122", title, "a surface with some curvature in every direction, or another pose")
     if "overlap" in verdicts or any(pair.gap < 0.0 for pair in found):
         gap = max(pair.gap for pair in found if pair.gap < 0.0)
-        return GeometryError(
-            "G123",
-            f"{names} overlap beyond the curvature limit: no shallow pair of points with opposite normals is left "
-            f"(the shallowest has a gap of {gap:g} m)",
-            "start with the bodies apart or in light contact",
-        )
-    return GeometryError(
-        "G121",
-        f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
-        "within the surfaces",
-        "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a guess",
-    )
+        title = f"{names} overlap beyond the curvature limit: no shallow pair of points with opposite normals is left "
+        title += f"(the shallowest has a gap of {gap:g} m)"
+        return GeometryError("G123", title, "start with the bodies apart or in light contact")
+    title = f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
+    cure = "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a guess"
+    return GeometryError("G121", f"{title}within the surfaces", cure)

@@ -53,14 +53,10 @@ def contact_rates(
 
     Parameters
     ----------
-    g1, g2
-        Geometry of both surfaces at the contact coordinates.
-    alpha
-        Montana's angle from x1 to x2 about z2 = -z1, rad.
-    d
-        Gap z1 . (p2 - p1), m; negative in penetration.
-    T
-        T_{O2}^{C2,O1} (6,): twist of object 2 relative to object 1, expressed in Gauss frame C2.
+    g1, g2 : geometry of both surfaces at the contact coordinates.
+    alpha : Montana's angle from x1 to x2 about z2 = -z1, rad.
+    d : gap z1 . (p2 - p1), m; negative in penetration.
+    T : T_{O2}^{C2,O1} (6,): twist of object 2 relative to object 1, expressed in Gauss frame C2.
 
     Returns
     -------

@@ -36,29 +36,20 @@ def samples_of(surface: Surface, around: np.ndarray) -> Samples:
 def common_samples(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> tuple[Samples, Samples]:
     """Samples of both surfaces, each in its own object frame."""
     R, p = H_1_2[:3, :3], H_1_2[:3, 3]
-    bounded1, bounded2 = _bounded(surface1), _bounded(surface2)
-    if bounded1 or bounded2:
-        first = bounded_samples(surface1) if bounded1 else None
-        second = bounded_samples(surface2) if bounded2 else None
-        if first is None:
-            assert second is not None
-            first = samples_of(surface1, second.points @ R.T + p)
-        if second is None:
-            second = samples_of(surface2, (first.points - p) @ R)
-        return first, second
+    if not isinstance(surface1.shape, (Plane, Cylinder)):
+        first = bounded_samples(surface1)
+        return first, samples_of(surface2, (first.points - p) @ R)
+    if not isinstance(surface2.shape, (Plane, Cylinder)):
+        second = bounded_samples(surface2)
+        return samples_of(surface1, second.points @ R.T + p), second
     # Two unbounded surfaces: only skew cylinders have closest points, at the feet of their axes' common normal.
     foot1, foot2 = _axis_feet(R[:, 2], p)
     reach = 2.0 * (surface1.size + surface2.size)
     line = np.linspace(-reach, reach, 9)[:, None] * np.array([0.0, 0.0, 1.0])
-    around1 = np.array([0.0, 0.0, foot1]) + line
-    around2 = np.array([0.0, 0.0, foot2]) + line
+    around1, around2 = (np.array([0.0, 0.0, foot]) + line for foot in (foot1, foot2))
     if isinstance(surface2.shape, Plane):
         around2 = (around1 - p) @ R
     return samples_of(surface1, around1), samples_of(surface2, around2)
-
-
-def _bounded(surface: Surface) -> bool:
-    return not isinstance(surface.shape, (Plane, Cylinder))
 
 
 def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]:

@@ -85,9 +85,7 @@ def polished(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, start: Pai
             trial = seen(surface1, surface2, H_1_2, Pair(q1, chart1, q2, chart2))
             if best is None or trial.miss(length) < best.miss(length):
                 best = trial
-            if trial.miss(length) < (1.0 - 0.25 * fraction) * miss:
-                break
-            if miss < 1e-9:
+            if trial.miss(length) < (1.0 - 0.25 * fraction) * miss or miss < 1e-9:
                 break
             fraction *= 0.4
         assert best is not None

@@ -16,14 +16,10 @@ class Geometry:
 
     Attributes
     ----------
-    H
-        Gauss frame in the object frame (4, 4): x along c_u, z the outward normal, origin c (m).
-    M
-        Metric (2, 2), upper triangular: [x y]^T c' = M q', m per unit of the coordinates.
-    K
-        Curvature (2, 2), symmetric, 1/m: [x y]^T z' = K M q'; positive for a convex body.
-    T
-        Torsion (2,), 1/m: y . x' = T M q'.
+    H : Gauss frame in the object frame (4, 4): x along c_u, z the outward normal, origin c (m).
+    M : metric (2, 2), upper triangular: [x y]^T c' = M q', m per unit of the coordinates.
+    K : curvature (2, 2), symmetric, 1/m: [x y]^T z' = K M q'; positive for a convex body.
+    T : torsion (2,), 1/m: y . x' = T M q'.
     """
 
     H: np.ndarray
@@ -52,14 +48,10 @@ def from_forms(
 
     Parameters
     ----------
-    H
-        Gauss frame (4, 4).
-    metric
-        (x.c_s, x.c_t, y.c_t).
-    second
-        (z.c_ss, z.c_st, z.c_tt), the second fundamental form.
-    turning
-        (y.c_ss, y.c_st).
+    H : Gauss frame (4, 4).
+    metric : (x.c_s, x.c_t, y.c_t).
+    second : (z.c_ss, z.c_st, z.c_tt), the second fundamental form.
+    turning : (y.c_ss, y.c_st).
     """
     m11, m12, m22 = metric
     i, j = 1.0 / m11, 1.0 / m22
