@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bondgraph import J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
+from bondgraph import J0, J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.elements import Element, Port
 from bondgraph.errors import Place, refusal
-from bondgraph.model.domains import SCREW
+from bondgraph.model.domains import SCREW, TRANSLATION
 from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Action, Parameter, Storage
 from bondgraph.model.ops import IDENTITY, zeros
@@ -61,19 +61,33 @@ class Touchable(Protocol):
         """Path of the pose in the form that costs least, (7,) or (4, 4)."""
 
 
-def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable]) -> Graph:
+def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], cheapest: bool = False) -> Graph:
     """Connect a part to two bodies by the names of its ports for them: half arrows second body -> part -> first body, and the
-    poses of both as its inputs `pose <port>`."""
-    connect_twists(graph, part, bodies)
+    poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form."""
+    (first, body1), (second, body2) = bodies.items()
+    graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
     for port, body in bodies.items():
-        graph.wire(body.pose_path, part, f"pose {port}")
+        graph.wire(body.frame_path if cheapest else body.pose_path, part, f"pose {port}")
     return graph
 
 
-def connect_twists(graph: Graph, part: Graph, bodies: Mapping[str, Touchable]) -> None:
-    """The half arrows of `connect_bodies`."""
-    (first, body1), (second, body2) = bodies.items()
-    graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
+def between(name: str) -> tuple[Graph, Element]:
+    """An empty part with ports `a` and `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
+    graph = Graph(name).declare_input("pose a", "pose b")
+    relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
+    graph.expose("a", relative)
+    graph.expose("b", relative)
+    return graph, relative
+
+
+def point_transformer(name: str, matrix: Op, signal: str) -> Element:
+    """MTF (6 -> 3) from a body's world twist to the velocity of a point of it, by a matrix of a signal; see `velocity_at`."""
+    return MTF(name, matrix, signals=[signal], dimensions=(6, 3), domains=(SCREW, TRANSLATION), frames=("0", "0"))
+
+
+def velocity_at(point: Any) -> np.ndarray:
+    """(3, 6) map from a twist to the velocity of the body-fixed point that is now at `point`: v + omega x p."""
+    return array(np.concatenate([-tilde(point), np.eye(3)], axis=1))
 
 
 class Body(Graph):
@@ -128,6 +142,12 @@ def _numbers(name: str, what: str, given: Any, size: int) -> np.ndarray:
     return values
 
 
+def as_diagonal(matrix: np.ndarray) -> np.ndarray:
+    """The diagonal (n,) of a matrix that has nothing else, else the matrix (n, n)."""
+    diagonal = np.diagonal(matrix)
+    return matrix if np.count_nonzero(matrix - np.diag(diagonal)) else diagonal.copy()
+
+
 def gyroscopic(momentum: Any) -> Any:
     """J(P), (6, 6) skew-symmetric, with J(P) T = -ad(T)^T P: the efforts of the Euler junction structure."""
     angular, linear = tilde(momentum[:3]), tilde(momentum[3:])
@@ -150,11 +170,12 @@ def _gravity_energy(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any
 GRAVITY = Op("gravity", _gravity_wrench, r"-\begin{bmatrix} \tilde c R^T m g \\ R^T m g \end{bmatrix}(#1)")
 POTENTIAL = Op("potential", _gravity_energy, r"-m\,g \cdot p(#1)")
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)")
-AD_WORLD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}")
-TO_WORLD = Action(
-    Op("twist to world", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2"),
-    Op("wrench to body", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2"),
+AD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}")
+BY_AD = Action(
+    Op("twist", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2"),
+    Op("wrench back", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2"),
 )
+BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
 GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)")
 
 
@@ -199,7 +220,6 @@ def rigid_body(
     speed = _numbers(name, "velocity", velocity, 3)
     weight = _numbers(name, "gravity", gravity, 3)
     M_b = np.asarray(spatial_inertia(mass, moment, centre), dtype=float)
-    diagonal = np.count_nonzero(M_b - np.diag(np.diagonal(M_b))) == 0
     pose = start_pose(name, position, quaternion)
     R = np.asarray(rotation_of(np.asarray(pose_from_state(pose), dtype=float)), dtype=float)
     omega = R.T @ spin
@@ -207,19 +227,14 @@ def rigid_body(
 
     body = Body(name, surface)
     one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{_tex(name)},0}}"})
-    to_world = MTF(
-        "Ad", AD_WORLD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"), action=TO_WORLD
-    )
-    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
-    inertia_element = I(
-        "inertia", np.diagonal(M_b).copy() if diagonal else M_b, initial=M_b @ twist, symbols={"p": rf"P^{{{_tex(name)}}}"}
-    )
-    body.connect(one, inertia_element)
+    to_world = MTF("Ad", AD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"), action=BY_AD)
+    world = world_junction(name)
+    body.connect(one, I("inertia", as_diagonal(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{_tex(name)}}}"}))
     body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
     body.connect(one, _pose_storage(pose, mass, centre, weight, rf"H_{{{_tex(name)}}}^0"))
     body.connect(one, to_world)
     body.connect(to_world, world)
-    return _finish(body, world, "pose.H", "body twist.flow")
+    return finished(body, world, "pose.H", "body twist.flow")
 
 
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
@@ -229,7 +244,13 @@ def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np
     return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters)
 
 
-def _finish(body: Body, world: Element, pose: str, twist: str) -> Body:
+def world_junction(name: str) -> Element:
+    """1-junction of a body's world twist."""
+    return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+
+
+def finished(body: Body, world: Element, pose: str, twist: str) -> Body:
+    """The body with its port and signals, from its junction and the paths of its pose and body twist."""
     body.expose("world", world)
     body.export("pose", pose)
     body.export("twist", twist)
@@ -248,8 +269,7 @@ def ground(
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
 ) -> Body:
     """A body that never moves: Sf of zero twist at its 1-junction."""
-    body = Body(name, surface)
-    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+    body, world = Body(name, surface), world_junction(name)
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
     body.add(
         Block(
@@ -259,7 +279,7 @@ def ground(
             symbols={"H": rf"H_{{{_tex(name)}}}^0"},
         )
     )
-    return _finish(body, world, "pose.H", "pose.twist")
+    return finished(body, world, "pose.H", "pose.twist")
 
 
 def prescribed_body(
@@ -275,21 +295,19 @@ def prescribed_body(
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
     axis through `c` has [omega, c x omega].
     """
-    body = Body(name, surface)
-    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+    body, world = Body(name, surface), world_junction(name)
     if callable(twist):
         drive = Sf("drive", twist, signals=["time"], dimension=6, domain=SCREW, frame="0")
     else:
         drive = Sf("drive", _numbers(name, "twist", twist, 6), domain=SCREW, frame="0")
     body.connect(drive, world)
-    to_body = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
     body.add(
         Block(
             "pose",
-            [("twist", to_body, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
+            [("twist", BODY_TWIST, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
             inputs={"T": "world twist.flow"},
             states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{_tex(name)}}}^0")},
             rates={"H": "rate"},
         )
     )
-    return _finish(body, world, "pose.H", "pose.twist")
+    return finished(body, world, "pose.H", "pose.twist")

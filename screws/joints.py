@@ -104,13 +104,13 @@ def reciprocal(screws: np.ndarray) -> np.ndarray:
 def revolute(axis: Vector, point: Vector = ORIGIN, name: str = "revolute") -> Joint:
     """Rotation about the line through `point` (m) along `axis`; one freedom (rad)."""
     a, p = _direction(name, axis), _point(name, point)
-    return Joint(name, _columns(twists.revolute(a, p)), "revolute", _frame(a, p))
+    return Joint(name, twists.revolute(a, p)[:, None], "revolute", _frame(a, p))
 
 
 def prismatic(axis: Vector, name: str = "prismatic") -> Joint:
     """Translation along `axis`; one freedom (m)."""
     a = _direction(name, axis)
-    return Joint(name, _columns(twists.prismatic(a)), "prismatic", _frame(a, np.zeros(3)))
+    return Joint(name, twists.prismatic(a)[:, None], "prismatic", _frame(a, np.zeros(3)))
 
 
 def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
@@ -118,13 +118,13 @@ def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str 
     a, p = _direction(name, axis), _point(name, point)
     if not np.isfinite(pitch):
         raise GeometryError("G133", f'the pitch of joint "{name}" is {pitch}', "a finite pitch in m/rad")
-    return Joint(name, _columns(twists.helical(a, p, pitch)), "helical" if pitch else "revolute", _frame(a, p))
+    return Joint(name, twists.helical(a, p, pitch)[:, None], "helical" if pitch else "revolute", _frame(a, p))
 
 
 def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical") -> Joint:
     """Rotation about, and translation along, one line; two freedoms (rad, m)."""
     a, p = _direction(name, axis), _point(name, point)
-    return Joint(name, _columns(twists.revolute(a, p), twists.prismatic(a)), "cylindrical", _frame(a, p))
+    return Joint(name, np.column_stack([twists.revolute(a, p), twists.prismatic(a)]), "cylindrical", _frame(a, p))
 
 
 def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
@@ -136,13 +136,13 @@ def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = 
         raise GeometryError("G132", title, "two axes at an angle to each other, best at 90 degrees")
     z = normal / np.linalg.norm(normal)
     R = np.column_stack([a, np.cross(z, a), z])
-    return Joint(name, _columns(twists.revolute(a, p), twists.revolute(b, p)), "universal", _rigid(R, p))
+    return Joint(name, np.column_stack([twists.revolute(a, p), twists.revolute(b, p)]), "universal", pose(R, p))
 
 
 def spherical(point: Vector = ORIGIN, name: str = "spherical") -> Joint:
     """All rotations about `point` (m), along the axes of the joint frame; three freedoms (rad)."""
     p = _point(name, point)
-    return Joint(name, _columns(*[twists.revolute(e, p) for e in np.eye(3)]), "spherical", _rigid(np.eye(3), p))
+    return Joint(name, np.column_stack([twists.revolute(e, p) for e in np.eye(3)]), "spherical", pose(np.eye(3), p))
 
 
 def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Joint:
@@ -151,7 +151,7 @@ def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Join
     n, p = _direction(name, normal), _point(name, point)
     frame = _frame(n, p)
     sliding = [twists.prismatic(frame[:3, k]) for k in (0, 1)]
-    return Joint(name, _columns(*sliding, twists.revolute(n, p)), "planar", frame)
+    return Joint(name, np.column_stack([*sliding, twists.revolute(n, p)]), "planar", frame)
 
 
 def free(name: str = "free") -> Joint:
@@ -164,21 +164,13 @@ def fixed(name: str = "fixed") -> Joint:
     return Joint(name, np.zeros((6, 0)), "fixed")
 
 
-def _columns(*columns: np.ndarray) -> np.ndarray:
-    return np.column_stack(columns).astype(float)
-
-
-def _rigid(R: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return np.asarray(pose(R, p), dtype=float)
-
-
 def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Pose (4, 4) with z along the axis; x and y along coordinate axes where the axis allows it."""
     k = int(np.argmax(np.abs(axis)))
     x = np.eye(3)[(k + 1) % 3]
     x = x - (x @ axis) * axis
     x = x / np.linalg.norm(x)
-    return _rigid(np.column_stack([x, np.cross(axis, x), axis]), point)
+    return pose(np.column_stack([x, np.cross(axis, x), axis]), point)
 
 
 def _direction(name: str, axis: Vector) -> np.ndarray:

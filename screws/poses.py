@@ -101,16 +101,7 @@ def exp(T: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     return pose(eye + a * skew + b * square, (eye + b * skew + c * square) @ array([v[0], v[1], v[2]]))
 
 
-LOG_SERIES = (
-    1 / 12,
-    1 / 720,
-    1 / 30240,
-    1 / 1209600,
-    1 / 47900160,
-    691 / 1307674368000,
-    1 / 74724249600,
-    3617 / 10670622842880000,
-)
+HALF_COT = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600, 3617 / 10670622842880000)
 """Coefficients of (1 - h cot h) / (2 h)^2 in (2 h)^2."""
 
 
@@ -122,7 +113,7 @@ def log(H: np.ndarray) -> np.ndarray:
     small = less(s, 0.5)
     far = (1.0 - 0.5 * a / where(small, 0.5, b)) / where(small, 1.0, s)
     skew = tilde(w)
-    v = (np.eye(3) - 0.5 * skew + where(small, series(s, LOG_SERIES), far) * (skew @ skew)) @ H[:3, 3]
+    v = (np.eye(3) - 0.5 * skew + where(small, series(s, HALF_COT), far) * (skew @ skew)) @ H[:3, 3]
     return array([w[0], w[1], w[2], v[0], v[1], v[2]])
 
 

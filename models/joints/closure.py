@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from screws.rotations import tilde
 from screws.scalars import Scalar, array, atan2, cos, sin
 
 Row = np.ndarray
@@ -17,15 +18,13 @@ Row = np.ndarray
 def shift(H: np.ndarray, k: int) -> np.ndarray:
     """Closure p . e_k = 0 of the origin of B."""
     p = H[:3, 3]
-    lever = [[0.0, p[2], -p[1]], [-p[2], 0.0, p[0]], [p[1], -p[0], 0.0]][k]
-    return array([p[k], *lever, *np.eye(3)[k]])
+    return array([p[k], *tilde(p)[:, k], *np.eye(3)[k]])
 
 
 def turn(H: np.ndarray, i: int, j: int) -> np.ndarray:
     """Closure e_i . b_j = 0 of axis i of A and axis j of B; its moment is b_j x e_i."""
     b = H[:3, j]
-    moment = [[0.0, b[2], -b[1]], [-b[2], 0.0, b[0]], [b[1], -b[0], 0.0]][i]
-    return array([b[i], *moment, 0.0, 0.0, 0.0])
+    return array([b[i], *tilde(b)[:, i], 0.0, 0.0, 0.0])
 
 
 def parallel(H: np.ndarray) -> list[np.ndarray]:

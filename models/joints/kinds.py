@@ -64,9 +64,9 @@ class Kind:
 UNIT = np.eye(6)
 
 
-def _skew(H: np.ndarray) -> list[Any]:
-    """The independent entries of the skew part of R, sin(angle) times the axis."""
-    return [0.5 * (H[2, 1] - H[1, 2]), 0.5 * (H[0, 2] - H[2, 0]), 0.5 * (H[1, 0] - H[0, 1])]
+def _skew(H: np.ndarray) -> np.ndarray:
+    """Of the skew part of R: sin(angle) times the axis."""
+    return rotations.untilde(H[:3, :3])
 
 
 def _turn(H: np.ndarray, *_: Any) -> Any:
@@ -149,7 +149,7 @@ KINDS: dict[str, Kind] = {
         _off_psi,
         Own("psi", "rad", _between),
     ),
-    "spherical": Kind(_at_point, lambda H: UNIT[:3], lambda H: array(_skew(H)), 0, _none),
+    "spherical": Kind(_at_point, lambda H: UNIT[:3], _skew, 0, _none),
     "planar": Kind(
         lambda H: [*parallel(H), shift(H, 2)],
         lambda H: array([list(shift(H, 0)[1:]), list(shift(H, 1)[1:]), list(UNIT[2])]),
@@ -161,3 +161,8 @@ KINDS: dict[str, Kind] = {
     "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _whole),
 }
 """All kinds that may turn and slide far; another one is a record more."""
+
+
+def missed(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:
+    """Length (m) and angle (rad) by which a pose H_A_B misses a joint of one of the `KINDS`."""
+    return KINDS[kind].missed(H, *numbers)

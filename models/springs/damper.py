@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from bondgraph import Graph, R
 from bondgraph.model.domains import SCREW
-from models.springs.ports import between, into_frame
+from models.bodies import as_diagonal, between
+from models.springs.ports import into_frame
 from models.springs.stiffness import damping_matrix, frame
 
 
@@ -35,10 +34,9 @@ def spatial_damper(
         E493 for a damping that could give power, E495 for a frame.
     """
     D = damping_matrix(name, damping, rotational, translational)
-    diagonal = np.count_nonzero(D - np.diag(np.diag(D))) == 0
     graph, relative = between(name)
     to_B = into_frame(graph, relative, frame(name, "centre", centre))
-    graph.connect(to_B, R("damper", np.diag(D).copy() if diagonal else D, domain=SCREW, frame="B"))
+    graph.connect(to_B, R("damper", as_diagonal(D), domain=SCREW, frame="B"))
     graph.export("wrench", "damper.effort")
     graph.export("world wrench", "relative twist.effort")
     graph.export("twist", "damper.flow")

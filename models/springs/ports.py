@@ -1,4 +1,4 @@
-"""What every component between two bodies shares: the 0-junction of their relative twist, ports and pose signals."""
+"""What springs and dampers share: the frame B of body b in which their laws hold, and a C whose state others hold."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, MTF, Element, Graph, Op, Parameter
-from bondgraph.model.domains import SCREW
+from bondgraph import MTF, Element, Graph, Op, Parameter
+from bondgraph.model.domains import SCREW, Domain
 from bondgraph.model.element import Port
 from bondgraph.model.laws import Action, StateSpec, Storage
 from models.bodies import Touchable, connect_bodies
@@ -25,16 +25,6 @@ TO_FRAME = Action(
         r"\mathrm{Ad}_{(#2\,#1)^{-1}}^T\,#3",
     ),
 )
-
-
-def between(name: str) -> tuple[Graph, Element]:
-    """An empty component with ports `a` and `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
-    graph = Graph(name).declare_input("pose a", "pose b")
-    relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
-    graph.add(relative)
-    graph.expose("a", relative)
-    graph.expose("b", relative)
-    return graph, relative
 
 
 def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
@@ -59,26 +49,17 @@ def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Non
     connect_bodies(graph, part, {"a": a, "b": b})
 
 
-def storage_of_signals(
-    name: str, effort: Op, energy: Op, parameters: dict[str, Any], signals: list[str], dimension: int, **options: Any
+def spring_of_signal(
+    effort: Op, energy: Op, parameters: dict[str, Any], signal: str, dimension: int, domain: Domain, frame: str
 ) -> Element:
-    """C without a state of its own: its energy is a function of signals whose rates its flow determines.
+    """C "spring" without a state of its own: its energy is a function of a signal whose rate its flow determines.
 
     The poses of the bodies are states already. A relative pose as a second record of the same would drift from them within
     the tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
     """
     law = Storage("effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
-    return Element(
-        "C",
-        name,
-        law,
-        (Port("1", dimension, options.get("domain"), options.get("frame")),),
-        {key: Parameter(value) for key, value in parameters.items()},
-        tuple(signals),
-        options.get("symbols", {}),
-        options.get("domain"),
-        options.get("frame"),
-    )
+    values = {key: Parameter(value) for key, value in parameters.items()}
+    return Element("C", "spring", law, (Port("1", dimension, domain, frame),), values, (signal,), {}, domain, frame)
 
 
 _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")

@@ -18,8 +18,9 @@ import numpy as np
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, Transition
 from bondgraph.model.domains import SCREW
+from models.bodies import between
 from models.springs.formulas import FORMS, relative_pose, rotation_vector, spring_energy, spring_wrench
-from models.springs.ports import between, into_frame, storage_of_signals
+from models.springs.ports import into_frame, spring_of_signal
 from models.springs.stiffness import blocks, frame, wrong
 
 NEAR_PI = 1e-2
@@ -69,9 +70,7 @@ def spatial_spring(
     to_B = into_frame(graph, relative, B)
     vector = form == "rotation vector" and bool(np.any(values["rotational"]))
     graph.add(_relative(A, B, vector))
-    graph.connect(
-        to_B, storage_of_signals("spring", *_laws(form, "coupling" in values), values, ["relative.H"], 6, domain=SCREW, frame="B")
-    )
+    graph.connect(to_B, spring_of_signal(*_laws(form, "coupling" in values), values, "relative.H", 6, SCREW, "B"))
     if vector:
         graph.add_automaton(_limit())
     graph.export("relative pose", "relative.H")

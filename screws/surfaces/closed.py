@@ -11,11 +11,11 @@ import numpy as np
 from screws.errors import GeometryError
 from screws.given import reals, shown
 from screws.jets import Jet, jet
-from screws.scalars import Scalar, array, sqrt
+from screws.scalars import Scalar, array
 from screws.surfaces import charts, checks
 from screws.surfaces.frames import Geometry, frame, from_forms, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
-from screws.vectors import Triple, cross, dot, scaled, times
+from screws.vectors import Triple, cross, dot, length, scaled, times
 
 
 class Closed:
@@ -68,7 +68,7 @@ class Ellipsoid(Closed):
         axes = (p[0], p[1], p[2])
         cofactors = (p[1] * p[2], p[2] * p[0], p[0] * p[1])
         c, c_s, c_t, normal = times(n, axes), times(e, axes), times(g, axes), times(n, cofactors)
-        m11, area = sqrt(dot(c_s, c_s)), sqrt(dot(normal, normal))
+        m11, area = length(c_s), length(normal)
         x, z = scaled(c_s, 1.0 / m11), scaled(normal, 1.0 / area)
         y = cross(z, x)
         # c_ss = c_tt = -c and c_st = 0 along the great circles of e and g.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screws.scalars import Scalar, array, sqrt
-from screws.vectors import Triple, cross, dot, scaled
+from screws.scalars import Scalar, array
+from screws.vectors import Triple, cross, dot, length, scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,8 @@ def gauss_frame(
     c: Triple, c_s: Triple, c_t: Triple, c_ss: Triple, c_st: Triple, c_tt: Triple, scale: Scalar = 1.0, cot: Scalar = 0.0
 ) -> Geometry:
     """Geometry from the derivatives of any regular chart, orthogonal or not; `scale` and `cot` as in `from_forms`."""
-    m11 = sqrt(dot(c_s, c_s))
     normal = cross(c_s, c_t)
-    area = sqrt(dot(normal, normal))
+    m11, area = length(c_s), length(normal)
     x, z = scaled(c_s, 1.0 / m11), scaled(normal, 1.0 / area)
     y = cross(z, x)
     return from_forms(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +74,6 @@ def _walk(part: Any, known: dict[Any, Scalar]) -> Scalar:
 def _power(base: Scalar, exponent: Any, known: dict[Any, Scalar]) -> Scalar:
     if exponent.is_Rational and exponent.q in (1, 2):
         root = base if exponent.q == 1 else scalars.sqrt(base)
-        power = root
-        for _ in range(abs(int(exponent.p)) - 1):
-            power = power * root
+        power = functools.reduce(operator.mul, [root] * abs(int(exponent.p)))
         return power if exponent.p > 0 else 1.0 / power
     return scalars.exp(scalars.log(base) * _walk(exponent, known))

@@ -25,7 +25,7 @@ from models.chains import (
     space_jacobian,
     welded,
 )
-from models.chains.velocity_forces import recursion_is_shorter
+from models.chains.dynamics import recursion_is_shorter
 from screws import GeometryError, joints, pose, pose_from_state, spatial_inertia
 from screws.poses import Ad, exp, inverse, unhat
 from screws.surfaces import sphere
