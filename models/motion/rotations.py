@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike
 from bondgraph import J1, Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import SCREW
 from bondgraph.model.ops import IDENTITY
-from models.bodies import IDENTITY_QUATERNION, Body, start_pose
+from models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, finished, start_pose
 from models.motion.blocks import DERIVATIVES, motion_parameters
 from models.motion.joining import axes, hold
 from models.motion.polynomials import Array, Motion
 from models.motion.refusals import numbers, refuse
-from screws.poses import pose_from_state
 from screws.rotations import quaternion_product
 from screws.scalars import array, cos, sin
 from screws.surfaces import Surface
-from screws.twists import transform_twist_back
 from screws.vectors import cross, scaled
 
 
@@ -179,7 +177,6 @@ _rates, _fixed_rates = _motion(True), _motion(False)
 _LATEX = r"\left(H, T, \dot T\right)(#1, #2, #3, #4, #5, #6)"
 MOVING = Op("motion of a body, moving axes", _rates, _LATEX)
 FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
-BODY_TWIST = Op("Ad", lambda pose, twist: transform_twist_back(pose_from_state(pose), twist), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
 
 
 # --- in a graph -------------------------------------------------------------------------------------------------------
@@ -221,7 +218,4 @@ def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = N
     world = J1("world twist", domain=SCREW, frame="0")
     body.add(pose_reference("motion", motion, time=time))
     body.connect(Sf("drive", IDENTITY, signals=["motion.twist"], dimension=6, domain=SCREW, frame="0"), world)
-    body.expose("world", world)
-    body.export("pose", "motion.pose")
-    body.export("twist", "motion.body_twist")
-    return body
+    return finished(body, world, "motion.pose", "motion.body_twist")
