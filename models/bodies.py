@@ -6,88 +6,32 @@ signals `pose` ([qw, qx, qy, qz, px, py, pz], object to world) and `twist` (T_b_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
+from bondgraph import J1, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.elements import Element, Port
-from bondgraph.errors import Place, refusal
-from bondgraph.model.domains import SCREW, TRANSLATION
+from bondgraph.errors import refusal
+from bondgraph.model.domains import SCREW
 from bondgraph.model.element import PortRef
-from bondgraph.model.laws import Action, Parameter, Storage
+from bondgraph.model.laws import Parameter, Storage
 from bondgraph.model.ops import IDENTITY, zeros
+from models.connections import AD, BY_AD, screw_transformer
 from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
-from screws.poses import Ad, pose_from_state, pose_rate, rotation_of
+from screws.poses import pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
 from screws.scalars import array
 from screws.surfaces import Surface
-from screws.twists import transform_twist, transform_twist_back, transform_wrench_back
+from screws.twists import transform_twist_back
 from screws.vectors import cross
 
 IDENTITY_QUATERNION = (1.0, 0.0, 0.0, 0.0)
 
 UNIT_TOLERANCE = 1e-3
 """A quaternion whose norm is off by less is normalised; by more, it is refused."""
-
-
-class Touchable(Protocol):
-    """What a contact needs of a body: a name, a skin, the port of its world twist, and where its pose is."""
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-
-    @property
-    def surface(self) -> Surface | None:
-        """Skin in object coordinates; None: it cannot touch."""
-
-    @property
-    def place(self) -> Place | None:
-        """Line of the user's source."""
-
-    @property
-    def world(self) -> PortRef:
-        """Port of the twist T_0_0_b."""
-
-    @property
-    def pose_path(self) -> str:
-        """Path of the pose signal (7,) in the graph around the body."""
-
-    @property
-    def frame_path(self) -> str:
-        """Path of the pose in the form that costs least, (7,) or (4, 4)."""
-
-
-def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], cheapest: bool = False) -> Graph:
-    """Connect a part to two bodies by the names of its ports for them: half arrows second body -> part -> first body, and the
-    poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form."""
-    (first, body1), (second, body2) = bodies.items()
-    graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
-    for port, body in bodies.items():
-        graph.wire(body.frame_path if cheapest else body.pose_path, part, f"pose {port}")
-    return graph
-
-
-def between(name: str) -> tuple[Graph, Element]:
-    """An empty part with ports `a` and `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
-    graph = Graph(name).declare_input("pose a", "pose b")
-    relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
-    graph.expose("a", relative)
-    graph.expose("b", relative)
-    return graph, relative
-
-
-def point_transformer(name: str, matrix: Op, signal: str) -> Element:
-    """MTF (6 -> 3) from a body's world twist to the velocity of a point of it, by a matrix of a signal; see `velocity_at`."""
-    return MTF(name, matrix, signals=[signal], dimensions=(6, 3), domains=(SCREW, TRANSLATION), frames=("0", "0"))
-
-
-def velocity_at(point: Any) -> np.ndarray:
-    """(3, 6) map from a twist to the velocity of the body-fixed point that is now at `point`: v + omega x p."""
-    return array(np.concatenate([-tilde(point), np.eye(3)], axis=1))
 
 
 class Body(Graph):
@@ -170,11 +114,6 @@ def _gravity_energy(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any
 GRAVITY = Op("gravity", _gravity_wrench, r"-\begin{bmatrix} \tilde c R^T m g \\ R^T m g \end{bmatrix}(#1)")
 POTENTIAL = Op("potential", _gravity_energy, r"-m\,g \cdot p(#1)")
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)")
-AD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}")
-BY_AD = Action(
-    Op("twist", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2"),
-    Op("wrench back", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2"),
-)
 BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
 GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)")
 
@@ -227,7 +166,7 @@ def rigid_body(
 
     body = Body(name, surface)
     one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{_tex(name)},0}}"})
-    to_world = MTF("Ad", AD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"), action=BY_AD)
+    to_world = screw_transformer(AD, BY_AD, "pose.H", (name, "0"))
     world = world_junction(name)
     body.connect(one, I("inertia", as_diagonal(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{_tex(name)}}}"}))
     body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))

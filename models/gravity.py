@@ -6,7 +6,8 @@ import numpy as np
 
 from bondgraph import J0, C, Graph, Op, Parameter
 from bondgraph.model.domains import TRANSLATION
-from models.bodies import Body, connect_bodies, point_transformer, velocity_at
+from models.bodies import Body
+from models.connections import connect_bodies, point_transformer, velocity_at
 from screws.poses import pose_from_state
 from screws.vectors import length
 

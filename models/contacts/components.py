@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place
-from models.bodies import Touchable
+from models.connections import Touchable
 from screws.given import real, reals
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")

@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, J1, MTF, TF, X0, Element, Graph, Op, Parameter, R, Se
+from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Parameter, R, Se
 from bondgraph.errors import raise_if_any
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
-from models.bodies import Touchable, connect_bodies
+from models.connections import Touchable, connect_bodies, screw_transformer
 from models.contacts.components import COMPONENTS, argument_problems, by_component, in_order, near_problems
 from models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contacts.kinematics import contact_kinematics
@@ -101,16 +101,8 @@ def contact(
 
     graph = Graph(name).declare_input("pose 1", "pose 2")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
-    to_contact = MTF(
-        "Ad",
-        AD_CONTACT,
-        signals=["kinematics.H_0_C2"],
-        dimensions=(6, 6),
-        domains=(SCREW, SCREW),
-        frames=("0", "C2"),
-        symbols={"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"},
-        action=TO_CONTACT,
-    )
+    symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
+    to_contact = screw_transformer(AD_CONTACT, TO_CONTACT, "kinematics.H_0_C2", ("0", "C2"), symbols=symbols)
     switched = X0("X0", automaton="switch", active=["contact"], frame="C2", symbols={"effort": "W^{C_2}"})
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
 

@@ -25,7 +25,7 @@ from bondgraph import J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW
 from bondgraph.model.ops import NEGATE
-from models.bodies import AD, BY_AD, Touchable, between, connect_bodies
+from models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
 from models.joints.kinds import KINDS, missed
 from screws.given import real
 from screws.joints import Joint
@@ -82,16 +82,8 @@ def joint_graph(
     _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
     graph, relative = between(name)
     numbers = _numbers(joint)
-    to_joint = MTF(
-        "Ad",
-        AD,
-        signals=["relative pose.H_A_0"],
-        dimensions=(6, 6),
-        domains=(SCREW, SCREW),
-        frames=("0", name),
-        symbols={"matrix": r"\mathrm{Ad}_{H_0^A}", "2.flow": "T_B^{A,A}"},
-        action=BY_AD,
-    )
+    symbols = {"matrix": r"\mathrm{Ad}_{H_0^A}", "2.flow": "T_B^{A,A}"}
+    to_joint = screw_transformer(AD, BY_AD, "relative pose.H_A_0", ("0", name), symbols=symbols)
     twist = J1("joint twist", domain=SCREW, frame=name, symbols={"flow": "T_B^{A,A}"})
     graph.connect(relative, to_joint).connect(to_joint, twist)
     graph.add(

@@ -15,7 +15,7 @@ import numpy as np
 
 from bondgraph import J0, Block, Element, Graph, Op, Parameter
 from bondgraph.model.domains import TRANSLATION
-from models.bodies import point_transformer, velocity_at
+from models.connections import point_transformer, velocity_at
 from models.springs.formulas import point_energy, point_force
 from models.springs.ports import spring_of_signal
 from models.springs.stiffness import wrong

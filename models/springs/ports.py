@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import MTF, Element, Graph, Op, Parameter
-from bondgraph.model.domains import SCREW, Domain
+from bondgraph import Element, Graph, Op, Parameter
+from bondgraph.model.domains import Domain
 from bondgraph.model.element import Port
 from bondgraph.model.laws import Action, StateSpec, Storage
-from models.bodies import Touchable, connect_bodies
+from models.connections import Touchable, connect_bodies, screw_transformer
 from models.springs.formulas import frame_pose
 from screws.poses import Ad_of_inverse
 from screws.twists import transform_twist_back, transform_wrench
@@ -29,17 +29,8 @@ TO_FRAME = Action(
 
 def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
     """MTF that expresses T_0_a_b in the frame B fixed to body b: T_B_A_B."""
-    to_B = MTF(
-        "Ad",
-        AD_FRAME,
-        parameters={"frame b": Parameter(frame_b, "1, m")},
-        signals=["pose b"],
-        dimensions=(6, 6),
-        domains=(SCREW, SCREW),
-        frames=("0", "B"),
-        symbols={"matrix": r"\mathrm{Ad}_{H_0^B}"},
-        action=TO_FRAME,
-    )
+    fixed, symbols = {"frame b": Parameter(frame_b, "1, m")}, {"matrix": r"\mathrm{Ad}_{H_0^B}"}
+    to_B = screw_transformer(AD_FRAME, TO_FRAME, "pose b", ("0", "B"), parameters=fixed, symbols=symbols)
     graph.connect(relative, to_B)
     return to_B
 

@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import J1, MTF, C, Graph, I, Op, compile_model
 from bondgraph.model.laws import Action
-from models.bodies import AD, BY_AD
+from models.connections import AD, BY_AD
 from models.contacts.graph import AD_CONTACT, TO_CONTACT
 from models.springs.ports import AD_FRAME, TO_FRAME
 from screws import poses
