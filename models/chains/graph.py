@@ -26,7 +26,8 @@ from models.bodies import BODY_TWIST, Body, finished, world_junction
 from models.chains import limits as stops
 from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential, recursion_is_shorter
 from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
-from models.chains.links import Chain, Vector
+from models.chains.links import Chain, Vector, as_floats
+from screws.given import floats
 from screws.scalars import array
 from screws.surfaces import Surface
 
@@ -57,10 +58,7 @@ class ChainGraph(Graph):
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
         """A link that has a port, for contacts; `surface` (in the link's frame) replaces that of the link.
 
-        Raises
-        ------
-        ModelError
-            E454 where no port was asked for.
+        Raises `ModelError` E454 where no port was asked for.
         """
         if name not in self.link_ports:
             cure = f'chain_graph(chain, ports=("{name}", ...))'
@@ -116,8 +114,8 @@ def chain_graph(
         raise refusal("E450", title, "Chain(name, links)", about=str(name or "chain"))
     label = name or chain.name
     n = chain.freedoms
-    q0, v0 = (np.zeros(n) if given is None else _floats(given) for given in (position, velocity))
-    pull = _floats(gravity)
+    q0, v0 = (np.zeros(n) if given is None else as_floats(given) for given in (position, velocity))
+    pull = as_floats(gravity)
     raise_if_any(label, _problems(chain, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness))
     graph = ChainGraph(label, chain, ports)
     joints = J1("joint velocities", dimension=n, domain=_domain(chain), symbols={"flow": r"\dot q"})
@@ -225,14 +223,6 @@ def _domain(chain: Chain) -> Domain | None:
     return None if len(kinds) > 1 else ROTATION if kinds == {True} else TRANSLATION
 
 
-def _floats(given: Any) -> np.ndarray:
-    """What is given as floats; not a number where it is none, which the checks then refuse."""
-    try:
-        return np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        return np.array(np.nan)
-
-
 def _problems(
     chain: Chain,
     name: str,
@@ -264,7 +254,8 @@ def _problems(
             problem(f"the {what} {values.tolist()} does not fit", coordinates, f"{chain.freedoms} finite numbers")
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
         problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
-    if np.shape(stiffness) not in ((), (chain.freedoms,)) or not np.all(np.asarray(stiffness) > 0.0):
+    stops_push = floats(stiffness, (), (chain.freedoms,))
+    if stops_push is None or not np.all(stops_push > 0.0):
         problem(f"stop_stiffness is {stiffness!r}", coordinates, "one positive number, or one for each coordinate")
     if limits not in stops.WAYS:
         problem(f"limits {limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")

@@ -167,6 +167,14 @@ class Chain:
         return [link.name for link in self.links].index(name)
 
 
+def as_floats(given: Any) -> np.ndarray:
+    """What is given as floats; not a number where it is none, which the checks then refuse."""
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
+
+
 def _limits(link: Link) -> np.ndarray:
     given = (-np.inf, np.inf) if link.limits is None else link.limits
     return np.broadcast_to(np.asarray(given, dtype=float), (link.joint.freedoms, 2))
@@ -204,12 +212,12 @@ def _problems(chain: Chain) -> list[Problem]:
             cure = "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None"
             problem("E453", title, "not the inertia of a body", cure)
         n = link.joint.freedoms
-        damping = np.asarray(link.damping, dtype=float)
-        if damping.shape not in ((), (n,)) or not np.all(np.isfinite(damping)) or np.any(damping < 0.0):
+        damping = floats(link.damping, (), (n,))
+        if damping is None or np.any(damping < 0.0):
             cure = "one number, or one for each freedom, none negative"
             problem("E453", f'the damping of "{link.name}" is {link.damping!r}', f"its joint has {n} freedoms", cure)
         if link.limits is not None:
-            given = np.asarray(link.limits, dtype=float)
+            given = as_floats(link.limits)
             if given.shape not in ((2,), (n, 2)) or not np.all(given[..., 0] < given[..., 1]):
                 cure = "(lower, upper) with lower < upper, or such a pair for each freedom"
                 problem("E453", f'the limits of "{link.name}" are {link.limits!r}', f"its joint has {n} freedoms", cure)
