@@ -64,10 +64,8 @@ class Body(Graph):
 def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:
     """Flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
 
-    Raises
-    ------
-    ModelError
-        E424 for what is not 3 or 4 finite numbers, E425 for a quaternion whose norm is off by more than `UNIT_TOLERANCE`.
+    Raises `ModelError` E424 for what is not 3 or 4 finite numbers, E425 for a quaternion whose norm is off by more than
+    `UNIT_TOLERANCE`.
     """
     q = _numbers(name, "quaternion", quaternion, 4)
     norm = float(np.linalg.norm(q))

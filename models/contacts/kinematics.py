@@ -23,11 +23,20 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     inputs = {"T": "Ad.2.flow", "pose 1": "pose 1", "pose 2": "pose 2"}
     parameters: dict[str, Parameter] = {}
     geometries: list[Any] = []
+    symbols = {
+        "drawn": r"\hat T",
+        "relative curvature": r"\Delta",
+        "alpha'": r"\dot\alpha",
+        "d'": r"\dot d",
+        "turning": r"\omega_s",
+    }
     for i, surface in ((1, surface1), (2, surface2)):
         numbers = {f"surface {i} {key}": Parameter(value) for key, value in surface.parameters.items()}
         charts = [f"chart {i}"] if surface.charts > 1 else []
         inputs |= {chart: f"{chart}.mode" for chart in charts}
         parameters |= numbers
+        symbols |= {f"H_O{i}_C{i}": f"H_{{C_{i}}}^{{O_{i}}}", f"H_0_C{i}": f"H_{{C_{i}}}^0", f"q{i}'": rf"\dot q_{i}"}
+        symbols |= {f"{letter}{i}": f"{letter}_{i}" for letter in "MKT"}
         geometries.append(((f"H_O{i}_C{i}", f"M{i}", f"K{i}", f"T{i}"), geometry_op(surface, i), [f"q{i}", *charts, *numbers]))
     size = min(surface1.size, surface2.size)
     further = [] if transport is None else [turning_equation(transport)]
@@ -53,26 +62,8 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
         },
         rates={"q1": "q1'", "q2": "q2'", "alpha": "alpha'", "d": "d'"},
         parameters=parameters,
-        symbols={
-            "H_O1_C1": "H_{C_1}^{O_1}",
-            "H_O2_C2": "H_{C_2}^{O_2}",
-            "H_0_C1": "H_{C_1}^0",
-            "H_0_C2": "H_{C_2}^0",
-            "drawn": r"\hat T",
-            "M1": "M_1",
-            "K1": "K_1",
-            "T1": "T_1",
-            "M2": "M_2",
-            "K2": "K_2",
-            "T2": "T_2",
-            "relative curvature": r"\Delta",
-            "q1'": r"\dot q_1",
-            "q2'": r"\dot q_2",
-            "alpha'": r"\dot\alpha",
-            "d'": r"\dot d",
-        }
-        | ({"turning": r"\omega_s"} if further else {}),
-        units={"d'": "m/s", "alpha'": "rad/s"} | ({"turning": "rad/s"} if further else {}),
+        symbols=symbols,
+        units={"d'": "m/s", "alpha'": "rad/s", "turning": "rad/s"},
     )
 
 

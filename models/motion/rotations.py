@@ -110,10 +110,7 @@ def pose_motion(
 ) -> PoseMotion:
     """Motion of a body from the motion (3,) of one of its points (or a fixed point) and its turning.
 
-    Raises
-    ------
-    ModelError
-        E424 and E425 for what is no quaternion, E470 for a centre or an arm that has not three components.
+    Raises `ModelError` E424 and E425 for what is no quaternion, E470 for a centre or an arm that has not three components.
     """
     path = centre if isinstance(centre, Motion) else hold(numbers("the centre", centre), 1.0)
     offset = numbers("the arm", arm)
@@ -141,7 +138,7 @@ def _plus(*vectors: Any) -> Any:
 
 def _turns(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
     """Quaternion, angular velocity and acceleration in world coordinates of turns one after the other."""
-    q: Any = (1.0, 0.0, 0.0, 0.0)
+    q: Any = IDENTITY_QUATERNION
     omega: Any = (0.0, 0.0, 0.0)
     alpha: Any = (0.0, 0.0, 0.0)
     for k in range(len(angle)):
@@ -185,25 +182,27 @@ FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
 def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Element:
     """The signals `<name>.pose` (7,), `.twist` (6,) in world coordinates, `.twist_rate` (6,) and `.body_twist` (6,)."""
     equations: list[tuple[Any, Op, list[str]]] = []
-    arguments = []
+    arguments: list[str] = []
     parameters: dict[str, Parameter] = {}
     for prefix, path, unit in (("centre", motion.centre, "m"), ("angle", motion.turn.angles, "rad")):
         parameters |= motion_parameters(path, unit, f"{prefix} ")
+        names = (prefix, f"{prefix} rate", f"{prefix} acceleration")
         found = ["t", f"{prefix} breaks", f"{prefix} coefficients"]
-        for order, what in enumerate((prefix, f"{prefix} rate", f"{prefix} acceleration")):
-            equations.append((what, DERIVATIVES[order], found))
-            arguments.append(what)
-    parameters["axes"] = Parameter(motion.turn.directions)
-    parameters["quaternion"] = Parameter(motion.quaternion)
-    parameters["arm"] = Parameter(motion.arm, "m")
+        equations += [(what, DERIVATIVES[order], found) for order, what in enumerate(names)]
+        arguments += names
+    own = {
+        "axes": Parameter(motion.turn.directions),
+        "quaternion": Parameter(motion.quaternion),
+        "arm": Parameter(motion.arm, "m"),
+    }
     rates = MOVING if motion.turn.moving else FIXED
-    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, "axes", "quaternion", "arm"]))
+    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, *own]))
     equations.append(("body_twist", BODY_TWIST, ["pose", "twist"]))
     return Block(
         name,
         equations,
         inputs={"t": time},
-        parameters=parameters,
+        parameters=parameters | own,
         units={"pose": "1, m", "twist": "rad/s, m/s", "body_twist": "rad/s, m/s", "twist_rate": "rad/s^2, m/s^2"},
         breaks=["centre breaks", "angle breaks"] if time == "time" else [],
     )

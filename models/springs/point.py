@@ -78,7 +78,7 @@ def point_spring(
             [("a", PLACE, ["pose a", "point a"]), ("b", PLACE, ["pose b", "point b"]), ("r", DIFFERENCE, ["b", "a"])],
             inputs={"pose a": "pose a", "pose b": "pose b"},
             parameters={f"point {label}": Parameter(value, "m") for label, value in points.items()},
-            units={"a": "m", "b": "m", "r": "m"},
+            units=dict.fromkeys("abr", "m"),
         )
     )
     graph.expose("a", a.port("1"))

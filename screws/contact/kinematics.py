@@ -60,13 +60,9 @@ def contact_rates(
     d : gap z1 . (p2 - p1), m; negative in penetration.
     T : T_{O2}^{C2,O1} (6,): twist of object 2 relative to object 1, expressed in Gauss frame C2.
 
-    Returns
-    -------
-    (q1dot (2,), q2dot (2,), alphadot (rad/s), ddot (m/s)).
+    Returns (q1dot (2,), q2dot (2,), alphadot (rad/s), ddot (m/s)).
 
-    Notes
-    -----
-    Visser 2002, eq. (18)-(21), corrected: with A = R K1 R, B = d A + I, w = (-wy, wx), v = (vx, vy),
+    Source: Visser 2002, eq. (18)-(21), corrected: with A = R K1 R, B = d A + I, w = (-wy, wx), v = (vx, vy),
     M1 q1' = R y with (K2 B + A) y = w + K2 v, and M2 q2' = B y - v, which equals (B K2 + A)^-1 (B w - A v) since A and
     B commute; alpha' = wz + T1 M1 q1' + T2 M2 q2'; d' = -vz.
     """

@@ -59,10 +59,7 @@ def nearest_coordinates(
 ) -> tuple[np.ndarray, float]:
     """Coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart far from its pole.
 
-    Raises
-    ------
-    GeometryError
-        G109 where the search does not end on the surface, e.g. at the centre of curvature.
+    Raises `GeometryError` G109 where the search does not end on the surface, e.g. at the centre of curvature.
     """
     point = np.asarray(point, dtype=float)
     start = surface.shape.guess(point, surface.values() if parameters is None else parameters)

@@ -167,10 +167,7 @@ def revolution(
 def egg(f: float, S: float, zB: float = 0.0) -> Surface:
     """Cartesian oval r_A + 2 r_B = S with focal distance f; focus B at height zB on the z axis, A below B (all m).
 
-    Raises
-    ------
-    GeometryError
-        G101 sizes, G102 S = 2 f (a corner), G103 S <= f (no such curve).
+    Raises `GeometryError` G101 sizes, G102 S = 2 f (a corner), G103 S <= f (no such curve).
     """
     checks.positive("egg", f=f, S=S)
     if not np.isfinite(real(zB)):
