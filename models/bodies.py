@@ -6,74 +6,32 @@ signals `pose` ([qw, qx, qy, qz, px, py, pz], object to world) and `twist` (T_b_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from bondgraph import J1, MTF, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
+from bondgraph import J1, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.elements import Element, Port
-from bondgraph.errors import Place, refusal
+from bondgraph.errors import refusal
 from bondgraph.model.domains import SCREW
 from bondgraph.model.element import PortRef
-from bondgraph.model.laws import Action, Parameter, Storage
+from bondgraph.model.laws import Parameter, Storage
 from bondgraph.model.ops import IDENTITY, zeros
+from models.connections import AD, BY_AD, screw_transformer
 from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
-from screws.poses import Ad, pose_from_state, pose_rate, rotation_of
+from screws.poses import pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
 from screws.scalars import array
 from screws.surfaces import Surface
-from screws.twists import transform_twist, transform_twist_back, transform_wrench_back
+from screws.twists import transform_twist_back
 from screws.vectors import cross
 
 IDENTITY_QUATERNION = (1.0, 0.0, 0.0, 0.0)
 
 UNIT_TOLERANCE = 1e-3
 """A quaternion whose norm is off by less is normalised; by more, it is refused."""
-
-
-class Touchable(Protocol):
-    """What a contact needs of a body: a name, a skin, the port of its world twist, and where its pose is."""
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-
-    @property
-    def surface(self) -> Surface | None:
-        """Skin in object coordinates; None: it cannot touch."""
-
-    @property
-    def place(self) -> Place | None:
-        """Line of the user's source."""
-
-    @property
-    def world(self) -> PortRef:
-        """Port of the twist T_0_0_b."""
-
-    @property
-    def pose_path(self) -> str:
-        """Path of the pose signal (7,) in the graph around the body."""
-
-    @property
-    def frame_path(self) -> str:
-        """Path of the pose in the form that costs least, (7,) or (4, 4)."""
-
-
-def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable]) -> Graph:
-    """Connect a part to two bodies by the names of its ports for them: half arrows second body -> part -> first body, and the
-    poses of both as its inputs `pose <port>`."""
-    connect_twists(graph, part, bodies)
-    for port, body in bodies.items():
-        graph.wire(body.pose_path, part, f"pose {port}")
-    return graph
-
-
-def connect_twists(graph: Graph, part: Graph, bodies: Mapping[str, Touchable]) -> None:
-    """The half arrows of `connect_bodies`."""
-    (first, body1), (second, body2) = bodies.items()
-    graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
 
 
 class Body(Graph):
@@ -106,10 +64,8 @@ class Body(Graph):
 def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:
     """Flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
 
-    Raises
-    ------
-    ModelError
-        E424 for what is not 3 or 4 finite numbers, E425 for a quaternion whose norm is off by more than `UNIT_TOLERANCE`.
+    Raises `ModelError` E424 for what is not 3 or 4 finite numbers, E425 for a quaternion whose norm is off by more than
+    `UNIT_TOLERANCE`.
     """
     q = _numbers(name, "quaternion", quaternion, 4)
     norm = float(np.linalg.norm(q))
@@ -126,6 +82,12 @@ def _numbers(name: str, what: str, given: Any, size: int) -> np.ndarray:
         title = f'{what} of "{name}" is {given!r}'
         raise refusal("E424", title, about=name, why=f"it needs {size} finite numbers")
     return values
+
+
+def as_diagonal(matrix: np.ndarray) -> np.ndarray:
+    """The diagonal (n,) of a matrix that has nothing else, else the matrix (n, n)."""
+    diagonal = np.diagonal(matrix)
+    return matrix if np.count_nonzero(matrix - np.diag(diagonal)) else diagonal.copy()
 
 
 def gyroscopic(momentum: Any) -> Any:
@@ -150,11 +112,7 @@ def _gravity_energy(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any
 GRAVITY = Op("gravity", _gravity_wrench, r"-\begin{bmatrix} \tilde c R^T m g \\ R^T m g \end{bmatrix}(#1)")
 POTENTIAL = Op("potential", _gravity_energy, r"-m\,g \cdot p(#1)")
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)")
-AD_WORLD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}")
-TO_WORLD = Action(
-    Op("twist to world", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2"),
-    Op("wrench to body", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2"),
-)
+BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
 GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)")
 
 
@@ -199,7 +157,6 @@ def rigid_body(
     speed = _numbers(name, "velocity", velocity, 3)
     weight = _numbers(name, "gravity", gravity, 3)
     M_b = np.asarray(spatial_inertia(mass, moment, centre), dtype=float)
-    diagonal = np.count_nonzero(M_b - np.diag(np.diagonal(M_b))) == 0
     pose = start_pose(name, position, quaternion)
     R = np.asarray(rotation_of(np.asarray(pose_from_state(pose), dtype=float)), dtype=float)
     omega = R.T @ spin
@@ -207,19 +164,14 @@ def rigid_body(
 
     body = Body(name, surface)
     one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{_tex(name)},0}}"})
-    to_world = MTF(
-        "Ad", AD_WORLD, signals=["pose.H"], dimensions=(6, 6), domains=(SCREW, SCREW), frames=(name, "0"), action=TO_WORLD
-    )
-    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
-    inertia_element = I(
-        "inertia", np.diagonal(M_b).copy() if diagonal else M_b, initial=M_b @ twist, symbols={"p": rf"P^{{{_tex(name)}}}"}
-    )
-    body.connect(one, inertia_element)
+    to_world = screw_transformer(AD, BY_AD, "pose.H", (name, "0"))
+    world = world_junction(name)
+    body.connect(one, I("inertia", as_diagonal(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{_tex(name)}}}"}))
     body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
     body.connect(one, _pose_storage(pose, mass, centre, weight, rf"H_{{{_tex(name)}}}^0"))
     body.connect(one, to_world)
     body.connect(to_world, world)
-    return _finish(body, world, "pose.H", "body twist.flow")
+    return finished(body, world, "pose.H", "body twist.flow")
 
 
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
@@ -229,7 +181,13 @@ def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np
     return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters)
 
 
-def _finish(body: Body, world: Element, pose: str, twist: str) -> Body:
+def world_junction(name: str) -> Element:
+    """1-junction of a body's world twist."""
+    return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+
+
+def finished(body: Body, world: Element, pose: str, twist: str) -> Body:
+    """The body with its port and signals, from its junction and the paths of its pose and body twist."""
     body.expose("world", world)
     body.export("pose", pose)
     body.export("twist", twist)
@@ -248,8 +206,7 @@ def ground(
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
 ) -> Body:
     """A body that never moves: Sf of zero twist at its 1-junction."""
-    body = Body(name, surface)
-    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+    body, world = Body(name, surface), world_junction(name)
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
     body.add(
         Block(
@@ -259,7 +216,7 @@ def ground(
             symbols={"H": rf"H_{{{_tex(name)}}}^0"},
         )
     )
-    return _finish(body, world, "pose.H", "pose.twist")
+    return finished(body, world, "pose.H", "pose.twist")
 
 
 def prescribed_body(
@@ -275,21 +232,19 @@ def prescribed_body(
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
     axis through `c` has [omega, c x omega].
     """
-    body = Body(name, surface)
-    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+    body, world = Body(name, surface), world_junction(name)
     if callable(twist):
         drive = Sf("drive", twist, signals=["time"], dimension=6, domain=SCREW, frame="0")
     else:
         drive = Sf("drive", _numbers(name, "twist", twist, 6), domain=SCREW, frame="0")
     body.connect(drive, world)
-    to_body = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
     body.add(
         Block(
             "pose",
-            [("twist", to_body, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
+            [("twist", BODY_TWIST, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
             inputs={"T": "world twist.flow"},
             states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{_tex(name)}}}^0")},
             rates={"H": "rate"},
         )
     )
-    return _finish(body, world, "pose.H", "pose.twist")
+    return finished(body, world, "pose.H", "pose.twist")

@@ -8,12 +8,9 @@ class GeometryError(ValueError):
 
     Parameters
     ----------
-    code
-        Stable code, "G101" and up; the table is in the documentation.
-    message
-        What is wrong, where, and why.
-    cure
-        What to try.
+    code : stable, "G101" and up; the table is in the documentation.
+    message : what is wrong, where, and why.
+    cure : what to try.
     """
 
     def __init__(self, code: str, message: str, cure: str) -> None:

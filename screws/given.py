@@ -57,6 +57,13 @@ def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
     return found if found is not None and found.shape in shapes and bool(np.all(np.isfinite(found))) else None
 
 
+def fixed_floats(values: Any) -> np.ndarray:
+    """A copy as floats that cannot be written to: the arrays of frozen records."""
+    out = np.array(values, dtype=float)
+    out.setflags(write=False)
+    return out
+
+
 def shown(value: Any) -> str:
     """A value for a message: a number as numbers are written, anything else as its source, cut where it is long."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):

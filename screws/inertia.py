@@ -21,12 +21,9 @@ def spatial_inertia(
 
     Parameters
     ----------
-    mass
-        kg.
-    rotational
-        Rotational inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
-    centre
-        Centre of mass (3,), m.
+    mass : kg.
+    rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
+    centre : of mass (3,), m.
 
     Raises
     ------
@@ -50,45 +47,31 @@ def spatial_inertia(
 def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
     """Refuse a mass or rotational inertia (about the centre of mass) that no rigid body can have.
 
-    Raises
-    ------
-    GeometryError
-        G111 mass, G112 not symmetric positive definite, G113 triangle inequality, G114 not numbers of the right shape.
+    Raises `GeometryError` G111 mass, G112 not symmetric positive definite, G113 triangle inequality, G114 not numbers of the
+    right shape.
     """
     matrix = not isinstance(rotational, str) and np.iterable(rotational) and all(map(np.iterable, rotational))
     rows = [reals(row, 3) for row in (rotational if matrix else [rotational])]
     J = np.array([row for row in rows if row is not None], dtype=float)
     if len(J) != len(rows) or len(J) != (3 if matrix else 1):
-        raise GeometryError(
-            "G114",
-            f"the rotational inertia of {name} is {shown(rotational)}: of another shape than (3,) or "
-            "(3, 3), or no finite numbers",
-            "three principal moments or a finite symmetric 3 x 3 matrix, in kg m^2",
-        )
+        title = f"the rotational inertia of {name} is {shown(rotational)}: of another shape than (3,) or "
+        title += "(3, 3), or no finite numbers"
+        raise GeometryError("G114", title, "three principal moments or a finite symmetric 3 x 3 matrix, in kg m^2")
     J = np.diag(J[0]) if len(J) == 1 else J
     if not (np.isfinite(real(mass)) and real(mass) > 0.0):
         raise GeometryError("G111", f"the mass of {name} is {shown(mass)} kg", "a positive, finite mass in kg")
     scale = float(np.max(np.abs(J)))
     if not np.allclose(J, J.T, rtol=0.0, atol=1e-9 * scale):
-        raise GeometryError(
-            "G112",
-            f"the rotational inertia of {name} is not symmetric: J - J^T reaches {np.max(np.abs(J - J.T)):g} kg m^2",
-            "the symmetric matrix with products of inertia -int x y dm off the diagonal",
-        )
+        title = f"the rotational inertia of {name} is not symmetric: J - J^T reaches {np.max(np.abs(J - J.T)):g} kg m^2"
+        raise GeometryError("G112", title, "the symmetric matrix with products of inertia -int x y dm off the diagonal")
     a, b, c = (float(value) for value in np.linalg.eigvalsh(0.5 * (J + J.T)))
     if not a > 1e-14 * scale:
-        raise GeometryError(
-            "G112",
-            f"the rotational inertia of {name} is not positive definite: principal moments {a:g}, {b:g}, {c:g} kg m^2",
-            "moments about the centre of mass, all positive",
-        )
+        title = f"the rotational inertia of {name} is not positive definite: principal moments {a:g}, {b:g}, {c:g} kg m^2"
+        raise GeometryError("G112", title, "moments about the centre of mass, all positive")
     if c > (a + b) * (1.0 + 1e-9):
-        raise GeometryError(
-            "G113",
-            f"the principal moments of {name}, {a:g}, {b:g} and {c:g} kg m^2, violate the triangle inequality: "
-            "the largest exceeds the sum of the others",
-            "moments about the centre of mass of a real mass distribution; check units and the point of reference",
-        )
+        title = f"the principal moments of {name}, {a:g}, {b:g} and {c:g} kg m^2, violate the triangle inequality"
+        cure = "moments about the centre of mass of a real mass distribution; check units and the point of reference"
+        raise GeometryError("G113", f"{title}: the largest exceeds the sum of the others", cure)
 
 
 def inertia_in(H_b_a: np.ndarray, M_b: np.ndarray) -> np.ndarray:

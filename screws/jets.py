@@ -7,6 +7,8 @@ jet in one variable costs what a one-variable jet costs.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -153,29 +155,18 @@ class Jet:
         return self._chain(inverse, -square, 2.0 * (square * inverse))
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        if name in _UNARY:
-            return self._chain(*_UNARY[name](self.value))
-        if name in _COMPARISONS:
-            return _COMPARISONS[name](*(jet(a).value for a in arguments))
         if name == "where":
             condition = arguments[0].value if isinstance(arguments[0], Jet) else arguments[0]
             pairs = zip(jet(arguments[1]).parts(), jet(arguments[2]).parts(), strict=True)
             return Jet(*(_choose(condition, a, b) for a, b in pairs))
-        if name == "atan2":
-            return _atan2(jet(arguments[0]), jet(arguments[1]))
         a, b = jet(arguments[0]), jet(arguments[-1])
-        if name == "absolute":
-            return a * scalars.sign(a.value)
-        if name == "sign":
-            return Jet(scalars.sign(a.value))
-        if name == "floor":
-            return Jet(scalars.floor(a.value))
-        if name == "tan":
-            return scalars.sin(a) / scalars.cos(a)
-        if name == "minimum":
-            return scalars.where(scalars.less(a.value, b.value), a, b)
-        if name == "maximum":
-            return scalars.where(scalars.less(a.value, b.value), b, a)
+        if name in scalars.COMPARISONS:
+            return scalars.apply(name, a.value, b.value)
+        if name in _SLOPES:
+            value = scalars.apply(name, a.value)
+            return a._chain(value, *_SLOPES[name](a.value, value))
+        if name in _OTHERS:
+            return _OTHERS[name](a, b)
         raise TypeError(f"jets know no function {name!r}")
 
 
@@ -197,12 +188,7 @@ def _choose(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
 def _integer_power(x: Jet, n: int) -> Jet:
     if n < 0:
         return _integer_power(x, -n)._reciprocal()
-    if n == 0:
-        return Jet(1.0)
-    power = x
-    for _ in range(n - 1):
-        power = power * x
-    return power
+    return functools.reduce(operator.mul, [x] * n) if n else Jet(1.0)
 
 
 def _atan2(y: Jet, x: Jet) -> Jet:
@@ -225,65 +211,32 @@ def _atan2(y: Jet, x: Jet) -> Jet:
     )
 
 
-def _sin(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    s = scalars.sin(x)
-    return s, scalars.cos(x), -s
-
-
-def _cos(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    c = scalars.cos(x)
-    return c, -scalars.sin(x), -c
-
-
-def _sqrt(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    root = scalars.sqrt(x)
-    slope = 0.5 / root
-    return root, slope, -2.0 * (slope * slope * slope)
-
-
-def _exp(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    e = scalars.exp(x)
-    return e, e, e
-
-
-def _log(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    slope = 1.0 / x
-    return scalars.log(x), slope, -slope * slope
-
-
-def _tanh(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    t = scalars.tanh(x)
-    slope = 1.0 - t * t
-    return t, slope, -2.0 * (t * slope)
-
-
-def _atan(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    slope = 1.0 / (1.0 + x * x)
-    return scalars.atan(x), slope, -2.0 * (x * slope * slope)
-
-
-def _asin(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _asin(x: Scalar) -> tuple[Scalar, Scalar]:
     square = 1.0 - x * x
     slope = 1.0 / scalars.sqrt(square)
-    return scalars.asin(x), slope, x * slope / square
+    return slope, x * slope / square
 
 
-def _acos(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    _, slope, bend = _asin(x)
-    return scalars.acos(x), -slope, -bend
-
-
-_UNARY: dict[str, Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]] = {
-    "sin": _sin,
-    "cos": _cos,
-    "sqrt": _sqrt,
-    "exp": _exp,
-    "log": _log,
-    "tanh": _tanh,
-    "atan": _atan,
-    "asin": _asin,
-    "acos": _acos,
+_SLOPES: dict[str, Callable[[Scalar, Scalar], tuple[Scalar, Scalar]]] = {
+    "sin": lambda x, f: (scalars.cos(x), -f),
+    "cos": lambda x, f: (-scalars.sin(x), -f),
+    "sqrt": lambda x, f: (slope := 0.5 / f, -2.0 * (slope * slope * slope)),
+    "exp": lambda x, f: (f, f),
+    "log": lambda x, f: (slope := 1.0 / x, -slope * slope),
+    "tanh": lambda x, f: (slope := 1.0 - f * f, -2.0 * (f * slope)),
+    "atan": lambda x, f: (slope := 1.0 / (1.0 + x * x), -2.0 * (x * slope * slope)),
+    "asin": lambda x, f: _asin(x),
+    "acos": lambda x, f: tuple(-slope for slope in _asin(x)),  # type: ignore[return-value]
 }
-"""Function -> its value and first two derivatives."""
+"""Function of one variable -> its first two derivatives at x, where its value is f."""
 
-_COMPARISONS = {"less": scalars.less, "less_equal": scalars.less_equal, "equal": scalars.equal}
+_OTHERS: dict[str, Callable[[Jet, Jet], Jet]] = {
+    "atan2": _atan2,
+    "absolute": lambda a, _: a * scalars.sign(a.value),
+    "sign": lambda a, _: Jet(scalars.sign(a.value)),
+    "floor": lambda a, _: Jet(scalars.floor(a.value)),
+    "tan": lambda a, _: scalars.sin(a) / scalars.cos(a),
+    "minimum": lambda a, b: scalars.where(scalars.less(a.value, b.value), a, b),
+    "maximum": lambda a, b: scalars.where(scalars.less(a.value, b.value), b, a),
+}
+"""Functions of the first and, where there are two, the last argument."""

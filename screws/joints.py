@@ -13,7 +13,7 @@ import numpy as np
 
 from screws import twists
 from screws.errors import GeometryError
-from screws.given import floats
+from screws.given import fixed_floats, floats
 from screws.poses import Ad, inverse, pose
 
 Vector = Sequence[float] | np.ndarray
@@ -30,15 +30,11 @@ class Joint:
 
     Parameters
     ----------
-    name
-        Its name in messages and graphs; the constructors take the kind if none is given.
-    screws
-        (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
-    kind
-        "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free" or "fixed"; "general" for a
-        set of screws of your own, which says nothing about large motions.
-    frame
-        (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
+    name : in messages and graphs; the constructors take the kind if none is given.
+    screws : (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
+    kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free" or "fixed"; "general" for
+        a set of screws of your own, which says nothing about large motions.
+    frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
     Raises
@@ -55,24 +51,15 @@ class Joint:
     def __post_init__(self) -> None:
         screws = np.array(self.screws, dtype=float)
         if screws.ndim != 2 or screws.shape[0] != 6 or screws.shape[1] > 6 or not np.all(np.isfinite(screws)):
-            raise GeometryError(
-                "G131",
-                f'the screws of joint "{self.name}" have the shape {screws.shape}, or are not finite',
-                "an array (6, n) of finite numbers, one twist [omega; v] in each column",
-            )
+            title = f'the screws of joint "{self.name}" have the shape {screws.shape}, or are not finite'
+            raise GeometryError("G131", title, "an array (6, n) of finite numbers, one twist [omega; v] in each column")
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
             if not values[-1] > _INDEPENDENT * values[0]:
-                raise GeometryError(
-                    "G131",
-                    f'the {screws.shape[1]} screws of joint "{self.name}" repeat each other',
-                    "only independent twists, one for each freedom",
-                )
-        screws.setflags(write=False)
-        frame = np.array(self.frame, dtype=float)
-        frame.setflags(write=False)
-        object.__setattr__(self, "screws", screws)
-        object.__setattr__(self, "frame", frame)
+                title = f'the {screws.shape[1]} screws of joint "{self.name}" repeat each other'
+                raise GeometryError("G131", title, "only independent twists, one for each freedom")
+        object.__setattr__(self, "screws", fixed_floats(screws))
+        object.__setattr__(self, "frame", fixed_floats(self.frame))
 
     @property
     def freedoms(self) -> int:
@@ -85,9 +72,8 @@ class Joint:
 
         About the joint's centre they are orthonormal (a unit force counts as a unit moment), along its axes where they can be.
         """
-        own = Ad(inverse(self.frame)) @ self.screws
-        basis = reciprocal(np.asarray(own, dtype=float))
-        return np.asarray(Ad(inverse(self.frame)).T @ basis, dtype=float)
+        into_axes = Ad(inverse(self.frame))
+        return np.asarray(into_axes.T @ reciprocal(into_axes @ self.screws), dtype=float)
 
     def seen_from(self, H_a_j: np.ndarray) -> Joint:
         """The same joint with screws in frame a, from the pose H_a_j of the present joint frame in a."""
@@ -118,13 +104,13 @@ def reciprocal(screws: np.ndarray) -> np.ndarray:
 def revolute(axis: Vector, point: Vector = ORIGIN, name: str = "revolute") -> Joint:
     """Rotation about the line through `point` (m) along `axis`; one freedom (rad)."""
     a, p = _direction(name, axis), _point(name, point)
-    return Joint(name, _columns(twists.revolute(a, p)), "revolute", _frame(a, p))
+    return Joint(name, twists.revolute(a, p)[:, None], "revolute", _frame(a, p))
 
 
 def prismatic(axis: Vector, name: str = "prismatic") -> Joint:
     """Translation along `axis`; one freedom (m)."""
     a = _direction(name, axis)
-    return Joint(name, _columns(twists.prismatic(a)), "prismatic", _frame(a, np.zeros(3)))
+    return Joint(name, twists.prismatic(a)[:, None], "prismatic", _frame(a, np.zeros(3)))
 
 
 def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
@@ -132,13 +118,13 @@ def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str 
     a, p = _direction(name, axis), _point(name, point)
     if not np.isfinite(pitch):
         raise GeometryError("G133", f'the pitch of joint "{name}" is {pitch}', "a finite pitch in m/rad")
-    return Joint(name, _columns(twists.helical(a, p, pitch)), "helical" if pitch else "revolute", _frame(a, p))
+    return Joint(name, twists.helical(a, p, pitch)[:, None], "helical" if pitch else "revolute", _frame(a, p))
 
 
 def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical") -> Joint:
     """Rotation about, and translation along, one line; two freedoms (rad, m)."""
     a, p = _direction(name, axis), _point(name, point)
-    return Joint(name, _columns(twists.revolute(a, p), twists.prismatic(a)), "cylindrical", _frame(a, p))
+    return Joint(name, np.column_stack([twists.revolute(a, p), twists.prismatic(a)]), "cylindrical", _frame(a, p))
 
 
 def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
@@ -146,20 +132,17 @@ def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = 
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:
-        raise GeometryError(
-            "G132",
-            f'the axes of the universal joint "{name}" are parallel',
-            "two axes at an angle to each other, best at 90 degrees",
-        )
+        title = f'the axes of the universal joint "{name}" are parallel'
+        raise GeometryError("G132", title, "two axes at an angle to each other, best at 90 degrees")
     z = normal / np.linalg.norm(normal)
     R = np.column_stack([a, np.cross(z, a), z])
-    return Joint(name, _columns(twists.revolute(a, p), twists.revolute(b, p)), "universal", _rigid(R, p))
+    return Joint(name, np.column_stack([twists.revolute(a, p), twists.revolute(b, p)]), "universal", pose(R, p))
 
 
 def spherical(point: Vector = ORIGIN, name: str = "spherical") -> Joint:
     """All rotations about `point` (m), along the axes of the joint frame; three freedoms (rad)."""
     p = _point(name, point)
-    return Joint(name, _columns(*[twists.revolute(e, p) for e in np.eye(3)]), "spherical", _rigid(np.eye(3), p))
+    return Joint(name, np.column_stack([twists.revolute(e, p) for e in np.eye(3)]), "spherical", pose(np.eye(3), p))
 
 
 def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Joint:
@@ -168,7 +151,7 @@ def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Join
     n, p = _direction(name, normal), _point(name, point)
     frame = _frame(n, p)
     sliding = [twists.prismatic(frame[:3, k]) for k in (0, 1)]
-    return Joint(name, _columns(*sliding, twists.revolute(n, p)), "planar", frame)
+    return Joint(name, np.column_stack([*sliding, twists.revolute(n, p)]), "planar", frame)
 
 
 def free(name: str = "free") -> Joint:
@@ -181,21 +164,13 @@ def fixed(name: str = "fixed") -> Joint:
     return Joint(name, np.zeros((6, 0)), "fixed")
 
 
-def _columns(*columns: np.ndarray) -> np.ndarray:
-    return np.column_stack(columns).astype(float)
-
-
-def _rigid(R: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return np.asarray(pose(R, p), dtype=float)
-
-
 def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Pose (4, 4) with z along the axis; x and y along coordinate axes where the axis allows it."""
     k = int(np.argmax(np.abs(axis)))
     x = np.eye(3)[(k + 1) % 3]
     x = x - (x @ axis) * axis
     x = x / np.linalg.norm(x)
-    return _rigid(np.column_stack([x, np.cross(axis, x), axis]), point)
+    return pose(np.column_stack([x, np.cross(axis, x), axis]), point)
 
 
 def _direction(name: str, axis: Vector) -> np.ndarray:
@@ -203,11 +178,8 @@ def _direction(name: str, axis: Vector) -> np.ndarray:
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:
-        raise GeometryError(
-            "G132",
-            f'an axis of joint "{name}" is {np.asarray(axis).tolist()!r}, which has no direction',
-            "three finite numbers, not all zero",
-        )
+        title = f'an axis of joint "{name}" is {np.asarray(axis).tolist()!r}, which has no direction'
+        raise GeometryError("G132", title, "three finite numbers, not all zero")
     return a / length
 
 

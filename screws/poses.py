@@ -9,7 +9,7 @@ import numpy as np
 
 from screws import rotations
 from screws.given import floats
-from screws.rotations import tilde
+from screws.rotations import series, tilde
 from screws.scalars import Scalar, array, less, where
 
 
@@ -101,16 +101,8 @@ def exp(T: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     return pose(eye + a * skew + b * square, (eye + b * skew + c * square) @ array([v[0], v[1], v[2]]))
 
 
-_LOG_SERIES = (
-    1 / 12,
-    1 / 720,
-    1 / 30240,
-    1 / 1209600,
-    1 / 47900160,
-    691 / 1307674368000,
-    1 / 74724249600,
-    3617 / 10670622842880000,
-)
+HALF_COT = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600, 3617 / 10670622842880000)
+"""Coefficients of (1 - h cot h) / (2 h)^2 in (2 h)^2."""
 
 
 def log(H: np.ndarray) -> np.ndarray:
@@ -120,11 +112,8 @@ def log(H: np.ndarray) -> np.ndarray:
     a, b, _ = rotations.exp_coefficients(s)
     small = less(s, 0.5)
     far = (1.0 - 0.5 * a / where(small, 0.5, b)) / where(small, 1.0, s)
-    near = _LOG_SERIES[-1]
-    for coefficient in reversed(_LOG_SERIES[:-1]):
-        near = near * s + coefficient
     skew = tilde(w)
-    v = (np.eye(3) - 0.5 * skew + where(small, near, far) * (skew @ skew)) @ H[:3, 3]
+    v = (np.eye(3) - 0.5 * skew + where(small, series(s, HALF_COT), far) * (skew @ skew)) @ H[:3, 3]
     return array([w[0], w[1], w[2], v[0], v[1], v[2]])
 
 

@@ -22,7 +22,7 @@ def untilde(matrix: np.ndarray) -> np.ndarray:
     return array([(matrix[2, 1] - matrix[1, 2]) * 0.5, (matrix[0, 2] - matrix[2, 0]) * 0.5, (matrix[1, 0] - matrix[0, 1]) * 0.5])
 
 
-def _series(s: Scalar, coefficients: Sequence[float]) -> Scalar:
+def series(s: Scalar, coefficients: Sequence[float]) -> Scalar:
     """Sum of coefficients[k] s^k by Horner's rule."""
     total: Scalar = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
@@ -36,13 +36,11 @@ def exp_coefficients(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     angle = sqrt(where(small, 1.0, s))
     half = sin(angle * 0.5) / angle
     factorials = [float(value) for value in np.cumprod([1.0, *range(1, 20)])]
-    first = [(-1.0) ** k / factorials[2 * k + 1] for k in range(8)]
-    second = [(-1.0) ** k / factorials[2 * k + 2] for k in range(8)]
-    third = [(-1.0) ** k / factorials[2 * k + 3] for k in range(8)]
+    first, second, third = ([(-1.0) ** k / factorials[2 * k + power] for k in range(8)] for power in (1, 2, 3))
     return (
-        where(small, _series(s, first), sin(angle) / angle),
-        where(small, _series(s, second), 2.0 * half * half),
-        where(small, _series(s, third), (angle - sin(angle)) / (angle * angle * angle)),
+        where(small, series(s, first), sin(angle) / angle),
+        where(small, series(s, second), 2.0 * half * half),
+        where(small, series(s, third), (angle - sin(angle)) / (angle * angle * angle)),
     )
 
 
@@ -62,8 +60,8 @@ def log(R: np.ndarray) -> np.ndarray:
     # The quaternion has w >= 0, so w is near 1 where s is small.
     w_safe = where(small, w, 1.0)
     ratio = s / (w_safe * w_safe)
-    series = _series(ratio, [(-1.0) ** k / (2.0 * k + 1.0) for k in range(8)]) / w_safe
-    factor = 2.0 * where(small, series, atan2(n, w) / n)
+    near = series(ratio, [(-1.0) ** k / (2.0 * k + 1.0) for k in range(8)]) / w_safe
+    factor = 2.0 * where(small, near, atan2(n, w) / n)
     return array([x * factor, y * factor, z * factor])
 
 

@@ -43,21 +43,33 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
 }
 """Name -> the NumPy function of floats, and the name of SymPy's class or function."""
 
+COMPARISONS = ("less", "less_equal", "equal")
+"""Names of those whose result is a condition."""
 
-def _apply(name: str, *arguments: Scalar) -> Scalar:
-    """Apply one elementary function, dispatching on the kind of its scalars."""
+
+def apply(name: str, *arguments: Scalar) -> Scalar:
+    """Apply one elementary function, or "where", dispatching on the kind of its scalars."""
     if any(isinstance(a, np.ndarray) and a.dtype == object for a in arguments):
         broadcast = np.broadcast(*[np.asarray(a) for a in arguments])
         out = np.empty(broadcast.shape, dtype=object)
-        out.flat = [_apply(name, *scalars) for scalars in broadcast]  # type: ignore[misc, assignment]
+        out.flat = [apply(name, *scalars) for scalars in broadcast]  # type: ignore[misc, assignment]
         return out
     for argument in arguments:
         foreign = getattr(argument, "__scalar_function__", None)
         if foreign is not None:
             return foreign(name, arguments)
     if any(_is_symbolic(a) for a in arguments):
-        return getattr(sys.modules["sympy"], FUNCTIONS[name][1])(*arguments)
+        return _symbolic(sys.modules["sympy"], name, arguments)
+    if name == "where":
+        return np.where(*arguments)[()]  # type: ignore[call-overload]
     return FUNCTIONS[name][0](*arguments)
+
+
+def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
+    if name == "where":
+        condition, if_true, if_false = arguments
+        return sympy.Piecewise((if_true, condition), (if_false, True))
+    return getattr(sympy, FUNCTIONS[name][1])(*arguments)
 
 
 def _is_symbolic(value: Scalar) -> bool:
@@ -65,116 +77,50 @@ def _is_symbolic(value: Scalar) -> bool:
     return sympy is not None and isinstance(value, sympy.Basic)
 
 
-def sin(x: Scalar) -> Scalar:
-    """Sine of an angle in rad."""
-    return _apply("sin", x)
+def _of_one(name: str, meaning: str) -> Callable[[Scalar], Scalar]:
+    def function(x: Scalar) -> Scalar:
+        return apply(name, x)
+
+    return _called(function, name, meaning)
 
 
-def cos(x: Scalar) -> Scalar:
-    """Cosine of an angle in rad."""
-    return _apply("cos", x)
+def _of_two(name: str, meaning: str) -> Callable[[Scalar, Scalar], Scalar]:
+    def function(a: Scalar, b: Scalar) -> Scalar:
+        return apply(name, a, b)
+
+    return _called(function, name, meaning)
 
 
-def tan(x: Scalar) -> Scalar:
-    """Tangent of an angle in rad."""
-    return _apply("tan", x)
+def _called(function: Any, name: str, meaning: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = meaning
+    return function
 
 
-def asin(x: Scalar) -> Scalar:
-    """Arc sine, rad, in [-pi/2, pi/2]."""
-    return _apply("asin", x)
-
-
-def acos(x: Scalar) -> Scalar:
-    """Arc cosine, rad, in [0, pi]."""
-    return _apply("acos", x)
-
-
-def atan(x: Scalar) -> Scalar:
-    """Arc tangent, rad, in (-pi/2, pi/2)."""
-    return _apply("atan", x)
-
-
-def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """Angle of the point (x, y), rad, in (-pi, pi]."""
-    return _apply("atan2", y, x)
-
-
-def sqrt(x: Scalar) -> Scalar:
-    """Non-negative square root."""
-    return _apply("sqrt", x)
-
-
-def exp(x: Scalar) -> Scalar:
-    """Exponential function."""
-    return _apply("exp", x)
-
-
-def log(x: Scalar) -> Scalar:
-    """Natural logarithm."""
-    return _apply("log", x)
-
-
-def tanh(x: Scalar) -> Scalar:
-    """Hyperbolic tangent."""
-    return _apply("tanh", x)
-
-
-def absolute(x: Scalar) -> Scalar:
-    """Absolute value."""
-    return _apply("absolute", x)
-
-
-def sign(x: Scalar) -> Scalar:
-    """Sign: -1, 0 or 1."""
-    return _apply("sign", x)
-
-
-def floor(x: Scalar) -> Scalar:
-    """Largest whole number that is not above x."""
-    return _apply("floor", x)
-
-
-def minimum(a: Scalar, b: Scalar) -> Scalar:
-    """The smaller of two scalars."""
-    return _apply("minimum", a, b)
-
-
-def maximum(a: Scalar, b: Scalar) -> Scalar:
-    """The larger of two scalars."""
-    return _apply("maximum", a, b)
-
-
-def less(a: Scalar, b: Scalar) -> Scalar:
-    """Condition a < b, for `where`."""
-    return _apply("less", a, b)
-
-
-def less_equal(a: Scalar, b: Scalar) -> Scalar:
-    """Condition a <= b, for `where`."""
-    return _apply("less_equal", a, b)
-
-
-def equal(a: Scalar, b: Scalar) -> Scalar:
-    """Condition a == b, for `where`; meant for modes, which are whole numbers."""
-    return _apply("equal", a, b)
+sin = _of_one("sin", "Sine of an angle in rad.")
+cos = _of_one("cos", "Cosine of an angle in rad.")
+tan = _of_one("tan", "Tangent of an angle in rad.")
+asin = _of_one("asin", "Arc sine, rad, in [-pi/2, pi/2].")
+acos = _of_one("acos", "Arc cosine, rad, in [0, pi].")
+atan = _of_one("atan", "Arc tangent, rad, in (-pi/2, pi/2).")
+atan2 = _of_two("atan2", "atan2(y, x): angle of the point (x, y), rad, in (-pi, pi].")
+sqrt = _of_one("sqrt", "Non-negative square root.")
+exp = _of_one("exp", "Exponential function.")
+log = _of_one("log", "Natural logarithm.")
+tanh = _of_one("tanh", "Hyperbolic tangent.")
+absolute = _of_one("absolute", "Absolute value.")
+sign = _of_one("sign", "Sign: -1, 0 or 1.")
+floor = _of_one("floor", "Largest whole number that is not above x.")
+minimum = _of_two("minimum", "The smaller of two scalars.")
+maximum = _of_two("maximum", "The larger of two scalars.")
+less = _of_two("less", "Condition a < b, for `where`.")
+less_equal = _of_two("less_equal", "Condition a <= b, for `where`.")
+equal = _of_two("equal", "Condition a == b, for `where`; meant for modes, which are whole numbers.")
 
 
 def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
     """`if_true` where the condition holds, else `if_false`; both are evaluated."""
-    branches = (condition, if_true, if_false)
-    if any(isinstance(a, np.ndarray) and a.dtype == object for a in branches):
-        broadcast = np.broadcast(*[np.asarray(a) for a in branches])
-        out = np.empty(broadcast.shape, dtype=object)
-        out.flat = [where(*scalars) for scalars in broadcast]  # type: ignore[misc, assignment]
-        return out
-    for branch in branches:
-        foreign = getattr(branch, "__scalar_function__", None)
-        if foreign is not None:
-            return foreign("where", branches)
-    if any(_is_symbolic(b) for b in branches):
-        return sys.modules["sympy"].Piecewise((if_true, condition), (if_false, True))
-    return np.where(condition, if_true, if_false)[()]  # type: ignore[call-overload]
+    return apply("where", condition, if_true, if_false)
 
 
 def array(entries: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from screws.scalars import Scalar, array
+from screws.scalars import Scalar, array, sqrt
 
 Triple = tuple[Scalar, Scalar, Scalar]
 
@@ -15,6 +15,11 @@ Triple = tuple[Scalar, Scalar, Scalar]
 def dot(a: Sequence[Scalar] | np.ndarray, b: Sequence[Scalar] | np.ndarray) -> Scalar:
     """Scalar product of two vectors (3,)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def length(a: Sequence[Scalar] | np.ndarray) -> Scalar:
+    """Length of a vector (3,)."""
+    return sqrt(dot(a, a))
 
 
 def cross(a: Any, b: Any) -> Any:

@@ -36,7 +36,8 @@ ROOMS = {
         ("analysis", "export", "render"),
     ),
     "models": (
-        ("bodies", "studies"),
+        ("connections", "studies"),
+        ("bodies",),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
         ("motion", "two_bodies"),

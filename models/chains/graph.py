@@ -22,15 +22,14 @@ from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain
 from bondgraph.model.element import PortRef
 from bondgraph.model.names import names_of
-from models.bodies import Body
+from models.bodies import BODY_TWIST, Body, finished, world_junction
 from models.chains import limits as stops
-from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential
+from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential, recursion_is_shorter
 from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
-from models.chains.links import Chain, Vector
-from models.chains.velocity_forces import recursion_is_shorter
+from models.chains.links import Chain, Vector, as_floats
+from screws.given import floats
 from screws.scalars import array
 from screws.surfaces import Surface
-from screws.twists import transform_twist_back
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +58,7 @@ class ChainGraph(Graph):
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
         """A link that has a port, for contacts; `surface` (in the link's frame) replaces that of the link.
 
-        Raises
-        ------
-        ModelError
-            E454 where no port was asked for.
+        Raises `ModelError` E454 where no port was asked for.
         """
         if name not in self.link_ports:
             cure = f'chain_graph(chain, ports=("{name}", ...))'
@@ -118,8 +114,8 @@ def chain_graph(
         raise refusal("E450", title, "Chain(name, links)", about=str(name or "chain"))
     label = name or chain.name
     n = chain.freedoms
-    q0, v0 = (np.zeros(n) if given is None else _floats(given) for given in (position, velocity))
-    pull = _floats(gravity)
+    q0, v0 = (np.zeros(n) if given is None else as_floats(given) for given in (position, velocity))
+    pull = as_floats(gravity)
     raise_if_any(label, _problems(chain, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness))
     graph = ChainGraph(label, chain, ports)
     joints = J1("joint velocities", dimension=n, domain=_domain(chain), symbols={"flow": r"\dot q"})
@@ -189,7 +185,6 @@ def _mechanism(
 def _link_graph(chain: Chain, link: int) -> Body:
     """MTF J_k(q) to the link's world twist, and its pose and twist as signals."""
     name = chain.links[link].name
-    tex = name.replace(" ", r"\ ")
     body = Body(name, chain.links[link].surface).declare_input("q")
     assert isinstance(body, Body)
     jacobian = MTF(
@@ -200,7 +195,7 @@ def _link_graph(chain: Chain, link: int) -> Body:
         domains=(_domain(chain), SCREW),
         frames=(None, "0"),
     )
-    world = J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{\mathrm{{{tex}}}}}^{{0,0}}"})
+    world = world_junction(name)
     poses = Block(
         "pose",
         [
@@ -213,14 +208,8 @@ def _link_graph(chain: Chain, link: int) -> Body:
     body.connect(jacobian, world)
     body.add(poses)
     body.expose("joints", jacobian.port("1"))
-    body.expose("world", world)
-    body.export("pose", "pose.state")
-    body.export("twist", "pose.twist")
     body.export("H", "pose.H")
-    return body
-
-
-BODY_TWIST = Op("Ad", lambda H, T: transform_twist_back(H, T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
+    return finished(body, world, "pose.state", "pose.twist")
 
 
 def _vector(q: Any) -> Any:
@@ -232,14 +221,6 @@ def _domain(chain: Chain) -> Domain | None:
     """Domain of the joints' bond: None (generic) where rotations and translations mix."""
     kinds = {section.turns for section in chain.sections.freedoms}
     return None if len(kinds) > 1 else ROTATION if kinds == {True} else TRANSLATION
-
-
-def _floats(given: Any) -> np.ndarray:
-    """What is given as floats; not a number where it is none, which the checks then refuse."""
-    try:
-        return np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        return np.array(np.nan)
 
 
 def _problems(
@@ -265,35 +246,22 @@ def _problems(
     ):
         unknown = [str(x) for x in asked if x not in known]
         if unknown or len(set(asked)) < len(asked):
-            problem(
-                f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}",
-                f"{what}s: {', '.join(known)}",
-                "names of this list, each once",
-            )
+            title = f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}"
+            problem(title, f"{what}s: {', '.join(known)}", "names of this list, each once")
+    coordinates = f"coordinates: {', '.join(chain.coordinates)}"
     for what, values in (("position", q0), ("velocity", v0)):
         if values.shape != (chain.freedoms,) or not np.all(np.isfinite(values)):
-            problem(
-                f"the {what} {values.tolist()} does not fit",
-                f"coordinates: {', '.join(chain.coordinates)}",
-                f"{chain.freedoms} finite numbers",
-            )
+            problem(f"the {what} {values.tolist()} does not fit", coordinates, f"{chain.freedoms} finite numbers")
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
         problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
-    if np.shape(stiffness) not in ((), (chain.freedoms,)) or not np.all(np.asarray(stiffness) > 0.0):
-        problem(
-            f"stop_stiffness is {stiffness!r}",
-            f"coordinates: {', '.join(chain.coordinates)}",
-            "one positive number, or one for each coordinate",
-        )
+    stops_push = floats(stiffness, (), (chain.freedoms,))
+    if stops_push is None or not np.all(stops_push > 0.0):
+        problem(f"stop_stiffness is {stiffness!r}", coordinates, "one positive number, or one for each coordinate")
     if limits not in stops.WAYS:
         problem(f"limits {limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")
     if not found:
         M = np.asarray(mass_matrix(chain, q0), dtype=float)
-        weak = np.linalg.eigvalsh(M)[0] <= 1e-14 * np.trace(M)
-        if weak:
-            problem(
-                "its mass matrix is singular",
-                f"diagonal at the start: {np.diagonal(M).tolist()}",
-                "mass on the outer links, and no two freedoms that do the same",
-            )
+        if np.linalg.eigvalsh(M)[0] <= 1e-14 * np.trace(M):
+            cure = "mass on the outer links, and no two freedoms that do the same"
+            problem("its mass matrix is singular", f"diagonal at the start: {np.diagonal(M).tolist()}", cure)
     return found

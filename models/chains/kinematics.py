@@ -9,6 +9,7 @@ Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, sectio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,10 +54,8 @@ def after(first: Frame, second: Frame) -> Frame:
 
 def _frames(chain: Chain, q: Any, count: int) -> list[Frame]:
     """Base and the first `count` sections in the world."""
-    frames: list[Frame] = [(chain.base[:3, :3], chain.base[:3, 3])]
-    for section, x in zip(chain.sections.freedoms[:count], q, strict=False):
-        frames.append(after(frames[-1], step(section, x)))
-    return frames
+    moves = (step(section, x) for section, x in zip(chain.sections.freedoms[:count], q, strict=False))
+    return list(accumulate(moves, after, initial=(chain.base[:3, :3], chain.base[:3, 3])))
 
 
 def unit_screw(section: Section) -> tuple[np.ndarray, np.ndarray]:

@@ -76,17 +76,16 @@ def watch(graph: Graph, chain: Chain, *, ends: bool) -> None:
 
 
 def _automaton(chain: Chain, name: str, k: int, ends: bool) -> Automaton:
-    coordinate = chain.coordinates[k]
+    coordinate, unit = chain.coordinates[k], "rad" if chain.sections.freedoms[k].turns else "m"
     transitions = []
-    for limit, side, sign in zip(chain.limits[k], ("below", "above"), (-1.0, 1.0), strict=True):
+    for limit, side, which, sign in zip(chain.limits[k], STATES[1:], ("lower limit", "upper limit"), (-1.0, 1.0), strict=True):
         if not np.isfinite(limit):
             continue
-        unit = "rad" if chain.sections.freedoms[k].turns else "m"
-        bound = f"{'lower' if side == 'below' else 'upper'} limit of {coordinate}"
-        reason = f"{coordinate} reached its {bound.split(' of ')[0]}, {limit:g} {unit}" if ends else None
+        reason = f"{coordinate} reached its {which}, {limit:g} {unit}" if ends else None
+        beyond, within = (_distance(k, float(limit), way) for way in (sign, -sign))
         transitions += [
-            Transition("inside", side, _distance(k, float(limit), sign), ("mechanism.q",), kind=f"{bound} reached", error=reason),
-            Transition(side, "inside", _distance(k, float(limit), -sign), ("mechanism.q",), kind=f"{bound} left"),
+            Transition("inside", side, beyond, ("mechanism.q",), kind=f"{which} of {coordinate} reached", error=reason),
+            Transition(side, "inside", within, ("mechanism.q",), kind=f"{which} of {coordinate} left"),
         ]
     return Automaton(name, STATES, "inside", tuple(transitions))
 

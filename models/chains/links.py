@@ -12,6 +12,7 @@ import numpy as np
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any
 from models.chains.sections import Sections, sections_of
 from screws.errors import GeometryError
+from screws.given import fixed_floats, floats
 from screws.inertia import check_inertia
 from screws.joints import Joint
 from screws.poses import is_pose
@@ -45,11 +46,11 @@ class BodyInertia:
         moment = np.diag(moment) if moment.shape == (3,) else moment
         check_inertia(float(self.mass), moment)
         object.__setattr__(self, "mass", float(self.mass))
-        object.__setattr__(self, "rotational", _fixed(0.5 * (moment + moment.T)))
-        centre = np.asarray(self.centre, dtype=float)
-        if centre.shape != (3,) or not np.all(np.isfinite(centre)):
+        object.__setattr__(self, "rotational", fixed_floats(0.5 * (moment + moment.T)))
+        centre = floats(self.centre, (3,))
+        if centre is None:
             raise GeometryError("G114", f"the centre of mass is {self.centre!r}", "three finite numbers, in m")
-        object.__setattr__(self, "centre", _fixed(centre))
+        object.__setattr__(self, "centre", fixed_floats(centre))
 
 
 def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
@@ -130,7 +131,7 @@ class Chain:
         links = (given,) if isinstance(given, Link) or not isinstance(given, Iterable) else tuple(given)
         object.__setattr__(self, "links", links)
         raise_if_any(self.name, _problems(self))
-        object.__setattr__(self, "base", _fixed(np.asarray(self.base, dtype=float)))
+        object.__setattr__(self, "base", fixed_floats(self.base))
 
     @property
     def freedoms(self) -> int:
@@ -166,15 +167,17 @@ class Chain:
         return [link.name for link in self.links].index(name)
 
 
+def as_floats(given: Any) -> np.ndarray:
+    """What is given as floats; not a number where it is none, which the checks then refuse."""
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
+
+
 def _limits(link: Link) -> np.ndarray:
     given = (-np.inf, np.inf) if link.limits is None else link.limits
     return np.broadcast_to(np.asarray(given, dtype=float), (link.joint.freedoms, 2))
-
-
-def _fixed(values: np.ndarray) -> np.ndarray:
-    out = np.array(values, dtype=float)
-    out.setflags(write=False)
-    return out
 
 
 def _problems(chain: Chain) -> list[Problem]:
@@ -202,35 +205,20 @@ def _problems(chain: Chain) -> list[Problem]:
         for column in link.joint.screws.T:
             size = np.linalg.norm(column[:3]) or np.linalg.norm(column[3:])
             if abs(size - 1.0) > 1e-9:
-                problem(
-                    "E452",
-                    f'a screw of "{link.name}" has the length {size:.6g}',
-                    f"{column.tolist()}",
-                    "a unit screw: |omega| = 1, or omega = 0 and |v| = 1",
-                )
+                title = f'a screw of "{link.name}" has the length {size:.6g}'
+                problem("E452", title, f"{column.tolist()}", "a unit screw: |omega| = 1, or omega = 0 and |v| = 1")
         if not (link.inertia is None or isinstance(link.inertia, BodyInertia)):
-            problem(
-                "E453",
-                f'the inertia of "{link.name}" is a {type(link.inertia).__name__}',
-                "not the inertia of a body",
-                "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None",
-            )
+            title = f'the inertia of "{link.name}" is a {type(link.inertia).__name__}'
+            cure = "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None"
+            problem("E453", title, "not the inertia of a body", cure)
         n = link.joint.freedoms
-        damping = np.asarray(link.damping, dtype=float)
-        if damping.shape not in ((), (n,)) or not np.all(np.isfinite(damping)) or np.any(damping < 0.0):
-            problem(
-                "E453",
-                f'the damping of "{link.name}" is {link.damping!r}',
-                f"its joint has {n} freedoms",
-                "one number, or one for each freedom, none negative",
-            )
+        damping = floats(link.damping, (), (n,))
+        if damping is None or np.any(damping < 0.0):
+            cure = "one number, or one for each freedom, none negative"
+            problem("E453", f'the damping of "{link.name}" is {link.damping!r}', f"its joint has {n} freedoms", cure)
         if link.limits is not None:
-            given = np.asarray(link.limits, dtype=float)
+            given = as_floats(link.limits)
             if given.shape not in ((2,), (n, 2)) or not np.all(given[..., 0] < given[..., 1]):
-                problem(
-                    "E453",
-                    f'the limits of "{link.name}" are {link.limits!r}',
-                    f"its joint has {n} freedoms",
-                    "(lower, upper) with lower < upper, or such a pair for each freedom",
-                )
+                cure = "(lower, upper) with lower < upper, or such a pair for each freedom"
+                problem("E453", f'the limits of "{link.name}" are {link.limits!r}', f"its joint has {n} freedoms", cure)
     return found

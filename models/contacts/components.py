@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place
-from models.bodies import Touchable
+from models.connections import Touchable
 from screws.given import real, reals
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
@@ -69,17 +69,11 @@ def argument_problems(
 ) -> list[Problem]:
     """All that is wrong with the arguments of a contact."""
     place = caller_place()
-    problems = [
-        Problem(
-            "E420",
-            f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface',
-            (),
-            (getattr(body, "place", place),),
-            ("give it one: surface=sphere(0.1)",),
-        )
-        for body in (body1, body2)
-        if getattr(body, "surface", None) is None
-    ]
+    problems = []
+    for body in (body1, body2):
+        if getattr(body, "surface", None) is None:
+            title = f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface'
+            problems.append(Problem("E420", title, (), (getattr(body, "place", place),), ("give it one: surface=sphere(0.1)",)))
     named = _named(constrained)
     unknown = [c for c in named if c not in COMPONENTS and c not in PAPER_NAMES]
     if unknown or not chosen:

@@ -34,6 +34,7 @@ import numpy as np
 
 from bondgraph import TF, Automaton, Block, Element, Graph, Op, Parameter, R, Transition
 from bondgraph.errors import Problem, caller_place
+from bondgraph.model.ops import IDENTITY, NEGATE
 from screws.given import real
 from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
@@ -83,7 +84,7 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
     place, problems = caller_place(), []
     for cone in cones:
         argument = cone.name.replace(" ", "_")
-        if not _is_coefficient(cone.coefficient):
+        if not 0.0 <= real(cone.coefficient) < np.inf:
             title = f'contact "{name}": {argument} = {cone.coefficient!r}'
             details = ("a limit over the normal force cannot be negative or infinite",)
             problems.append(Problem("E490", title, details, (place,), (f"{argument}=0.5, or None for contact that never slips",)))
@@ -102,10 +103,6 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
     return problems
 
 
-def _is_coefficient(value: Any) -> bool:
-    return bool(np.isfinite(real(value)) and real(value) >= 0)
-
-
 def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones: Sequence[Cone]) -> None:
     """A slider for each cone, at the 0-junction `force` of the constrained components, with its signals and automaton.
 
@@ -114,18 +111,12 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
     """
     for cone in cones:
         places = [chosen.index(component) for component in cone.components]
-        size = len(places)
         into = np.eye(len(chosen))[:, places]
-        slider = R(
-            f"{cone.name} slider",
-            flow=SLIP,
-            signals=[f"{cone.name} cone.{s}" for s in ("trial", "limit", "damping")] + [f"{cone.name}.mode"],
-            dimension=size,
-            symbols={"flow": "u", "effort": "f"},
-        )
+        signals = [*(f"{cone.name} cone.{s}" for s in ("trial", "limit", "damping")), f"{cone.name}.mode"]
+        symbols = {"flow": "u", "effort": "f"}
+        slider = R(f"{cone.name} slider", flow=SLIP, signals=signals, dimension=len(places), symbols=symbols)
         pick = TF(f"{cone.name} components", into, structural=True, symbols={"matrix": r"S_{\mathrm{cone}}"})
-        graph.connect(force, pick.port("2"))
-        graph.connect(pick.port("1"), slider)
+        graph.connect(force, pick.port("2")).connect(pick.port("1"), slider)
         tangential = [chosen.index(component) for component in ("v_x", "v_y") if component in chosen]
         graph.add(_cone_block(cone, places, chosen.index("v_z"), tangential))
         graph.add_automaton(_automaton(cone.name))
@@ -187,8 +178,6 @@ BEYOND = Op(
 SLIP = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
 ON = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
 OFF = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
-OUTSIDE = Op("outside the cone", lambda excess: excess, "#1")
-INSIDE = Op("inside the cone", lambda excess: -excess, "-#1")
 
 
 def _automaton(name: str) -> Automaton:
@@ -201,8 +190,8 @@ def _automaton(name: str) -> Automaton:
         "off",
         (
             Transition("off", "stick", ON, switch, kind=f"{name} on", internal=True),
-            Transition("stick", "slip", OUTSIDE, (f"{name} cone.beyond",), kind=f"{prefix}slip"),
-            Transition("slip", "stick", INSIDE, excess, kind=f"{prefix}stick"),
+            Transition("stick", "slip", IDENTITY, (f"{name} cone.beyond",), kind=f"{prefix}slip"),
+            Transition("slip", "stick", NEGATE, excess, kind=f"{prefix}stick"),
             Transition("stick", "off", OFF, switch, kind=f"{name} off", internal=True),
             Transition("slip", "off", OFF, switch, kind=f"{name} off", internal=True),
         ),

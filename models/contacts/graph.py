@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, J1, MTF, TF, X0, Element, Graph, Op, Parameter, R, Se
+from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Parameter, R, Se
 from bondgraph.errors import raise_if_any
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
-from models.bodies import Touchable, connect_twists
+from models.connections import Touchable, connect_bodies, screw_transformer
 from models.contacts.components import COMPONENTS, argument_problems, by_component, in_order, near_problems
 from models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contacts.kinematics import contact_kinematics
@@ -101,22 +101,12 @@ def contact(
 
     graph = Graph(name).declare_input("pose 1", "pose 2")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
-    to_contact = MTF(
-        "Ad",
-        AD_CONTACT,
-        signals=["kinematics.H_0_C2"],
-        dimensions=(6, 6),
-        domains=(SCREW, SCREW),
-        frames=("0", "C2"),
-        symbols={"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"},
-        action=TO_CONTACT,
-    )
+    symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
+    to_contact = screw_transformer(AD_CONTACT, TO_CONTACT, "kinematics.H_0_C2", ("0", "C2"), symbols=symbols)
     switched = X0("X0", automaton="switch", active=["contact"], frame="C2", symbols={"effort": "W^{C_2}"})
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
 
-    graph.connect(relative, to_contact)
-    graph.connect(to_contact, switched)
-    graph.connect(switched, split)
+    graph.connect(relative, to_contact).connect(to_contact, switched).connect(switched, split)
     _connect_free(graph, split, chosen)
     _connect_constrained(graph, split, chosen, stiffness, damping, cones, transport)
 
@@ -147,10 +137,7 @@ def contact(
 
 def attach_contact(graph: Graph, touching: Graph, body1: Touchable, body2: Touchable) -> None:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals."""
-    bodies = {"1": body1, "2": body2}
-    connect_twists(graph, touching, bodies)
-    for port, body in bodies.items():
-        graph.wire(body.frame_path, touching, f"pose {port}")
+    connect_bodies(graph, touching, {"1": body1, "2": body2}, cheapest=True)
 
 
 AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}")
@@ -170,8 +157,7 @@ def _connect_free(graph: Graph, split: Element, chosen: Sequence[str]) -> None:
     free = [component for component in COMPONENTS if component not in chosen]
     if free:
         pick = TF("free", _selection(free), structural=True, symbols={"matrix": r"S_{\mathrm{free}}"})
-        graph.connect(split, pick)
-        graph.connect(pick, Se("no wrench", dimension=len(free)))
+        graph.connect(split, pick).connect(pick, Se("no wrench", dimension=len(free)))
 
 
 def _connect_constrained(
@@ -197,13 +183,11 @@ def _connect_constrained(
     graph.connect(split, pick)
     if cones:
         force = J0("contact force", symbols={"effort": "f"})
-        graph.connect(pick, force)
-        graph.connect(force, common)
+        graph.connect(pick, force).connect(force, common)
         connect_friction(graph, force, chosen, cones)
     else:
         graph.connect(pick, common)
-    graph.connect(common, spring)
-    graph.connect(common, damper)
+    graph.connect(common, spring).connect(common, damper)
 
 
 def _damping(normal: int | None) -> Any:

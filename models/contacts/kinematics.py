@@ -20,20 +20,24 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     States q1 = (u1, v1), q2 = (u2, v2), alpha, d; further outputs the Gauss frames H_O1_C1, H_O2_C2, H_0_C2
     and, with a transport, the rate `turning` of C2 about its normal.
     """
-    number1, number2 = len(surface1.parameters), len(surface2.parameters)
-    parameters = {f"surface 1 {key}": Parameter(value) for key, value in surface1.parameters.items()}
-    parameters |= {f"surface 2 {key}": Parameter(value) for key, value in surface2.parameters.items()}
-    names = list(parameters)
     inputs = {"T": "Ad.2.flow", "pose 1": "pose 1", "pose 2": "pose 2"}
-    if surface1.charts > 1:
-        inputs["chart 1"] = "chart 1.mode"
-    if surface2.charts > 1:
-        inputs["chart 2"] = "chart 2.mode"
-    geometry1 = geometry_op(surface1, 1), ["q1", *(["chart 1"] if surface1.charts > 1 else []), *names[:number1]]
-    geometry2 = (
-        geometry_op(surface2, 2),
-        ["q2", *(["chart 2"] if surface2.charts > 1 else []), *names[number1 : number1 + number2]],
-    )
+    parameters: dict[str, Parameter] = {}
+    geometries: list[Any] = []
+    symbols = {
+        "drawn": r"\hat T",
+        "relative curvature": r"\Delta",
+        "alpha'": r"\dot\alpha",
+        "d'": r"\dot d",
+        "turning": r"\omega_s",
+    }
+    for i, surface in ((1, surface1), (2, surface2)):
+        numbers = {f"surface {i} {key}": Parameter(value) for key, value in surface.parameters.items()}
+        charts = [f"chart {i}"] if surface.charts > 1 else []
+        inputs |= {chart: f"{chart}.mode" for chart in charts}
+        parameters |= numbers
+        symbols |= {f"H_O{i}_C{i}": f"H_{{C_{i}}}^{{O_{i}}}", f"H_0_C{i}": f"H_{{C_{i}}}^0", f"q{i}'": rf"\dot q_{i}"}
+        symbols |= {f"{letter}{i}": f"{letter}_{i}" for letter in "MKT"}
+        geometries.append(((f"H_O{i}_C{i}", f"M{i}", f"K{i}", f"T{i}"), geometry_op(surface, i), [f"q{i}", *charts, *numbers]))
     size = min(surface1.size, surface2.size)
     further = [] if transport is None else [turning_equation(transport)]
     if transport == "parallel":
@@ -41,8 +45,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     return Block(
         "kinematics",
         [
-            (("H_O1_C1", "M1", "K1", "T1"), *geometry1),
-            (("H_O2_C2", "M2", "K2", "T2"), *geometry2),
+            *geometries,
             ("H_0_C1", CHAIN, ["pose 1", "H_O1_C1"]),
             ("H_0_C2", CHAIN, ["pose 2", "H_O2_C2"]),
             ("drawn", DRAWN, ["H_0_C1", "H_0_C2", "K1", "K2", "alpha", "d", "T"]),
@@ -59,26 +62,8 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
         },
         rates={"q1": "q1'", "q2": "q2'", "alpha": "alpha'", "d": "d'"},
         parameters=parameters,
-        symbols={
-            "H_O1_C1": "H_{C_1}^{O_1}",
-            "H_O2_C2": "H_{C_2}^{O_2}",
-            "H_0_C1": "H_{C_1}^0",
-            "H_0_C2": "H_{C_2}^0",
-            "drawn": r"\hat T",
-            "M1": "M_1",
-            "K1": "K_1",
-            "T1": "T_1",
-            "M2": "M_2",
-            "K2": "K_2",
-            "T2": "T_2",
-            "relative curvature": r"\Delta",
-            "q1'": r"\dot q_1",
-            "q2'": r"\dot q_2",
-            "alpha'": r"\dot\alpha",
-            "d'": r"\dot d",
-        }
-        | ({"turning": r"\omega_s"} if further else {}),
-        units={"d'": "m/s", "alpha'": "rad/s"} | ({"turning": "rad/s"} if further else {}),
+        symbols=symbols,
+        units={"d'": "m/s", "alpha'": "rad/s", "turning": "rad/s"},
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.run.outcome.result import Result
+from models.contacts.trajectory import over_time
 from screws.contact import contact_places, is_convex
-from screws.contact.starts import common_samples
+from screws.contact.starts import Bodies, common_samples
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
@@ -53,7 +54,7 @@ def untracked_place(
         return None
     searches = 0
     for k in np.unique(np.linspace(0, len(result.t) - 1, INSTANTS).astype(int)):
-        H1, H2 = (np.asarray(pose_from_state(_row(result, f"{name}.pose", k)), dtype=float) for name in bodies)
+        H1, H2 = (np.asarray(pose_from_state(over_time(result, f"{name}.pose")[k]), dtype=float) for name in bodies)
         H_1_2 = np.asarray(inverse(H1), dtype=float) @ H2
         known = np.array([result[f"{name}.kinematics.H_O1_C1"][k][:3, 3] for name in contacts])
         if searches < SEARCHES and _overlap_elsewhere(surfaces, H_1_2, known):
@@ -70,12 +71,6 @@ def untracked_place(
     return None
 
 
-def _row(result: Result, name: str, k: int) -> np.ndarray:
-    """A quantity at a sample, also where it is a parameter."""
-    values = result[name]
-    return values if values.ndim == 1 else values[k]
-
-
 def _away(points: np.ndarray, known: np.ndarray, surfaces: tuple[Surface, Surface]) -> np.ndarray:
     """Which of the points (k, 3) are away from all contacts."""
     distance = np.linalg.norm(points[:, None, :] - known[None, :, :], axis=2).min(axis=1)
@@ -84,9 +79,9 @@ def _away(points: np.ndarray, known: np.ndarray, surfaces: tuple[Surface, Surfac
 
 def _overlap_elsewhere(surfaces: tuple[Surface, Surface], H_1_2: np.ndarray, known: np.ndarray) -> bool:
     """Whether a sample of either body lies under the nearest sample of the other, away from all contacts."""
-    first, second = common_samples(*surfaces, H_1_2)
-    R, p = H_1_2[:3, :3], H_1_2[:3, 3]
-    points, normals = second.points @ R.T + p, second.normals @ R.T
+    bodies = Bodies(*surfaces, H_1_2)
+    first, second = common_samples(bodies)
+    points, normals = bodies.in_first(second)
     offset = points[None, :, :] - first.points[:, None, :]
     square = np.einsum("ijk,ijk->ij", offset, offset)
     above1, above2 = np.argmin(square, axis=0), np.argmin(square, axis=1)

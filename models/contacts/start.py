@@ -39,13 +39,13 @@ def start_values(
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
         skin1, skin2 = _with_numbers(surface1, numbers[:count]), _with_numbers(surface2, numbers[count:])
-        H_1_2 = inverse(np.asarray(pose_from_state(pose1), float)) @ np.asarray(pose_from_state(pose2), float)
+        H_1_2 = np.asarray(inverse(pose_from_state(pose1)) @ pose_from_state(pose2), dtype=float)
         try:
-            nearest = closest_points(skin1, skin2, np.asarray(H_1_2, dtype=float), near=near)
+            nearest = closest_points(skin1, skin2, H_1_2, near=near)
         except GeometryError as error:
             raise refusal(error.code, error.message, error.cure, about=name, why=f'contact "{name}"', places=()) from error
         if near is None and not (is_convex(surface1) and is_convex(surface2)):
-            _one_place(name, skin1, skin2, np.asarray(H_1_2, dtype=float))
+            _one_place(name, skin1, skin2, H_1_2)
         if unpaired(chosen) and nearest.chart2 == 1.0:
             nearest = _in_polar_chart(name, skin2, nearest)
         touching = nearest.d < 0.0

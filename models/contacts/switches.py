@@ -6,15 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from bondgraph import Automaton, Op, Transition
+from bondgraph.model.ops import IDENTITY, NEGATE
 from models.contacts.components import pairs, unpaired
 from models.contacts.transport import turned
 from screws.surfaces import Surface
-
-NEGATIVE = Op("minus", lambda d: -d, "-#1")
-
-
-ITSELF = Op("itself", lambda d: d, "#1")
-
 
 STATES = FREE, TOUCHING = ("free", "contact")
 """States of the switch; its mode is the index."""
@@ -32,10 +27,10 @@ def contact_switch(surfaces: Sequence[Surface]) -> Automaton:
         STATES,
         FREE,
         (
-            Transition(FREE, TOUCHING, NEGATIVE, ("kinematics.d",), kind="contact on"),
-            Transition(TOUCHING, FREE, ITSELF, ("kinematics.d",), (("spring.q", release, ("spring.q",)),), kind="contact off"),
-            Transition(FREE, FREE, NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
-            Transition(TOUCHING, TOUCHING, NEGATIVE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
+            Transition(FREE, TOUCHING, NEGATE, ("kinematics.d",), kind="contact on"),
+            Transition(TOUCHING, FREE, IDENTITY, ("kinematics.d",), (("spring.q", release, ("spring.q",)),), kind="contact off"),
+            Transition(FREE, FREE, NEGATE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
+            Transition(TOUCHING, TOUCHING, NEGATE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
             *_edges(surfaces),
         ),
     )
@@ -69,33 +64,25 @@ def chart_switch(index: int, surface: Surface, chosen: Sequence[str]) -> Automat
         ends = Transition("axis z", "axis z", margin, ("kinematics.q2",), kind="pole of surface 2", error=POLE)
         return Automaton("chart 2", ("axis z", "axis x"), "axis z", (ends,))
     states = ("axis z", "axis x")
-    q, parameters = f"kinematics.q{index}", [f"kinematics.surface {index} {key}" for key in surface.parameters]
+    alpha, q, parameters = (
+        "kinematics.alpha",
+        f"kinematics.q{index}",
+        [f"kinematics.surface {index} {key}" for key in surface.parameters],
+    )
     transitions = []
     for chart in (0, 1):
         change = _chart_change(surface, float(chart))
         resets = [
             (q, Op("change of chart", lambda q, *p, f=change: f(q, p)[0]), (q, *parameters)),
-            (
-                "kinematics.alpha",
-                Op("turned angle", lambda alpha, q, *p, f=change: alpha + f(q, p)[1]),
-                ("kinematics.alpha", q, *parameters),
-            ),
+            (alpha, Op("turned angle", lambda alpha, q, *p, f=change: alpha + f(q, p)[1]), (alpha, q, *parameters)),
         ]
         if index == 2 and pairs(chosen):
             turn = Op("turned axes", lambda s, k, q, *p, f=change: turned(s, k, f(q, p)[1], pairs(chosen)))
             resets.append(("spring.q", turn, ("spring.q", "spring.stiffness", q, *parameters)))
         margin = Op("margin", lambda q, c=float(chart): -surface.chart_margin(q, c))
-        transitions.append(
-            Transition(
-                states[chart],
-                states[1 - chart],
-                margin,
-                (q,),
-                tuple(resets),
-                kind=f"chart of surface {index}: {states[1 - chart]}",
-                internal=True,
-            )
-        )
+        now, then = states[chart], states[1 - chart]
+        kind = f"chart of surface {index}: {then}"
+        transitions.append(Transition(now, then, margin, (q,), tuple(resets), kind=kind, internal=True))
     return Automaton(f"chart {index}", states, states[0], tuple(transitions))
 
 

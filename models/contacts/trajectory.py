@@ -7,6 +7,7 @@ import numpy as np
 from bondgraph.run.outcome.result import Result
 from models.contacts.components import COMPONENTS, constrained_components
 from models.contacts.switches import STATES, TOUCHING
+from models.contacts.transport import turned_pair
 from screws.poses import pose_from_state
 from screws.surfaces import Surface
 
@@ -25,37 +26,32 @@ def contact_trajectory(
     in the world.
     """
     out: Arrays = {"t": result.t}
-    for index, name in enumerate(bodies, start=1):
-        pose, twist = _over_time(result, f"{name}.pose"), _over_time(result, f"{name}.twist")
-        quaternion = pose[:, :4] / np.linalg.norm(pose[:, :4], axis=1, keepdims=True)
-        rotation = np.array([np.asarray(pose_from_state(row), dtype=float)[:3, :3] for row in pose])
+    kinematics, turns = f"{contact}.kinematics", []
+    for index, (name, surface) in enumerate(zip(bodies, surfaces, strict=True), start=1):
+        pose, twist = over_time(result, f"{name}.pose"), over_time(result, f"{name}.twist")
+        H = np.array([np.asarray(pose_from_state(row), dtype=float) for row in pose])
+        chart = result[f"{contact}.chart {index}.mode"] if surface.charts > 1 else np.zeros(len(result.t))
+        polar, turn = _polar(surface, result[f"{kinematics}.q{index}"], chart)
+        gauss = _turned_frames(result[f"{kinematics}.H_O{index}_C{index}"], turn)
+        turns.append(turn)
         out |= {
             f"p{index}": pose[:, 4:],
-            f"q{index}_wxyz": quaternion,
-            f"v{index}": np.einsum("kij,kj->ki", rotation, twist[:, 3:]),
+            f"q{index}_wxyz": pose[:, :4] / np.linalg.norm(pose[:, :4], axis=1, keepdims=True),
+            f"v{index}": np.einsum("kij,kj->ki", H[:, :3, :3], twist[:, 3:]),
             f"w{index}_body": twist[:, :3],
+            f"cp{index}_O{index}": gauss[:, :3, 3],
+            f"uv{index}": polar,
+            f"frame{index}": np.array([outer @ inner for outer, inner in zip(H, gauss, strict=True)]),
         }
-    kinematics = f"{contact}.kinematics"
-    charts = [_chart(result, contact, index, surfaces[index - 1]) for index in (1, 2)]
-    q1, turn1 = _polar(surfaces[0], result[f"{kinematics}.q1"], charts[0])
-    q2, turn2 = _polar(surfaces[1], result[f"{kinematics}.q2"], charts[1])
-    twist_C2 = _turned(result[f"{contact}.Ad.2.flow"], turn2)
-    wrench = -_turned(result[f"{contact}.wrench"], turn2)
+    twist_C2 = _turned(result[f"{contact}.Ad.2.flow"], turns[1])
+    wrench = -_turned(result[f"{contact}.wrench"], turns[1])
     spring = np.zeros((len(result.t), 6))
     components = constrained_components(result, contact)
     spring[:, components] = result[f"{contact}.spring.q"].reshape(len(result.t), -1)
-    spring = _turned(spring, turn2)
-    frames = []
-    for index, turn in ((1, turn1), (2, turn2)):
-        local = _turned_frames(result[f"{kinematics}.H_O{index}_C{index}"], turn)
-        out[f"cp{index}_O{index}"] = local[:, :3, 3]
-        pose = _over_time(result, f"{bodies[index - 1]}.pose")
-        frames.append(np.array([np.asarray(pose_from_state(p), dtype=float) @ H for p, H in zip(pose, local, strict=True)]))
+    spring = _turned(spring, turns[1])
     ledger = result.ledger
-    out |= {
-        "uv1": q1,
-        "uv2": q2,
-        "alpha": result[f"{contact}.alpha"] + turn1 + turn2,
+    return out | {
+        "alpha": result[f"{contact}.alpha"] + turns[0] + turns[1],
         "gap": result[f"{contact}.gap"],
         "gapdot": result[f"{kinematics}.d'"],
         "vx": twist_C2[:, 3],
@@ -67,16 +63,13 @@ def contact_trajectory(
         "tx": wrench[:, 0],
         "ty": wrench[:, 1],
         "tz": wrench[:, 2],
-        "force_on_2_world": np.einsum("kij,kj->ki", frames[1][:, :3, :3], wrench[:, 3:]),
+        "force_on_2_world": np.einsum("kij,kj->ki", out["frame2"][:, :3, :3], wrench[:, 3:]),
         "deformation": spring,
         "spring": _tangential(spring, components),
         "E": ledger.stored,
         "Ediss": ledger.dissipated,
         "residual": ledger.residual,
-        "frame1": frames[0],
-        "frame2": frames[1],
     }
-    return out
 
 
 def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float], ...]:
@@ -95,15 +88,11 @@ def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float]
     return tuple(found) if begin is None else (*found, (begin, end))
 
 
-def _over_time(result: Result, name: str) -> np.ndarray:
+def over_time(result: Result, name: str) -> np.ndarray:
     """A quantity at every sample, also where it is a parameter."""
     values = result[name]
     slot = result.program.layout[name]
     return np.broadcast_to(values, (len(result.t), *slot.shape)) if values.shape == slot.shape else values
-
-
-def _chart(result: Result, contact: str, index: int, surface: Surface) -> np.ndarray:
-    return result[f"{contact}.chart {index}.mode"] if surface.charts > 1 else np.zeros(len(result.t))
 
 
 def _polar(surface: Surface, q: np.ndarray, chart: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -118,18 +107,15 @@ def _polar(surface: Surface, q: np.ndarray, chart: np.ndarray) -> tuple[np.ndarr
 
 def _turned(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """Components (k, 6) of the same angular and linear vectors in axes turned by `turn` (k,) about z."""
-    c, s = np.cos(turn), np.sin(turn)
     out = np.array(vectors, dtype=float)
     for x in (0, 3):
-        out[:, x], out[:, x + 1] = c * vectors[:, x] + s * vectors[:, x + 1], c * vectors[:, x + 1] - s * vectors[:, x]
+        out[:, x], out[:, x + 1] = turned_pair(vectors[:, x], vectors[:, x + 1], turn)
     return out
 
 
 def _turned_frames(H: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    c, s = np.cos(turn), np.sin(turn)
     out = np.array(H, dtype=float)
-    out[:, :3, 0] = c[:, None] * H[:, :3, 0] + s[:, None] * H[:, :3, 1]
-    out[:, :3, 1] = c[:, None] * H[:, :3, 1] - s[:, None] * H[:, :3, 0]
+    out[:, :3, 0], out[:, :3, 1] = turned_pair(H[:, :3, 0], H[:, :3, 1], turn[:, None])
     return out
 
 

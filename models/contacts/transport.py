@@ -81,11 +81,15 @@ def turned(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, int]]) -> Any
     Where the stiffnesses k of a pair differ, it is sqrt(k) s that turns: the energy stays what it was.
     """
     entries = list(s)
-    c, sn = cos(turn), sin(turn)
     for x, y in vectors:
-        ratio = _ratio(k[x], k[y])
-        entries[x], entries[y] = c * s[x] + sn * ratio * s[y], c * s[y] - sn / ratio * s[x]
+        entries[x], entries[y] = turned_pair(s[x], s[y], turn, _ratio(k[x], k[y]))
     return array(entries)
+
+
+def turned_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
+    """Components of the same vector in axes turned by `turn`, where `ratio` times y counts as much as x; any scalar."""
+    c, s = cos(turn), sin(turn)
+    return c * x + s * ratio * y, c * y - s / ratio * x
 
 
 def _turn_in_body(M2: Any, T2: Any, rate: Any) -> Any:

@@ -51,13 +51,8 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
         low = high = numbers("the gain kp", kp)
         low_at = high_at = np.full(low.shape, np.nan)
     if low.ndim and rate.ndim and low.shape != rate.shape:
-        refuse(
-            "E470",
-            f'gains of "{name}" do not fit together',
-            f"kp {low.shape}, kd {rate.shape}",
-            "a number, or one for each axis",
-            name,
-        )
+        why = f"kp {low.shape}, kd {rate.shape}"
+        refuse("E470", f'gains of "{name}" do not fit together', why, "a number, or one for each axis", name)
     bound = rate * rate
     lines = []
     for what, wrong, value, at in (
@@ -109,13 +104,8 @@ def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float,
     if wrong:
         refuse("E477", "no soft touch has these numbers", wrong, "positive numbers in kg, m/s and N", "soft touch")
     if peak_force < hold_force:
-        refuse(
-            "E477",
-            "the peak of a soft touch is below its holding force",
-            f"{peak_force:g} N and {hold_force:g} N",
-            "a peak of at least the holding force",
-            "soft touch",
-        )
+        title, why = "the peak of a soft touch is below its holding force", f"{peak_force:g} N and {hold_force:g} N"
+        refuse("E477", title, why, "a peak of at least the holding force", "soft touch")
     momentum = Lambda_xx * approach_speed
     kd, alpha1 = hold_force / momentum, peak_force / momentum
     return SoftTouch(kd=kd, kp0=0.25 * kd * kd, alpha1=alpha1, alpha0=0.25 * alpha1 * alpha1)

@@ -36,13 +36,8 @@ def count_of(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[in
     shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
     if len(sizes) > 1:
-        refuse(
-            "E478",
-            f'gains of "{name}" are for different counts of axes',
-            f"{sorted(size[0] for size in sizes)}",
-            "a number, or one for each axis",
-            name,
-        )
+        title, why = f'gains of "{name}" are for different counts of axes', f"{sorted(size[0] for size in sizes)}"
+        refuse("E478", title, why, "a number, or one for each axis", name)
     return next(iter(sizes), ())
 
 
@@ -54,13 +49,11 @@ def add_reference(wiring: Wiring, reference: str | Mapping[str, str], needed: Se
     paths = {what: f"{reference}.{what}" for what in needed} if isinstance(reference, str) else dict(reference)
     unknown = [key for key in paths if key not in QUANTITIES]
     if unknown or "position" not in paths:
-        refuse(
-            "E478",
+        title, cure = (
             f'the reference of "{wiring.name}" is {reference!r}',
-            f"it may hold: {', '.join(needed)}",
             'the name of a `reference` block, or {"position": path, ...}',
-            wiring.name,
         )
+        refuse("E478", title, f"it may hold: {', '.join(needed)}", cure, wiring.name)
     for what in needed:
         local = "reference" if what == "position" else f"reference_{what}"
         if what in paths:
@@ -73,13 +66,8 @@ def add_rate(wiring: Wiring, position: str, velocity: str | None, filter_time: A
     """`y` and `dy`: measured, or y filtered, dy = filtered' = (y - filtered) / T; sampled, a filtered difference quotient."""
     wiring.inputs["y"] = position
     if (velocity is None) == (filter_time is None):
-        refuse(
-            "E478",
-            f'"{wiring.name}" needs either a velocity or a filter',
-            f"velocity {velocity!r}, filter_time {filter_time!r}",
-            "the path of a measured velocity, or a `filter_time` in s that differentiates y",
-            wiring.name,
-        )
+        title, why = f'"{wiring.name}" needs either a velocity or a filter', f"velocity {velocity!r}, filter_time {filter_time!r}"
+        refuse("E478", title, why, "the path of a measured velocity, or a `filter_time` in s that differentiates y", wiring.name)
     if velocity is not None:
         wiring.inputs["dy"] = velocity
         return

@@ -147,13 +147,8 @@ def operational_torque(
     Source: Khatib 1987, operational space.
     """
     if (mass is None) == (Lambda is None):
-        refuse(
-            "E478",
-            f'"{name}" needs one inertia',
-            "given: " + ("none" if mass is None else "mass and Lambda"),
-            "the mass matrix of the joints, or the inertia of the task",
-            name,
-        )
+        why = "given: " + ("none" if mass is None else "mass and Lambda")
+        refuse("E478", f'"{name}" needs one inertia', why, "the mass matrix of the joints, or the inertia of the task", name)
     wiring = paths.wiring_of(name, period)
     wiring.inputs["u"] = acceleration
     q = paths.add_signals(wiring, "q", position)
@@ -167,10 +162,8 @@ def operational_torque(
         wanted = "wanted"
     law = TORQUE_BY_MASS if mass is not None else TORQUE
     now = "torque" if period is None else "sample"
-    if compensation is None:
-        wiring.add(now, law, "inertia", "jacobian", wanted)
-    else:
+    wiring.add(now if compensation is None else "moving", law, "inertia", "jacobian", wanted)
+    if compensation is not None:
         paths.add_term(wiring, "compensation", compensation, [*q, *v])
-        wiring.add("moving", law, "inertia", "jacobian", wanted)
         wiring.add(now, paths.SUM, "moving", "compensation")
     return paths.finished(wiring, "torque", now, np.zeros(dimension or ())[()], unit, r"\tau")

@@ -1,6 +1,6 @@
 """Joints between bodies: unit screws, with free and constrained directions, in; the joint as a graph out."""
 
 from models.joints.graph import attach_joint, joint_graph
-from models.joints.start import missed
+from models.joints.kinds import missed
 
 __all__ = ["attach_joint", "joint_graph", "missed"]

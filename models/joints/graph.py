@@ -15,22 +15,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
+from bondgraph import J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW
-from bondgraph.model.laws import Action
-from models.bodies import Touchable, connect_bodies
-from models.joints.kinds import KINDS
-from models.joints.start import start_check
+from bondgraph.model.ops import NEGATE
+from models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
+from models.joints.kinds import KINDS, missed
+from screws.given import real
 from screws.joints import Joint
-from screws.poses import Ad, inverse, is_pose, pose_from_state, pose_state, product
-from screws.twists import transform_twist, transform_wrench_back
+from screws.poses import inverse, is_pose, pose_from_state, pose_state, product
 
 
 def joint_graph(
@@ -81,19 +80,10 @@ def joint_graph(
         cure = f"one of screws.joints: {', '.join(KINDS)}; or several joints in series"
         raise refusal("E456", title, cure, about=name, places=(place,))
     _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
-    graph = Graph(name).declare_input("pose a", "pose b")
+    graph, relative = between(name)
     numbers = _numbers(joint)
-    relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
-    to_joint = MTF(
-        "Ad",
-        AD,
-        signals=["relative pose.H_A_0"],
-        dimensions=(6, 6),
-        domains=(SCREW, SCREW),
-        frames=("0", name),
-        symbols={"matrix": r"\mathrm{Ad}_{H_0^A}", "2.flow": "T_B^{A,A}"},
-        action=TO_JOINT,
-    )
+    symbols = {"matrix": r"\mathrm{Ad}_{H_0^A}", "2.flow": "T_B^{A,A}"}
+    to_joint = screw_transformer(AD, BY_AD, "relative pose.H_A_0", ("0", name), symbols=symbols)
     twist = J1("joint twist", domain=SCREW, frame=name, symbols={"flow": "T_B^{A,A}"})
     graph.connect(relative, to_joint).connect(to_joint, twist)
     graph.add(
@@ -114,24 +104,13 @@ def joint_graph(
         count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
         hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, None))
         graph.connect(twist, hold)
+        options: dict[str, Any] = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2, "closing": closing}
         position = _op("violation", joint.kind)
-        graph.connect(
-            hold,
-            Constraint(
-                "constraint",
-                position=position,
-                signals=signals,
-                dimension=count,
-                alpha1=alpha1,
-                alpha0=alpha0,
-                alpha2=alpha2,
-                closing=closing,
-            ),
-        )
+        graph.connect(hold, Constraint("constraint", position=position, signals=signals, dimension=count, **options))
         graph.export("violation", "constraint.h")
         graph.export("multiplier", "constraint.effort")
         if largest_gap is not None and largest_tilt is not None:
-            check = start_check(name, joint.kind, RELATIVE, (largest_gap, largest_tilt), place)
+            check = _start_check(name, joint.kind, (largest_gap, largest_tilt), place)
             given = [f"relative pose.{key}" for key in ("frame a", "frame b", *numbers)]
             graph.start(check, ["pose a", "pose b", *given], [])
     if joint.freedoms:
@@ -143,30 +122,39 @@ def joint_graph(
         graph.expose("motion", motion)
         graph.export("rate", "motion.flow")
         names = ["H", *numbers]
-        graph.add(
-            Block("coordinates", [("q", _op("coordinates", joint.kind), names)], inputs=dict(zip(names, signals, strict=True)))
-        )
+        inputs = dict(zip(names, signals, strict=True))
+        graph.add(Block("coordinates", [("q", _op("coordinates", joint.kind), names)], inputs=inputs))
         graph.export("q", "coordinates.q")
-    graph.add(Block("reaction", [("wrench", REACTION, ["W"])], inputs={"W": "Ad.2.effort"}, units={"wrench": "N m, N"}))
+    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, units={"wrench": "N m, N"}))
     graph.export("wrench", "reaction.wrench")
-    graph.expose("b", relative)
-    graph.expose("a", relative)
     return graph
 
 
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
+    title = f'joint "{name}": {{}} must be zero or more, or None'
     found = [
-        Problem(
-            "E151",
-            f'joint "{name}": {which} must be zero or more, or None',
-            (f"given: {given!r}",),
-            (place,),
-            (f"for {which}, a number that is zero or more",),
-        )
+        Problem("E151", title.format(which), (f"given: {given!r}",), (place,), (f"for {which}, a number that is zero or more",))
         for which, given in limits.items()
-        if given is not None and not (isinstance(given, Real) and float(given) >= 0.0)
+        if given is not None and not real(given) >= 0.0
     ]
     raise_if_any(name, found)
+
+
+def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place | None) -> Callable[..., tuple[()]]:
+    """Refuses (E455) start poses that miss the joint by more than `limits` (m, rad); what is less decays."""
+
+    def check(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any, *numbers: float) -> tuple[()]:
+        H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
+        gap, turn = missed(kind, np.asarray(H, dtype=float), *map(float, numbers))
+        if gap > limits[0] or turn > limits[1]:
+            title, found = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
+            allowed = f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay"
+            why = f"its axes on the two bodies miss it by {found}; {allowed}"
+            poses = "start positions and quaternions of the bodies, frame_a and frame_b that meet it"
+            raise refusal("E455", title, poses, "a larger largest_gap or largest_tilt", about=name, why=why, places=(place,))
+        return ()
+
+    return check
 
 
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
@@ -198,13 +186,6 @@ def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any
 
 
 RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
-AD = Op("Ad", lambda H: Ad(H), r"\mathrm{Ad}_{#1}")
-TO_JOINT = Action(
-    Op("twist to A", transform_twist, r"\mathrm{Ad}_{#1}\,#2"),
-    Op("wrench to world", transform_wrench_back, r"\mathrm{Ad}_{#1}^T\,#2"),
-)
-REACTION = Op("reaction", lambda W: -W, "-#1")
-
 
 LETTERS = {"held": "W", "violation": "h", "free": "F", "coordinates": "q"}
 """Formula of a kind of joint -> its letter in equations."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,7 @@ SLACK = 1e-9
 def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:
     """Limits by order of derivative (1, 2, 3), each of the shape of r; infinite where none is given.
 
-    Raises
-    ------
-    ModelError
-        E470 for limits that are not positive or do not fit the axes.
+    Raises `ModelError` E470 for limits that are not positive or do not fit the axes.
     """
     limits = {}
     for order, given in ((1, velocity), (2, acceleration), (3, jerk)):
@@ -34,9 +32,10 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
     return limits
 
 
-def slow_down(motion: Motion, limits: dict[int, Array]) -> float:
-    """The factor of time with which a motion from rest to rest just reaches a limit; 0 where none is finite."""
-    return max(float(np.max(motion.peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
+def slow_down(peak: Callable[[int], Array], limits: dict[int, Array]) -> float:
+    """The factor of time with which a motion from rest to rest just reaches a limit, from the peaks of its derivatives; 0 where
+    none is finite."""
+    return max(float(np.max(peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
 
 
 def excess(motion: Motion, limits: dict[int, Array]) -> float:

@@ -104,9 +104,9 @@ class Motion:
     def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
         """Least value, its time, greatest value and its time, (axes,) each, of a derivative between start and end."""
         times, values = _candidates(self, order)
-        low, high = values.argmin(axis=0), values.argmax(axis=0)
-        pick = (lambda k: (values[k], times[k])) if not self.shape else _pick(times, values)
-        return tuple(np.asarray(found) for found in (*pick(low), *pick(high)))  # type: ignore[return-value]
+        low, high = values.argmin(axis=0, keepdims=True), values.argmax(axis=0, keepdims=True)
+        found = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
+        return tuple(map(np.asarray, found))  # type: ignore[return-value]
 
     def peak(self, order: int) -> Array:
         """Largest absolute value (axes,) or () of a derivative; a derivative that jumps counts from both sides."""
@@ -135,11 +135,6 @@ class Motion:
         return sequence(self, following, pause=pause)
 
 
-def _pick(times: Array, values: Array) -> Any:
-    axes = np.arange(values.shape[1])
-    return lambda k: (values[k, axes], times[k, axes])
-
-
 def bases(breaks: Any) -> Any:
     """The time that each piece counts from: the first break for what was before, then each break."""
     return array([breaks[0], *breaks])
@@ -147,9 +142,7 @@ def bases(breaks: Any) -> Any:
 
 def pieces(motion: Motion) -> Array:
     """Coefficients (N + 2, m, ...) with those of the straight motions before the start and after the end; m >= 2."""
-    given = motion.coefficients
-    if given.shape[1] == 1:
-        given = np.concatenate([given, np.zeros_like(given)], axis=1)
+    given = padded(motion.coefficients, 2)
     first, last = np.zeros_like(given[:1]), np.zeros_like(given[:1])
     steps = np.diff(motion.breaks)
     speeds = np.abs(given[:, 1]).max() if given.size else 0.0
@@ -267,10 +260,8 @@ def _flat_points(polynomial: Array, order: int, step: float) -> Array:
 def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
     """Motions one after the other, with a pause (s) between; each is shifted to begin where the last one ends.
 
-    Raises
-    ------
-    ModelError
-        E470 for none or for different numbers of axes, E471 for a negative pause, E472 where position or velocity jumps.
+    Raises `ModelError` E470 for none or for different numbers of axes, E471 for a negative pause, E472 where position or
+    velocity jumps.
     """
     if not motions or len({motion.shape for motion in motions}) > 1:
         shapes = ", ".join(str(motion.shape) for motion in motions) or "none"
@@ -290,6 +281,6 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
 
 
 def padded(table: Array, order: int) -> Array:
-    """Coefficients with zeros for the highest powers, `order` in all."""
-    missing = order - table.shape[1]
+    """Coefficients with zeros for the highest powers, `order` in all, or those that there are."""
+    missing = max(order - table.shape[1], 0)
     return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)

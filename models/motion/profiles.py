@@ -17,10 +17,7 @@ from models.motion.refusals import numbers, refuse
 def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:
     """Smooth step from `start` to `end`, () or (axes,), between the times t0 and t1 (s), with two continuous derivatives.
 
-    Raises
-    ------
-    ModelError
-        E470 for points that do not fit together, E471 unless t0 < t1.
+    Raises `ModelError` E470 for points that do not fit together, E471 unless t0 < t1.
     """
     first, last = _two_points(start, end)
     times = numbers("the time", (t0, t1))

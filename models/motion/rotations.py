@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike
 from bondgraph import J1, Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import SCREW
 from bondgraph.model.ops import IDENTITY
-from models.bodies import IDENTITY_QUATERNION, Body, start_pose
+from models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, finished, start_pose
 from models.motion.blocks import DERIVATIVES, motion_parameters
 from models.motion.joining import axes, hold
 from models.motion.polynomials import Array, Motion
 from models.motion.refusals import numbers, refuse
-from screws.poses import pose_from_state
 from screws.rotations import quaternion_product
 from screws.scalars import array, cos, sin
 from screws.surfaces import Surface
-from screws.twists import transform_twist_back
 from screws.vectors import cross, scaled
 
 
@@ -112,10 +110,7 @@ def pose_motion(
 ) -> PoseMotion:
     """Motion of a body from the motion (3,) of one of its points (or a fixed point) and its turning.
 
-    Raises
-    ------
-    ModelError
-        E424 and E425 for what is no quaternion, E470 for a centre or an arm that has not three components.
+    Raises `ModelError` E424 and E425 for what is no quaternion, E470 for a centre or an arm that has not three components.
     """
     path = centre if isinstance(centre, Motion) else hold(numbers("the centre", centre), 1.0)
     offset = numbers("the arm", arm)
@@ -143,7 +138,7 @@ def _plus(*vectors: Any) -> Any:
 
 def _turns(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
     """Quaternion, angular velocity and acceleration in world coordinates of turns one after the other."""
-    q: Any = (1.0, 0.0, 0.0, 0.0)
+    q: Any = IDENTITY_QUATERNION
     omega: Any = (0.0, 0.0, 0.0)
     alpha: Any = (0.0, 0.0, 0.0)
     for k in range(len(angle)):
@@ -179,7 +174,6 @@ _rates, _fixed_rates = _motion(True), _motion(False)
 _LATEX = r"\left(H, T, \dot T\right)(#1, #2, #3, #4, #5, #6)"
 MOVING = Op("motion of a body, moving axes", _rates, _LATEX)
 FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
-BODY_TWIST = Op("Ad", lambda pose, twist: transform_twist_back(pose_from_state(pose), twist), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
 
 
 # --- in a graph -------------------------------------------------------------------------------------------------------
@@ -188,25 +182,27 @@ BODY_TWIST = Op("Ad", lambda pose, twist: transform_twist_back(pose_from_state(p
 def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Element:
     """The signals `<name>.pose` (7,), `.twist` (6,) in world coordinates, `.twist_rate` (6,) and `.body_twist` (6,)."""
     equations: list[tuple[Any, Op, list[str]]] = []
-    arguments = []
+    arguments: list[str] = []
     parameters: dict[str, Parameter] = {}
     for prefix, path, unit in (("centre", motion.centre, "m"), ("angle", motion.turn.angles, "rad")):
         parameters |= motion_parameters(path, unit, f"{prefix} ")
+        names = (prefix, f"{prefix} rate", f"{prefix} acceleration")
         found = ["t", f"{prefix} breaks", f"{prefix} coefficients"]
-        for order, what in enumerate((prefix, f"{prefix} rate", f"{prefix} acceleration")):
-            equations.append((what, DERIVATIVES[order], found))
-            arguments.append(what)
-    parameters["axes"] = Parameter(motion.turn.directions)
-    parameters["quaternion"] = Parameter(motion.quaternion)
-    parameters["arm"] = Parameter(motion.arm, "m")
+        equations += [(what, DERIVATIVES[order], found) for order, what in enumerate(names)]
+        arguments += names
+    own = {
+        "axes": Parameter(motion.turn.directions),
+        "quaternion": Parameter(motion.quaternion),
+        "arm": Parameter(motion.arm, "m"),
+    }
     rates = MOVING if motion.turn.moving else FIXED
-    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, "axes", "quaternion", "arm"]))
+    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, *own]))
     equations.append(("body_twist", BODY_TWIST, ["pose", "twist"]))
     return Block(
         name,
         equations,
         inputs={"t": time},
-        parameters=parameters,
+        parameters=parameters | own,
         units={"pose": "1, m", "twist": "rad/s, m/s", "body_twist": "rad/s, m/s", "twist_rate": "rad/s^2, m/s^2"},
         breaks=["centre breaks", "angle breaks"] if time == "time" else [],
     )
@@ -221,7 +217,4 @@ def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = N
     world = J1("world twist", domain=SCREW, frame="0")
     body.add(pose_reference("motion", motion, time=time))
     body.connect(Sf("drive", IDENTITY, signals=["motion.twist"], dimension=6, domain=SCREW, frame="0"), world)
-    body.expose("world", world)
-    body.export("pose", "motion.pose")
-    body.export("twist", "motion.body_twist")
-    return body
+    return finished(body, world, "motion.pose", "motion.body_twist")

@@ -60,7 +60,7 @@ def cubic_spline(
             refuse("E470", title, f"{len(points)} points, times {given.shape}", "one time for each waypoint")
         check_times(given)
         motion = _spline(points, given, ends)
-        factor = 1.0 if np.any(ends) else slow_down(motion, limits)
+        factor = 1.0 if np.any(ends) else slow_down(motion.peak, limits)
         check_limits(motion, limits, motion.duration * factor if factor > 1.0 else None)
         return motion
     if all(np.isinf(limit).all() for limit in limits.values()):
@@ -73,7 +73,7 @@ def cubic_spline(
     if np.any(ends):
         return _fastest(points, knots, ends, limits, parts).starting(at)
     motion = _spline(points, at + knots, ends, parts)
-    return motion.scaled(slow_down(motion, limits))
+    return motion.scaled(slow_down(motion.peak, limits))
 
 
 def _ends(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) -> Array:
@@ -152,7 +152,7 @@ def _searched(points: Array, shares: Array, parts: Array, limits: dict[int, Arra
         steps, at = read(z)
         knots, table = _table(points, np.concatenate([[0.0], np.cumsum(steps)]), still, at)
         peaks = _cubic_peaks(np.diff(knots), table)
-        return knots[-1] * max(float(np.max(peaks[k] / limit)) ** (1.0 / k) for k, limit in limits.items())
+        return float(knots[-1]) * slow_down(peaks.__getitem__, limits)
 
     start = np.concatenate([np.arctanh((np.minimum(parts, 0.45) - 0.25) / 0.23), np.zeros(len(shares))])
     best = start

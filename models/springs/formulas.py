@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from screws.poses import pose_from_state
-from screws.rotations import quaternion_product, rotation, tilde, untilde
+from screws.poses import HALF_COT, pose_from_state
+from screws.rotations import quaternion_product, rotation, series, tilde, untilde
 from screws.scalars import array, atan2, less, sqrt, where
-from screws.vectors import cross, dot
+from screws.vectors import cross, dot, length
 
 FORMS = ("trace", "rotation vector")
 """How a spring's energy depends on a large rotation."""
@@ -130,21 +130,16 @@ def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
     safe = where(small, 1.0, s)
     # (1 - h cot h) / angle^2 with h = angle / 2; cos h / sin h from the quaternion's parts.
     far = (1.0 - 0.5 * sqrt(safe) * cosine / sqrt(where(small, 1.0, 1.0 - cosine * cosine))) / safe
-    near = 1.0 / 12.0 + s * (1.0 / 720.0 + s * (1.0 / 30240.0 + s * (1.0 / 1209600.0 + s / 47900160.0)))
     once = cross(theta, torque)
-    return torque - 0.5 * once + where(small, near, far) * cross(theta, once)
+    return torque - 0.5 * once + where(small, series(s, HALF_COT[:5]), far) * cross(theta, once)
 
 
 def point_energy(r: Any, stiffness: Any, rest: Any) -> Any:
     """1/2 k (|r| - L)^2, J."""
-    stretch = _length(r) - rest
+    stretch = length(r) - rest
     return 0.5 * stiffness * stretch * stretch
 
 
 def point_force(r: Any, stiffness: Any, rest: Any) -> Any:
     """k (|r| - L) r / |r|, N: gradient of `point_energy`."""
-    return stiffness * (1.0 - rest / _length(r)) * r
-
-
-def _length(r: Any) -> Any:
-    return sqrt(dot(r, r))
+    return stiffness * (1.0 - rest / length(r)) * r

@@ -13,34 +13,30 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, MTF, Block, Element, Graph, Op, Parameter
-from bondgraph.model.domains import SCREW, TRANSLATION
+from bondgraph import J0, Block, Element, Graph, Op, Parameter
+from bondgraph.model.domains import TRANSLATION
+from models.connections import point_transformer, velocity_at
 from models.springs.formulas import point_energy, point_force
-from models.springs.ports import storage_of_signals
+from models.springs.ports import spring_of_signal
 from models.springs.stiffness import wrong
-from screws.given import floats
-from screws.rotations import rotation, tilde
-from screws.scalars import array
+from screws.given import floats, real
+from screws.poses import pose_from_state
+from screws.vectors import dot
 
 
 def _place(pose: Any, point: Any) -> Any:
     """World position (3,) of a point fixed to a body; pose (7,) or (4, 4)."""
-    if np.ndim(pose) == 2:
-        return pose[:3, :3] @ point + pose[:3, 3]
-    return rotation(pose[:4]) @ point + array(list(pose[4:]))
+    H = pose_from_state(pose)
+    return H[:3, :3] @ point + H[:3, 3]
 
 
 PLACE = Op("place", _place, "#1\\,#2")
-VELOCITY = Op(
-    "point velocity",
-    lambda P: array(np.concatenate([-tilde(P), np.eye(3)], axis=1)),
-    r"\begin{bmatrix} -\tilde #1 & I \end{bmatrix}",
-)
+VELOCITY = Op("point velocity", velocity_at, r"\begin{bmatrix} -\tilde #1 & I \end{bmatrix}")
 
 DIFFERENCE = Op("difference", lambda b, a: b - a, "#1 - #2")
 WITHOUT_LENGTH = (
     Op("force", lambda k, r: k * r, "#1\\,#2"),
-    Op("energy", lambda k, r: 0.5 * k * (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]), r"\tfrac12 #1 |#2|^2"),
+    Op("energy", lambda k, r: 0.5 * k * dot(r, r), r"\tfrac12 #1 |#2|^2"),
 )
 WITH_LENGTH = (
     Op("force", lambda k, L, r: point_force(r, k, L), r"#1 (1 - #2 / |#3|)\,#3"),
@@ -68,50 +64,36 @@ def point_spring(
         E493 for a stiffness that is negative or not finite, E495 for a point, E497 for a rest length.
     """
     points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
-    if not _is_number(stiffness):
+    if not 0.0 <= real(stiffness) < np.inf:
         raise wrong("E493", name, f"stiffness = {stiffness!r}", "a number of zero or more, N/m")
-    if not _is_number(rest_length):
+    if not 0.0 <= real(rest_length) < np.inf:
         raise wrong("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
     graph = Graph(name).declare_input("pose a", "pose b")
     apart = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
-    ends = {label: _end(label) for label in points}
-    graph.connect(ends["b"], apart)
-    graph.connect(apart, ends["a"].port("2"))
-    graph.connect(apart, _spring(float(stiffness), float(rest_length)))
+    a, b = (point_transformer(f"point of {label}", VELOCITY, f"points.{label}") for label in points)
+    graph.connect(b, apart).connect(apart, a.port("2")).connect(apart, _spring(float(stiffness), float(rest_length)))
     graph.add(
         Block(
             "points",
             [("a", PLACE, ["pose a", "point a"]), ("b", PLACE, ["pose b", "point b"]), ("r", DIFFERENCE, ["b", "a"])],
             inputs={"pose a": "pose a", "pose b": "pose b"},
             parameters={f"point {label}": Parameter(value, "m") for label, value in points.items()},
-            units={"a": "m", "b": "m", "r": "m"},
+            units=dict.fromkeys("abr", "m"),
         )
     )
-    for label, end in ends.items():
-        graph.expose(label, end.port("1"))
+    graph.expose("a", a.port("1"))
+    graph.expose("b", b.port("1"))
     graph.export("r", "points.r")
     graph.export("force", "spring.effort")
     graph.export("energy", "spring.energy")
     return graph
 
 
-def _end(label: str) -> Element:
-    return MTF(
-        f"point of {label}",
-        VELOCITY,
-        signals=[f"points.{label}"],
-        dimensions=(6, 3),
-        domains=(SCREW, TRANSLATION),
-        frames=("0", "0"),
-    )
-
-
 def _spring(stiffness: float, rest_length: float) -> Element:
-    if rest_length == 0.0:
-        laws, values = WITHOUT_LENGTH, {"stiffness": stiffness}
-    else:
+    laws, values = WITHOUT_LENGTH, {"stiffness": stiffness}
+    if rest_length:
         laws, values = WITH_LENGTH, {"stiffness": stiffness, "rest length": rest_length}
-    return storage_of_signals("spring", *laws, values, ["points.r"], 3, domain=TRANSLATION, frame="0")
+    return spring_of_signal(*laws, values, "points.r", 3, TRANSLATION, "0")
 
 
 def _point(name: str, what: str, given: Any) -> np.ndarray:
@@ -119,10 +101,3 @@ def _point(name: str, what: str, given: Any) -> np.ndarray:
     if numbers is None:
         raise wrong("E495", name, f"{what} = {given!r} is no point", "three finite numbers, m")
     return numbers
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return bool(np.ndim(value) == 0 and np.isfinite(value) and value >= 0.0)
-    except TypeError:
-        return False

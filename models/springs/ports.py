@@ -1,4 +1,4 @@
-"""What every component between two bodies shares: the 0-junction of their relative twist, ports and pose signals."""
+"""What springs and dampers share: the frame B of body b in which their laws hold, and a C whose state others hold."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, MTF, Element, Graph, Op, Parameter
-from bondgraph.model.domains import SCREW
+from bondgraph import Element, Graph, Op, Parameter
+from bondgraph.model.domains import Domain
 from bondgraph.model.element import Port
 from bondgraph.model.laws import Action, StateSpec, Storage
-from models.bodies import Touchable, connect_bodies
+from models.connections import Touchable, connect_bodies, screw_transformer
 from models.springs.formulas import frame_pose
 from screws.poses import Ad_of_inverse
 from screws.twists import transform_twist_back, transform_wrench
@@ -27,29 +27,10 @@ TO_FRAME = Action(
 )
 
 
-def between(name: str) -> tuple[Graph, Element]:
-    """An empty component with ports `a` and `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
-    graph = Graph(name).declare_input("pose a", "pose b")
-    relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
-    graph.add(relative)
-    graph.expose("a", relative)
-    graph.expose("b", relative)
-    return graph, relative
-
-
 def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
     """MTF that expresses T_0_a_b in the frame B fixed to body b: T_B_A_B."""
-    to_B = MTF(
-        "Ad",
-        AD_FRAME,
-        parameters={"frame b": Parameter(frame_b, "1, m")},
-        signals=["pose b"],
-        dimensions=(6, 6),
-        domains=(SCREW, SCREW),
-        frames=("0", "B"),
-        symbols={"matrix": r"\mathrm{Ad}_{H_0^B}"},
-        action=TO_FRAME,
-    )
+    fixed, symbols = {"frame b": Parameter(frame_b, "1, m")}, {"matrix": r"\mathrm{Ad}_{H_0^B}"}
+    to_B = screw_transformer(AD_FRAME, TO_FRAME, "pose b", ("0", "B"), parameters=fixed, symbols=symbols)
     graph.connect(relative, to_B)
     return to_B
 
@@ -59,26 +40,17 @@ def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Non
     connect_bodies(graph, part, {"a": a, "b": b})
 
 
-def storage_of_signals(
-    name: str, effort: Op, energy: Op, parameters: dict[str, Any], signals: list[str], dimension: int, **options: Any
+def spring_of_signal(
+    effort: Op, energy: Op, parameters: dict[str, Any], signal: str, dimension: int, domain: Domain, frame: str
 ) -> Element:
-    """C without a state of its own: its energy is a function of signals whose rates its flow determines.
+    """C "spring" without a state of its own: its energy is a function of a signal whose rate its flow determines.
 
     The poses of the bodies are states already. A relative pose as a second record of the same would drift from them within
     the tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
     """
     law = Storage("effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
-    return Element(
-        "C",
-        name,
-        law,
-        (Port("1", dimension, options.get("domain"), options.get("frame")),),
-        {key: Parameter(value) for key, value in parameters.items()},
-        tuple(signals),
-        options.get("symbols", {}),
-        options.get("domain"),
-        options.get("frame"),
-    )
+    values = {key: Parameter(value) for key, value in parameters.items()}
+    return Element("C", "spring", law, (Port("1", dimension, domain, frame),), values, (signal,), {}, domain, frame)
 
 
 _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")

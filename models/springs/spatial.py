@@ -1,11 +1,11 @@
-"""Spatial spring: a 6-D spring between frames fixed to two bodies, with a centre of stiffness.
+"""Spatial springs and dampers: a 6-D spring between frames fixed to two bodies, and a wrench that opposes their relative twist.
 
 ```
  b --> 0 --> a         T_0_a_b
        |
       MTF  Ad(H_0^B)   T_B_A_B
        |
-       C               V(H_A_B)
+       C               V(H_A_B); of a damper, an R
 ```
 """
 
@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import Automaton, Block, Graph, Op, Parameter, Transition
+from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
 from bondgraph.model.domains import SCREW
+from models.bodies import as_diagonal
+from models.connections import between
 from models.springs.formulas import FORMS, relative_pose, rotation_vector, spring_energy, spring_wrench
-from models.springs.ports import between, into_frame, storage_of_signals
-from models.springs.stiffness import blocks, frame, wrong
+from models.springs.ports import into_frame, spring_of_signal
+from models.springs.stiffness import blocks, damping_matrix, frame, wrong
 
 NEAR_PI = 1e-2
 """cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""
@@ -69,9 +71,7 @@ def spatial_spring(
     to_B = into_frame(graph, relative, B)
     vector = form == "rotation vector" and bool(np.any(values["rotational"]))
     graph.add(_relative(A, B, vector))
-    graph.connect(
-        to_B, storage_of_signals("spring", *_laws(form, "coupling" in values), values, ["relative.H"], 6, domain=SCREW, frame="B")
-    )
+    graph.connect(to_B, spring_of_signal(*_laws(form, "coupling" in values), values, "relative.H", 6, SCREW, "B"))
     if vector:
         graph.add_automaton(_limit())
     graph.export("relative pose", "relative.H")
@@ -113,3 +113,35 @@ def _limit() -> Automaton:
     reason = "a spring with the rotation vector has turned by nearly pi, where its torque would jump"
     turned = Transition("regular", "regular", NEAR, ("relative.cosine",), kind="spring turned by pi", error=reason)
     return Automaton("limit", ("regular",), "regular", (turned,))
+
+
+def spatial_damper(
+    name: str, damping: Any = None, *, rotational: Any = None, translational: Any = None, centre: Any = None
+) -> Graph:
+    """Damper whose wrench is D T_B_A_B, with B fixed to body b: 0-junction, MTF Ad and R.
+
+    Ports `a`, `b` for world twists, inputs `pose a`, `pose b`: `attach_between` connects them. Between a body and
+    `ground` it damps the absolute motion.
+
+    Parameters
+    ----------
+    damping : (6, 6) symmetric positive semidefinite in twist order; or its blocks:
+    rotational, translational : N m s and N s/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
+    centre : B in object coordinates of b: a place (3,) in m, a pose (7,) or (4, 4). Its origin is where a force damps no
+        rotation.
+
+    Signals: `wrench` (6,) in B, that on b is its negative; `world wrench`; `twist` T_B_A_B.
+
+    Raises
+    ------
+    ModelError
+        E493 for a damping that could give power, E495 for a frame.
+    """
+    D = damping_matrix(name, damping, rotational, translational)
+    graph, relative = between(name)
+    to_B = into_frame(graph, relative, frame(name, "centre", centre))
+    graph.connect(to_B, R("damper", as_diagonal(D), domain=SCREW, frame="B"))
+    graph.export("wrench", "damper.effort")
+    graph.export("world wrench", "relative twist.effort")
+    graph.export("twist", "damper.flow")
+    return graph

@@ -9,7 +9,7 @@ import numpy as np
 from bondgraph.errors import ModelError, refusal
 from screws.given import floats
 from screws.poses import is_pose, pose_state
-from screws.rotations import untilde
+from screws.rotations import tilde, untilde
 
 
 def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +28,7 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
 
     Source: Loncaric 1987, normal forms of stiffness matrices.
     """
-    K = _matrix(stiffness, "stiffness", 6)
+    K = _matrix(stiffness, "stiffness")
     coupling, translation = K[:3, 3:], K[3:, 3:]
     moment = np.trace(translation) * np.eye(3) - translation
     if np.linalg.cond(moment) > 1e12:
@@ -37,7 +37,7 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
         raise refusal("E493", title, cure, about="stiffness", why="it does not resist translation in two directions at least")
     r = np.linalg.solve(moment, np.asarray(untilde(coupling - coupling.T), dtype=float))
     to_origin = np.eye(6)
-    to_origin[3:, :3] = [[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]]
+    to_origin[3:, :3] = tilde(r)
     return r, to_origin.T @ K @ to_origin
 
 
@@ -50,22 +50,18 @@ def blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupl
     if stiffness is not None:
         if rotational is not None or translational is not None or coupling is not None:
             raise wrong("E493", name, "two stiffnesses", "stiffness (6, 6), or its blocks, not both")
-        K = _matrix(stiffness, name, 6)
+        K = _matrix(stiffness, name)
         rotational, coupling, translational = K[:3, :3], K[:3, 3:], K[3:, 3:]
         coupling = coupling if np.any(coupling) else None
-    rotational = _block(0.0 if rotational is None else rotational, name)
-    translational = _block(0.0 if translational is None else translational, name)
-    values = {"rotational": rotational, "translational": translational}
+    values = {"rotational": _block(rotational, name), "translational": _block(translational, name)}
     if coupling is not None:
         cross = _block(coupling, name, symmetric=False)
         if not _is_symmetric(full(cross)):
             cure = "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns"
             raise wrong("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness", cure)
         values["coupling"] = cross
-    whole = np.block(
-        [[full(rotational), full(values.get("coupling", 0.0))], [full(values.get("coupling", 0.0)), full(translational)]]
-    )
-    if not is_semidefinite(whole):
+    K_r, K_t, K_c = full(values["rotational"]), full(values["translational"]), full(values.get("coupling", 0.0))
+    if not is_semidefinite(np.block([[K_r, K_c], [K_c, K_t]])):
         raise wrong("E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement")
     return values
 
@@ -75,14 +71,13 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
 
     Raises `ModelError` E493 for what is no symmetric positive semidefinite matrix.
     """
-    if damping is not None:
-        if rotational is not None or translational is not None:
-            raise wrong("E493", name, "two dampings", "damping (6, 6), or its blocks, not both")
-        D = _matrix(damping, name, 6)
+    if damping is None:
+        D = np.zeros((6, 6))
+        D[:3, :3], D[3:, 3:] = (full(_block(block, name, "damping")) for block in (rotational, translational))
+    elif rotational is not None or translational is not None:
+        raise wrong("E493", name, "two dampings", "damping (6, 6), or its blocks, not both")
     else:
-        zero = np.zeros((3, 3))
-        turning = full(_block(0.0 if rotational is None else rotational, name, "damping"))
-        D = np.block([[turning, zero], [zero, full(_block(0.0 if translational is None else translational, name, "damping"))]])
+        D = _matrix(damping, name)
     if not is_semidefinite(D):
         raise wrong("E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist")
     return D
@@ -119,7 +114,7 @@ def frame(name: str, what: str, given: Any) -> np.ndarray:
 
 
 def _block(given: Any, name: str, what: str = "stiffness", symmetric: bool = True) -> Any:
-    numbers = floats(given, (), (3,), (3, 3))
+    numbers = floats(0.0 if given is None else given, (), (3,), (3, 3))
     if numbers is None:
         raise wrong("E493", name, f"{given!r} is no {what}", "a number, three, or a symmetric (3, 3) matrix")
     if symmetric and not _is_symmetric(full(numbers)):
@@ -127,10 +122,10 @@ def _block(given: Any, name: str, what: str = "stiffness", symmetric: bool = Tru
     return float(numbers) if numbers.ndim == 0 else numbers
 
 
-def _matrix(given: Any, name: str, size: int) -> np.ndarray:
-    numbers = floats(given, (size, size))
+def _matrix(given: Any, name: str) -> np.ndarray:
+    numbers = floats(given, (6, 6))
     if numbers is None or not _is_symmetric(numbers):
-        raise wrong("E493", name, f"{given!r} is no symmetric ({size}, {size}) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
+        raise wrong("E493", name, f"{given!r} is no symmetric (6, 6) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
     return numbers
 
 

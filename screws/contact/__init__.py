@@ -1,8 +1,7 @@
 """Contact of two surfaces: poses, surfaces and coordinates in; closest points, contact rates and relative poses out."""
 
 from screws.contact.closest import ContactCoordinates, closest_points, contact_places, is_convex
-from screws.contact.kinematics import contact_pose, contact_rates, relative_curvature, relative_pose
-from screws.contact.stabilise import drift, motion_rate
+from screws.contact.kinematics import contact_pose, contact_rates, drift, motion_rate, relative_curvature, relative_pose
 
 __all__ = [
     "ContactCoordinates",

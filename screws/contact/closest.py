@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screws.contact.starts import Pair, common_samples, starting_pairs
+from screws.contact.starts import Bodies, Pair, common_samples, starting_pairs
 from screws.contact.stationary import Stationary, polished, seen
 from screws.errors import GeometryError
 from screws.poses import is_pose
@@ -22,14 +22,10 @@ class ContactCoordinates:
 
     Attributes
     ----------
-    q1, q2
-        Surface coordinates (2,) on body 1 and 2.
-    chart1, chart2
-        Their charts, 0.0 or 1.0.
-    alpha
-        Montana's angle from x1 to x2 about z2, rad.
-    d
-        Gap z1 . (p2 - p1), m; negative in penetration.
+    q1, q2 : surface coordinates (2,) on body 1 and 2.
+    chart1, chart2 : their charts, 0.0 or 1.0.
+    alpha : Montana's angle from x1 to x2 about z2, rad.
+    d : gap z1 . (p2 - p1), m; negative in penetration.
     """
 
     q1: np.ndarray
@@ -59,14 +55,10 @@ def closest_points(
 
     Parameters
     ----------
-    surface1, surface2
-        Surfaces in the object frames O1, O2.
-    H_1_2
-        Pose (4, 4) of O2 in O1.
-    guess
-        Coordinates of a nearby pose, tried first.
-    near
-        Point (3,) of body 1, m: where there are several places of nearness, the one that is nearest to it.
+    surface1, surface2 : in the object frames O1, O2.
+    H_1_2 : pose (4, 4) of O2 in O1.
+    guess : coordinates of a nearby pose, tried first.
+    near : point (3,) of body 1, m: where there are several places of nearness, the one that is nearest to it.
 
     Raises
     ------
@@ -83,32 +75,27 @@ def closest_points(
     >>> round(closest_points(plane(), sphere(0.2), H).d, 12)
     0.05
     """
-    H = _pose(H_1_2)
+    bodies = _bodies(surface1, surface2, H_1_2)
     if isinstance(surface1.shape, Plane) and isinstance(surface2.shape, Plane):
-        raise GeometryError(
-            "G122",
-            "plane and plane have no isolated closest points: flat on flat has no contact point",
-            "a surface with some curvature in every direction in place of one of them",
-        )
+        title = "plane and plane have no isolated closest points: flat on flat has no contact point"
+        raise GeometryError("G122", title, "a surface with some curvature in every direction in place of one of them")
     if guess is not None:
         start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
-        continued = _continued(surface1, surface2, H, start)
+        continued = _continued(bodies, start)
         if continued is not None:
-            return _coordinates(surface1, surface2, H, continued)
-    found, verdicts, places = _places(surface1, surface2, H)
+            return _coordinates(bodies, continued)
+    found, verdicts, places = _places(bodies)
     if not places:
-        raise _refusal(surface1, surface2, found, verdicts)
-    chosen = places[0]
-    if near is not None:
-        chosen = min(places, key=lambda pair: float(np.linalg.norm(pair.p1 - near)))
-    return _coordinates(surface1, surface2, H, chosen)
+        raise _refusal(bodies, found, verdicts)
+    chosen = places[0] if near is None else min(places, key=lambda pair: float(np.linalg.norm(pair.p1 - near)))
+    return _coordinates(bodies, chosen)
 
 
 def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
     """All places of nearness that a global search finds: overlapping ones first, the shallowest of them first, then separated
     ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two. G122, G124 as `closest_points`."""
-    H = _pose(H_1_2)
-    return [_coordinates(surface1, surface2, H, pair) for pair in _places(surface1, surface2, H)[2]]
+    bodies = _bodies(surface1, surface2, H_1_2)
+    return [_coordinates(bodies, pair) for pair in _places(bodies)[2]]
 
 
 @functools.lru_cache(maxsize=256)
@@ -125,56 +112,46 @@ _DISTINCT = 1e-3
 """Distance of two places, in sizes of the bodies, below which they are the same."""
 
 
-def _places(surface1: Surface, surface2: Surface, H: np.ndarray) -> tuple[list[Stationary], list[str], list[Stationary]]:
+def _places(bodies: Bodies) -> tuple[list[Stationary], list[str], list[Stationary]]:
     """Stationary pairs that face each other, a verdict on each, and the distinct places of nearness among them, in order."""
-    samples1, samples2 = common_samples(surface1, surface2, H)
-    found: list[Stationary] = []
-    for start in starting_pairs(surface1, surface2, H, samples1, samples2):
-        pair = polished(surface1, surface2, H, start)
-        if pair is not None and pair.facing < 0.0 and _in_range(surface1, surface2, pair):
-            found.append(pair)
+    samples1, samples2 = common_samples(bodies)
+    reached = (polished(bodies, start) for start in starting_pairs(bodies, samples1, samples2))
+    found = [pair for pair in reached if pair is not None and pair.facing < 0.0 and _in_range(bodies, pair)]
     verdicts = [_verdict(pair) for pair in found]
     sound = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict == ""]
-    overlapping = [pair for pair in sound if pair.gap < 0.0 and _inside(pair, samples1, samples2, H)]
+    overlapping = [pair for pair in sound if pair.gap < 0.0 and _inside(bodies, pair, samples1, samples2)]
     separated = [pair for pair in sound if pair.gap >= 0.0]
     overlapping.sort(key=lambda pair: -pair.gap)
     separated.sort(key=lambda pair: pair.gap)
     places: list[Stationary] = []
     for pair in [*overlapping, *separated]:
         apart = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in places)
-        if all(distance > _DISTINCT * min(surface1.size, surface2.size) for distance in apart):
+        if all(distance > _DISTINCT * bodies.length for distance in apart):
             places.append(pair)
     return found, verdicts, places
 
 
-def _pose(H_1_2: np.ndarray) -> np.ndarray:
+def _bodies(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> Bodies:
     if not is_pose(H_1_2, 1e-8):
-        raise GeometryError(
-            "G124",
-            "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation",
-            "build it with screws.pose(R, p) or screws.pose_from_state(x)",
-        )
-    return np.asarray(H_1_2, dtype=float)
+        title = "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation"
+        raise GeometryError("G124", title, "build it with screws.pose(R, p) or screws.pose_from_state(x)")
+    return Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
 
 
-def _continued(surface1: Surface, surface2: Surface, H: np.ndarray, start: Pair) -> Stationary | None:
+def _continued(bodies: Bodies, start: Pair) -> Stationary | None:
     """The stationary pair reached from a guess, if it is sound and near the guess; else None."""
-    before = seen(surface1, surface2, H, start)
-    pair = polished(surface1, surface2, H, start, steps=12)
-    if pair is None or pair.facing > 0.0 or _verdict(pair) or not _in_range(surface1, surface2, pair):
+    before = seen(bodies, start)
+    pair = polished(bodies, start, steps=12)
+    if pair is None or pair.facing > 0.0 or _verdict(pair) or not _in_range(bodies, pair):
         return None
-    near1 = np.linalg.norm(pair.p1 - before.p1) < 0.3 * surface1.size
-    near2 = np.linalg.norm(pair.p2 - before.p2) < 0.3 * surface2.size
+    near1 = np.linalg.norm(pair.p1 - before.p1) < 0.3 * bodies.surface1.size
+    near2 = np.linalg.norm(pair.p2 - before.p2) < 0.3 * bodies.surface2.size
     return pair if near1 and near2 else None
 
 
-def _in_range(surface1: Surface, surface2: Surface, pair: Stationary) -> bool:
-    for surface, q in ((surface1, pair.pair.q1), (surface2, pair.pair.q2)):
-        if not surface.closed:
-            for value, (start, stop, periodic) in zip(q, surface.shape.ranges(), strict=True):
-                if not periodic and not start <= value <= stop:
-                    return False
-    return True
+def _in_range(bodies: Bodies, pair: Stationary) -> bool:
+    places = ((bodies.surface1, pair.pair.q1), (bodies.surface2, pair.pair.q2))
+    return all(not surface.has_edge or surface.edge_margin(q) >= 0.0 for surface, q in places)
 
 
 def _verdict(pair: Stationary) -> str:
@@ -219,52 +196,41 @@ def _mixed(X: np.ndarray, Y: np.ndarray) -> float:
     return float(X[0, 0] * Y[1, 1] + Y[0, 0] * X[1, 1] - X[0, 1] * Y[1, 0] - Y[0, 1] * X[1, 0])
 
 
-def _inside(pair: Stationary, samples1: Samples, samples2: Samples, H: np.ndarray) -> bool:
+def _inside(bodies: Bodies, pair: Stationary, samples1: Samples, samples2: Samples) -> bool:
     """Whether the point of each body lies within the other, judged at the nearest sample."""
-    R, p = H[:3, :3], H[:3, 3]
-    return _below(pair.p2, samples1.points, samples1.normals, abs(pair.gap)) and _below(
-        (pair.p1 - p) @ R, samples2.points, samples2.normals, abs(pair.gap)
-    )
+    depth = abs(pair.gap)
+    return _below(pair.p2, samples1, depth) and _below(bodies.in_second(pair.p1), samples2, depth)
 
 
-def _below(point: np.ndarray, points: np.ndarray, normals: np.ndarray, depth: float) -> bool:
-    line = point - points
+def _below(point: np.ndarray, samples: Samples, depth: float) -> bool:
+    line = point - samples.points
     square = np.einsum("ij,ij->i", line, line)
     nearest = int(np.argmin(square))
     # The partner point itself lies at the distance `depth`, straight above.
-    return bool(square[nearest] >= depth * depth or line[nearest] @ normals[nearest] < 0.0)
+    return bool(square[nearest] >= depth * depth or line[nearest] @ samples.normals[nearest] < 0.0)
 
 
-def _coordinates(surface1: Surface, surface2: Surface, H: np.ndarray, pair: Stationary) -> ContactCoordinates:
-    q1, chart1 = normalised(surface1, pair.pair.q1, pair.pair.chart1)
-    q2, chart2 = normalised(surface2, pair.pair.q2, pair.pair.chart2)
-    final = seen(surface1, surface2, H, Pair(q1, chart1, q2, chart2))
+def _coordinates(bodies: Bodies, pair: Stationary) -> ContactCoordinates:
+    q1, chart1 = normalised(bodies.surface1, pair.pair.q1, pair.pair.chart1)
+    q2, chart2 = normalised(bodies.surface2, pair.pair.q2, pair.pair.chart2)
+    final = seen(bodies, Pair(q1, chart1, q2, chart2))
     c = final.across[0, 0] - final.across[1, 1]
     s = -(final.across[0, 1] + final.across[1, 0])
     return ContactCoordinates(q1, chart1, q2, chart2, float(np.arctan2(s, c)), final.gap)
 
 
-def _refusal(surface1: Surface, surface2: Surface, found: list[Stationary], verdicts: list[str]) -> GeometryError:
-    names = f"{surface1.name} and {surface2.name}"
+def _refusal(bodies: Bodies, found: list[Stationary], verdicts: list[str]) -> GeometryError:
+    names = f"{bodies.surface1.name} and {bodies.surface2.name}"
     if "flat" in verdicts and not any(v in ("overlap", "") for v in verdicts):
         gap = found[verdicts.index("flat")].gap
-        return GeometryError(
-            "G122",
-            f"{names} have no isolated closest points at a gap of {gap:g} m: the relative curvature K2 (d A + I) + A "
-            "is singular, as for flat on flat, a cylinder along a plane, or at a focal distance",
-            "a surface with some curvature in every direction, or another pose",
-        )
+        title = f"{names} have no isolated closest points at a gap of {gap:g} m: the relative curvature K2 (d A + I) + A "
+        title += "is singular, as for flat on flat, a cylinder along a plane, or at a focal distance"
+        return GeometryError("G122", title, "a surface with some curvature in every direction, or another pose")
     if "overlap" in verdicts or any(pair.gap < 0.0 for pair in found):
         gap = max(pair.gap for pair in found if pair.gap < 0.0)
-        return GeometryError(
-            "G123",
-            f"{names} overlap beyond the curvature limit: no shallow pair of points with opposite normals is left "
-            f"(the shallowest has a gap of {gap:g} m)",
-            "start with the bodies apart or in light contact",
-        )
-    return GeometryError(
-        "G121",
-        f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
-        "within the surfaces",
-        "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a guess",
-    )
+        title = f"{names} overlap beyond the curvature limit: no shallow pair of points with opposite normals is left "
+        title += f"(the shallowest has a gap of {gap:g} m)"
+        return GeometryError("G123", title, "start with the bodies apart or in light contact")
+    title = f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
+    cure = "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a guess"
+    return GeometryError("G121", f"{title}within the surfaces", cure)

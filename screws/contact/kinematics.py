@@ -1,4 +1,5 @@
-"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> contact coordinate rates."""
+"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> contact coordinate rates, drawn back
+from where they have drifted."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from screws.poses import inverse, product
-from screws.scalars import Scalar, array, cos, sin
+from screws.scalars import Scalar, absolute, array, cos, sin
 from screws.surfaces.frames import Geometry
+from screws.vectors import dot
 
 
 def contact_pose(alpha: Scalar, d: Scalar) -> np.ndarray:
@@ -53,22 +55,14 @@ def contact_rates(
 
     Parameters
     ----------
-    g1, g2
-        Geometry of both surfaces at the contact coordinates.
-    alpha
-        Montana's angle from x1 to x2 about z2 = -z1, rad.
-    d
-        Gap z1 . (p2 - p1), m; negative in penetration.
-    T
-        T_{O2}^{C2,O1} (6,): twist of object 2 relative to object 1, expressed in Gauss frame C2.
+    g1, g2 : geometry of both surfaces at the contact coordinates.
+    alpha : Montana's angle from x1 to x2 about z2 = -z1, rad.
+    d : gap z1 . (p2 - p1), m; negative in penetration.
+    T : T_{O2}^{C2,O1} (6,): twist of object 2 relative to object 1, expressed in Gauss frame C2.
 
-    Returns
-    -------
-    (q1dot (2,), q2dot (2,), alphadot (rad/s), ddot (m/s)).
+    Returns (q1dot (2,), q2dot (2,), alphadot (rad/s), ddot (m/s)).
 
-    Notes
-    -----
-    Visser 2002, eq. (18)-(21), corrected: with A = R K1 R, B = d A + I, w = (-wy, wx), v = (vx, vy),
+    Source: Visser 2002, eq. (18)-(21), corrected: with A = R K1 R, B = d A + I, w = (-wy, wx), v = (vx, vy),
     M1 q1' = R y with (K2 B + A) y = w + K2 v, and M2 q2' = B y - v, which equals (B K2 + A)^-1 (B w - A v) since A and
     B commute; alpha' = wz + T1 M1 q1' + T2 M2 q2'; d' = -vz.
     """
@@ -87,3 +81,42 @@ def contact_rates(
     u2 = (m2 - g2.M[0, 1] * v2) * (1.0 / g2.M[0, 0])
     alphadot = T[2] + (g1.T[0] * m1 + g1.T[1] * n1) + (g2.T[0] * m2 + g2.T[1] * n2)
     return array([u1, v1]), array([u2, v2]), alphadot, -T[5]
+
+
+def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> np.ndarray:
+    """Small displacement (6,) of body 2 from where its contact coordinates say to where it is, in C2: rad, m.
+
+    Parameters
+    ----------
+    H_0_C1, H_0_C2 : Gauss frames (4, 4) in the world: pose of the body times the frame at its coordinates.
+    alpha, d : contact angle and gap as they were integrated.
+
+    Notes
+    -----
+    The logarithm, to first order, of contact_pose(alpha, d)^-1 H_0_C1^-1 H_0_C2. Zero at the closest points of the poses.
+    """
+    x1, z1 = ([H_0_C1[i, k] for i in range(3)] for k in (0, 2))
+    x2, y2 = ([H_0_C2[i, k] for i in range(3)] for k in (0, 1))
+    between = [H_0_C2[i, 3] - H_0_C1[i, 3] for i in range(3)]
+    height, tilt_x, tilt_y = dot(z1, between), -dot(z1, y2), dot(z1, x2)
+    return array(
+        [
+            tilt_x,
+            tilt_y,
+            -(dot(x1, y2) * cos(alpha) + dot(x1, x2) * sin(alpha)),
+            dot(x2, between) - tilt_y * height,
+            dot(y2, between) + tilt_x * height,
+            d - height,
+        ]
+    )
+
+
+def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:
+    """How fast the bodies turn, and pass along each other over their curvature, rad/s: it knows no unit of length.
+
+    |omega| + |v| |S| of the twist T of body 2 relative to body 1 in C2, sums of sizes, S = K2 B + A the relative curvature.
+    What drifts does so by motion; drawn back at this rate, an error is forgotten within a radian of it.
+    """
+    s11, _, _, s22 = relative_curvature(g1, g2, alpha, d)[2]
+    turning = absolute(T[0]) + absolute(T[1]) + absolute(T[2])
+    return turning + (absolute(T[3]) + absolute(T[4])) * (absolute(s11) + absolute(s22))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,29 @@ from screws.errors import GeometryError
 from screws.surfaces.nearest import Samples, bounded_samples, nearest_coordinates, sampled
 from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
+
+
+@dataclass(frozen=True, eq=False)
+class Bodies:
+    """The surfaces of two bodies, each in its own object frame, and the pose (4, 4) of the second in the first."""
+
+    surface1: Surface
+    surface2: Surface
+    H_1_2: np.ndarray
+
+    @property
+    def length(self) -> float:
+        """Size of the smaller body, m."""
+        return min(self.surface1.size, self.surface2.size)
+
+    def in_first(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+        """Points (k, 3) and normals (k, 3) of samples of the second body, in the frame of the first."""
+        R, p = self.H_1_2[:3, :3], self.H_1_2[:3, 3]
+        return samples.points @ R.T + p, samples.normals @ R.T
+
+    def in_second(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) of the first body in the frame of the second."""
+        return (points - self.H_1_2[:3, 3]) @ self.H_1_2[:3, :3]
 
 
 class Pair(NamedTuple):
@@ -33,32 +57,23 @@ def samples_of(surface: Surface, around: np.ndarray) -> Samples:
     return bounded_samples(surface)
 
 
-def common_samples(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> tuple[Samples, Samples]:
+def common_samples(bodies: Bodies) -> tuple[Samples, Samples]:
     """Samples of both surfaces, each in its own object frame."""
-    R, p = H_1_2[:3, :3], H_1_2[:3, 3]
-    bounded1, bounded2 = _bounded(surface1), _bounded(surface2)
-    if bounded1 or bounded2:
-        first = bounded_samples(surface1) if bounded1 else None
-        second = bounded_samples(surface2) if bounded2 else None
-        if first is None:
-            assert second is not None
-            first = samples_of(surface1, second.points @ R.T + p)
-        if second is None:
-            second = samples_of(surface2, (first.points - p) @ R)
-        return first, second
+    surface1, surface2 = bodies.surface1, bodies.surface2
+    if not isinstance(surface1.shape, (Plane, Cylinder)):
+        first = bounded_samples(surface1)
+        return first, samples_of(surface2, bodies.in_second(first.points))
+    if not isinstance(surface2.shape, (Plane, Cylinder)):
+        second = bounded_samples(surface2)
+        return samples_of(surface1, bodies.in_first(second)[0]), second
     # Two unbounded surfaces: only skew cylinders have closest points, at the feet of their axes' common normal.
-    foot1, foot2 = _axis_feet(R[:, 2], p)
+    foot1, foot2 = _axis_feet(bodies.H_1_2[:3, 2], bodies.H_1_2[:3, 3])
     reach = 2.0 * (surface1.size + surface2.size)
     line = np.linspace(-reach, reach, 9)[:, None] * np.array([0.0, 0.0, 1.0])
-    around1 = np.array([0.0, 0.0, foot1]) + line
-    around2 = np.array([0.0, 0.0, foot2]) + line
+    around1, around2 = (np.array([0.0, 0.0, foot]) + line for foot in (foot1, foot2))
     if isinstance(surface2.shape, Plane):
-        around2 = (around1 - p) @ R
+        around2 = bodies.in_second(around1)
     return samples_of(surface1, around1), samples_of(surface2, around2)
-
-
-def _bounded(surface: Surface) -> bool:
-    return not isinstance(surface.shape, (Plane, Cylinder))
 
 
 def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]:
@@ -72,18 +87,14 @@ def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]
     return height + t * cosine, t
 
 
-def starting_pairs(
-    surface1: Surface, surface2: Surface, H_1_2: np.ndarray, first: Samples, second: Samples, count: int = 20
-) -> list[Pair]:
+def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int = 20) -> list[Pair]:
     """Pairs from which Newton is tried: the near sides first, then every region that is nearly stationary."""
-    R, p = H_1_2[:3, :3], H_1_2[:3, 3]
-    points2, normals2 = second.points @ R.T + p, second.normals @ R.T
+    points2, normals2 = bodies.in_first(second)
     offset = points2[None, :, :] - first.points[:, None, :]
     square = np.einsum("ijk,ijk->ij", offset, offset)
     height = np.einsum("ijk,ik->ij", offset, first.normals)
     facing = first.normals @ normals2.T
-    length = min(surface1.size, surface2.size)
-    score = (square - height * height) / length**2 + 2.0 * (1.0 + facing)
+    score = (square - height * height) / bodies.length**2 + 2.0 * (1.0 + facing)
 
     def pair(i: int, j: int) -> Pair:
         return Pair(first.q[i], float(first.chart[i]), second.q[j], float(second.chart[j]))
@@ -93,14 +104,14 @@ def starting_pairs(
     separation = np.min(points2 @ first.normals.T, axis=0) - np.einsum("ij,ij->i", first.points, first.normals)
     widest = int(np.argmax(separation))
     pairs.append(pair(widest, int(np.argmin(points2 @ first.normals[widest]))))
-    pairs += _from_projections(surface1, surface2, H_1_2, first, second, points2, normals2)
+    pairs += _from_projections(bodies, first, second)
 
     taken, near = 0, np.zeros(len(first.points), dtype=bool)
     for flat in np.argsort(score, axis=None)[: 40 * count]:
         i, j = divmod(int(flat), score.shape[1])
         if not near[i]:
             alike = np.linalg.norm(first.normals - first.normals[i], axis=1) <= 0.3
-            near |= alike & (np.linalg.norm(first.points - first.points[i], axis=1) <= 0.3 * length)
+            near |= alike & (np.linalg.norm(first.points - first.points[i], axis=1) <= 0.3 * bodies.length)
             pairs.append(pair(i, j))
             taken += 1
         if taken == count:
@@ -108,32 +119,24 @@ def starting_pairs(
     return pairs
 
 
-def _from_projections(
-    surface1: Surface,
-    surface2: Surface,
-    H_1_2: np.ndarray,
-    first: Samples,
-    second: Samples,
-    points2: np.ndarray,
-    normals2: np.ndarray,
-) -> list[Pair]:
+def _from_projections(bodies: Bodies, first: Samples, second: Samples) -> list[Pair]:
     """Starts for bodies of unlike size: the middle of each projected on the other, then alternating projections."""
-    R, p = H_1_2[:3, :3], H_1_2[:3, 3]
+    surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
+    points2, normals2 = bodies.in_first(second)
     pairs: list[Pair] = []
     try:
         q1, chart1 = nearest_coordinates(surface1, points2.mean(axis=0))
         z1 = surface1.geometry(q1, chart1).H[:3, 2]
         j = int(np.argmin(normals2 @ z1))
         pairs.append(Pair(q1, chart1, second.q[j], float(second.chart[j])))
-        q2, chart2 = nearest_coordinates(surface2, (first.points.mean(axis=0) - p) @ R)
+        q2, chart2 = nearest_coordinates(surface2, bodies.in_second(first.points.mean(axis=0)))
         z2 = R @ surface2.geometry(q2, chart2).H[:3, 2]
         i = int(np.argmin(first.normals @ z2))
         pairs.append(Pair(first.q[i], float(first.chart[i]), q2, chart2))
         for _ in range(8):
-            q2, chart2 = nearest_coordinates(surface2, (surface1.point(q1, chart1) - p) @ R)
+            q2, chart2 = nearest_coordinates(surface2, bodies.in_second(surface1.point(q1, chart1)))
             q1, chart1 = nearest_coordinates(surface1, R @ surface2.point(q2, chart2) + p)
         pairs.append(Pair(q1, chart1, q2, chart2))
     except GeometryError:
-        # A projection from a centre of curvature has no answer; the sampled pairs remain.
-        return pairs
+        pass  # a projection from a centre of curvature has no answer; the sampled pairs remain
     return pairs

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screws.contact.starts import Pair
+from screws.contact.starts import Bodies, Pair
 from screws.surfaces.frames import Geometry
 from screws.surfaces.nearest import moved
-from screws.surfaces.surface import Surface
 
 
 @dataclass(frozen=True)
@@ -42,11 +41,11 @@ class Stationary:
         return self.K1, self.across @ self.K2 @ self.across.T
 
 
-def seen(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, pair: Pair) -> Stationary:
+def seen(bodies: Bodies, pair: Pair) -> Stationary:
     """Residual and curvatures of a pair of surface points."""
-    g1: Geometry = surface1.geometry(pair.q1, pair.chart1)
-    g2: Geometry = surface2.geometry(pair.q2, pair.chart2)
-    F1, F2 = np.asarray(g1.H, dtype=float), H_1_2 @ np.asarray(g2.H, dtype=float)
+    g1: Geometry = bodies.surface1.geometry(pair.q1, pair.chart1)
+    g2: Geometry = bodies.surface2.geometry(pair.q2, pair.chart2)
+    F1, F2 = np.asarray(g1.H, dtype=float), bodies.H_1_2 @ np.asarray(g2.H, dtype=float)
     tangents, z1 = F1[:3, :2].T, F1[:3, 2]
     delta = F2[:3, 3] - F1[:3, 3]
     return Stationary(
@@ -65,10 +64,10 @@ def seen(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, pair: Pair) ->
     )
 
 
-def polished(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, start: Pair, steps: int = 60) -> Stationary | None:
+def polished(bodies: Bodies, start: Pair, steps: int = 60) -> Stationary | None:
     """Stationary pair reached from a start by Newton with a line search, to rounding; None without convergence."""
-    length = min(surface1.size, surface2.size)
-    now = seen(surface1, surface2, H_1_2, start)
+    surface1, surface2, length = bodies.surface1, bodies.surface2, bodies.length
+    now = seen(bodies, start)
     for _ in range(steps):
         miss = now.miss(length)
         if not np.isfinite(miss):
@@ -82,12 +81,10 @@ def polished(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, start: Pai
         for _ in range(9):
             q1, chart1 = moved(surface1, now.pair.q1, now.pair.chart1, now.M1, fraction * a)
             q2, chart2 = moved(surface2, now.pair.q2, now.pair.chart2, now.M2, fraction * b)
-            trial = seen(surface1, surface2, H_1_2, Pair(q1, chart1, q2, chart2))
+            trial = seen(bodies, Pair(q1, chart1, q2, chart2))
             if best is None or trial.miss(length) < best.miss(length):
                 best = trial
-            if trial.miss(length) < (1.0 - 0.25 * fraction) * miss:
-                break
-            if miss < 1e-9:
+            if trial.miss(length) < (1.0 - 0.25 * fraction) * miss or miss < 1e-9:
                 break
             fraction *= 0.4
         assert best is not None

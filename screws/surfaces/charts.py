@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from screws.scalars import Scalar, array, atan2, cos, equal, sin, sqrt, where
-from screws.vectors import Triple
+from screws.vectors import Triple, dot
 
 MARGIN = 0.3
 """sin u below which the other chart takes over; there sin u of the other chart is at least 0.95."""
@@ -79,8 +79,7 @@ def change(q: Sequence[Scalar] | np.ndarray, chart: Scalar, M: np.ndarray) -> tu
     now = direction(q, chart)
     u, v = coordinates(now.n, 1.0 - chart)
     new = direction((u, v), 1.0 - chart)
-    along = new.e[0] * now.e[0] + new.e[1] * now.e[1] + new.e[2] * now.e[2]
-    across = (new.e[0] * now.g[0] + new.e[1] * now.g[1] + new.e[2] * now.g[2]) / now.sin_u
+    along, across = dot(new.e, now.e), dot(new.e, now.g) / now.sin_u
     return array([u, v]), atan2(across * M[1, 1], along * M[0, 0] + across * M[0, 1])
 
 

@@ -25,11 +25,10 @@ def positive(kind: str, **sizes: Any) -> None:
 
 def numbers(kind: str, parameters: Any) -> dict[str, float]:
     """Parameters by the text of their names, refused where one is no finite number (G101)."""
-    found = {str(key): real(value) for key, value in dict(parameters or {}).items()}
     for key, value in dict(parameters or {}).items():
-        if not np.isfinite(found[str(key)]):
+        if not np.isfinite(real(value)):
             raise GeometryError("G101", f"the parameter {key} of the {kind} is {shown(value)}", "a finite number")
-    return found
+    return {str(key): real(value) for key, value in dict(parameters or {}).items()}
 
 
 def span(kind: str, axis: str, given: Any) -> tuple[float, float]:
@@ -65,12 +64,10 @@ def _evaluate(surface: Surface, q: Sequence[float], chart: float) -> Geometry:
         if all(np.all(np.isfinite(part)) for part in numbers) and area_element(geometry) > 1e-9 * surface.size**2:
             return geometry
     point = np.asarray(surface.point(q, chart), dtype=float)
-    raise GeometryError(
-        "G105",
-        f"the chart of the {surface.name} degenerates at (u, v) = ({q[0]:.4g}, {q[1]:.4g}), chart {int(chart)}, "
-        f"point ({', '.join(f'{x:.4g}' for x in point)}) m: c_u and c_v are parallel, zero or not finite there",
-        "a formula with continuous second derivatives whose c_u and c_v are independent everywhere in its range",
-    )
+    where = f"at (u, v) = ({q[0]:.4g}, {q[1]:.4g}), chart {int(chart)}, point ({', '.join(f'{x:.4g}' for x in point)}) m"
+    title = f"the chart of the {surface.name} degenerates {where}: c_u and c_v are parallel, zero or not finite there"
+    cure = "a formula with continuous second derivatives whose c_u and c_v are independent everywhere in its range"
+    raise GeometryError("G105", title, cure)
 
 
 def closed_surface_is_sound(surface: Surface, count: int = 120) -> None:
@@ -81,9 +78,8 @@ def closed_surface_is_sound(surface: Surface, count: int = 120) -> None:
         count *= 3
         volume, before = _enclosed(surface, count), volume
     if abs(volume) < 1e-9 * surface.size**3:
-        raise GeometryError(
-            "G105", f"the {surface.name} encloses no volume", "a formula c(n) that maps the sphere one to one on a solid"
-        )
+        title = f"the {surface.name} encloses no volume"
+        raise GeometryError("G105", title, "a formula c(n) that maps the sphere one to one on a solid")
     _refuse_inward(surface, volume)
 
 
@@ -122,12 +118,9 @@ def _is_finite(surface: Surface, count: int) -> None:
         for v in np.linspace(v0, v1, count + 1):
             c = _point(surface, (float(u), float(v)))
             if not np.all(np.isfinite(c)):
-                raise GeometryError(
-                    "G105",
-                    f"the formula of the {surface.name} gives ({', '.join(f'{x:.4g}' for x in c)}) m at (u, v) = "
-                    f"({u:.4g}, {v:.4g}), which lies in its range u = {u0:g} to {u1:g}, v = {v0:g} to {v1:g}",
-                    "ranges in which the formula is finite, corners included",
-                )
+                title = f"the formula of the {surface.name} gives ({', '.join(f'{x:.4g}' for x in c)}) m at (u, v) = "
+                title += f"({u:.4g}, {v:.4g}), which lies in its range u = {u0:g} to {u1:g}, v = {v0:g} to {v1:g}"
+                raise GeometryError("G105", title, "ranges in which the formula is finite, corners included")
 
 
 def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
@@ -152,12 +145,9 @@ def _is_outward(surface: Surface, inside: Any) -> None:
     height, distance = float(line @ geometry.H[:3, 2]), float(np.linalg.norm(line))
     if abs(height) <= 1e-6 * max(distance, 1e-3 * surface.size):
         where = "on it" if distance <= 1e-6 * surface.size else f"beside its edge at (u, v) = ({q[0]:.4g}, {q[1]:.4g})"
-        raise GeometryError(
-            "G116",
-            f"the point inside the {surface.name}, ({', '.join(f'{x:.4g}' for x in point)}) m, lies {where}: it does "
-            "not tell on which side the material is",
-            "a point within the material, under the middle of the patch",
-        )
+        title = f"the point inside the {surface.name}, ({', '.join(f'{x:.4g}' for x in point)}) m, lies {where}"
+        cure = "a point within the material, under the middle of the patch"
+        raise GeometryError("G116", f"{title}: it does not tell on which side the material is", cure)
     _refuse_inward(surface, height)
 
 
@@ -189,8 +179,5 @@ def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
 
 def _refuse_inward(surface: Surface, outward: float) -> None:
     if not outward > 0.0:
-        raise GeometryError(
-            "G104",
-            f"the normal c_u x c_v of the {surface.name} points into the material",
-            "exchange u and v, or reverse the sign of one coordinate",
-        )
+        title = f"the normal c_u x c_v of the {surface.name} points into the material"
+        raise GeometryError("G104", title, "exchange u and v, or reverse the sign of one coordinate")

@@ -11,22 +11,30 @@ import numpy as np
 from screws.errors import GeometryError
 from screws.given import reals, shown
 from screws.jets import Jet, jet
-from screws.scalars import Scalar, array, sqrt
+from screws.scalars import Scalar, array
 from screws.surfaces import charts, checks
 from screws.surfaces.frames import Geometry, frame, from_forms, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
-from screws.vectors import Triple, cross, dot, scaled, times
+from screws.vectors import Triple, cross, dot, length, scaled, times
 
-SPHERE_RANGES = ((0.0, float(np.pi), False), (0.0, 2.0 * float(np.pi), True))
-"""Ranges of u and v in chart 0 of a closed surface."""
+
+class Closed:
+    """What closed shapes share: two charts, the ranges of chart 0 and, unless a shape knows better, no guess near a point."""
+
+    closed: bool = True
+
+    def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
+        return None
+
+    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
+        return ((0.0, float(np.pi), False), (0.0, 2.0 * float(np.pi), True))
 
 
 @dataclass(frozen=True)
-class Sphere:
+class Sphere(Closed):
     """c = r n."""
 
     name: str = "sphere"
-    closed: bool = True
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         return scaled(charts.point(q, chart), p[0])
@@ -45,16 +53,12 @@ class Sphere:
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
         return charts.in_better_chart(point)
 
-    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
-        return SPHERE_RANGES
-
 
 @dataclass(frozen=True)
-class Ellipsoid:
+class Ellipsoid(Closed):
     """c = (a n_x, b n_y, c n_z)."""
 
     name: str = "ellipsoid"
-    closed: bool = True
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         return times(charts.point(q, chart), (p[0], p[1], p[2]))
@@ -64,7 +68,7 @@ class Ellipsoid:
         axes = (p[0], p[1], p[2])
         cofactors = (p[1] * p[2], p[2] * p[0], p[0] * p[1])
         c, c_s, c_t, normal = times(n, axes), times(e, axes), times(g, axes), times(n, cofactors)
-        m11, area = sqrt(dot(c_s, c_s)), sqrt(dot(normal, normal))
+        m11, area = length(c_s), length(normal)
         x, z = scaled(c_s, 1.0 / m11), scaled(normal, 1.0 / area)
         y = cross(z, x)
         # c_ss = c_tt = -c and c_st = 0 along the great circles of e and g.
@@ -76,17 +80,13 @@ class Ellipsoid:
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
         return charts.in_better_chart(point / np.asarray(p, dtype=float))
 
-    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
-        return SPHERE_RANGES
-
 
 @dataclass(frozen=True)
-class ClosedFormula:
+class ClosedFormula(Closed):
     """c = formula(n, *parameters), differentiated by jets along two great circles through n."""
 
     formula: Callable[..., Any]
     name: str = "closed surface"
-    closed: bool = True
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         return triple(self.formula(charts.point(q, chart), *p), self.name)
@@ -96,23 +96,14 @@ class ClosedFormula:
         seeds = tuple(Jet(n[i], e[i], g[i], -n[i], 0.0, -n[i]) for i in range(3))
         return gauss_frame(*derivatives(self.formula(seeds, *p), self.name), sin_u, cos_u / sin_u)
 
-    def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        return None
-
-    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
-        return SPHERE_RANGES
-
 
 def triple(value: Any, name: str) -> Triple:
     """The three coordinates that a user's formula returned, or an error (G107)."""
     try:
         x, y, z = value
     except (TypeError, ValueError):
-        raise GeometryError(
-            "G107",
-            f"the formula of the {name} returns {type(value).__name__} instead of three coordinates",
-            "return (x, y, z) in m",
-        ) from None
+        title = f"the formula of the {name} returns {type(value).__name__} instead of three coordinates"
+        raise GeometryError("G107", title, "return (x, y, z) in m") from None
     return (x, y, z)
 
 
@@ -134,9 +125,9 @@ def ellipsoid(semi_axes: Sequence[float]) -> Surface:
     if axes is None:
         title = f"the semi-axes of the ellipsoid are {shown(semi_axes)}"
         raise GeometryError("G101", title, "three positive, finite lengths (a, b, c) in m")
-    a, b, c = axes
-    checks.positive("ellipsoid", a=a, b=b, c=c)
-    return Surface(Ellipsoid(), {"a": float(a), "b": float(b), "c": float(c)}, float(max(a, b, c)))
+    sizes = dict(zip("abc", map(float, axes), strict=True))
+    checks.positive("ellipsoid", **sizes)
+    return Surface(Ellipsoid(), sizes, max(sizes.values()))
 
 
 def closed_surface(
@@ -146,10 +137,8 @@ def closed_surface(
 
     Parameters
     ----------
-    formula
-        Plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
-    parameters
-        Name -> number; passed to the formula in this order and kept as run-time inputs.
+    formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
+    parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
 
     Raises
     ------

@@ -59,19 +59,13 @@ def parametric(
 
     Parameters
     ----------
-    formula
-        Plain formula (u, v, *parameters) -> (x, y, z) in m, of any scalar (functions from `screws.scalars`); or three
+    formula : plain formula (u, v, *parameters) -> (x, y, z) in m, of any scalar (functions from `screws.scalars`); or three
         SymPy expressions, with `symbols` naming u and v.
-    u, v
-        Ranges (from, to) of the coordinates.
-    parameters
-        Name (or SymPy symbol) -> number; kept as run-time inputs.
-    symbols
-        The SymPy symbols of u and v; only with expressions.
-    periodic
-        Which coordinates close on themselves after their range.
-    inside
-        A point (3,) within the material near the surface, to check the orientation of an open surface.
+    u, v : ranges (from, to) of the coordinates.
+    parameters : name (or SymPy symbol) -> number; kept as run-time inputs.
+    symbols : the SymPy symbols of u and v; only with expressions.
+    periodic : which coordinates close on themselves after their range.
+    inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
     Raises
     ------
@@ -94,9 +88,8 @@ def parametric(
         by_name = {str(key): key for key in (parameters or {})}
         formula = expressions(formula, (*symbols, *(_symbol(by_name[key]) for key in numbers)), name)
     elif not callable(formula):
-        raise GeometryError(
-            "G107", f"the formula of the {name} is not a function", "a function of u and v, or expressions with `symbols`"
-        )
+        title = f"the formula of the {name} is not a function"
+        raise GeometryError("G107", title, "a function of u and v, or expressions with `symbols`")
     shape = Parametric(formula, (*spans[0], closes[0]), (*spans[1], closes[1]), name)
     unsized = Surface(shape, numbers, 1.0)
     with np.errstate(all="ignore"):

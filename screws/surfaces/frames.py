@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screws.scalars import Scalar, array, sqrt
-from screws.vectors import Triple, cross, dot, scaled
+from screws.scalars import Scalar, array
+from screws.vectors import Triple, cross, dot, length, scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,14 +16,10 @@ class Geometry:
 
     Attributes
     ----------
-    H
-        Gauss frame in the object frame (4, 4): x along c_u, z the outward normal, origin c (m).
-    M
-        Metric (2, 2), upper triangular: [x y]^T c' = M q', m per unit of the coordinates.
-    K
-        Curvature (2, 2), symmetric, 1/m: [x y]^T z' = K M q'; positive for a convex body.
-    T
-        Torsion (2,), 1/m: y . x' = T M q'.
+    H : Gauss frame in the object frame (4, 4): x along c_u, z the outward normal, origin c (m).
+    M : metric (2, 2), upper triangular: [x y]^T c' = M q', m per unit of the coordinates.
+    K : curvature (2, 2), symmetric, 1/m: [x y]^T z' = K M q'; positive for a convex body.
+    T : torsion (2,), 1/m: y . x' = T M q'.
     """
 
     H: np.ndarray
@@ -52,14 +48,10 @@ def from_forms(
 
     Parameters
     ----------
-    H
-        Gauss frame (4, 4).
-    metric
-        (x.c_s, x.c_t, y.c_t).
-    second
-        (z.c_ss, z.c_st, z.c_tt), the second fundamental form.
-    turning
-        (y.c_ss, y.c_st).
+    H : Gauss frame (4, 4).
+    metric : (x.c_s, x.c_t, y.c_t).
+    second : (z.c_ss, z.c_st, z.c_tt), the second fundamental form.
+    turning : (y.c_ss, y.c_st).
     """
     m11, m12, m22 = metric
     i, j = 1.0 / m11, 1.0 / m22
@@ -77,9 +69,8 @@ def gauss_frame(
     c: Triple, c_s: Triple, c_t: Triple, c_ss: Triple, c_st: Triple, c_tt: Triple, scale: Scalar = 1.0, cot: Scalar = 0.0
 ) -> Geometry:
     """Geometry from the derivatives of any regular chart, orthogonal or not; `scale` and `cot` as in `from_forms`."""
-    m11 = sqrt(dot(c_s, c_s))
     normal = cross(c_s, c_t)
-    area = sqrt(dot(normal, normal))
+    m11, area = length(c_s), length(normal)
     x, z = scaled(c_s, 1.0 / m11), scaled(normal, 1.0 / area)
     y = cross(z, x)
     return from_forms(

@@ -59,10 +59,7 @@ def nearest_coordinates(
 ) -> tuple[np.ndarray, float]:
     """Coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart far from its pole.
 
-    Raises
-    ------
-    GeometryError
-        G109 where the search does not end on the surface, e.g. at the centre of curvature.
+    Raises `GeometryError` G109 where the search does not end on the surface, e.g. at the centre of curvature.
     """
     point = np.asarray(point, dtype=float)
     start = surface.shape.guess(point, surface.values() if parameters is None else parameters)
@@ -86,11 +83,8 @@ def nearest_coordinates(
         step = np.linalg.solve(slope, tangential) if np.linalg.eigvalsh(slope)[0] > 0.1 else tangential
         step *= min(1.0, 0.3 * surface.size / max(float(np.hypot(*step)), 1e-300))
         q, chart = moved(surface, q, chart, np.asarray(geometry.M, dtype=float), step)
-    raise GeometryError(
-        "G109",
-        f"no nearest point of the {surface.name} was found for ({', '.join(f'{x:.6g}' for x in point)}) m",
-        "a point on or near the surface, away from its centres of curvature",
-    )
+    title = f"no nearest point of the {surface.name} was found for ({', '.join(f'{x:.6g}' for x in point)}) m"
+    raise GeometryError("G109", title, "a point on or near the surface, away from its centres of curvature")
 
 
 def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:

@@ -12,7 +12,7 @@ from screws.given import real, shown
 from screws.jets import Jet, jet
 from screws.scalars import Scalar, array, sqrt
 from screws.surfaces import charts, checks
-from screws.surfaces.closed import SPHERE_RANGES, checked
+from screws.surfaces.closed import Closed, checked
 from screws.surfaces.frames import Geometry, frame
 from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple, cross
@@ -82,13 +82,12 @@ def revolved(at: charts.Direction, rho: Taylor, sigma: Taylor) -> Geometry:
 
 
 @dataclass(frozen=True)
-class Revolution:
+class Revolution(Closed):
     """r = sin(u) radius(cos u), z = height(cos u)."""
 
     radius: Profile
     height: Profile
     name: str = "surface of revolution"
-    closed: bool = True
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         n = charts.point(q, chart)
@@ -103,12 +102,6 @@ class Revolution:
         sigma = (height[0] - rho[0] * w, height[1] - rho[1] * w - rho[0], height[2] - rho[2] * w - 2.0 * rho[1])
         return revolved(at, rho, sigma)
 
-    def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        return None
-
-    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
-        return SPHERE_RANGES
-
 
 def oval_radius(w: Scalar, f: Scalar, S: Scalar) -> Scalar:
     """Distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S, w the cosine of the angle to A -> B."""
@@ -117,11 +110,10 @@ def oval_radius(w: Scalar, f: Scalar, S: Scalar) -> Scalar:
 
 
 @dataclass(frozen=True)
-class Egg:
+class Egg(Closed):
     """Cartesian oval r_A + 2 r_B = S, polar about its focus B = (0, 0, zB)."""
 
     name: str = "egg"
-    closed: bool = True
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         n = charts.point(q, chart)
@@ -134,9 +126,6 @@ class Egg:
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
         return charts.in_better_chart(point - np.array([0.0, 0.0, p[2]]))
 
-    def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
-        return SPHERE_RANGES
-
 
 def revolution(
     radius: Profile, height: Profile, parameters: Mapping[str, float] | None = None, name: str = "surface of revolution"
@@ -145,10 +134,8 @@ def revolution(
 
     Parameters
     ----------
-    radius, height
-        Plain formulas (w, *parameters) -> m of any scalar, smooth for -1 <= w <= 1; radius > 0, height rising.
-    parameters
-        Name -> number; passed to both formulas in this order and kept as run-time inputs.
+    radius, height : plain formulas (w, *parameters) -> m of any scalar, smooth for -1 <= w <= 1; radius > 0, height rising.
+    parameters : name -> number; passed to both formulas in this order and kept as run-time inputs.
 
     Raises
     ------
@@ -170,11 +157,8 @@ def revolution(
         sizes = {w: float(radius(w, *numbers.values())) for w in map(float, np.linspace(low, high, 41))}
         w, value = min(sizes.items(), key=lambda pair: pair[1] if np.isfinite(pair[1]) else -np.inf)
         if not (np.isfinite(value) and value > 0.0):
-            raise GeometryError(
-                "G101",
-                f"the radius function of the {name} is {value:g} m at cos u = {w:.3g}",
-                "a profile r = sin(u) radius(cos u) with radius positive from pole to pole",
-            )
+            title = f"the radius function of the {name} is {value:g} m at cos u = {w:.3g}"
+            raise GeometryError("G101", title, "a profile r = sin(u) radius(cos u) with radius positive from pole to pole")
         step = (high - low) / 40.0
         low, high = max(-1.0, w - step), min(1.0, w + step)
     return checked(Revolution(radius, height, name), numbers)
@@ -183,26 +167,17 @@ def revolution(
 def egg(f: float, S: float, zB: float = 0.0) -> Surface:
     """Cartesian oval r_A + 2 r_B = S with focal distance f; focus B at height zB on the z axis, A below B (all m).
 
-    Raises
-    ------
-    GeometryError
-        G101 sizes, G102 S = 2 f (a corner), G103 S <= f (no such curve).
+    Raises `GeometryError` G101 sizes, G102 S = 2 f (a corner), G103 S <= f (no such curve).
     """
     checks.positive("egg", f=f, S=S)
     if not np.isfinite(real(zB)):
         raise GeometryError("G101", f"zB of the egg is {shown(zB)}", "a finite height of the focus B in m")
     if f * (1.0 + 1e-9) >= S:
-        raise GeometryError(
-            "G103",
-            f"no egg has S = {S:g} m and focal distance f = {f:g} m: r_A + 2 r_B = S has no closed curve for S <= f",
-            "S > f; the longer S is, the rounder the egg",
-        )
+        title = f"no egg has S = {S:g} m and focal distance f = {f:g} m: r_A + 2 r_B = S has no closed curve for S <= f"
+        raise GeometryError("G103", title, "S > f; the longer S is, the rounder the egg")
     if abs(S - 2.0 * f) <= 1e-6 * f:
-        raise GeometryError(
-            "G102",
-            f"the egg with S = 2 f = {S:g} m has a corner at its focus A, where the curvature is infinite",
-            "S at least a few per cent away from 2 f",
-        )
+        title = f"the egg with S = 2 f = {S:g} m has a corner at its focus A, where the curvature is infinite"
+        raise GeometryError("G102", title, "S at least a few per cent away from 2 f")
     numbers = {"f": float(f), "S": float(S), "zB": float(zB)}
     ends = [oval_radius(w, float(f), float(S)) for w in (-1.0, 1.0)]
     return Surface(Egg(), numbers, float(sum(ends)) / 2.0)

@@ -112,10 +112,7 @@ def cylinder(radius: float, extent: float | None = None) -> Surface:
 def torus(R: float, r: float) -> Surface:
     """Torus about the z axis: centre circle of radius R, tube of radius r, m.
 
-    Raises
-    ------
-    GeometryError
-        G101 sizes not positive, G106 tube not thinner than R: the surface would cut itself.
+    Raises `GeometryError` G101 sizes not positive, G106 tube not thinner than R: the surface would cut itself.
     """
     checks.positive("torus", R=R, r=r)
     if r >= R:

@@ -48,12 +48,9 @@ class Surface:
 
     Attributes
     ----------
-    shape
-        The formulas. Surfaces of one kind share them and differ in their parameters.
-    parameters
-        Name -> number (m), run-time inputs of compiled code.
-    size
-        Characteristic length, m; also the extent of the picture of an unbounded surface.
+    shape : the formulas. Surfaces of one kind share them and differ in their parameters.
+    parameters : name -> number (m), run-time inputs of compiled code.
+    size : characteristic length, m; also the extent of the picture of an unbounded surface.
     """
 
     shape: Shape
@@ -125,7 +122,8 @@ class Surface:
 
         x_new = cos(turn) x_old + sin(turn) y_old. The contact angle alpha becomes alpha + turn on either body.
         """
-        self._need_two_charts()
+        if not self.shape.closed:
+            raise GeometryError("G108", f"the {self.name} has one chart only", "change charts only where `surface.charts` is 2")
         return charts.change(q, chart, self.geometry(q, chart, parameters).M)
 
     def polar(self, q: Coordinates, chart: Scalar = 0.0) -> np.ndarray:
@@ -143,7 +141,3 @@ class Surface:
         )
         us, vs = np.linspace(u0, u1, n_u), np.linspace(v0, v1, n_v)
         return np.array([[self.point((u, v)) for v in vs] for u in us], dtype=float)
-
-    def _need_two_charts(self) -> None:
-        if not self.shape.closed:
-            raise GeometryError("G108", f"the {self.name} has one chart only", "change charts only where `surface.charts` is 2")

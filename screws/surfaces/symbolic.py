@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,24 +11,8 @@ from screws import scalars
 from screws.errors import GeometryError
 from screws.scalars import Scalar
 
-_FUNCTIONS: dict[str, Callable[..., Scalar]] = {
-    "sin": scalars.sin,
-    "cos": scalars.cos,
-    "tan": scalars.tan,
-    "asin": scalars.asin,
-    "acos": scalars.acos,
-    "atan": scalars.atan,
-    "atan2": scalars.atan2,
-    "exp": scalars.exp,
-    "log": scalars.log,
-    "tanh": scalars.tanh,
-    "Abs": scalars.absolute,
-    "sign": scalars.sign,
-    "floor": scalars.floor,
-    "Min": scalars.minimum,
-    "Max": scalars.maximum,
-}
-"""SymPy's class -> this package's function."""
+_FUNCTIONS = {sympy: name for name, (_, sympy) in scalars.FUNCTIONS.items() if name not in scalars.COMPARISONS}
+"""SymPy's class -> the name of this package's function."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +38,13 @@ def expressions(entries: Any, symbols: tuple[Any, ...], name: str) -> Expression
     missing = set().union(*(e.free_symbols for e in components)) - set(symbols)
     if missing:
         names = ", ".join(sorted(str(s) for s in missing))
-        raise GeometryError(
-            "G107",
-            f"the formula of the {name} holds the unknown symbols {names}",
-            "name both coordinates in `symbols` and every other symbol in `parameters`",
-        )
+        title = f"the formula of the {name} holds the unknown symbols {names}"
+        raise GeometryError("G107", title, "name both coordinates in `symbols` and every other symbol in `parameters`")
     for component in components:
         for part in sympy.preorder_traversal(component):
             if not _supported(part):
-                raise GeometryError(
-                    "G107",
-                    f"the formula of the {name} holds {type(part).__name__}, which has no scalar function here",
-                    "elementary functions: " + ", ".join(_FUNCTIONS),
-                )
+                title = f"the formula of the {name} holds {type(part).__name__}, which has no scalar function here"
+                raise GeometryError("G107", title, "elementary functions: " + ", ".join(_FUNCTIONS))
     return Expressions(components, symbols)
 
 
@@ -87,7 +66,7 @@ def _walk(part: Any, known: dict[Any, Scalar]) -> Scalar:
     elif part.is_Pow:
         value = _power(_walk(part.base, known), part.exp, known)
     else:
-        value = _FUNCTIONS[type(part).__name__](*(_walk(argument, known) for argument in part.args))
+        value = scalars.apply(_FUNCTIONS[type(part).__name__], *(_walk(argument, known) for argument in part.args))
     known[part] = value
     return value
 
@@ -95,8 +74,6 @@ def _walk(part: Any, known: dict[Any, Scalar]) -> Scalar:
 def _power(base: Scalar, exponent: Any, known: dict[Any, Scalar]) -> Scalar:
     if exponent.is_Rational and exponent.q in (1, 2):
         root = base if exponent.q == 1 else scalars.sqrt(base)
-        power = root
-        for _ in range(abs(int(exponent.p)) - 1):
-            power = power * root
+        power = functools.reduce(operator.mul, [root] * abs(int(exponent.p)))
         return power if exponent.p > 0 else 1.0 / power
     return scalars.exp(scalars.log(base) * _walk(exponent, known))

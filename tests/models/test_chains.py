@@ -25,7 +25,7 @@ from models.chains import (
     space_jacobian,
     welded,
 )
-from models.chains.velocity_forces import recursion_is_shorter
+from models.chains.dynamics import recursion_is_shorter
 from screws import GeometryError, joints, pose, pose_from_state, spatial_inertia
 from screws.poses import Ad, exp, inverse, unhat
 from screws.surfaces import sphere
@@ -243,7 +243,9 @@ BALL = ball_inertia(1.0, 0.1)
         ("E452", [Link("a", joints.Joint("j", np.array([[0, 0, 2.0, 0, 0, 0]]).T), BALL)], np.eye(4)),
         ("E453", [Link("a", REVOLUTE, BALL, damping=-1.0)], np.eye(4)),
         ("E453", [Link("a", REVOLUTE, BALL, damping=(1.0, 2.0))], np.eye(4)),
+        ("E453", [Link("a", REVOLUTE, BALL, damping="soft")], np.eye(4)),
         ("E453", [Link("a", REVOLUTE, BALL, limits=(1.0, -1.0))], np.eye(4)),
+        ("E453", [Link("a", REVOLUTE, BALL, limits="none")], np.eye(4)),
     ],
 )
 def test_refused_chains(code, links, base):

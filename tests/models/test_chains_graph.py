@@ -289,6 +289,7 @@ def test_chain_is_rigid_bodies_with_joints():
         {"limits": "no"},
         {"gravity": (0.0, 9.81)},
         {"stop_stiffness": (1.0, 2.0)},
+        {"stop_stiffness": "hard"},
     ],
 )
 def test_refusals(wrong):

@@ -11,8 +11,7 @@ import pytest
 from bondgraph import Graph, compile_model
 from models.bodies import ground, rigid_body
 from models.joints import attach_joint, joint_graph
-from models.joints.closure import parallel, shift
-from models.joints.kinds import KINDS, Kind
+from models.joints.kinds import KINDS, Kind, parallel, shift
 from models.pictures.shapes.surfaces import body_points
 from screws import pose
 from screws.joints import Joint

@@ -8,7 +8,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import slopes
 from bondgraph.tape.scalar import Tape
 from screws.jets import variables
-from screws.scalars import FUNCTIONS, _apply
+from screws.scalars import FUNCTIONS, apply
 
 
 def forgotten() -> list[str]:
@@ -49,4 +49,4 @@ def test_what_is_forgotten_is_named(field: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_jets_know_every_function(name: str) -> None:
     u, v = variables(0.25, 0.5)
-    _apply(name, *(u, v)[: op.OPERATIONS[op.CODES[name]].arguments])
+    apply(name, *(u, v)[: op.OPERATIONS[op.CODES[name]].arguments])

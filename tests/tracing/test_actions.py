@@ -7,9 +7,8 @@ import pytest
 
 from bondgraph import J1, MTF, C, Graph, I, Op, compile_model
 from bondgraph.model.laws import Action
-from models.bodies import AD_WORLD, TO_WORLD
+from models.connections import AD, BY_AD
 from models.contacts.graph import AD_CONTACT, TO_CONTACT
-from models.joints.graph import AD, TO_JOINT
 from models.springs.ports import AD_FRAME, TO_FRAME
 from screws import poses
 
@@ -27,9 +26,9 @@ def _pose() -> np.ndarray:
 @pytest.mark.parametrize(
     "matrix, action, given",
     [
-        (AD_WORLD, TO_WORLD, [_state()]),
+        (AD, BY_AD, [_state()]),
         (AD_CONTACT, TO_CONTACT, [_pose()]),
-        (AD, TO_JOINT, [_pose()]),
+        (AD, BY_AD, [_pose()]),
         (AD_FRAME, TO_FRAME, [_state(), _state()]),
     ],
 )
