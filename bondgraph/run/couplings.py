@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 
-from bondgraph.run.table import FieldTable
+from bondgraph.run.table import FieldTable, fields_of
 from bondgraph.tape.collection import paused_collection
 
 SWEEPS, BALANCED = 10, 1.5
@@ -29,13 +29,6 @@ LEAST, MOST = 1e-100, 1e100
 """Couplings (1/s) below and above are none, in any units of the states: what rounding leaves of a zero is squared and cubed on
 its way into a Jacobian, and products of such numbers along a ring vanish."""
 _KEPT = 64
-_ARRAYS = (
-    *("rows", "columns", "part", "order", "inner", "drivers_at", "drivers"),
-    *("ear_from", "ear_at", "ear_couplings", "ear_states"),
-)
-_COUNTS = {"states": "part", "couplings": "rows", "inners": "inner", "ears": "ear_from"}
-FIELDS = {name: (place, "i64" if name in _COUNTS else "ptr") for place, name in enumerate([*_ARRAYS, *_COUNTS])}
-"""A structure as machine code sees it: addresses of its arrays, then lengths."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +95,12 @@ class Structure:
         for name, counted in _COUNTS.items():
             table[name] = len(getattr(self, counted))
         return table
+
+
+_ARRAYS = tuple(field.name for field in fields(Structure))
+_COUNTS = {"states": "part", "couplings": "rows", "inners": "inner", "ears": "ear_from"}
+FIELDS = fields_of(_ARRAYS, _COUNTS)
+"""A structure as machine code sees it: addresses of its arrays, then lengths."""
 
 
 @dataclass(frozen=True, eq=False)

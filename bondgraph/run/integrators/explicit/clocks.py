@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.integrators.explicit.steps import clock_time, record_of
+from bondgraph.run.integrators.explicit.steps import record_of
+from bondgraph.run.integrators.native import clock_time
 from bondgraph.run.switching.crossings import POINTS, settle_levels
 from bondgraph.run.ticks import AHEAD, TOGETHER
 
