@@ -66,8 +66,9 @@ class Hybrid:
                 self.effort = self.effort + integrator.effort()
                 integrator.close()
 
-    def settle(self, fired: tuple[int, ...], probe: float) -> Settled:
-        """Take the transitions that are due, `fired` first, and go on in a state that is consistent."""
+    def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> Settled:
+        """Take the transitions that are due, `fired` first, and go on in a state that is consistent; `rested` are those that have
+        come to rest at this instant."""
         self.courses.see(self.x[None])
         settings = self.settings
         how = How(probe, _WITHIN * settings.rtol, settings.simultaneous == "together")
@@ -101,7 +102,7 @@ class Hybrid:
             label = self.bound.program.layout.label("x", int(bad[0]))
             kind = settled.events[-1].kind if settled.events else "start"
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
-        return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe)
+        return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe, rested)
 
     def _without_end(self, settled: Settled) -> None:
         last = settled.events[-1]
@@ -115,8 +116,11 @@ class Hybrid:
     def _accumulates(self, transition: int) -> bool:
         return self.bound.program.transitions[transition].accumulates is not None
 
-    def _rest(self, resting: tuple[int, ...], settled: Settled, probe: float) -> Settled:
+    def _rest(self, resting: tuple[int, ...], settled: Settled, probe: float, rested: frozenset[int]) -> Settled:
         """Go on after events that accumulate, in the states that hold there."""
+        if rested.issuperset(resting):
+            self._without_end(settled)
+            return settled
         events = []
         for transition in resting:
             event = rest(self.bound, transition, self.t, self.x, self.m, self.watch.limit(transition))
@@ -128,7 +132,7 @@ class Hybrid:
             if settled.looping or settled.stuck:
                 self._without_end(settled)
             return settled
-        after = self.settle((), probe)
+        after = self.settle((), probe, rested.union(resting))
         return replace(after, events=(*settled.events, *events, *after.events))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
