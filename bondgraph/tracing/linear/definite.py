@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tracing.linear.equilibrate import matrices_of
+from bondgraph.tracing.linear.sizes import matrices_of
 from bondgraph.tracing.linear.solve import rows_of
 from bondgraph.tracing.on_tape.values import Entries
 

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.tracing.linear.definite import factorised
-from bondgraph.tracing.linear.equilibrate import equilibrated, natural_sizes
 from bondgraph.tracing.linear.ideal import Ideal, IdealReaction
-from bondgraph.tracing.linear.magnitude import magnitudes
+from bondgraph.tracing.linear.sizes import equilibrated, magnitudes, natural_sizes
 from bondgraph.tracing.linear.solve import SINGULAR, Eliminated, SingularSystem, eliminate, rows_of
 from bondgraph.tracing.on_tape.ground import Ground
 from bondgraph.tracing.on_tape.values import Entries
