@@ -70,8 +70,6 @@ class Clocked(Integrator):
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
         """Guards less their levels, which end where a guard has been as far below zero (`Integrator.restart`)."""
         raw = self._bound.guards(t, x, self._m)
-        if not raw.size:
-            return raw
         self._levels = np.where(raw < -np.abs(self._levels), 0.0, self._levels)
         return raw - self._levels
 

@@ -6,7 +6,8 @@ once per machine. Vectors hold states, then integrated powers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -78,6 +79,22 @@ def guard_values(fields: Fields) -> Procedure:
         write["g"][i] = write["g"][i] - record.get("levels")[i]
     write.give()
     return write
+
+
+@contextmanager
+def rows_until(
+    write: Procedure, record: Record, until: Temporary, width: Temporary
+) -> Iterator[tuple[Temporary, Temporary, str]]:
+    """Over the sample times that are left and not later than `until`: the time, its row to be filled, the label of the next."""
+    with write.repeat() as (again, done):
+        k = record.get("written")
+        with write.when(k >= record.get("samples")):
+            write.jump(done)
+        time = record.get("times")[k]
+        with write.when(time > until):
+            write.jump(done)
+        record.set("written", k + 1)
+        yield time, record.get("rows").at(k * width), again
 
 
 def note_rounding(write: Procedure, record: Record, i: Temporary, rounding: Temporary, allowed: Temporary) -> Temporary:

@@ -48,7 +48,7 @@ class ScipySolver(Integrator):
     def _see(self, t: float, y: np.ndarray) -> None:
         """A step has led to y."""
         self._weights.see(y[: self._n])
-        self._effort += Effort(steps=1)
+        self._effort += Effort(steps=1, guards=min(len(self._levels), 1))
         if self._effort.steps in RENEWALS:
             self._weights.renew(t, np.ascontiguousarray(y[: self._n]), self._m)
         self._weigh()

@@ -7,7 +7,7 @@ import functools
 from bondgraph.emit.llvm import Library, compile_ir
 from bondgraph.emit.procedure import Procedure, Record, Temporary, module
 from bondgraph.run.integrators.explicit import clocks, steps
-from bondgraph.run.integrators.native import guard_values, note_rounding
+from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
 from bondgraph.run.switching import crossings
 from bondgraph.run.switching.crossings import EPSILON, POINTS, Within
 from bondgraph.run.ticks import TOGETHER
@@ -45,15 +45,7 @@ def samples() -> Procedure:
     record = steps.record_of(write)
     width, y_new, h, t = record.get("width"), record.get("y_new"), write["h"], record.get("t")
     prepared = write.local(0, "i64")
-    with write.repeat() as (again, done):
-        w = record.get("written")
-        with write.when(w >= record.get("samples")):
-            write.jump(done)
-        time = record.get("times")[w]
-        with write.when(time > write["t_new"]):
-            write.jump(done)
-        row = record.get("rows").at(w * width)
-        record.set("written", w + 1)
+    with rows_until(write, record, write["t_new"], width) as (time, row, again):
         with write.when((time >= write["t_new"]) | (h <= 0.0)):
             with write.loop(width) as i:
                 row[i] = y_new[i]

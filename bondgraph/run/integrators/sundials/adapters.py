@@ -6,7 +6,7 @@ import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
 from bondgraph.emit.procedure import Procedure, Record, Temporary, module
-from bondgraph.run.integrators.native import clock_time, guard_values, note_rounding, with_shared
+from bondgraph.run.integrators.native import clock_time, guard_values, note_rounding, rows_until, with_shared
 from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
 
 FIELDS = with_shared(
@@ -181,19 +181,11 @@ def _advance() -> Procedure:
         with write.when(record.get("guard_count") > 0):
             found.set(write.call("watched", [write["c"]], "i64"))
         write.call(record.get("CVodeGetCurrentStep"), [memory, place("h")], "i32")
-        with write.repeat() as (_, written):
-            k = record.get("written")
-            with write.when(k >= record.get("samples")):
-                write.jump(written)
-            time = record.get("times")[k]
-            with write.when(time > record.get("reached")):
-                write.jump(written)
-            order = write.value(0, "i32")
-            write.call(record.get("CVodeGetDky"), [memory, time, order, between], "i32")
-            x, row = _data(write, record, between), record.get("rows").at(k * width)
+        with rows_until(write, record, record.get("reached"), width) as (time, row, _):
+            write.call(record.get("CVodeGetDky"), [memory, time, write.value(0, "i32"), between], "i32")
+            x = _data(write, record, between)
             with write.loop(width) as j:
                 row[j] = x[j]
-            record.set("written", k + 1)
         with write.when(found.get().equals(1)):
             write.give(ROOT)
         with write.when(record.get("reached") >= record.get("stop")):

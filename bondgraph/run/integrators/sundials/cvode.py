@@ -60,7 +60,8 @@ class Cvode(Integrator):
         self._api.SUNContext_Create(0, ctypes.byref(self._context))
         self._api.SUNContext_ClearErrHandlers(self._context)
         self._vector = self._new_vector()
-        self._y = self._array(self._vector)
+        place = ctypes.cast(self._api.N_VGetArrayPointer(self._vector), ctypes.POINTER(ctypes.c_double))
+        self._y = np.ctypeslib.as_array(place, (self._width,))
         self._memory.value = self._api.CVodeCreate(_ADAMS if formula == "adams" else _BDF, self._context)
         self._table.point("memory", self._memory.value or 0)
         self._table.point("vector", self._vector)
@@ -75,10 +76,6 @@ class Cvode(Integrator):
         vector: int = self._api.N_VNew_Serial(self._width, self._context)
         self._owned.append((self._api.N_VDestroy, vector))
         return vector
-
-    def _array(self, vector: int) -> np.ndarray:
-        place = self._api.N_VGetArrayPointer(vector)
-        return np.ctypeslib.as_array(ctypes.cast(place, ctypes.POINTER(ctypes.c_double)), (self._width,))
 
     def _check(self, flag: int, what: str) -> None:
         if flag != 0:
