@@ -122,6 +122,12 @@ def newton(
     history: list[float] = []
     damping = 1.0
     solver = _factorised(jacobian, nominal + np.abs(z), conserve)
+
+    def ended(stuck: bool) -> Solution:
+        terms = abs(jacobian) @ (nominal + np.abs(z))
+        small = bool(np.all(np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)))
+        return Solution(z, residual, small and not stuck, len(history), tuple(history), solver.rank, solver.free)
+
     for _ in range(iterations):
         scale = nominal + np.abs(z)
         step = solver.step(residual)
@@ -130,7 +136,7 @@ def newton(
         if length <= tolerance:
             z = z + step
             residual, jacobian = equations(z)
-            return _ended(z, residual, jacobian, solver, nominal, history, tolerance)
+            return ended(stuck=False)
         damping = min(1.0, 4.0 * damping)
         while True:
             trial = z + damping * step
@@ -143,26 +149,10 @@ def newton(
                     break
             damping *= 0.5
             if damping < _SHORTEST:
-                return _ended(z, residual, jacobian, solver, nominal, history, tolerance, stuck=True)
+                return ended(stuck=True)
         z, residual, jacobian = trial, trial_residual, trial_jacobian
         solver = _factorised(jacobian, nominal + np.abs(z), conserve)
-    return _ended(z, residual, jacobian, solver, nominal, history, tolerance, stuck=True)
-
-
-def _ended(
-    z: np.ndarray,
-    residual: np.ndarray,
-    jacobian: Any,
-    solver: _Solver,
-    nominal: np.ndarray,
-    history: list[float],
-    tolerance: float,
-    stuck: bool = False,
-) -> Solution:
-    scale = nominal + np.abs(z)
-    terms = abs(jacobian) @ scale
-    small = np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)
-    return Solution(z, residual, bool(np.all(small)) and not stuck, len(history), tuple(history), solver.rank, solver.free)
+    return ended(stuck=True)
 
 
 def _numbers(jacobian: Any) -> np.ndarray:

@@ -28,14 +28,11 @@ def balanced(matrices: Matrices) -> tuple[Matrices, np.ndarray]:
     scale = np.ones(n)
     for _ in range(_SWEEPS):
         changed = False
-        for matrix, axis in ((b, 0), (c, 1)):
-            size = np.linalg.norm(matrix, axis=axis)
+        for ports, through in ((b, d), (c.T, d.T)):
+            size = np.linalg.norm(ports, axis=0)
             factor = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
-            matrix *= factor if axis == 0 else factor[:, None]
-            if axis == 0:
-                d *= factor
-            else:
-                d *= factor[:, None]
+            ports *= factor
+            through *= factor
             changed = changed or bool(np.any(factor != 1.0))
         for i in range(n):
             off = np.arange(n) != i

@@ -5,6 +5,7 @@ What the checks differentiate are the laws themselves, on a tape, at random poin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,6 @@ import numpy as np
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.model.element import Element
 from bondgraph.model.laws import Resistor, Storage
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
@@ -78,109 +78,86 @@ def reciprocity(
     tolerance : what counts as rounding.
     """
     compiled = compiled_form(model, "reciprocity")
-    env = compiled.evaluate()
-    system = compiled.system
+    env, system = compiled.evaluate(), compiled.system
     nominal = {state.name: state.typical for state in system.states}
     random = np.random.default_rng(seed)
     found = []
     for path, element in compiled.model.elements.items():
-        bonds = compiled.model.bonds_at(path)
-        if not isinstance(element.law, Storage | Resistor) or len(bonds) != 1:
+        law, bonds = element.law, compiled.model.bonds_at(path)
+        if not isinstance(law, Storage | Resistor) or len(bonds) != 1:
             continue
         names = [*(f"{path}.{name}" for name in element.parameters), *element.signals]
         arguments = [env[system.resolve(name)] for name in names]
-        shape = bonds[0].shape
-        if isinstance(element.law, Storage):
-            state = system.resolve(f"{path}.{element.law.state}")
-            at = env.get(state, np.zeros(shape if element.law.rate is None else element.law.spec.shape))
-            around = nominal.get(state, 1.0)
-
-            def draw(start: Any = at, size: Any = around, port: tuple[int, ...] = shape) -> np.ndarray:
-                x = np.asarray(start, dtype=float) + spread * size * random.normal(size=np.shape(start))
-                return np.concatenate([x.ravel(), random.normal(size=port).ravel()])
-
-            found.append(_storage(path, element, np.shape(at), shape, arguments, draw, points, tolerance))
+        port = np.zeros(bonds[0].shape)
+        if isinstance(law, Storage):
+            state = system.resolve(f"{path}.{law.state}")
+            start = np.asarray(env.get(state, port if law.rate is None else np.zeros(law.spec.shape)), dtype=float)
+            judge, around = (
+                _of_storage(law, start.shape, port.shape, arguments),
+                [(start, spread * nominal.get(state, 1.0)), (port, 1.0)],
+            )
         else:
-
-            def draw_flow(port: tuple[int, ...] = shape) -> np.ndarray:
-                return spread * random.normal(size=port).ravel()
-
-            found.append(_resistor(path, element, shape, arguments, draw_flow, points, tolerance))
+            judge, around = _of_resistor(law, port.shape, arguments), [(port, spread)]
+        judged = []
+        for _ in range(points):
+            judged += judge(np.concatenate([np.ravel(at + size * random.normal(size=at.shape)) for at, size in around]))
+        table = np.array(judged).reshape(-1, 3)
+        asymmetry, imbalance, _ = table.max(axis=0, initial=0.0).tolist()
+        least = float(table[:, 2].min(initial=np.inf))
+        found.append(Reciprocity(path, element.kind, asymmetry, imbalance, least, len(table), tolerance))
     return tuple(found)
+
+
+Judge = Callable[[np.ndarray], list[tuple[float, float, float]]]
+"""A point, as a row of numbers -> asymmetry, imbalance and dissipation there; nothing where they are not finite."""
 
 
 def _shaped(scalars: np.ndarray, shape: tuple[int, ...]) -> Any:
     return scalars.reshape(shape) if shape else scalars[0]
 
 
-def _storage(
-    path: str,
-    element: Element,
-    state_shape: tuple[int, ...],
-    port_shape: tuple[int, ...],
-    arguments: list[Any],
-    draw: Callable[[], np.ndarray],
-    points: int,
-    tolerance: float,
-) -> Reciprocity:
-    law = element.law
-    assert isinstance(law, Storage)
-    n, k = int(np.prod(state_shape)), int(np.prod(port_shape))
+def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[int, ...], arguments: list[Any]) -> Judge:
+    """At a state and the effort or flow that is given."""
     tape = Tape()
-    x, u = tape.inputs("x", n), tape.inputs("u", k)
+    x, u = tape.inputs("x", math.prod(state_shape)), tape.inputs("u", math.prod(port_shape))
     state, given = _shaped(x, state_shape), _shaped(u, port_shape)
     output = scalars_of(law.output(state, *arguments))
     rate = scalars_of(given if law.rate is None else law.rate(state, given, *arguments))
     slopes = jacobian([law.energy(state, *arguments)], list(x)).dense()[0]
     gain = sum(slope * speed for slope, speed in zip(slopes, rate, strict=True))
     power = sum(one * other for one, other in zip(output, scalars_of(given), strict=True))
-    square = law.rate is None and len(output) == n
-    inner: list[Any] = list(jacobian(output, list(x)).dense().ravel()) if square else []
-    routine = Routine("storage", tape, (("x", n), ("u", k)), (gain, power, *output, *inner))
-    kernel = numpy_kernel(routine)
-    asymmetry, imbalance, used = 0.0 if square else np.nan, 0.0, 0
-    for _ in range(points):
-        drawn = draw()
+    n, count, square = len(x), len(output), law.rate is None and len(output) == len(x)
+    inner = jacobian(output, list(x)).dense().ravel() if square else ()
+    kernel = numpy_kernel(Routine("storage", tape, (("x", n), ("u", len(u))), (gain, power, *output, *inner)))
+
+    def judge(drawn: np.ndarray) -> list[tuple[float, float, float]]:
         values = kernel(drawn[:n], drawn[n:])
         if not np.all(np.isfinite(values)):
-            continue
-        used += 1
-        size = np.linalg.norm(values[2 : 2 + len(output)]) * np.linalg.norm(drawn[n:])
-        imbalance = max(imbalance, abs(values[0] - values[1]) / max(size, 1e-300))
-        if square:
-            asymmetry = max(asymmetry, _asymmetry(values[2 + len(output) :].reshape(n, n)))
-    return Reciprocity(path, element.kind, asymmetry, imbalance, np.nan, used, tolerance)
+            return []
+        size = np.linalg.norm(values[2 : 2 + count]) * np.linalg.norm(drawn[n:])
+        imbalance = abs(values[0] - values[1]) / max(size, 1e-300)
+        return [(_asymmetry(values[2 + count :].reshape(n, n)) if square else np.nan, imbalance, np.nan)]
+
+    return judge
 
 
-def _resistor(
-    path: str,
-    element: Element,
-    shape: tuple[int, ...],
-    arguments: list[Any],
-    draw: Callable[[], np.ndarray],
-    points: int,
-    tolerance: float,
-) -> Reciprocity:
-    law = element.law
-    assert isinstance(law, Resistor)
+def _of_resistor(law: Resistor, shape: tuple[int, ...], arguments: list[Any]) -> Judge:
+    """At the effort or flow that is given."""
     relation = law.effort or law.flow
     assert relation is not None
-    n = int(np.prod(shape))
-    tape = Tape()
+    tape, n = Tape(), math.prod(shape)
     u = tape.inputs("u", n)
     output = scalars_of(relation(_shaped(u, shape), *arguments))
     kernel = numpy_kernel(Routine("resistor", tape, (("u", n),), (*output, *jacobian(output, list(u)).dense().ravel())))
-    asymmetry, dissipation, used = 0.0, np.inf, 0
-    for _ in range(points):
-        given = draw()
+
+    def judge(given: np.ndarray) -> list[tuple[float, float, float]]:
         values = kernel(given)
         if not np.all(np.isfinite(values)):
-            continue
-        used += 1
+            return []
         size = np.linalg.norm(values[:n]) * np.linalg.norm(given)
-        dissipation = min(dissipation, float(values[:n] @ given / size) if size > 0 else 0.0)
-        asymmetry = max(asymmetry, _asymmetry(values[n:].reshape(n, n)))
-    return Reciprocity(path, element.kind, asymmetry, np.nan, dissipation, used, tolerance)
+        return [(_asymmetry(values[n:].reshape(n, n)), np.nan, float(values[:n] @ given / size) if size > 0 else 0.0)]
+
+    return judge
 
 
 def _asymmetry(matrix: np.ndarray) -> float:

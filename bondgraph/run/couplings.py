@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 
-from bondgraph.run.table import FieldTable
+from bondgraph.run.table import FieldTable, fields_of
 from bondgraph.tape.collection import paused_collection
 
 SWEEPS, BALANCED = 10, 1.5
@@ -29,13 +29,6 @@ LEAST, MOST = 1e-100, 1e100
 """Couplings (1/s) below and above are none, in any units of the states: what rounding leaves of a zero is squared and cubed on
 its way into a Jacobian, and products of such numbers along a ring vanish."""
 _KEPT = 64
-_ARRAYS = (
-    *("rows", "columns", "part", "order", "inner", "drivers_at", "drivers"),
-    *("ear_from", "ear_at", "ear_couplings", "ear_states"),
-)
-_COUNTS = {"states": "part", "couplings": "rows", "inners": "inner", "ears": "ear_from"}
-FIELDS = {name: (place, "i64" if name in _COUNTS else "ptr") for place, name in enumerate([*_ARRAYS, *_COUNTS])}
-"""A structure as machine code sees it: addresses of its arrays, then lengths."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +97,12 @@ class Structure:
         return table
 
 
+_ARRAYS = tuple(field.name for field in fields(Structure))
+_COUNTS = {"states": "part", "couplings": "rows", "inners": "inner", "ears": "ear_from"}
+FIELDS = fields_of(_ARRAYS, _COUNTS)
+"""A structure as machine code sees it: addresses of its arrays, then lengths."""
+
+
 @dataclass(frozen=True, eq=False)
 class Couplings:
     """Absolute values of a Jacobian (n, n), 1/s in the units of its states: the diagonal (n,), and what is not zero beside it
@@ -153,39 +152,34 @@ class Structures:
 
 
 def components(drives: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Strong components of the graph with edges j -> drives[j], those that drive others before them (Tarjan's algorithm)."""
-    n = len(drives)
-    order, low, held = [-1] * n, [0] * n, [False] * n
-    stack: list[int] = []
-    found: list[list[int]] = []
-    count = 0
-    for start in range(n):
-        path = [(start, 0)] if order[start] < 0 else []
-        while path:
-            node, at = path.pop()
-            if at == 0:
-                order[node] = low[node] = count
-                count += 1
-                stack.append(node)
-                held[node] = True
-            for k in range(at, len(drives[node])):
-                other = drives[node][k]
-                if order[other] < 0:
-                    path += [(node, k + 1), (other, 0)]
-                    break
-                if held[other]:
-                    low[node] = min(low[node], order[other])
-            else:
-                if low[node] == order[node]:
-                    cut = stack.index(node)
-                    found.append(sorted(stack[cut:]))
-                    for member in stack[cut:]:
-                        held[member] = False
-                    del stack[cut:]
-                if path:
-                    parent = path[-1][0]
-                    low[parent] = min(low[parent], low[node])
-    return found[::-1]
+    """Strong components of the graph with edges j -> drives[j], those that drive others before them (Kosaraju's algorithm)."""
+    driven_by: list[list[int]] = [[] for _ in drives]
+    for driver, driven in enumerate(drives):
+        for state in driven:
+            driven_by[state].append(driver)
+    seen: set[int] = set()
+    finished = [state for start in range(len(drives)) for state in _reached(start, drives, seen)]
+    seen.clear()
+    parts = [_reached(start, driven_by, seen) for start in reversed(finished)]
+    return [sorted(part) for part in parts if part]
+
+
+def _reached(start: int, edges: Sequence[Sequence[int]], seen: set[int]) -> list[int]:
+    """What is reached from a node and was not seen before, itself included: each after all that is reached from it."""
+    found: list[int] = []
+    path = [] if start in seen else [(start, iter(edges[start]))]
+    seen.add(start)
+    while path:
+        node, ahead = path[-1]
+        for other in ahead:
+            if other not in seen:
+                seen.add(other)
+                path.append((other, iter(edges[other])))
+                break
+        else:
+            found.append(node)
+            path.pop()
+    return found
 
 
 def _ears(part: Sequence[int], drives: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, list[tuple[int, int]]]]:

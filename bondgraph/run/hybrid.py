@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,33 +31,24 @@ _PROBE = 1e-9
 _WITHIN = 1e-3
 
 
-@dataclass
 class Hybrid:
-    """A run in progress: where it is, and what it has met. Its times are those since the start, s."""
+    """A run in progress: where it is, and what it has met. Its times are those since the start, s.
 
-    bound: Bound
-    settings: Settings
-    ticks: Ticks
-    bar: Progress
-    weights: Weights
-    courses: Courses
-    watch: Watch
-    samples: SampleRows
-    x: np.ndarray
-    """States (n,), and below the modes (modes,) and the integrated powers (quadratures,)."""
-    m: np.ndarray
-    q: np.ndarray
-    start_energies: np.ndarray
-    t: float = 0.0
-    events: list[Event] = field(default_factory=list)
-    failure: Failure | None = None
-    effort: Effort = field(default_factory=Effort)
-    methods: list[str] = field(default_factory=list)
+    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,).
+    """
 
-    @property
-    def probe(self) -> float:
-        """How far ahead guards are looked at, at most, s."""
-        return _PROBE * self.settings.span
+    def __init__(self, bound: Bound, settings: Settings, ticks: Ticks, bar: Progress):
+        self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
+        self.weights = Weights(bound, settings.rtol, settings.atol, settings.max_step)
+        self.courses, self.watch = Courses(bound, settings.span), Watch(settings.span, settings.rtol)
+        self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
+        self.x, _ = bound.consistent(self.t, settings.x, self.m)
+        self.samples = SampleRows(np.empty((len(settings.times), len(self.x) + len(self.q))), len(self.x))
+        self.start_energies = bound.energies(self.t, self.x, self.m)
+        self.events: list[Event] = []
+        self.failure: Failure | None = None
+        self.effort, self.methods = Effort(), list[str]()
+        self.probe = _PROBE * settings.span
 
     def go(self, choice: Selection) -> None:
         """On from the start to the end, or to a failure."""
@@ -75,8 +66,9 @@ class Hybrid:
                 self.effort = self.effort + integrator.effort()
                 integrator.close()
 
-    def settle(self, fired: tuple[int, ...], probe: float) -> Settled:
-        """Take the transitions that are due, `fired` first, and go on in a state that is consistent."""
+    def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> Settled:
+        """Take the transitions that are due, `fired` first, and go on in a state that is consistent; `rested` are those that have
+        come to rest at this instant."""
         self.courses.see(self.x[None])
         settings = self.settings
         how = How(probe, _WITHIN * settings.rtol, settings.simultaneous == "together")
@@ -110,7 +102,7 @@ class Hybrid:
             label = self.bound.program.layout.label("x", int(bad[0]))
             kind = settled.events[-1].kind if settled.events else "start"
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
-        return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe)
+        return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe, rested)
 
     def _without_end(self, settled: Settled) -> None:
         last = settled.events[-1]
@@ -124,8 +116,11 @@ class Hybrid:
     def _accumulates(self, transition: int) -> bool:
         return self.bound.program.transitions[transition].accumulates is not None
 
-    def _rest(self, resting: tuple[int, ...], settled: Settled, probe: float) -> Settled:
+    def _rest(self, resting: tuple[int, ...], settled: Settled, probe: float, rested: frozenset[int]) -> Settled:
         """Go on after events that accumulate, in the states that hold there."""
+        if rested.issuperset(resting):
+            self._without_end(settled)
+            return settled
         events = []
         for transition in resting:
             event = rest(self.bound, transition, self.t, self.x, self.m, self.watch.limit(transition))
@@ -137,7 +132,7 @@ class Hybrid:
             if settled.looping or settled.stuck:
                 self._without_end(settled)
             return settled
-        after = self.settle((), probe)
+        after = self.settle((), probe, rested.union(resting))
         return replace(after, events=(*settled.events, *events, *after.events))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
@@ -164,7 +159,7 @@ class Hybrid:
                     return replace(choice, watch_stiffness=False), settled
                 return Selection("sundials", "bdf"), settled
             if leg.status == legs.FAILED:
-                self._failed(leg.reason)
+                self._fail(*cause(self.bound, leg.reason, self.t, self.x, self.m, settings.span, self.weights.known))
             elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
@@ -183,9 +178,6 @@ class Hybrid:
         total = f"about {steps / way:.1g} steps" if way > 0.0 else "no end of steps"
         return f"{steps} steps have made {way:.1g} of the way: to its end the run would take {total}, not {most}"
 
-    def _failed(self, reason: str) -> None:
-        self._fail(*cause(self.bound, reason, self.t, self.x, self.m, self.settings.span, self.weights.known))
-
     def examine(self) -> None:
         """End the run before the first sample at which a value is lost (`first_lost`), unless it has ended there by itself."""
         samples, times = self.samples, self.settings.times
@@ -199,28 +191,6 @@ class Hybrid:
         self.t, self.x = float(times[lost.sample]), x[lost.sample]
         self.events = [event for event in self.events if event.time <= self.t]
         self._fail(lost.kind, lost.reason, lost.suspect)
-
-
-def begun(bound: Bound, settings: Settings, ticks: Ticks, bar: Progress) -> Hybrid:
-    """A run at its start, before what jumps there."""
-    weights = Weights(bound, settings.rtol, settings.atol, settings.max_step)
-    courses = Courses(bound, settings.span)
-    m = settings.m.copy()
-    x, _ = bound.consistent(0.0, settings.x.copy(), m)
-    return Hybrid(
-        bound,
-        settings,
-        ticks,
-        bar,
-        weights,
-        courses,
-        Watch(settings.span, settings.rtol),
-        SampleRows(np.empty((len(settings.times), bound.program.states + bound.quadratures)), bound.program.states),
-        x,
-        m,
-        np.zeros(bound.quadratures),
-        bound.energies(0.0, x, m).copy(),
-    )
 
 
 def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:

@@ -177,17 +177,14 @@ class Absent:
     sizes: tuple[int, ...]
 
     def __call__(self, *blocks: object, **more: object) -> NoReturn:
-        raise RunError(Problem("E158", *_ABSENT))
+        title, why = (
+            "these values were not computed before the result was pickled",
+            "a result takes its samples along, not the code",
+        )
+        cures = ("what is asked for, computed where the run was made",)
+        raise RunError(Problem("E158", title, (f"{why} that computed them",), cures=cures))
 
     bind = many = __call__
-
-
-_ABSENT = (
-    "these values were not computed before the result was pickled",
-    ("a result takes its samples along, not the code that computed them",),
-    (),
-    ("what is asked for, computed where the run was made",),
-)
 
 
 @dataclass(frozen=True)
@@ -272,23 +269,10 @@ class Program:
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
-        return replace(
-            self,
-            rates=absent(self.rates),
-            guards=absent(self.guards),
-            powers=absent(self.powers),
-            energies=absent(self.energies),
-            outputs=absent(self.outputs),
-            resets=(),
-            pushes=(),
-            supplies=(),
-            differentiate=None,
-            couple=None,
-            rates_and_powers=None,
-            collisions=None,
-            loops=(),
-            clocks=(),
-        )
+        without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
+        without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions"))
+        without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
+        return replace(self, **without)
 
     @property
     def jacobian(self) -> Kernel | None:

@@ -11,8 +11,8 @@ _DELAY, _EVERY, _WIDTH = 2.0, 0.2, 30
 class Progress:
     """A bar that appears after two seconds and is wiped at the end."""
 
-    def __init__(self, name: str, t_start: float, t_end: float, wanted: bool = True):
-        self._name, self._from, self._to = name, t_start, t_end
+    def __init__(self, name: str, span: float, wanted: bool):
+        self._name, self._span = name, span
         self._begin = self._last = time.perf_counter()
         self._active = wanted and sys.stderr is not None and sys.stderr.isatty()
         self._drawn = False
@@ -23,7 +23,7 @@ class Progress:
         if not self._active or now - self._begin < _DELAY or now - self._last < _EVERY:
             return
         self._last, self._drawn = now, True
-        share = (t - self._from) / (self._to - self._from)
+        share = t / self._span
         bar = "#" * int(_WIDTH * share)
         sys.stderr.write(f"\r{self._name} [{bar:<{_WIDTH}}] {100 * share:5.1f} %  t = {t:.6g} s, {events} events ")
         sys.stderr.flush()

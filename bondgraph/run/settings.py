@@ -13,13 +13,13 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.quantities import real
 from bondgraph.run.program import Program
 
-METHODS = ("auto", "dop853", "adams", "bdf", "radau", "lsoda")
-SOLVERS = ("auto", "machine code", "sundials", "scipy")
 OFFERS = {
     "machine code": ("auto", "dop853"),
     "sundials": ("auto", "adams", "bdf"),
     "scipy": ("auto", "dop853", "bdf", "radau", "lsoda"),
 }
+SOLVERS = ("auto", *OFFERS)
+METHODS = tuple(dict.fromkeys(method for offered in OFFERS.values() for method in offered))
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 

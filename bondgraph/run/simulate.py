@@ -14,7 +14,7 @@ import numpy as np
 from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_place
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
-from bondgraph.run.hybrid import begun, result_of
+from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.integrators.choose import choose
 from bondgraph.run.outcome.doubts import doubts_of
 from bondgraph.run.outcome.judge import judged, watched_times
@@ -116,9 +116,9 @@ def simulate(
     )
     bound = Bound(program, settings.p, start, settings.span)
     choice = choose(bound, settings)
-    bar = Progress(program.name, 0.0, settings.span, progress)
+    bar = Progress(program.name, settings.span, progress)
     try:
-        run = begun(bound, settings, Ticks(bound, start, end, settings.max_steps), bar)
+        run = Hybrid(bound, settings, Ticks(bound, start, end, settings.max_steps), bar)
         run.go(choice)
     finally:
         bar.close()

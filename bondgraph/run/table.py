@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
 
 
+def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[str] = ()) -> dict[str, tuple[int, str]]:
+    """Names of addresses, integers and floats -> place and kind ("ptr", "i64", "double") of each."""
+    kinds = (("ptr", pointers), ("i64", wholes), ("double", reals))
+    named = [(name, kind) for kind, names in kinds for name in names]
+    return {name: (place, kind) for place, (name, kind) in enumerate(named)}
+
+
 class FieldTable:
-    """Fields by name: addresses ("ptr"), integers ("i64") and floats ("double"). Keeps the arrays that it points to."""
+    """Fields by name; `arrays` are those that it points to."""
 
     def __init__(self, fields: Mapping[str, tuple[int, str]]):
         self._fields = fields
         self._whole = np.zeros(len(fields), dtype=np.int64)
         self._real = self._whole.view(np.float64)
-        self._owners: dict[str, object] = {}
+        self.arrays: dict[str, np.ndarray] = {}
 
     @property
     def address(self) -> int:
         """Where the table starts."""
         return address_of(self._whole)
 
-    def field_address(self, name: str) -> int:
-        """Where a field lies."""
-        return self.address + 8 * self._fields[name][0]
-
     def point(self, name: str, target: np.ndarray | int) -> None:
         """Let a field point to an array's first element, or to an address."""
         if isinstance(target, np.ndarray):
-            self._owners[name] = target
+            self.arrays[name] = target
             target = address_of(target)
         self._whole[self._fields[name][0]] = struct.unpack("q", struct.pack("Q", target))[0]
 

@@ -92,11 +92,9 @@ class Ticks:
             x = x if clock is None else self._bound.tick(clock, time, x, m)
             self.index[row] += 1
             number = self.index[row]
-            self.following[row] = self.breaks[number] if row == self.once else self._later(row, int(number))
+            later = self.offset[row] + number * self.period[row]
+            self.following[row] = self.breaks[number] if row == self.once else later
         return time, x
-
-    def _later(self, row: int, number: int) -> float:
-        return float(self.offset[row] + number * self.period[row])
 
     def look_ahead(self) -> None:
         """Keep the user's formulas on this side of the next break, whatever the rounding of their time."""

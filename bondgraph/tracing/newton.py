@@ -15,7 +15,7 @@ import numpy as np
 from bondgraph.assembly.system import Loop
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.linear.solve import SingularSystem, solve
+from bondgraph.tracing.linear.solve import SingularSystem, eliminate, solve
 from bondgraph.tracing.on_tape.ground import Ground
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
@@ -70,21 +70,20 @@ def pursue(ground: Ground, loop: Loop, w: Sequence[Any], residuals: Sequence[Any
 
 def _regular(ground: Ground, loop: Loop, entries: Entries, right: Sequence[Any]) -> dict[tuple[int, int], np.ndarray]:
     """Values of a matrix at the samples, with the largest guesses for which it is regular; one size where an element says it."""
-    everything = range(len(right))
+    everything = tuple(range(len(right)))
     free = all(ground.system.values[unknown.value].near is None for unknown in loop.unknowns)
-    stuck: list[SingularSystem] = []
+    stuck: SingularSystem | None = None
     for _ in range(SIZES if free else 1):
-        samples = ground.sampled(entries)
-        try:
-            if not all(np.isfinite(values).all() for values in samples.values()):
-                raise SingularSystem(everything, everything)
-            solve(entries, right, samples)
-            return samples
-        except SingularSystem as singular:
-            stuck.append(singular)
-        places = ground.system.places
-        ground.sampled.shrink([k for name in loop.guesses for k in places[name]], SMALLER)
-    raise stuck[0]
+        samples, left = ground.sampled(entries), (everything, everything)
+        if all(np.isfinite(values).all() for values in samples.values()):
+            found = eliminate(entries, right, samples)
+            if not found.equations:
+                return samples
+            left = found.equations, found.unknowns
+        stuck = stuck or SingularSystem(*left)
+        ground.sampled.shrink([k for name in loop.guesses for k in ground.system.places[name]], SMALLER)
+    assert stuck is not None
+    raise stuck
 
 
 def rates_of_guesses(ground: Ground, values: Values, pursuits: Sequence[Pursuit]) -> Values:

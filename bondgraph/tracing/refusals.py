@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from bondgraph.assembly.owners import owner_of, transition_in_words
 from bondgraph.assembly.system import Loop, System, Unknown
-from bondgraph.errors import Problem
+from bondgraph.errors import Place, Problem
+from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element
 from bondgraph.model.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
@@ -72,8 +73,8 @@ def untraceable(stuck: Untraceable, model: Model) -> Problem:
 
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     """The problem of an algebraic loop (E205 not linear, E206 singular), of a derivative of what depends on the unknowns
-    themselves (E207), of redundant constraints and dependent storages (E208), of
-    the derivative of what jumps (E209), or of a mode without a solution (E212)."""
+    themselves (E207), of redundant constraints and dependent storages (E208), of the derivative of what jumps (E209), or of a
+    mode without a solution (E212)."""
     if stuck.modes:
         return _in_mode(stuck, model)
     if stuck.loop is not None:
@@ -87,26 +88,35 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
             f"a state that decides them (of a C or I): {part('C')}, a stiff one, in place of a constraint",
             f"{part('C')}, a stiff one, at a 0-junction between a storage named here and the rest",
         )
-        return Problem("E205", title, details, tuple(e.place for e in owners), cures)
+        return Problem("E205", title, details, _places(owners), cures)
     if stuck.reason == "index":
         elements = elements_at(model, stuck.suspects)
         needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
         title = "a derivative is needed of what is unknown itself"
         details = (f"{needed} must be differentiated, and depends on what these give: {named(owners)}",)
         cures = ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them")
-        return Problem("E207", title, details, tuple(e.place for e in dict.fromkeys([*elements, *owners])), cures)
-    if stuck.reason == "jump":
-        return _of_jump(stuck, model)
+        return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
     elements = elements_at(model, stuck.suspects)
+    if stuck.reason == "jump":  # what follows would need an infinite effort or flow
+        details = (f"{named(elements)} must follow a value with a sign, a comparison or a step in it",)
+        cures = (
+            "an R between the source and what follows it (a resistance, a compliance of the drive)",
+            "a smooth course in place of the step: a ramp, tanh, or a lowpass",
+        )
+        return Problem("E209", "a derivative is needed of what jumps", details, _places(elements), cures)
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
     return Problem(
         "E208",
         "redundant constraints" if constraints else "dependent storages whose shares are not determined",
         (f"these repeat or contradict the others: {named(elements)}",),
-        tuple(e.place for e in elements),
+        _places(elements),
         (f"leave one of them out, or put {part('C')}, a stiff one, in its place",)
         + (("joints with more freedoms: a spherical or universal one for a revolute",) if constraints else ()),
     )
+
+
+def _places(created: Iterable[Element | Automaton]) -> tuple[Place | None, ...]:
+    return tuple(one.place for one in created)
 
 
 def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
@@ -114,17 +124,6 @@ def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
     paths = {id(element): path for path, element in model.elements.items()}
     bonds = [model.bonds_at(paths[id(e)]) for e in elements if id(e) in paths]
     return next((found[0].domain for found in bonds if found), GENERIC)
-
-
-def _of_jump(stuck: Unsolvable, model: Model) -> Problem:
-    """What follows a value that jumps would need an infinite effort or flow."""
-    elements = elements_at(model, stuck.suspects)
-    details = (f"{named(elements)} must follow a value with a sign, a comparison or a step in it",)
-    cures = (
-        "an R between the source and what follows it (a resistance, a compliance of the drive)",
-        "a smooth course in place of the step: a ramp, tanh, or a lowpass",
-    )
-    return Problem("E209", "a derivative is needed of what jumps", details, tuple(e.place for e in elements), cures)
 
 
 def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
@@ -138,8 +137,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
         title = f"{count} modes have no valid causality"
         details = [f"in each, {says}:", *(f"{mode}: {own}" for mode, own in shown)]
         details += [f"and {count - MOST_MODES} more"] if count > MOST_MODES else []
-    places = (*(e.place for e in elements), *(a.place for a in automata))
-    return Problem("E212", title, tuple(details), places, _in_mode_cures(model, elements))
+    return Problem("E212", title, tuple(details), _places([*elements, *automata]), _in_mode_cures(model, elements))
 
 
 def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]:
@@ -153,10 +151,10 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
 
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
     """The problem of a run that has entered a mode in which its equations contradict each other (E220)."""
-    details = (f"then these contradict each other, or leave something undecided: {named(elements_at(model, elements))}",)
-    places = tuple(e.place for e in elements_at(model, elements))
-    cures = _in_mode_cures(model, elements_at(model, elements))
-    return Problem("E220", f"the equations have no solution in the mode {mode}", details, places, cures)
+    found = elements_at(model, elements)
+    details = (f"then these contradict each other, or leave something undecided: {named(found)}",)
+    title, cures = f"the equations have no solution in the mode {mode}", _in_mode_cures(model, found)
+    return Problem("E220", title, details, _places(found), cures)
 
 
 def _differentiated(element: Element) -> str:
@@ -191,7 +189,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
         if stuck.reason == "nonlinear"
         else ("E206", "algebraic loop without a unique solution")
     )
-    return Problem(code, title, tuple(details), tuple(e.place for e in closing[:12]), (*cures, cure))
+    return Problem(code, title, tuple(details), _places(closing[:12]), (*cures, cure))
 
 
 def _against(loop: Loop, system: System, elements: Sequence[Element]) -> list[tuple[Element, str, str]]:

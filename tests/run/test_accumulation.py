@@ -64,6 +64,14 @@ def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
     assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
 
 
+@pytest.mark.parametrize("state", ["contact", "flight"])
+def test_a_rest_that_is_left_at_once_ends_the_run(state):
+    """Two edges that both accumulate, and lead to each other at the same instant: once Python's stack was the limit."""
+    up = Transition("contact", "flight", lambda: 1.0, (), (), kind="up", accumulates=state)
+    run = compile_model(ball(0.5, [stop(), up])).simulate(12.0)
+    assert run.failure.kind == "chattering" and run.failure.suspect == "floor" and len(run.events) < 200
+
+
 def test_what_rests_may_start_again():
     """A lift throws the ball up from its rest: a second sequence accumulates like the first."""
     thrown = Transition(

@@ -7,27 +7,18 @@ states themselves do. With states in other units the scales change as the states
 
 from __future__ import annotations
 
-from typing import Protocol
+from types import ModuleType
 
 import numpy as np
 
 from bondgraph.run import couplings as reference
 from bondgraph.run.bound import Bound
-from bondgraph.run.couplings import Couplings
 
 AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 """How far ahead (in longest steps) what has no scale yet is looked for."""
 PART = 0.1
 """Of its scales: so far a state is displaced where its rate, or what it drives, is zero where it is."""
 _DECADE = 10.0
-
-
-class _Arithmetic(Protocol):
-    """`couplings`, or the same in machine code."""
-
-    def fastest(self, couplings: Couplings) -> np.ndarray: ...
-
-    def carried(self, couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray: ...
 
 
 def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
@@ -69,10 +60,12 @@ def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarr
     fastest = arithmetic.fastest(couplings)
     speed = np.maximum(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)
     scales = np.maximum(size, _driven(bound, t, x, m, speed) / speed)
-    return arithmetic.carried(couplings, speed, scales)
+    reached: np.ndarray = arithmetic.carried(couplings, speed, scales)
+    return reached
 
 
-def _arithmetic(bound: Bound) -> _Arithmetic:
+def _arithmetic(bound: Bound) -> ModuleType:
+    """`couplings`, or the same in machine code."""
     if not bound.program.rates.is_machine_code:
         return reference
     from bondgraph.run.error_control import balancing

@@ -107,7 +107,7 @@ class Weights:
         """Whether all the energy that a state has had is rounding of what is in play: motion that a symmetry forbids."""
         alone = np.zeros(self._n)
         with np.errstate(all="ignore"):
-            nothing = self._bound.energies(t, alone, m).copy()
+            nothing = self._bound.energies(t, alone, m)
             alone[place] = self.size[place]
             own = np.abs(self._bound.energies(t, alone, m) - nothing)
         return 0.0 < own[np.isfinite(own)].max(initial=0.0) < _UNSEEN * self.energy
@@ -144,7 +144,7 @@ class Weights:
     def _carried(self, t: float, x: np.ndarray, m: np.ndarray, blur: np.ndarray) -> np.ndarray:
         """What the `blur` (n,) of states makes of powers (quadratures,), W."""
         with np.errstate(all="ignore"):
-            sharp = self._bound.powers(t, x, m).copy()
+            sharp = self._bound.powers(t, x, m)
             found = np.abs(self._bound.powers(t, x + blur, m) - sharp)
         return np.where(np.isfinite(found), found, 0.0)
 

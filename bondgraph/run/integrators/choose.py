@@ -74,26 +74,20 @@ def tolerances(settings: Settings, method: str) -> Tolerances:
 def build(bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, weights: Weights) -> Integrator:
     """The integrator of a choice. Clocks tick inside the machine code; around the others, and where a tick must solve
     algebraic loops, in Python."""
-    tolerance = tolerances(settings, choice.method)
-    if choice.solver not in ("sundials", "scipy"):
-        from bondgraph.run.integrators.explicit.dop853 import Dop853
-
-        if not bound.program.loops:
-            return Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks)
-    made = _without_clocks(bound, settings, choice, tolerance, weights)
-    return Clocked(bound, made, ticks) if len(ticks) else made
-
-
-def _without_clocks(bound: Bound, settings: Settings, choice: Selection, tolerance: Tolerances, weights: Weights) -> Integrator:
+    made: Integrator
+    tolerance, inside = tolerances(settings, choice.method), False
     if choice.solver == "sundials":
         from bondgraph.run.integrators.sundials.cvode import Cvode
 
         linear, iteration = settings.linear, settings.iteration
-        return Cvode(bound, choice.method, tolerance, weights, settings.span, iteration=iteration, linear=linear)
-    if choice.solver == "scipy":
+        made = Cvode(bound, choice.method, tolerance, weights, settings.span, iteration=iteration, linear=linear)
+    elif choice.solver == "scipy":
         from bondgraph.run.integrators.scipy_solver import ScipySolver
 
-        return ScipySolver(bound, choice.method, tolerance, weights)
-    from bondgraph.run.integrators.explicit.dop853 import Dop853
+        made = ScipySolver(bound, choice.method, tolerance, weights)
+    else:
+        from bondgraph.run.integrators.explicit.dop853 import Dop853
 
-    return Dop853(bound, tolerance, weights, watch_stiffness=choice.watch_stiffness)
+        inside = not bound.program.loops
+        made = Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks if inside else None)
+    return Clocked(bound, made, ticks) if len(ticks) and not inside else made

@@ -15,20 +15,18 @@ from bondgraph.run.ticks import TOGETHER, Ticks
 _PATIENCE = 0.1
 
 
-class Clocked:
+class Clocked(Integrator):
     """An integrator that is stopped at every tick and begins anew after it."""
 
     def __init__(self, bound: Bound, integrator: Integrator, ticks: Ticks):
         self._bound, self._integrator, self._ticks = bound, integrator, ticks
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a leg (see `leg.Integrator`)."""
         self._t, self._x, self._q = t, x.copy(), q.copy()
         self._m, self._levels = m.copy(), levels.copy()
         self._integrator.restart(t, x, q, m, levels)
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        """Integrate (see `leg.Integrator`)."""
         ticks, written, begin = self._ticks, 0, time.perf_counter()
         end = stop - TOGETHER * abs(stop)
         while True:
@@ -72,15 +70,11 @@ class Clocked:
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
         """Guards less their levels, which end where a guard has been as far below zero (`Integrator.restart`)."""
         raw = self._bound.guards(t, x, self._m)
-        if not raw.size:
-            return raw
         self._levels = np.where(raw < -np.abs(self._levels), 0.0, self._levels)
         return raw - self._levels
 
     def effort(self) -> Effort:
-        """Counts since the start."""
         return self._integrator.effort()
 
     def close(self) -> None:
-        """Free what was taken."""
         self._integrator.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import astuple, dataclass
 from typing import Protocol
 
 import numpy as np
@@ -53,15 +54,7 @@ class Effort:
     noisy: int = 0
 
     def __add__(self, other: Effort) -> Effort:
-        return Effort(
-            self.steps + other.steps,
-            self.rejected + other.rejected,
-            self.rates + other.rates,
-            self.jacobians + other.jacobians,
-            self.guards + other.guards,
-            self.seconds + other.seconds,
-            self.noisy + other.noisy,
-        )
+        return Effort(*map(operator.add, astuple(self), astuple(other)))
 
 
 class Integrator(Protocol):
@@ -79,7 +72,8 @@ class Integrator(Protocol):
         """Counts since the start."""
 
     def close(self) -> None:
-        """Free what was taken."""
+        """Free what was taken, if anything was."""
+        return
 
 
 @dataclass(frozen=True)

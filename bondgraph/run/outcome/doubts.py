@@ -110,14 +110,18 @@ def _turned_over(result: Result) -> float:
     falls, is in play though the whole stays nothing."""
     program, most = result.program, 0.0
     assert program.energies is not None
-    chosen = np.unique(np.linspace(0, len(result.t) - 1, _PROBES).astype(int))
     parts = np.vstack([np.eye(program.states), np.zeros((1, program.states))]) * _APART
-    for k in chosen:
+    for k in _probed(result):
         with np.errstate(all="ignore"):
             held = program.energies.many(result.t[k], result.x[k] * (1.0 + parts), result.p, result.m[k])
         apart = np.abs(held[:-1] - held[-1]) / _APART
         most = max(most, float(apart[np.isfinite(apart)].sum()))
     return most
+
+
+def _probed(result: Result) -> np.ndarray:
+    """Some samples of a run, all along it."""
+    return np.unique(np.linspace(0, len(result.t) - 1, _PROBES).astype(int))
 
 
 def _busiest(ledger: Ledger, at: int) -> str:
@@ -133,7 +137,7 @@ def _unbalanced(result: Result) -> str:
     """The storage whose energy does not change as the power into it says, at states of the run; "" if all do."""
     program = result.program
     assert program.energies is not None
-    chosen = np.unique(np.linspace(0, len(result.t) - 1, _PROBES).astype(int))
+    chosen = _probed(result)
     t, x, m = result.t[chosen], result.x[chosen], result.m[chosen]
     with np.errstate(all="ignore"):
         rates = program.rates.many(t, x, result.p, m)

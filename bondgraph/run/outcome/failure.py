@@ -89,12 +89,9 @@ class Doubt:
 
 def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "") -> Failure:
     """A failure with its state by name and the usual cures of its kind."""
-    state: dict[str, object] = {}
-    for name, slot in program.layout.slots.items():
-        if slot.block == "x":
-            state[name] = np.array(x[slot.start : slot.stop]).reshape(slot.shape)
-    if not state:
-        state = {f"x[{i}]": float(value) for i, value in enumerate(x)}
+    slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
+    state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
+    state = state or {f"x[{i}]": float(value) for i, value in enumerate(x)}
     return Failure(reason, kind, float(t), state, suspect, CURES[kind])
 
 

@@ -49,13 +49,8 @@ class ClosingMatrix:
         self.closing, self.kernel, self.bound = program.closing, program.closures, Bound(program, p, origin)
         self.rows, self.columns = np.array(self.closing.pattern, dtype=int).reshape(-1, 2).T
 
-    def at(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A (n, n), and of rows that repeat others the right sides and what is left of them."""
-        A, right, left = self.along(np.array([t]), x[None], m[None])
-        return A[0], right[0], left[0]
-
     def along(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same at all samples (k, ...) at once."""
+        """A (k, n, n), and of rows that repeat others the right sides and what is left of them, at samples (k, ...)."""
         values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
         n, entries, count = len(self.closing.owners), len(self.rows), len(self.closing.repeating)
         A = np.zeros((len(t), n, n))
@@ -116,8 +111,8 @@ def _singular_position(
         touching = [i for i, place in places.items() if place.root < zero]
         if k in touching or (len(places) > 1 and touching == [i for i in places if i != k]):
             place = places[touching[0]]  # as it comes, rather than as it leaves
-            A = closures.at(place.time, place.state, m[k])[0]
-            shares = np.abs(np.linalg.eigh(measure.scaled(A[None])[0])[1][:, len(A) - measure.rank])
+            A = measure.scaled(closures.along(np.array([place.time]), place.state[None], m[k : k + 1])[0])[0]
+            shares = np.abs(np.linalg.eigh(A)[1][:, len(A) - measure.rank])
             return LostRank(place.time, closures.owners(range(len(A)), shares))
     return None
 
@@ -133,7 +128,7 @@ class _Measure:
         self.signs = np.where(diagonals.sum(axis=0) < 0.0, -1.0, 1.0)
         values = np.linalg.eigvalsh(self.scaled(matrices))
         self.rank = int((values > RANK * values[:, -1:]).sum(axis=1).max())
-        self.along = np.sqrt(np.maximum(values[:, values.shape[1] - self.rank], 0.0))
+        self.along = self._roots(values)
 
     def scaled(self, matrices: np.ndarray) -> np.ndarray:
         """The same matrices, symmetric and without units."""
@@ -142,7 +137,9 @@ class _Measure:
 
     def roots(self, matrices: np.ndarray) -> np.ndarray:
         """Root of the smallest eigenvalue that is not zero throughout, (k,)."""
-        values = np.linalg.eigvalsh(self.scaled(matrices))
+        return self._roots(np.linalg.eigvalsh(self.scaled(matrices)))
+
+    def _roots(self, values: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(values[:, values.shape[1] - self.rank], 0.0))
 
 

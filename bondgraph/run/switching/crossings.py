@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
@@ -61,10 +61,7 @@ def suspicion(within: Within) -> Procedure:
     write = Procedure("suspicion", {"c": "ptr", "h": "double", "t_new": "double"}, "i64", internal=True)
     record = within.record(write)
     count, g = record.get("guard_count"), record.get("g")
-    for j in range(1, POINTS - 1):
-        theta = write.value(PLACES[j], "double")
-        inner = within.state(write, theta, write["h"], exact=False)
-        write.call("guard_values", [write["c"], record.get("t") + theta * write["h"], inner, g.at(count * j)])
+    _look(within, write, exact=False)
     write.call("guard_values", [write["c"], write["t_new"], record.get("y_new"), g.at(count * (POINTS - 1))])
     with write.loop(count) as i:
         for j in range(1, POINTS):
@@ -78,6 +75,16 @@ def suspicion(within: Within) -> Procedure:
                     write.give(1)
     write.give(0)
     return write
+
+
+def _look(within: Within, write: Procedure, exact: bool) -> None:
+    """Guards at all places inside of the step."""
+    record, h = within.record(write), write["h"]
+    for j in range(1, POINTS - 1):
+        place = write.value(PLACES[j], "double")
+        inner = within.state(write, place, h, exact)
+        there = record.get("g").at(record.get("guard_count") * j)
+        write.call("guard_values", [write["c"], record.get("t") + place * h, inner, there])
 
 
 def _is_crest(write: Procedure, left: Temporary, middle: Temporary, right: Temporary) -> Temporary:
@@ -237,15 +244,12 @@ def locate(within: Within) -> Procedure:
     write = Procedure("locate", {"c": "ptr", "h": "double"}, "double", internal=True)
     record, h = within.record(write), write["h"]
     count, g, theta, fired = (record.get(name) for name in ("guard_count", "g", "theta", "fired"))
-    for j in range(1, POINTS - 1):
-        place = write.value(PLACES[j], "double")
-        inner = within.state(write, place, h, exact=True)
-        write.call("guard_values", [write["c"], record.get("t") + place * h, inner, g.at(count * j)])
+    _look(within, write, exact=True)
     earliest = write.local(2.0)
 
-    def search(i: Temporary, low: float, high: Temporary, at_low: Temporary, at_high: Temporary) -> None:
-        start = write.value(low, "double")
-        found = write.call("root", [write["c"], h, i, start, high, at_low, at_high], "double")
+    def search(i: Temporary, low: Operand, high: Operand, at_low: Temporary, at_high: Temporary) -> None:
+        ends = [write.value(low, "double"), write.value(high, "double")]
+        found = write.call("root", [write["c"], h, i, *ends, at_low, at_high], "double")
         theta[i] = write.intrinsic("minnum", theta[i], found)
 
     with write.loop(count) as i:
@@ -253,7 +257,7 @@ def locate(within: Within) -> Procedure:
         for j in range(POINTS - 1, 0, -1):
             left, right = g[count * (j - 1) + i], g[count * j + i]
             with write.when((left < 0.0) & (right >= 0.0)):
-                search(i, PLACES[j - 1], write.value(PLACES[j], "double"), left, right)
+                search(i, PLACES[j - 1], PLACES[j], left, right)
         for j in range(1, POINTS - 1):
             left, middle, right = (g[count * (j + s) + i] for s in (-1, 0, 1))
             with write.when(_is_crest(write, left, middle, right) & (theta[i] > PLACES[j - 1])):
@@ -261,10 +265,8 @@ def locate(within: Within) -> Procedure:
                 with write.when(top <= 1.0):
                     after = top > PLACES[j]
                     value = _guard_at(within, write, h, top, i)
-                    start = write.select(after, PLACES[j], PLACES[j - 1])
-                    at_start = write.select(after, middle, left)
-                    found = write.call("root", [write["c"], h, i, start, top, at_start, value], "double")
-                    theta[i] = write.intrinsic("minnum", theta[i], found)
+                    start, at_start = write.select(after, PLACES[j], PLACES[j - 1]), write.select(after, middle, left)
+                    search(i, start, top, at_start, value)
         with write.when(theta[i] < earliest.get()):
             earliest.set(theta[i])
             record.set("first", i)

@@ -1,11 +1,10 @@
-"""Guards that rise to zero and fall again between the ends of steps that are already taken -> the first such crossing.
+"""Guards that rise to zero in a step that is already taken, and maybe fall again before its end -> the first such crossing.
 
-What `crossings` does in machine code while a step is taken, here for integrators whose events look at the ends of steps only.
+What `crossings` does in machine code while a step is taken, here for integrators that are not.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,64 +23,68 @@ class Crossing:
     guards: tuple[int, ...]
 
 
-Guards = Callable[[np.ndarray], np.ndarray]
-"""Times (k,) -> guards (k, guards)."""
+Course = Callable[[np.ndarray], np.ndarray]
+"""Times (k,) -> values (k, ...)."""
 
 
-def hidden_crossing(guards: Guards, ends: np.ndarray, levels: np.ndarray) -> Crossing | None:
-    """The first time within steps, whose ends (k,) ascend, at which a guard rises through its level; None if there is none.
+def first_crossing(
+    guards: Course, ends: tuple[float, float], at_ends: tuple[np.ndarray, np.ndarray], levels: np.ndarray
+) -> tuple[Crossing | None, np.ndarray]:
+    """The first time in a step at which a guard rises through its level, None where none does; and the levels after the step.
 
-    A level (guards,) counts until its guard has been below both zero and it.
+    Parameters
+    ----------
+    guards : in the step, (k, guards); ends, at_ends : the times of its ends, s, and the guards there, (guards,).
+    levels : (guards,); each counts until its guard has been below both zero and it.
     """
-    if not len(levels) or len(ends) < 2:
-        return None
-    starts, lengths = ends[:-1, None], np.diff(ends)[:, None]
-    times = np.append((starts + lengths * np.array(PLACES[:-1])).ravel(), ends[-1])
-    values = guards(times)
-    ended = np.logical_or.accumulate(values < -np.abs(levels), axis=0)
-    values = values - np.where(ended, 0.0, levels)
+    start, end = ends
+    times = start + (end - start) * np.array(PLACES)
+    values = np.vstack([at_ends[0], guards(times[1:-1]), at_ends[1]])
+    times[-1] = end
+    held = np.where(np.logical_or.accumulate(values < -np.abs(levels), axis=0), 0.0, levels)
+    values = values - held
     found: list[tuple[float, int]] = []
-    for i in range(values.shape[1]):
-        level = np.where(ended[:, i], 0.0, levels[i])
-        for k in _suspects(values[:, i]):
-            if found and times[max(k - 1, 0)] > min(found)[0]:
+    for i in range(len(levels)):
+        for k, rises in _suspects(values[:, i]):
+            low, high = float(times[k if rises else k - 1]), float(times[k + 1])
+            if found and low > min(found)[0]:
                 break
-            at = _rise(functools.partial(_above, guards, i, float(level[k])), times[max(k - 1, 0) : k + 2])
+            at = _rise(lambda t, i=i, level=held[k, i]: guards(t)[:, i] - level, low, high, rises)  # type: ignore[misc]
             if at is not None:
                 found.append((at, i))
                 break
     if not found:
-        return None
+        return None, held[-1]
     first = min(found)[0]
-    near = 32.0 * EPSILON * max(abs(first), float(ends[-1] - ends[0]))
-    return Crossing(first, tuple(sorted(i for at, i in found if at <= first + near)))
+    near = 32.0 * EPSILON * max(abs(first), end - start)
+    return Crossing(first, tuple(sorted(i for at, i in found if at <= first + near))), held[-1]
 
 
-def _above(guards: Guards, index: int, level: float, times: np.ndarray) -> np.ndarray:
-    return guards(times)[:, index] - level
-
-
-def _suspects(values: np.ndarray) -> list[int]:
-    """Places (k,) below zero after which a guard is not, or around which it has a crest, in order."""
+def _suspects(values: np.ndarray) -> list[tuple[int, bool]]:
+    """Places (k,) below zero around which a guard has a crest, or after which it is not (True), in order."""
     rises = (values[:-1] < 0.0) & (values[1:] >= 0.0)
     left, middle, right = values[:-2], values[1:-1], values[2:]
     high = middle - np.minimum(left, right) > 8.0 * EPSILON * np.abs(middle)
     crests = (middle < 0.0) & (middle >= left) & (middle >= right) & high
-    return sorted({*np.flatnonzero(rises).tolist(), *(np.flatnonzero(crests) + 1).tolist()})
+    places = [*np.flatnonzero(rises).tolist(), *(np.flatnonzero(crests) + 1).tolist()]
+    return sorted((k, bool(rises[k])) for k in places)
 
 
-def _rise(guard: Callable[[np.ndarray], np.ndarray], around: np.ndarray) -> float | None:
-    """Where a guard rises to zero in an interval: by ever finer grids, around its highest value until that is not negative."""
-    low, high, sure = float(around[0]), float(around[-1]), 0
+def _rise(guard: Course, low: float, high: float, rises: bool) -> float | None:
+    """Where a guard rises to zero in an interval: by ever finer grids, around its highest value until it is known that it
+    `rises`."""
+    sure = 0
     for _ in range(_ZOOMS):
         grid = np.linspace(low, high, _GRID)
         values = guard(grid)
         up = np.flatnonzero((values[:-1] < 0.0) & (values[1:] >= 0.0))
         if len(up):
-            low, high = float(grid[up[0]]), float(grid[up[0] + 1])
+            low, high, rises = float(grid[up[0]]), float(grid[up[0] + 1]), True
             if high - low <= 2.0 * np.spacing(high):
                 return high
             continue
+        if rises:
+            return high  # at an end of the step, where the course is off by rounding
         if values.max() >= 0.0:
             return None  # positive from the start: it has risen before
         top = int(np.argmax(values))
@@ -91,4 +94,4 @@ def _rise(guard: Callable[[np.ndarray], np.ndarray], around: np.ndarray) -> floa
         if sure >= _SURE and np.all(np.diff(values, 2) <= 0.0):
             return None
         low, high = float(grid[before]), float(grid[after])
-    return high if guard(np.array([low]))[0] < 0.0 <= guard(np.array([high]))[0] else None
+    return high if rises else None

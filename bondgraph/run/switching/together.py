@@ -37,6 +37,11 @@ class _Table:
     flow: np.ndarray
     restitution: np.ndarray
 
+    @property
+    def scale(self) -> np.ndarray:
+        """Speed of each constraint where a unit of energy is in it, but for a factor, (c,)."""
+        return np.sqrt(np.abs(np.diag(self.flows)))
+
 
 @dataclass(frozen=True)
 class _Contact:
@@ -79,7 +84,7 @@ def collide(
     after = x + table.states @ taken
     there = _table(bound, t, after, m)
     expected = table.flow + table.flows @ taken
-    scale = np.sqrt(np.abs(np.diag(table.flows)))
+    scale = table.scale
     if np.any(np.abs(there.flow - expected) > _NONE * scale * np.max(np.abs(table.flow) / scale)):
         return None
     size = np.abs(impulses * np.sqrt(np.diag(gain))).max()
@@ -140,7 +145,7 @@ def _bouncing(
     step, out = _AHEAD * courses.span, []
     now, soon = bound.guards(t, x, m), _soon(bound, t, x, m, step)
     near = courses.zero(t, x, m) * max(1.0, within / ULPS)
-    scale = np.sqrt(np.abs(np.diag(table.flows)))
+    scale = table.scale
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces:
             speed = max(np.abs(table.flow[c]), scale[c] * np.abs(table.flow[first]) / scale[first])
@@ -172,7 +177,7 @@ def _held(bound: Bound, m: np.ndarray, table: _Table) -> list[_Contact]:
 
 def _approaches(contact: _Contact, table: _Table, first: int) -> bool:
     """Whether what touches does not separate, up to rounding beside the speed of the `first`."""
-    scale = np.sqrt(np.abs(np.diag(table.flows)))
+    scale = table.scale
     apart = contact.apart * table.flow[contact.place] / scale[contact.place]
     return bool(apart <= _NONE * np.abs(table.flow[first]) / scale[first])
 

@@ -100,13 +100,10 @@ class _Cone:
         if name in self.known:
             return self.known[name]
         if name not in self.foreign:
-            shape = self._shape(name)
+            shape = self.system.values[name].shape or ()
             inputs = self.tape.inputs(f"value {name}", math.prod(shape))
             self.foreign[name] = inputs.reshape(shape) if shape else inputs[0]
         return self.foreign[name]
-
-    def _shape(self, name: str) -> tuple[int, ...]:
-        return self.system.values[name].shape or ()
 
     def _keep(self, statement: Statement, env: Values, moving: set[str]) -> None:
         """Results that depend on time and parameters alone."""

@@ -253,7 +253,4 @@ def _followed(ground: Ground) -> dict[str, str]:
 
 
 def _largest(values: Sequence[Any]) -> Any:
-    out: Any = 0.0
-    for value in values:
-        out = maximum(out, absolute(value))
-    return out
+    return functools.reduce(maximum, map(absolute, values), 0.0)

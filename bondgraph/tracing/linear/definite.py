@@ -14,13 +14,14 @@ Source: Riley 1955; Bayo and Ledesma 1996 (constraints of multibody systems in s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bondgraph.tracing.linear.equilibrate import matrices_of
+from bondgraph.tracing.linear.sizes import matrices_of
+from bondgraph.tracing.linear.solve import rows_of
 from bondgraph.tracing.on_tape.values import Entries
 
 RAISED = 1e-9
@@ -71,51 +72,20 @@ def solve_semidefinite(
     sizes : natural sizes of the diagonal, with its signs.
     """
     n = len(right)
-    rows: list[dict[int, Any]] = [{} for _ in range(n)]
-    for (i, j), value in matrix.items():
-        rows[i][j] = value
-    raised = [dict(row) for row in rows]
-    for i, row in enumerate(raised):
-        row[i] = row[i] + RAISED * sizes[i]
-    factors = _eliminated(raised)
+    rows = rows_of(matrix, n)
+    raised = [row | {i: row[i] + RAISED * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]
+    solved = factorised(raised)
     w: list[Any] = [0.0] * n
     left = list(right)
     for _ in range(1 + REPEATS):
-        step = factors.solved(left)
-        w = [a + b for a, b in zip(w, step, strict=True)]
-        left = [b - _product(row, w) for b, row in zip(right, rows, strict=True)]
+        w = [a + b for a, b in zip(w, solved(left), strict=True)]
+        left = [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
     return w, left
 
 
-def _product(row: Mapping[int, Any], w: Sequence[Any]) -> Any:
-    total: Any = 0.0
-    for j, value in row.items():
-        total = total + value * w[j]
-    return total
-
-
-class _Factors:
-    """Triangular factors of a matrix, with diagonal pivots in the order of least fill."""
-
-    def __init__(self, order: list[int], rows: list[dict[int, Any]], below: list[tuple[int, int, Any]]):
-        self.order, self.rows, self.below = order, rows, below
-
-    def solved(self, right: Sequence[Any]) -> list[Any]:
-        """Solution for one right side."""
-        b, w = list(right), [0.0] * len(right)
-        for k, i, factor in self.below:
-            b[k] = b[k] - factor * b[i]
-        for i in reversed(self.order):
-            rest = b[i]
-            for j, value in self.rows[i].items():
-                if j != i:
-                    rest = rest - value * w[j]
-            w[i] = rest / self.rows[i][i]
-        return w
-
-
-def _eliminated(rows: list[dict[int, Any]]) -> _Factors:
-    left, order, below = set(range(len(rows))), [], []
+def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any]]:
+    """Right side -> solution, for a definite matrix: its rows are eliminated in place, with diagonal pivots by least fill."""
+    left, order, below = set(range(len(rows))), list[int](), list[tuple[int, int, Any]]()
     while left:
         i = min(left, key=lambda k: (sum(j in left for j in rows[k]), k))
         left.discard(i)
@@ -128,4 +98,17 @@ def _eliminated(rows: list[dict[int, Any]]) -> _Factors:
             for j, value in rows[i].items():
                 if j != i:
                     rows[k][j] = rows[k].get(j, 0.0) - factor * value
-    return _Factors(order, rows, below)
+
+    def solved(right: Sequence[Any]) -> list[Any]:
+        b, w = list(right), [0.0] * len(right)
+        for k, i, factor in below:
+            b[k] = b[k] - factor * b[i]
+        for i in reversed(order):
+            rest = b[i]
+            for j, value in rows[i].items():
+                if j != i:
+                    rest = rest - value * w[j]
+            w[i] = rest / rows[i][i]
+        return w
+
+    return solved

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tracing.linear.equilibrate import equilibrated, natural_sizes
+from bondgraph.tracing.linear.definite import factorised
 from bondgraph.tracing.linear.ideal import Ideal, IdealReaction
-from bondgraph.tracing.linear.magnitude import magnitudes
-from bondgraph.tracing.linear.solve import SINGULAR, Eliminated, SingularSystem, eliminate
+from bondgraph.tracing.linear.sizes import equilibrated, magnitudes, natural_sizes
+from bondgraph.tracing.linear.solve import SINGULAR, Eliminated, SingularSystem, eliminate, rows_of
 from bondgraph.tracing.on_tape.ground import Ground
 from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, maximum, sign, where
@@ -205,37 +205,16 @@ def _least_norm(
         weights.append(weight / size**2)
     normal: dict[tuple[int, int], Any] = {}
     right = []
-    for a in free:
+    for i, a in enumerate(free):
         value: Any = 0.0
         for reaction, row, weight in zip(reactions, slopes, weights, strict=True):
             if a in row:
                 value = value - weight * row[a] * reaction.at(own)
-                for b in free:
+                for j, b in enumerate(free):
                     if b in row:
-                        normal[a, b] = normal.get((a, b), 0.0) + weight * row[a] * row[b]
+                        normal[i, j] = normal.get((i, j), 0.0) + weight * row[a] * row[b]
         right.append(value)
-    return _positive_definite(normal, right, free)
-
-
-def _positive_definite(normal: dict[tuple[int, int], Any], right: Sequence[Any], names: Sequence[int]) -> list[Any]:
-    """Solution of a symmetric, positive definite system; pivots need no choice."""
-    value = dict(zip(names, right, strict=True))
-    for k, a in enumerate(names):
-        for b in names[k + 1 :]:
-            if (b, a) in normal:
-                factor = normal[b, a] / normal[a, a]
-                value[b] = value[b] - factor * value[a]
-                for c in names[k + 1 :]:
-                    if (a, c) in normal:
-                        normal[b, c] = normal.get((b, c), 0.0) - factor * normal[a, c]
-    out: dict[int, Any] = {}
-    for k, a in reversed(list(enumerate(names))):
-        rest = value[a]
-        for b in names[k + 1 :]:
-            if (a, b) in normal:
-                rest = rest - normal[a, b] * out[b]
-        out[a] = rest / normal[a, a]
-    return [out[a] for a in names]
+    return factorised(rows_of(normal, len(free)))(right)
 
 
 def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> Any:

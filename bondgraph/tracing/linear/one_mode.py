@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.equilibrate import equilibrated, matrices_of
 from bondgraph.tracing.linear.ideal import Ideal
 from bondgraph.tracing.linear.indeterminate import Shared, solve_shared
+from bondgraph.tracing.linear.sizes import equilibrated, matrices_of
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, solve
 from bondgraph.tracing.on_tape.ground import Ground
 from bondgraph.tracing.on_tape.values import Entries

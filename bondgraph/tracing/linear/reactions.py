@@ -130,9 +130,5 @@ def reaction_names(ground: Ground, elements: Collection[str], modes: Mapping[int
 
 def _decay(values: Values, elements: Sequence[str]) -> Any:
     """The fastest of the elements' rates of decay, 1/s; None where none has one."""
-    found: Any = None
-    for element in dict.fromkeys(elements):
-        own = values.get(f"{element}.alpha1")
-        if own is not None:
-            found = own if found is None else maximum(found, own)
-    return found
+    own = [values[name] for element in dict.fromkeys(elements) if (name := f"{element}.alpha1") in values]
+    return functools.reduce(maximum, own) if own else None

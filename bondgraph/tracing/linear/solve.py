@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ THRESHOLD = 1e-2
 
 SINGULAR = 1e-10
 """Pivots below this part of the largest entry that their equation had count as zero, at any sample."""
-
 
 CANDIDATES = 64
 """Equations, shortest first, among which a pivot is sought."""
@@ -77,6 +77,14 @@ class Eliminated:
         return w
 
 
+def rows_of(matrix: Mapping[tuple[int, int], Any], n: int) -> list[dict[int, Any]]:
+    """Column -> entry, for each row of a matrix."""
+    rows: list[dict[int, Any]] = [{} for _ in range(n)]
+    for (i, j), value in matrix.items():
+        rows[i][j] = value
+    return rows
+
+
 def solve(
     matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]
 ) -> list[Any]:
@@ -107,19 +115,14 @@ def eliminate(
 ) -> Eliminated:
     """Elimination of A w = b as far as there are pivots; arguments as of `solve`."""
     n = len(right)
-    rows: list[dict[int, Any]] = [{} for _ in range(n)]
-    numbers: list[dict[int, np.ndarray]] = [{} for _ in range(n)]
-    for (i, j), value in matrix.items():
-        rows[i][j] = value
-        numbers[i][j] = np.array(samples[i, j], dtype=float)
+    rows, numbers = rows_of(matrix, n), rows_of({place: np.array(samples[place], dtype=float) for place in matrix}, n)
     scale = [np.max([np.abs(v) for v in row.values()], axis=0) if row else np.zeros(1) for row in numbers]
     b = list(right)
     sizes = [_sizes(row, size) for row, size in zip(numbers, scale, strict=True)]
     by_length: list[set[int]] = [set() for _ in range(n + 1)]
-    for i, row in enumerate(rows):
-        by_length[len(row)].add(i)
     columns: list[set[int]] = [set() for _ in range(n)]
     for i, row in enumerate(rows):
+        by_length[len(row)].add(i)
         for j in row:
             columns[j].add(i)
     order: list[tuple[int, int]] = []
@@ -152,24 +155,18 @@ def eliminate(
             by_length[len(rows[k])].add(k)
     equations = sorted(i for group in by_length for i in group)
     unknowns = sorted(set(range(n)) - {j for _, j in order})
-    left = max((_largest(numbers[i], scale[i]) for i in equations), default=0.0)
+    left = max((float(_relative(numbers[i], scale[i]).max()) for i in equations if numbers[i]), default=0.0)
     return Eliminated(tuple(order), rows, b, tuple(steps), tuple(equations), tuple(unknowns), least, left)
 
 
-def _largest(row: Mapping[int, np.ndarray], scale: np.ndarray) -> float:
-    """The largest entry over the samples, as a part of the largest that the row had."""
-    if not row:
-        return 0.0
-    table = np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
-    return float(table.max())
+def _relative(row: Mapping[int, np.ndarray], scale: np.ndarray) -> np.ndarray:
+    """Sizes of entries (entries, samples) as parts of the largest one that the row had at each sample."""
+    return np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
 
 
 def _sizes(row: Mapping[int, np.ndarray], scale: np.ndarray) -> dict[int, float]:
-    """Unknown -> the smallest size of its entry over the samples, as a part of the largest entry that the row had."""
-    if not row:
-        return {}
-    table = np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
-    return dict(zip(row, table.min(axis=1).tolist(), strict=True))
+    """Unknown -> the smallest of these sizes over the samples."""
+    return dict(zip(row, _relative(row, scale).min(axis=1).tolist(), strict=True)) if row else {}
 
 
 def _pivot(ready: list[int], sizes: list[dict[int, float]], columns: list[set[int]]) -> tuple[int, int] | None:
@@ -195,13 +192,9 @@ def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any]) -
     For an A whose zeros come and go. Rows are scaled by their largest entries first. A singular A gives no finite number.
     """
     n = len(right)
-    rows: list[dict[int, Any]] = [{} for _ in range(n)]
-    for (i, j), value in matrix.items():
-        rows[i][j] = value
+    rows = rows_of(matrix, n)
     for row, value in zip(rows, right, strict=True):
-        largest: Any = 0.0
-        for entry in row.values():
-            largest = maximum(largest, absolute(entry))
+        largest: Any = functools.reduce(maximum, map(absolute, row.values()), 0.0)
         for j in row:
             row[j] = row[j] / largest
         row[n] = value / largest

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.integrators.explicit.steps import clock_time, record_of
+from bondgraph.run.integrators.explicit.steps import record_of
+from bondgraph.run.integrators.native import clock_time, rows_until
 from bondgraph.run.switching.crossings import POINTS, settle_levels
 from bondgraph.run.ticks import AHEAD, TOGETHER
 
@@ -42,16 +43,9 @@ def flush() -> Procedure:
     """Rows for sample times up to a time at which the state is y."""
     write = Procedure("flush", {"c": "ptr", "until": "double"}, internal=True)
     record = record_of(write)
-    with write.repeat() as (_, done):
-        w, width = record.get("written"), record.get("width")
-        with write.when(w >= record.get("samples")):
-            write.jump(done)
-        with write.when(record.get("times")[w] > write["until"]):
-            write.jump(done)
-        row = record.get("rows").at(w * width)
-        with write.loop(width) as i:
-            row[i] = record.get("y")[i]
-        record.set("written", w + 1)
+    width = record.get("width")
+    with rows_until(write, record, write["until"], width) as (_, row, _), write.loop(width) as i:
+        row[i] = record.get("y")[i]
     write.give()
     return write
 

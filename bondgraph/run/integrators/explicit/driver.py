@@ -7,10 +7,13 @@ import functools
 from bondgraph.emit.llvm import Library, compile_ir
 from bondgraph.emit.procedure import Procedure, Record, Temporary, module
 from bondgraph.run.integrators.explicit import clocks, steps
-from bondgraph.run.integrators.explicit import fields as of
+from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
 from bondgraph.run.switching import crossings
 from bondgraph.run.switching.crossings import EPSILON, POINTS, Within
 from bondgraph.run.ticks import TOGETHER
+
+# What the loop answers.
+STOP, EVENT, PAUSE, STIFF, DOUBT, RENEW, SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5, -1, -2
 
 _SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
 # Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
@@ -22,8 +25,6 @@ _WORTH_TICK = 200.0
 _ANOTHER = 1e3
 # Noise is measured anew after so many steps in which it was counted.
 _STALE = 100
-# A state that has never been this much larger than the rounding of a step is rounding.
-_MERE = 1e3
 
 
 def _begin(write: Procedure, record: Record) -> None:
@@ -44,15 +45,7 @@ def samples() -> Procedure:
     record = steps.record_of(write)
     width, y_new, h, t = record.get("width"), record.get("y_new"), write["h"], record.get("t")
     prepared = write.local(0, "i64")
-    with write.repeat() as (again, done):
-        w = record.get("written")
-        with write.when(w >= record.get("samples")):
-            write.jump(done)
-        time = record.get("times")[w]
-        with write.when(time > write["t_new"]):
-            write.jump(done)
-        row = record.get("rows").at(w * width)
-        record.set("written", w + 1)
+    with rows_until(write, record, write["t_new"], width) as (time, row, again):
         with write.when((time >= write["t_new"]) | (h <= 0.0)):
             with write.loop(width) as i:
                 row[i] = y_new[i]
@@ -74,7 +67,7 @@ def stiffness() -> Procedure:
     with write.loop(record.get("n")) as i:
         scale = steps.permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
         with write.when(scale > 0.0):
-            rise = (k[width * of.STAGES + i] - k[width * (of.STAGES - 1) + i]) / scale
+            rise = (k[width * steps.STAGES + i] - k[width * (steps.STAGES - 1) + i]) / scale
             run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
             above.set(above.get() + rise * rise)
             below.set(below.get() + run * run)
@@ -96,15 +89,11 @@ def noisy_step() -> Procedure:
     """Note whether rounding has decided over a step that is accepted, and by how much it exceeds the tolerance."""
     write = Procedure("noisy_step", {"c": "ptr", "h": "double"}, internal=True)
     record = steps.record_of(write)
-    noise, size, exceeded = record.get("noise"), record.get("size"), record.get("exceeded")
     used = write.local(0, "i64")
     with write.loop(record.get("n")) as i:
-        rounding = write["h"] * noise[i]
-        ratio = rounding / steps.permitted(write, record, i, write.intrinsic("fabs", record.get("y_new")[i]))
-        # A state that is rounding only (the difference of two equal ones) is no news.
-        with write.when((ratio > 1.0) & (size[i] > rounding * _MERE)):
+        allowed = steps.permitted(write, record, i, write.intrinsic("fabs", record.get("y_new")[i]))
+        with write.when(note_rounding(write, record, i, write["h"] * record.get("noise")[i], allowed)):
             used.set(1)
-            exceeded[i] = write.intrinsic("maxnum", exceeded[i], rounding)
     record.count("noisy_steps", used.get())
     record.count("noisy", 1)
     write.give()
@@ -120,7 +109,7 @@ def _accept(write: Procedure, record: Record, h: Temporary, t_new: Temporary) ->
     record.set("cornered", 0)
     with write.loop(width) as i:
         y[i] = y_new[i]
-        k[i] = k[width * of.STAGES + i]
+        k[i] = k[width * steps.STAGES + i]
     last = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     crossings.settle_levels(write, record, last, record.get("levels"))
     record.set("t", t_new)
@@ -140,9 +129,9 @@ def advance() -> Procedure:
         with write.when(stop - t <= write.select(record.get("steps") > 0, tiny, 0.0)):
             record.set("t", stop)
             write.call("flush", [c, stop])
-            write.give(of.STOP)
+            write.give(STOP)
         with write.when(record.get("tried") >= record.get("budget")):
-            write.give(of.PAUSE)
+            write.give(PAUSE)
         record.count("tried")
         record.set("horizon", stop)
         with write.when(record.get("clock_count") > 0):
@@ -164,13 +153,13 @@ def advance() -> Procedure:
             record.count("doubts")
             with write.when(~(record.get("h") > tiny + 1e-300)):
                 with write.when(record.get("cornered").equals(1)):
-                    write.give(write.select(finite, of.SMALL, of.NOT_FINITE, "i64"))
+                    write.give(write.select(finite, SMALL, NOT_FINITE, "i64"))
                 record.set("cornered", 1)
                 record.set("h", record.get("h") * _ANOTHER)
                 record.set("doubts", record.get("patience"))
             with write.when(record.get("doubts") >= record.get("patience")):
                 record.set("doubts", 0)
-                write.give(of.DOUBT)
+                write.give(DOUBT)
             write.jump(again)
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
@@ -194,9 +183,9 @@ def advance() -> Procedure:
         record.set("grow", _GROW)
         record.set("h", write.select(last, write.intrinsic("maxnum", record.get("h"), h * factor), h * factor))
         with write.when(stiff.get().equals(1)):
-            write.give(of.STIFF)
+            write.give(STIFF)
         with write.when((record.get("steps") >= record.get("renewal")) | (record.get("noisy") > _STALE)):
-            write.give(of.RENEW)
+            write.give(RENEW)
     write.give(0)
     return write
 
@@ -211,7 +200,7 @@ def _tick(write: Procedure, record: Record, again: str) -> None:
         record.set("is_landing", 0)
         jumped = write.call("tick", [write["c"], following], "i64")
         with write.when(jumped.equals(1)):
-            write.give(of.EVENT)
+            write.give(EVENT)
         write.jump(again)
 
 
@@ -230,16 +219,16 @@ def _land(write: Procedure, record: Record, h: Temporary, t_new: Temporary, agai
         write.jump(again)
     write.call("samples", [write["c"], h, t_new])
     _accept(write, record, h, t_new)
-    write.give(of.EVENT)
+    write.give(EVENT)
 
 
 def text() -> str:
     """The whole module."""
-    within = Within(of.FIELDS, exact="dense", cubic="hermite")
+    within = Within(steps.FIELDS, exact="dense", cubic="hermite")
     parts = steps.combinations()
     parts += [steps.derivative(), steps.attempt(), steps.first_step()]
     parts += [steps.prepare_dense(), steps.dense(), steps.hermite()]
-    parts += [steps.guard_values()]
+    parts += [guard_values(steps.FIELDS)]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     parts += [clocks.due(), clocks.flush(), clocks.tick()]
     return module([*parts, samples(), stiffness(), noisy_step(), advance()])

@@ -11,7 +11,20 @@ from collections.abc import Mapping, Sequence
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.explicit import coefficients as table
-from bondgraph.run.integrators.explicit.fields import DENSE, EXTENDED, FIELDS, STAGES
+from bondgraph.run.integrators.native import clock_time, with_shared
+
+STAGES, EXTENDED, DENSE = 12, 16, 7
+
+# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; k: rates of all stages;
+# f: coefficients of the dense output.
+# doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
+# already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again.
+# periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
+FIELDS = with_shared(
+    "rates_and_powers y y_new y_stage k f periods tick_offsets following tick_index tick_kernels breaks",
+    "width budget watch stiff mild rate_count rejected clock_count doubts renewal noisy is_landing landings tried once cornered",
+    "span horizon h_max grow landing",
+)
 
 _COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "double"}
 
@@ -43,13 +56,6 @@ def combinations() -> list[Procedure]:
     return made
 
 
-def clock_time(write: Procedure, record: Record, t: Temporary) -> Temporary:
-    """Where the time on the clock of the formulas lies: that of t, but within the present window between breaks."""
-    window = record.get("window")
-    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
-    return write.local(write.intrinsic("maxnum", inside, window[0])).place
-
-
 def derivative() -> Procedure:
     """Rates, and powers where the stage counts for them (`full`), at (t, y) into k."""
     write = Procedure("derivative", {"c": "ptr", "t": "double", "y": "ptr", "k": "ptr", "full": "i64"}, internal=True)
@@ -57,7 +63,7 @@ def derivative() -> Procedure:
     t, y, k = clock_time(write, record, write["t"]), write["y"], write["k"]
     p, m = record.get("p"), record.get("m")
     record.count("rate_count")
-    quadratures, fused = record.get("quadratures"), record.get("fused")
+    quadratures, fused = record.get("quadratures"), record.get("rates_and_powers")
     has_fused = write.write(f"icmp ne ptr {fused.text}, null", "i1")
     with write.when(has_fused & write["full"].equals(1)):
         write.call(fused, [t, y, p, m, k])
@@ -65,19 +71,6 @@ def derivative() -> Procedure:
     write.call(record.get("rates"), [t, y, p, m, k])
     with write.when((quadratures > 0) & write["full"].equals(1)):
         write.call(record.get("powers"), [t, y, p, m, k.at(record.get("n"))])
-    write.give()
-    return write
-
-
-def guard_values() -> Procedure:
-    """Guards less their levels at (t, y) into g."""
-    write = Procedure("guard_values", {"c": "ptr", "t": "double", "y": "ptr", "g": "ptr"}, internal=True)
-    record = record_of(write)
-    t = clock_time(write, record, write["t"])
-    write.call(record.get("guards"), [t, write["y"], record.get("p"), record.get("m"), write["g"]])
-    record.count("guard_calls")
-    with write.loop(record.get("guard_count")) as i:
-        write["g"][i] = write["g"][i] - record.get("levels")[i]
     write.give()
     return write
 

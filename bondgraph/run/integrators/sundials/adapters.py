@@ -1,8 +1,4 @@
-"""SUNDIALS' callbacks in machine code: a table of addresses and sizes -> rates, Jacobians, roots, sampling loop.
-
-Every function finds all it needs behind one pointer (`FIELDS`), so that the code is the same for all models and
-threads and is compiled once per machine. Quadratures (the integrated powers) follow the n states in the vector.
-"""
+"""SUNDIALS' callbacks in machine code: a table of addresses and sizes -> rates, Jacobians, roots, sampling loop."""
 
 from __future__ import annotations
 
@@ -10,32 +6,22 @@ import functools
 
 from bondgraph.emit.llvm import Library, compile_ir
 from bondgraph.emit.procedure import Procedure, Record, Temporary, module
+from bondgraph.run.integrators.native import clock_time, guard_values, note_rounding, rows_until, with_shared
 from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
 
-_POINTERS = (
-    "rates guards powers jacobian p m levels nonzeros indptr indices position rows times"
-    " N_VGetArrayPointer SUNDenseMatrix_Data SUNSparseMatrix_Data"
+FIELDS = with_shared(
+    "jacobian nonzeros indptr indices position N_VGetArrayPointer SUNDenseMatrix_Data SUNSparseMatrix_Data"
     " SUNSparseMatrix_IndexPointers SUNSparseMatrix_IndexValues CVode CVodeGetDky CVodeGetCurrentStep"
-    " CVodeGetNumErrTestFails CVodeGetNumNonlinSolvConvFails memory vector between size floor noise speed exceeded window"
-    " g g_dense y_dense theta fired"
+    " CVodeGetNumErrTestFails CVodeGetNumNonlinSolvConvFails memory vector between speed",
+    "kernel_nonzeros nonzero_count rhs_count jacobian_calls pause asked tests convergences",
+    "reached step",
 )
-_WHOLES = (
-    "n quadratures guard_count kernel_nonzeros nonzero_count samples written rhs_count guard_calls jacobian_calls"
-    " steps pause asked patience noisy_steps tests convergences first fresh"
-)
-_REALS = "reached stop rtol h origin t step slope"
-FIELDS: dict[str, tuple[int, str]] = {}
-for _kind, _names in (("ptr", _POINTERS), ("i64", _WHOLES), ("double", _REALS)):
-    for _name in _names.split():
-        FIELDS[_name] = (len(FIELDS), _kind)
 
 _RHS = {"t": "double", "y": "ptr", "dy": "ptr", "c": "ptr"}
 _JACOBIAN = {"t": "double", "y": "ptr", "f": "ptr", "J": "ptr", "c": "ptr", "a": "ptr", "b": "ptr", "d": "ptr"}
 ONE_STEP, STOPPED, ROOT, PAUSE, DOUBT = 2, 1, 2, 100, 101
 # Weight of what nothing drives: it has no error, and where that should change, a step fails and the weights are looked at anew.
 _UNDRIVEN = 1e150
-# A state that has never been this much larger than the rounding of a step is rounding.
-_MERE = 1e3
 
 
 def _data(write: Procedure, record: Record, vector: Temporary) -> Temporary:
@@ -43,11 +29,8 @@ def _data(write: Procedure, record: Record, vector: Temporary) -> Temporary:
 
 
 def _model(write: Procedure, record: Record, kernel: str, t: Temporary, x: Temporary, out: Temporary) -> None:
-    """Call a kernel at the time t since the start of the run, kept within the window between breaks (see `bound.Bound`)."""
-    window = record.get("window")
-    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
-    t = write.local(write.intrinsic("maxnum", inside, window[0])).place
-    write.call(record.get(kernel), [t, x, record.get("p"), record.get("m"), out])
+    """Call a kernel at the time t since the start of the run."""
+    write.call(record.get(kernel), [clock_time(write, record, t), x, record.get("p"), record.get("m"), out])
 
 
 def _right_hand_side() -> Procedure:
@@ -65,7 +48,7 @@ def _right_hand_side() -> Procedure:
     with write.loop(n + quadratures) as i:
         total.set(total.get() + dx[i] * 0.0)
     finite = total.get().equals(0.0)
-    write.give(write.select(finite, Temporary(write, "0", "i32"), Temporary(write, "1", "i32"), "i32"))
+    write.give(write.select(finite, 0, 1, "i32"))
     return write
 
 
@@ -82,7 +65,7 @@ def _dense_jacobian() -> Procedure:
         top = column * rows
         with write.loop(indptr.load(column + 1, "i32"), indptr.load(column, "i32")) as k:
             full[top + indices.load(k, "i32")] = nonzeros[k]
-    write.give(Temporary(write, "0", "i32"))
+    write.give(0)
     return write
 
 
@@ -104,20 +87,7 @@ def _sparse_jacobian() -> Procedure:
         held[i] = 0.0
     with write.loop(record.get("kernel_nonzeros")) as i:
         held[record.get("position").load(i, "i32")] = nonzeros[i]
-    write.give(Temporary(write, "0", "i32"))
-    return write
-
-
-def _guard_values() -> Procedure:
-    """Guards less their levels."""
-    write = Procedure("guard_values", {"c": "ptr", "t": "double", "y": "ptr", "g": "ptr"}, internal=True)
-    record = Record(write["c"], FIELDS)
-    g, levels = write["g"], record.get("levels")
-    _model(write, record, "guards", write["t"], write["y"], g)
-    record.count("guard_calls")
-    with write.loop(record.get("guard_count")) as i:
-        g[i] = g[i] - levels[i]
-    write.give()
+    write.give(0)
     return write
 
 
@@ -125,7 +95,7 @@ def _inside() -> Procedure:
     """The state at a fraction of the last step, by CVODE's own polynomial."""
     write = Procedure("inside", {"c": "ptr", "theta": "double", "out": "ptr"}, internal=True)
     record = Record(write["c"], FIELDS)
-    between, order = record.get("between"), Temporary(write, "0", "i32")
+    between, order = record.get("between"), write.value(0, "i32")
     time = record.get("t") + write["theta"] * record.get("step")
     write.call(record.get("CVodeGetDky"), [record.get("memory"), time, order, between], "i32")
     x = _data(write, record, between)
@@ -165,7 +135,7 @@ def _weights() -> Procedure:
     record = Record(write["c"], FIELDS)
     x, w = _data(write, record, write["y"]), _data(write, record, write["w"])
     n, h, relative = record.get("n"), record.get("h"), record.get("rtol")
-    size, floor, noise, exceeded = (record.get(name) for name in ("size", "floor", "noise", "exceeded"))
+    size, floor, noise = (record.get(name) for name in ("size", "floor", "noise"))
     width, moved, used = n + record.get("quadratures"), write.local(0.0), write.local(0, "i64")
     with write.loop(width, n) as i:
         moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", x[i])))
@@ -174,14 +144,12 @@ def _weights() -> Procedure:
             size[i] = write.intrinsic("maxnum", size[i], write.intrinsic("fabs", x[i]))
         own = write.intrinsic("maxnum", write.select(i < n, size[i], moved.get()), floor[i])
         rounding = h * noise[i] / (1.0 + h * record.get("speed")[i])
-        ratio = rounding / (relative * own)
-        with write.when((ratio > 1.0) & (size[i] > rounding * _MERE)):
+        with write.when(note_rounding(write, record, i, rounding, relative * own)):
             used.set(1)
-            exceeded[i] = write.intrinsic("maxnum", exceeded[i], rounding)
         total = relative * own + rounding
         w[i] = write.select(total > 0.0, 1.0 / total, _UNDRIVEN)
     record.count("noisy_steps", used.get())
-    write.give(Temporary(write, "0", "i32"))
+    write.give(0)
     return write
 
 
@@ -203,7 +171,7 @@ def _advance() -> Procedure:
         write.call("guard_values", [write["c"], record.get("t"), _data(write, record, vector), record.get("g")])
     record.set("fresh", 0)
     with write.repeat() as (_, done):
-        task = Temporary(write, str(ONE_STEP), "i32")
+        task = write.value(ONE_STEP, "i32")
         step = write.call(record.get("CVode"), [memory, record.get("stop"), vector, place("reached"), task], "i32")
         flag = write.write(f"sext i32 {step.text} to i64", "i64")
         with write.when(flag < 0):
@@ -213,19 +181,11 @@ def _advance() -> Procedure:
         with write.when(record.get("guard_count") > 0):
             found.set(write.call("watched", [write["c"]], "i64"))
         write.call(record.get("CVodeGetCurrentStep"), [memory, place("h")], "i32")
-        with write.repeat() as (_, written):
-            k = record.get("written")
-            with write.when(k >= record.get("samples")):
-                write.jump(written)
-            time = record.get("times")[k]
-            with write.when(time > record.get("reached")):
-                write.jump(written)
-            order = Temporary(write, "0", "i32")
-            write.call(record.get("CVodeGetDky"), [memory, time, order, between], "i32")
-            x, row = _data(write, record, between), record.get("rows").at(k * width)
+        with rows_until(write, record, record.get("reached"), width) as (time, row, _):
+            write.call(record.get("CVodeGetDky"), [memory, time, write.value(0, "i32"), between], "i32")
+            x = _data(write, record, between)
             with write.loop(width) as j:
                 row[j] = x[j]
-            record.set("written", k + 1)
         with write.when(found.get().equals(1)):
             write.give(ROOT)
         with write.when(record.get("reached") >= record.get("stop")):
@@ -245,7 +205,7 @@ def _advance() -> Procedure:
 def text() -> str:
     """The module of all adapters."""
     within = Within(FIELDS, exact="inside")
-    watch = [_guard_values(), _inside(), *(part(within) for part in (crest, root, locate)), _watched()]
+    watch = [guard_values(FIELDS), _inside(), *(part(within) for part in (crest, root, locate)), _watched()]
     return module([_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _weights(), *watch, _advance()])
 
 

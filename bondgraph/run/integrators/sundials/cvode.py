@@ -11,11 +11,10 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import RENEWALS, Weights
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.leg import Effort, Leg, Tolerances
-from bondgraph.run.integrators.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, adapters
+from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Tolerances
+from bondgraph.run.integrators.native import fired, table_of
+from bondgraph.run.integrators.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, STOPPED, adapters
 from bondgraph.run.integrators.sundials.library import load
-from bondgraph.run.switching.crossings import POINTS
-from bondgraph.run.table import FieldTable
 
 _ADAMS, _BDF, _CSC = 1, 2, 0
 _FLAGS = {
@@ -29,6 +28,7 @@ _FLAGS = {
     -10: ("not finite", "rates stay not finite however small the step"),
     -11: ("not finite", "a rate is not finite"),
 }
+_STATUS = {0: legs.STOP, STOPPED: legs.STOP, ROOT: legs.EVENT, PAUSE: legs.PAUSE, DOUBT: legs.PAUSE}
 # Steps per call, so that a long run shows its progress and can be interrupted.
 _BUDGET = 20_000
 # Flags of steps that fail however small.
@@ -39,37 +39,29 @@ _LISTEN = 100
 SPARSE_FROM = 300
 
 
-class Cvode:
+class Cvode(Integrator):
     """CVODE bound to one program and one run. Use `close`, or `contextlib.closing`."""
 
     def __init__(
-        self,
-        bound: Bound,
-        formula: str,
-        tolerances: Tolerances,
-        weights: Weights,
-        stop: float,
-        iteration: str = "auto",
-        linear: str = "auto",
+        self, bound: Bound, formula: str, tolerances: Tolerances, weights: Weights, stop: float, iteration: str, linear: str
     ):
         self._bound, self._tolerances, self._weights, self._stop = bound, tolerances, weights, stop
-        self._api: Any = load()
+        loaded = load()
+        self._api = loaded.functions
         self._code = adapters()
-        program = bound.program
-        self._n, self._nq = program.states, bound.quadratures
-        self._width = self._n + self._nq
-        self._memory = ctypes.c_void_p()
-        self._context = ctypes.c_void_p()
+        self._n = bound.program.states
+        self._width = self._n + bound.quadratures
+        self._memory, self._context = ctypes.c_void_p(), ctypes.c_void_p()
         self._owned: list[tuple[Any, int]] = []
-        self._m = np.zeros(program.modes)
-        self._levels = np.zeros(program.guards.n_out if program.guards is not None else 0)
         self._seconds = 0.0
-        self._table = FieldTable(FIELDS)
-        self._fill_table()
+        self._table = table_of(FIELDS, bound, tolerances, weights)
+        for name in FIELDS.keys() & loaded.addresses.keys():
+            self._table.point(name, loaded.addresses[name])
         self._api.SUNContext_Create(0, ctypes.byref(self._context))
         self._api.SUNContext_ClearErrHandlers(self._context)
         self._vector = self._new_vector()
-        self._y = self._array(self._vector)
+        place = ctypes.cast(self._api.N_VGetArrayPointer(self._vector), ctypes.POINTER(ctypes.c_double))
+        self._y = np.ctypeslib.as_array(place, (self._width,))
         self._memory.value = self._api.CVodeCreate(_ADAMS if formula == "adams" else _BDF, self._context)
         self._table.point("memory", self._memory.value or 0)
         self._table.point("vector", self._vector)
@@ -77,40 +69,13 @@ class Cvode:
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._code.address("cvode_advance"))
         self._started, self._stuck = False, -np.inf
         self.iteration = "newton" if iteration == "auto" else iteration
-        sparse = self._n >= SPARSE_FROM and program.jacobian is not None
+        sparse = self._n >= SPARSE_FROM and bound.program.jacobian is not None
         self.linear = ("sparse" if sparse else "dense") if linear == "auto" else linear
-
-    def _fill_table(self) -> None:
-        program, table = self._bound.program, self._table
-        table.point("p", self._bound.p)
-        table.point("window", self._bound.window)
-        table["origin"] = self._bound.origin
-        table.point("m", self._m)
-        table.point("levels", self._levels)
-        count = len(self._levels)
-        for name, length in (("g", POINTS * count), ("g_dense", count), ("theta", count), ("y_dense", self._width)):
-            table.point(name, np.zeros(length))
-        self._fired = np.zeros(count, dtype=np.int64)
-        table.point("fired", self._fired)
-        for name in ("rates", "guards", "powers", "jacobian"):
-            kernel = getattr(program, name)
-            table.point(name, 0 if kernel is None else kernel.address)
-        for name in FIELDS:
-            if name in self._api.addresses:
-                table.point(name, self._api.addresses[name])
-        for name in ("size", "floor", "noise", "speed", "exceeded"):
-            table.point(name, getattr(self._weights, name))
-        table["rtol"], table["patience"] = self._tolerances.relative, self._weights.patience
-        table["n"], table["quadratures"], table["guard_count"] = self._n, self._nq, len(self._levels)
 
     def _new_vector(self) -> int:
         vector: int = self._api.N_VNew_Serial(self._width, self._context)
         self._owned.append((self._api.N_VDestroy, vector))
         return vector
-
-    def _array(self, vector: int) -> np.ndarray:
-        place = self._api.N_VGetArrayPointer(vector)
-        return np.ctypeslib.as_array(ctypes.cast(place, ctypes.POINTER(ctypes.c_double)), (self._width,))
 
     def _check(self, flag: int, what: str) -> None:
         if flag != 0:
@@ -170,31 +135,31 @@ class Cvode:
         return len(keys)
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a leg (see `leg.Integrator`)."""
         self._y[: self._n], self._y[self._n :] = x, q
-        self._m[:], self._levels[:] = m, levels
+        arrays = self._table.arrays
+        arrays["m"][:], arrays["levels"][:] = m, levels
         self._weights.begin(t, x, q, m)
         self._table["h"], self._table["fresh"] = 0.0, 1
         if not self._started:
             self._start(t)
         else:
-            self._keep_counts()
-            self._check(self._api.CVodeReInit(self._memory, t, self._vector), "the restart")
-            self._check(self._api.CVodeSetStopTime(self._memory, self._stop), "the stop time")
+            self._begin_anew(t)
         self._t = t
         self._table["asked"] = 0
         self._plan()
 
     _before = Effort()
 
-    def _keep_counts(self) -> None:
+    def _begin_anew(self, t: float) -> None:
+        """CVODE counts from here; what was counted before is kept."""
         self._before = self.effort()
         self._seconds = 0.0
         for name in ("rhs_count", "guard_calls", "jacobian_calls", "noisy_steps"):
             self._table[name] = 0
+        self._check(self._api.CVodeReInit(self._memory, t, self._vector), "the restart")
+        self._check(self._api.CVodeSetStopTime(self._memory, self._stop), "the stop time")
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        """Integrate (see `leg.Integrator`)."""
         table = self._table
         if stop != self._stop:
             self._stop = stop
@@ -220,23 +185,16 @@ class Cvode:
         self._seconds += time.perf_counter() - begin
         self._t = float(table["reached"])
         written = skipped + int(table["written"])
-        if flag in (0, 1):
-            return Leg(legs.STOP, self._t, *self._ends(), written)
-        if flag == ROOT:
-            fired = tuple(int(i) for i in np.flatnonzero(self._fired))
-            return Leg(legs.EVENT, self._t, *self._ends(), written, fired)
-        if flag in (PAUSE, DOUBT):
-            return Leg(legs.PAUSE, self._t, *self._ends(), written)
+        if flag in _STATUS:
+            return Leg(_STATUS[flag], self._t, *self._ends(), written, fired(table) if flag == ROOT else ())
         kind, reason = _FLAGS.get(flag, ("solver", f"CVODE stops with flag {flag}"))
         return Leg(legs.FAILED, self._t, *self._ends(), written, reason=f"{kind}: {reason}")
 
     def _again(self) -> int:
         """After steps that failed however small: begin anew where they did, once, with weights that fit there."""
         self._stuck = float(self._table["reached"])
-        self._keep_counts()
         self._weigh(True)
-        self._check(self._api.CVodeReInit(self._memory, self._stuck, self._vector), "the restart")
-        self._check(self._api.CVodeSetStopTime(self._memory, self._stop), "the stop time")
+        self._begin_anew(self._stuck)
         self._table["asked"] = 0
         return PAUSE
 
@@ -246,13 +204,13 @@ class Cvode:
         t, x, step = float(table["reached"]), self._y[: self._n].copy(), int(table["steps"])
         h, relative = float(table["h"]), self._tolerances.relative
         if doubt:
-            weights.question(t, x, self._m, h, relative, implicit=True)
+            weights.question(t, x, self._table.arrays["m"], h, relative, implicit=True)
             table["patience"] = weights.patience
             return
         if step in RENEWALS:
-            weights.renew(t, x, self._m)
+            weights.renew(t, x, self._table.arrays["m"])
         if step % _LISTEN == 0:
-            weights.relax(t, x, self._m, h, relative, implicit=True)
+            weights.relax(t, x, self._table.arrays["m"], h, relative, implicit=True)
         self._plan()
 
     def _plan(self) -> None:
@@ -264,7 +222,6 @@ class Cvode:
         return self._y[: self._n].copy(), self._y[self._n :].copy()
 
     def effort(self) -> Effort:
-        """Counts since the start."""
         steps, rejected = ctypes.c_long(), ctypes.c_long()
         if self._started:
             self._api.CVodeGetNumSteps(self._memory, ctypes.byref(steps))
@@ -274,7 +231,6 @@ class Cvode:
         return self._before + Effort(steps.value, rejected.value, rates, jacobians, guards, self._seconds, noisy)
 
     def close(self) -> None:
-        """Free SUNDIALS' memory."""
         if self._memory.value:
             self._api.CVodeFree(ctypes.byref(self._memory))
             for free, thing in reversed(self._owned):

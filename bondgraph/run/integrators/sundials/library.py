@@ -12,6 +12,7 @@ import glob
 import os
 import sys
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 _LIBRARIES = ("core", "nvecserial", "sunmatrixdense", "sunmatrixsparse", "sunlinsoldense", "sunlinsolsuperlumt", "cvode")
@@ -44,8 +45,6 @@ _PROTOTYPES: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "CVodeSetUserData": ("cvode", _I, (_V, _V)),
     "CVodeSetMaxNumSteps": ("cvode", _I, (_V, _L)),
     "CVodeSetMaxStep": ("cvode", _I, (_V, _D)),
-    "CVodeSetMaxOrd": ("cvode", _I, (_V, _I)),
-    "CVodeSetMaxConvFails": ("cvode", _I, (_V, _I)),
     "CVodeSetMaxHnilWarns": ("cvode", _I, (_V, _I)),
     "CVodeSetStopTime": ("cvode", _I, (_V, _D)),
     "CVodeSetLinearSolver": ("cvode", _I, (_V, _V, _V)),
@@ -53,7 +52,6 @@ _PROTOTYPES: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "CVodeSetJacFn": ("cvode", _I, (_V, _V)),
     "CVode": ("cvode", _I, (_V, _D, _V, _V, _I)),
     "CVodeGetNumSteps": ("cvode", _I, (_V, _V)),
-    "CVodeGetNumJacEvals": ("cvode", _I, (_V, _V)),
     "CVodeGetNumErrTestFails": ("cvode", _I, (_V, _V)),
     "CVodeGetNumNonlinSolvConvFails": ("cvode", _I, (_V, _V)),
     "CVodeGetCurrentStep": ("cvode", _I, (_V, _V)),
@@ -68,17 +66,11 @@ class SundialsMissing(Exception):
 
 @dataclass(frozen=True)
 class Sundials:
-    """Loaded libraries: `functions[name]` with prototypes, `addresses[name]` for machine code, `version`."""
+    """Loaded libraries: functions by name with prototypes, and their addresses for machine code."""
 
-    functions: dict[str, Any]
+    functions: SimpleNamespace
     addresses: dict[str, int]
     version: str
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["functions"][name]
-        except KeyError:
-            raise AttributeError(name) from None
 
 
 def _files() -> dict[str, str]:
@@ -106,7 +98,7 @@ def _load() -> Sundials | str:
         libraries = {name: ctypes.CDLL(path) for name, path in files.items()}
     except (SundialsMissing, OSError) as failure:
         return str(failure)
-    functions = {}
+    functions: dict[str, Any] = {}
     for name, (library, result, arguments) in _PROTOTYPES.items():
         function = getattr(libraries[library], name, None)
         if function is None:
@@ -119,24 +111,22 @@ def _load() -> Sundials | str:
     if not version.startswith("7."):
         return f"SUNDIALS {version} is shipped; this interface was made for 7.x"
     addresses = {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in functions.items()}
-    loaded = Sundials(functions, addresses, version)
-    if not _narrow_indices(loaded):
-        return "the shipped SUNDIALS does not use 32-bit indices"
-    return loaded
+    loaded = Sundials(SimpleNamespace(**functions), addresses, version)
+    return loaded if _narrow_indices(loaded.functions) else "the shipped SUNDIALS does not use 32-bit indices"
 
 
-def _narrow_indices(sundials: Sundials) -> bool:
+def _narrow_indices(api: SimpleNamespace) -> bool:
     """Whether the index arrays of a sparse matrix (and lengths) are 32 bits wide."""
     context = ctypes.c_void_p()
-    if sundials.SUNContext_Create(0, ctypes.byref(context)):
+    if api.SUNContext_Create(0, ctypes.byref(context)):
         return False
     # A serial vector's content begins with its length as an index, then an int flag (1: owns its data), then a pointer.
-    vector = sundials.N_VNew_Serial(3, context)
+    vector = api.N_VNew_Serial(3, context)
     content = ctypes.cast(vector, ctypes.POINTER(ctypes.c_void_p))[0]
     head = ctypes.cast(content, ctypes.POINTER(ctypes.c_int32))
     narrow = head[0] == 3 and head[1] == 1
-    sundials.N_VDestroy(vector)
-    sundials.SUNContext_Free(ctypes.byref(context))
+    api.N_VDestroy(vector)
+    api.SUNContext_Free(ctypes.byref(context))
     return narrow
 
 

@@ -1,10 +1,19 @@
-"""Natural sizes of the rows and columns of a matrix: factors that bring its entries close to one, whatever the units are."""
+"""Natural sizes, whatever the units are: of the rows and columns of a matrix, and of the terms that a value is made of.
+
+Factors bring the entries of a matrix close to one; the rounding of a value is to be measured against its terms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import reachable
+from bondgraph.tape.scalar import Tape, TapeScalar
+from screws.scalars import absolute, where
 
 NOTHING = 1e-13
 """Entries below this part of what their row and column promise are rounding and have no say."""
@@ -63,3 +72,31 @@ def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
     totals = np.log(np.where(counts, sizes, 1.0)).sum(axis=1)
     number = counts.sum(axis=1)
     return np.where(number > 0, totals / np.maximum(number, 1), -np.inf).tolist()  # type: ignore[no-any-return]
+
+
+def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
+    """For each value: itself with all its terms taken as positive, so that nothing cancels.
+
+    |a| + |b| for a + b and a - b, |a| |b| for a b; of everything else its absolute value. Where a sum vanishes but for
+    rounding, it is some 1e-16 of this, whatever the units.
+    """
+    roots = [tape.scalar(value).index for value in values]
+    found: dict[int, TapeScalar] = {}
+    for position in reachable(tape, roots):
+        node, scalar = tape.nodes[position], TapeScalar(tape, position)
+        kind = node[0]
+        if kind in (op.ADD, op.SUBTRACT):
+            found[position] = found[node[1]] + found[node[2]]
+        elif kind == op.MULTIPLY:
+            found[position] = found[node[1]] * found[node[2]]
+        elif kind == op.DIVIDE:
+            found[position] = found[node[1]] / absolute(TapeScalar(tape, node[2]))
+        elif kind == op.NEGATIVE:
+            found[position] = found[node[1]]
+        elif kind == op.WHERE:
+            found[position] = where(TapeScalar(tape, node[1]), found[node[2]], found[node[3]])
+        elif kind in op.CONDITIONS:
+            found[position] = scalar
+        else:
+            found[position] = tape.scalar(absolute(scalar))
+    return [found[root] for root in roots]
