@@ -52,13 +52,7 @@ class Linear:
         return hasattr(self.A, "toarray")
 
     def dense(self) -> Matrices:
-        """A, B, C, D as NumPy arrays.
-
-        Raises
-        ------
-        ModelError
-            E256 with more than 4000 states.
-        """
+        """A, B, C, D as NumPy arrays; E256 with more than 4000 states."""
         if not self.is_sparse:
             return self.A, self.B, self.C, self.D
         if self.order > DENSE:
@@ -68,13 +62,8 @@ class Linear:
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
-        """Eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`.
-
-        Raises
-        ------
-        ModelError
-            E256 if all are wanted of more than 4000 states.
-        """
+        """Eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`; E256 if all are wanted of
+        more than 4000 states."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import eigs
@@ -100,24 +89,13 @@ class Linear:
     def transfer_function(
         self, input: str | None = None, output: str | None = None, tolerance: float = 1e-11
     ) -> TransferFunction:
-        """From one input to one output, what cancels taken out; the names may be left out where there is only one.
-
-        Raises
-        ------
-        ModelError
-            E255 if there is no such input or output.
-        """
+        """From one input to one output, what cancels taken out; the names may be left out where there is only one. E255 if there
+        is no such input or output."""
         part = self.part(_one(self, "input", input, self.inputs), _one(self, "output", output, self.outputs))
         return transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance)
 
     def part(self, inputs: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Linear:
-        """The same system with some of its inputs and outputs only, in the order given.
-
-        Raises
-        ------
-        ModelError
-            E255 if there is no such input or output.
-        """
+        """The same system with some of its inputs and outputs only, in the order given; E255 if there is no such one."""
         columns, rows = _places(self, "input", inputs, self.inputs), _places(self, "output", outputs, self.outputs)
         return replace(
             self,
@@ -165,13 +143,7 @@ class Linear:
         return np.array([self.C @ splu(csc_array(value * one - self.A)).solve(b) + d for value in s])
 
     def to_control(self) -> Any:
-        """The system as a `control.StateSpace` of python-control, names kept.
-
-        Raises
-        ------
-        ModelError
-            E258 where python-control is not installed.
-        """
+        """The system as a `control.StateSpace` of python-control, names kept; E258 where that is not installed."""
         try:
             import control
         except ImportError as missing:

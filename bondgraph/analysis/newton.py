@@ -111,11 +111,7 @@ def newton(
     """Solve equations(z) = 0, where equations returns the residual (k,) and the Jacobian (k, n), dense or sparse.
 
     With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically hold.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the Jacobian of more than 3000 unknowns is singular.
+    `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular.
     """
     z = np.array(start, dtype=float)
     residual, jacobian = equations(z)

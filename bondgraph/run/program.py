@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
     from bondgraph.emit.kernel import Kernel
 
-BLOCKS = ("x", "out", "p", "m")
 ROLES = ("dissipated", "supplied", "injected")
 
 

@@ -35,13 +35,7 @@ def sundials_reason() -> str:
 
 
 def choose(bound: Bound, settings: Settings) -> Selection:
-    """Solver and method for a run.
-
-    Raises
-    ------
-    RunError
-        E307, where what was asked for is not installed; E304 for sparse algebra without a Jacobian.
-    """
+    """Solver and method for a run; E307 where what was asked for is not installed, E304 for sparse algebra without a Jacobian."""
     method, solver = settings.method, settings.solver
     if solver == "auto":
         if method in ("radau", "lsoda") or not compiled(bound):

@@ -194,13 +194,8 @@ class Result:
         return account(self.program, self.t, self.since, energies, self.integrals, self.events, self.start_energies)
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]".
-
-        Raises
-        ------
-        ExtraError
-            E416 where pandas is not installed; an ImportError too.
-        """
+        """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too, where
+        pandas is not installed."""
         required("a data frame", "pandas")
         import pandas
 

@@ -56,12 +56,8 @@ def is_impulse(ground: Ground, acting: Acting, event: LoweredTransition) -> bool
 
 
 def impulse_of(ground: Ground, acting: Acting, event: LoweredTransition, before: Sequence[Any]) -> Impulse:
-    """The impulse of an event, from the states before it (after its resets), in the modes after it.
-
-    Raises
-    ------
-    SingularSystem, SingularMode
-    """
+    """The impulse of an event, from the states before it (after its resets), in the modes after it; `SingularSystem` or
+    `SingularMode` where its equations have no solution."""
     instant = _instant(ground, acting, event, before)
     missing = _Missing(instant)
     entries, off = instant.slopes(before), missing(before, [0.0] * len(acting.w), {})

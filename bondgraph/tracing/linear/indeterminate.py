@@ -63,13 +63,8 @@ class Shared:
 
 
 def solve_shared(ground: Ground, entries: Entries, right: Sequence[Any], ideal: Ideal) -> Shared:
-    """Solution of A w = b of least norm, in one mode, where elimination finds A singular.
-
-    Raises
-    ------
-    SingularSystem
-        Where it is not clear whether A is singular, or unknowns without any reaction are left open.
-    """
+    """Solution of A w = b of least norm, in one mode, where elimination finds A singular; `SingularSystem` where it is not clear
+    whether A is, or unknowns without any reaction are left open."""
     entries, right = dict(entries), list(right)
     found = _eliminated(ground, entries, right)
     misfits = _misfits(ground, found, right, ideal)

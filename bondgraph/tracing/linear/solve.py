@@ -88,7 +88,7 @@ def rows_of(matrix: Mapping[tuple[int, int], Any], n: int) -> list[dict[int, Any
 def solve(
     matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]
 ) -> list[Any]:
-    """Solution w (n,) of A w = b as scalars of the tape.
+    """Solution w (n,) of A w = b as scalars of the tape; `SingularSystem` where there is none.
 
     Pivots are taken where few entries arise (Markowitz) among those that are large enough at all samples; zeros of the
     pattern cost nothing. The order is part of the code, so an A that is regular at the samples but singular with this
@@ -99,10 +99,6 @@ def solve(
     matrix : (equation, unknown) -> scalar, structurally nonzero entries only.
     right : b, one scalar for each equation.
     samples : values (k,) of the same entries at k states and modes.
-
-    Raises
-    ------
-    SingularSystem
     """
     found = eliminate(matrix, right, samples)
     if found.equations:

@@ -131,13 +131,7 @@ def _narrow_indices(api: SimpleNamespace) -> bool:
 
 
 def load() -> Sundials:
-    """The loaded libraries.
-
-    Raises
-    ------
-    SundialsMissing
-        With the reason.
-    """
+    """The loaded libraries; `SundialsMissing` with the reason why there are none."""
     loaded = _load()
     if isinstance(loaded, str):
         raise SundialsMissing(loaded)
