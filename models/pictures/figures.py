@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
-from bondgraph.output.extras import lacking, required
+from bondgraph.output.extras import required
 from bondgraph.output.files import known_ending, whole_file
 from models.pictures.style import INK, MUTED, RULE
 
@@ -38,24 +37,16 @@ STYLE: dict[str, Any] = {
 }
 
 
-def can_plot() -> bool:
-    """Whether plots can be made; where not, one line on standard error says what to install."""
-    missing = lacking("matplotlib")
-    if missing:
-        print(f"no plots: {missing}", file=sys.stderr)
-    return not missing
-
-
 @contextmanager
 def plot_file(
-    path: str | os.PathLike[str] | IO[bytes],
+    path: str | os.PathLike[str],
     size: tuple[float, float],
     *,
     dpi: int = 160,
     layout: Any = None,
     style: Mapping[str, Any] | None = None,
 ) -> Iterator[Any]:
-    """A figure of a size (inches) that is written to `path` when the block ends: a png, svg or pdf, or a stream that takes a PNG.
+    """A figure of a size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
 
     Raises
     ------
@@ -64,9 +55,7 @@ def plot_file(
     ExtraError
         E416 where Matplotlib is not installed.
     """
-    stream = hasattr(path, "write")
-    if not stream:
-        known_ending(path, *PLOTS)  # type: ignore[arg-type]
+    known_ending(path, *PLOTS)
     required("plots", "matplotlib")
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -76,10 +65,7 @@ def plot_file(
         figure = Figure(figsize=size, layout=layout)
         FigureCanvasAgg(figure)
         yield figure
-        if stream:
-            figure.savefig(path, dpi=dpi)
-            return
-        with whole_file(path) as part:  # type: ignore[arg-type]
+        with whole_file(path) as part:
             figure.savefig(part, dpi=dpi)
 
 

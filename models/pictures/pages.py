@@ -208,7 +208,7 @@ def _plots(scene: Scene, arrays: _Arrays) -> list[dict[str, Any]]:
                 "array": arrays.put(f"curve{p}_{c}", factor * np.nan_to_num(curve.values)),
                 "colour": curve.colour,
                 "name": plain(curve.name),
-                "dash": curve.dashed,
+                "dash": bool(curve.dashed),
             }
             for c, curve in enumerate(panel.curves)
         ]

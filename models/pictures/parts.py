@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.pictures.shapes.meshes import Mesh
-from models.pictures.style import AMBER, INK, blend
+from models.pictures.style import AMBER, INK, MUTED, blend
 from screws.surfaces import Surface
 
 Array = NDArray[np.float64]
@@ -168,12 +168,15 @@ class Touching:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Values (k,) over time, in the unit of their panel; the name may hold mathematics between dollar signs."""
+    """Values (k,) over time, in the unit of their panel; the name may hold mathematics between dollar signs.
+
+    `dashed`: 0 for a whole line, 1 for dashes, 2 for dots, so that curves on one another are seen.
+    """
 
     name: str
     values: Array
     colour: str
-    dashed: bool = False
+    dashed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +186,7 @@ class Panel:
     Attributes
     ----------
     title, unit : SI; m and J are shown in smaller units where values are small.
-    level : whether zero is marked.
+    level, log : whether zero is marked; whether the axis is logarithmic.
     key : whether it is among the few for which posters and movies have room.
     """
 
@@ -192,6 +195,7 @@ class Panel:
     curves: tuple[Curve, ...]
     level: bool = False
     key: bool = False
+    log: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,6 +205,7 @@ class Happening:
     t: float
     label: str
     internal: bool = False
+    colour: str = MUTED
 
 
 def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from models.pictures.figures import STYLE, plot_file
 from models.pictures.parts import Panel
 from models.pictures.scene import Scene
-from models.pictures.style import MUTED
+from models.pictures.style import DASHES, MUTED
 from models.pictures.timing import close_up
 
 SHADE = "#eef1f7"
@@ -86,19 +86,22 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
         axes.axvspan(start * seconds, end * seconds, color=SHADE, linewidth=0, zorder=0)
     for happening in scene.happenings:
         if not happening.internal and span[0] <= happening.t <= span[1]:
-            axes.axvline(happening.t * seconds, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            axes.axvline(happening.t * seconds, color=happening.colour, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
     if panel.level:
         axes.axhline(0.0, color=MUTED, linewidth=0.8)
     factor, unit = shown_unit(panel)
     for curve in panel.curves:
-        style = (0, (4, 1.6)) if curve.dashed else "-"
-        axes.plot(scene.t * seconds, curve.values * factor, color=curve.colour, linestyle=style, label=curve.name)
+        dashes = DASHES[curve.dashed]
+        axes.plot(scene.t * seconds, curve.values * factor, color=curve.colour, linestyle=dashes, label=curve.name)
     if legend and len(panel.curves) > 1:
         place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
         small = len(panel.curves) > 5
         axes.legend(ncols=len(panel.curves), fontsize=7 if small else 8.5, handlelength=1.1, columnspacing=1.2, **place)
     axes.set_xlim(span[0] * seconds, span[1] * seconds)
-    axes.locator_params(axis="y", nbins=5)
+    if panel.log:
+        axes.set_yscale("log")
+    else:
+        axes.locator_params(axis="y", nbins=5)
     return titled(panel.title, unit)
 
 

@@ -12,6 +12,7 @@ from models.delta.kinematics.angles import theta_of
 from models.delta.kinematics.arm import elbow, tip
 from models.delta.kinematics.formulas import ROTATIONS
 from models.delta.kinematics.parameters import DeltaParameters
+from models.pictures.interpolation import level
 from models.pictures.parts import Look, Solid
 from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted
 
@@ -69,9 +70,8 @@ def plate(corners: Array, thickness: float, round_by: float) -> Mesh:
 def machine(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Solid]:
     """All solids of the robot at angles q (k, 9); `finger`: length of a gripper below the end effector, m."""
     shafts, elbows, wrists = (np.array(places) for places in zip(*(joints(p, row) for row in q), strict=True))
-    still = np.broadcast_to(np.eye(4), (len(q), 4, 4))
     unit = p.L1 + p.L2
-    found = [Solid("base", still, _base(p), look=Look.OPAQUE)]
+    found = [Solid("base", level(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
     link = _link(p)
     rod = joined(
         cylinder(0.0068 * unit, 0.0, p.L2, 20).painted(ROD), *(globe(0.0125 * unit, z, 20, 20).painted(BALL) for z in (0.0, p.L2))
@@ -82,18 +82,15 @@ def machine(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Solid]:
         for side in (-1.0, 1.0):
             start = bend + side * SPREAD * unit * R[:, 0]
             found.append(Solid(f"rod {i + 1}", along(wrist - bend, start), rod, look=Look.OPAQUE))
-    carried = np.broadcast_to(np.eye(4), (len(q), 4, 4)).copy()
-    carried[:, :3, 3] = wrists.mean(axis=1)
-    found.append(Solid("tool", carried, _tool(p, wrists[0] - wrists[0].mean(axis=0), finger), look=Look.OPAQUE))
+    tool = _tool(p, wrists[0] - wrists[0].mean(axis=0), finger)
+    found.append(Solid("tool", level(wrists.mean(axis=1)), tool, look=Look.OPAQUE))
     return found
 
 
 def _across(x: Array, z: Array, origin: Array) -> Array:
     """Poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) across it, at origins (k, 3)."""
-    H = np.zeros((len(z), 4, 4))
-    z = z / np.linalg.norm(z, axis=1, keepdims=True)
+    H, z = level(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
-    H[:, :3, 3], H[:, 3, 3] = origin, 1.0
     return H
 
 

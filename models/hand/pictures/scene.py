@@ -13,9 +13,9 @@ from models.hand.parameters import HandParameters
 from models.hand.studies.run import HandRun
 from models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
 from models.pictures.filling import balance_panels
-from models.pictures.interpolation import poses
+from models.pictures.interpolation import level, poses
 from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
-from models.pictures.style import AMBER, BLUE
+from models.pictures.style import AMBER, AXES, BLUE, MUTED
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
         touches=touches,
         frames=(*_frames(run), *_numbers(run)),
         panels=(gaps, forces, coordinates[finger], *balance_panels(energies, None)),
-        happenings=_happenings(run),
+        happenings=happenings(run),
         name="",
         size=0.75 * object_size(given),
         view=VIEW,
@@ -64,7 +64,7 @@ def object_size(given: HandParameters) -> float:
 
 def machine(given: HandParameters, places: Array) -> list[Solid]:
     """Palm and links, whose joints are at places (k, n, 5, 3)."""
-    rest = np.broadcast_to(np.eye(4), (len(places), 4, 4))
+    rest = level(np.zeros((len(places), 3)))
     radius = given.link_radius
     palm = cylinder(given.base_radius + 2.6 * radius, -0.009, -0.003, 96).painted(PALM)
     bases = [cylinder(1.5 * radius, -0.0035, 0.0005, 40).at(*base).painted(JOINT) for base in given.bases]
@@ -99,20 +99,16 @@ def _frames(run: HandRun) -> list[Frame]:
 
 def _numbers(run: HandRun) -> list[Frame]:
     """Numbers of the fingers beside their bases."""
-    found = []
-    for i, base in enumerate(run.hand.parameters.bases):
-        H = np.eye(4)
-        H[:3, 3] = base
-        found.append(Frame(np.broadcast_to(H, (len(run.result.t), 4, 4)), 0.0, label=(str(i), "")))
-    return found
+    count, bases = len(run.result.t), run.hand.parameters.bases
+    return [Frame(level(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
 
 
-def _happenings(run: HandRun) -> tuple[Happening, ...]:
-    """What happened where, in words."""
+def happenings(run: HandRun) -> tuple[Happening, ...]:
+    """What happened where, in words; what happened to the grasp as a whole in red."""
     told = []
     for event in run.events():
-        where = "" if event["where"] == GRASP else f", {event['where']},"
-        told.append(Happening(event["time"], f"{event['kind']}{where} at {event['time']:.3f} s", event["internal"]))
+        where, colour = ("", AXES[0]) if event["where"] == GRASP else (f", {event['where']},", MUTED)
+        told.append(Happening(event["time"], f"{event['kind']}{where} at {event['time']:.3f} s", event["internal"], colour))
     return tuple(told)
 
 

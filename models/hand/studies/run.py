@@ -17,7 +17,6 @@ from bondgraph.run.outcome.result import Result
 from models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from models.hand.scenarios import HandScenario, read_scenario
 from models.studies.runs import account, ending, sample_times, wall_times
-from screws.rotations import rotation
 
 Arrays = dict[str, np.ndarray]
 
@@ -166,14 +165,10 @@ def run_hand(
 
 def turned_by(pose_states: np.ndarray) -> np.ndarray:
     """Rotation vectors (k, 3) of poses (k, 7) against the first one, world axes, rad."""
-    first = np.asarray(rotation(pose_states[0, :4]), dtype=float)
-    found = []
-    for row in pose_states:
-        R = np.asarray(rotation(row[:4]), dtype=float) @ first.T
-        axial = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        sine, cosine = float(np.linalg.norm(axial)), 0.5 * (np.trace(R) - 1.0)
-        found.append(axial * (np.arctan2(sine, cosine) / sine if sine > 1e-12 else 1.0))
-    return np.array(found)
+    from scipy.spatial.transform import Rotation
+
+    turns = Rotation.from_quat(np.roll(pose_states[:, :4], -1, axis=1))
+    return (turns * turns[0].inv()).as_rotvec()
 
 
 def _unit(poses: np.ndarray) -> np.ndarray:
