@@ -44,9 +44,12 @@ def plot_file(
     *,
     dpi: int = 160,
     layout: Any = None,
+    title: str = "",
     style: Mapping[str, Any] | None = None,
 ) -> Iterator[Any]:
     """A figure of a size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
+
+    A title needs a `layout` that makes room for it.
 
     Raises
     ------
@@ -64,9 +67,17 @@ def plot_file(
     with mpl.rc_context({**STYLE, **(style or {})}):
         figure = Figure(figsize=size, layout=layout)
         FigureCanvasAgg(figure)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
         yield figure
         with whole_file(path) as part:
             figure.savefig(part, dpi=dpi)
+
+
+def legend_above(axes: Any, columns: int, **look: Any) -> None:
+    """A legend in one row above the right end of a panel."""
+    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
+    axes.legend(ncols=columns, **{"fontsize": 8.5, **place, **look})
 
 
 def save_image(image: Any, path: str | os.PathLike[str]) -> None:
