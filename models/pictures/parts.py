@@ -210,14 +210,10 @@ class Happening:
 
 def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
     """Which times (k,) lie in a span."""
-    found = np.zeros(len(t), dtype=bool)
-    for start, end in spans:
-        found |= (t >= start) & (t <= end)
-    return found
+    return np.any([np.zeros(len(t), dtype=bool), *((t >= start) & (t <= end) for start, end in spans)], axis=0)
 
 
 def negative(t: Array, values: Array) -> Spans:
     """Spans (s) in which sampled values (k,) are negative."""
-    below = np.concatenate([[False], values < 0.0, [False]]).astype(int)
-    starts, ends = np.flatnonzero(np.diff(below) == 1), np.flatnonzero(np.diff(below) == -1) - 1
-    return tuple((float(t[a]), float(t[b])) for a, b in zip(starts, ends, strict=True))
+    edges = np.flatnonzero(np.diff(values < 0.0, prepend=False, append=False)).reshape(-1, 2)
+    return tuple((float(t[start]), float(t[end - 1])) for start, end in edges)

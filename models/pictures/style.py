@@ -18,7 +18,7 @@ SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2
 PATHS = AMBER[1], BLUE[1]
 FORCE = "#9c27b0"
 AXES = ("#d1383d", "#2f9e58", "#3b6fd4")
-DASHES = ((0, ()), (0, (4, 1.6)), (0, (1.5, 1.5)))
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1.5, 1.5)))
 """Of whole, dashed and dotted lines."""
 
 ENERGIES = ("#4c78a8", "#f0a94b", "#7fb69a", "#b07aa1", "#9aa3b2")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.hand.graphs.whole_hand import GRASP, OBJECT, TIP, finger_name
-from models.hand.grasping.skeleton import skeleton
+from models.hand.grasping.grasp import skeleton
 from models.hand.parameters import HandParameters
 from models.hand.studies.run import HandRun
 from models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
@@ -49,17 +49,12 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
         panels=(gaps, forces, coordinates[finger], *balance_panels(energies, None)),
         happenings=happenings(run),
         name="",
-        size=0.75 * object_size(given),
+        size=0.75 * solids[held].size,
         view=VIEW,
         up=UP,
         slow=_loss(run, until),
     )
     return scene.at_times(scene.t[scene.t <= until])
-
-
-def object_size(given: HandParameters) -> float:
-    """Largest extent of the object, m."""
-    return float(np.ptp(np.asarray(given.surface.grid(9, 13)).reshape(-1, 3), axis=0).max())
 
 
 def machine(given: HandParameters, places: Array) -> list[Solid]:
@@ -119,7 +114,8 @@ def shown_until(run: HandRun) -> float:
         return float(arrays["t"][-1])
     first = int(np.searchsorted(arrays["t"], lost))
     away = np.linalg.norm(arrays["object"][:, 4:] - arrays["object"][min(first, len(arrays["t"]) - 1), 4:], axis=1)
-    far = np.flatnonzero((away > 1.5 * object_size(run.hand.parameters)) & (arrays["t"] > lost))
+    size = float(np.ptp(run.hand.parameters.surface.grid(17, 17).reshape(-1, 3), axis=0).max())
+    far = np.flatnonzero((away > 1.5 * size) & (arrays["t"] > lost))
     return float(arrays["t"][far[0] if len(far) else -1])
 
 
