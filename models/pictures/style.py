@@ -26,13 +26,8 @@ ENERGIES = ("#4c78a8", "#f0a94b", "#7fb69a", "#b07aa1", "#9aa3b2")
 
 @lru_cache(maxsize=64)
 def font(size: int, weight: str = "regular") -> Any:
-    """A typeface for pictures; matplotlib brings it, so that it is the same everywhere.
-
-    Parameters
-    ----------
-    size : height in pixels.
-    weight : "regular", "bold", or "math" (italic with serifs).
-    """
+    """A typeface `size` pixels high, "regular", "bold" or "math" (italic with serifs); matplotlib brings it, so that it is the
+    same everywhere."""
     import matplotlib
     from PIL import ImageFont
 

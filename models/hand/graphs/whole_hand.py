@@ -42,12 +42,6 @@ REFERENCE = f"{CONTROLLER}.reference"
 TIP = "tip"
 """Name of the last link of a finger."""
 
-CONTACT_LAW = (
-    *(f"{way}_{what}" for way in ("normal", "tangential", "rotational") for what in ("stiffness", "damping")),
-    "friction",
-)
-"""Arguments of a contact that are parameters of the hand."""
-
 GRASP = "grasp"
 """Automaton "held", "lost": whether any tip touches the object."""
 
@@ -199,7 +193,13 @@ class Hand:
                 tip,
                 held,
                 constrained="rolling",
-                **{key: getattr(given, key) for key in CONTACT_LAW},
+                normal_stiffness=given.normal_stiffness,
+                normal_damping=given.normal_damping,
+                tangential_stiffness=given.tangential_stiffness,
+                tangential_damping=given.tangential_damping,
+                rotational_stiffness=given.rotational_stiffness,
+                rotational_damping=given.rotational_damping,
+                friction=given.friction,
                 transport="gauss",
             )
             touching.start(_preload(deflections[i]), ["spring.q"], ["spring.q"])
