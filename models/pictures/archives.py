@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from models.pictures.filling import BODY_AXES, balance_panels, contact_panels, coordinate_panel, solid_of
-from models.pictures.interpolation import poses
+from models.pictures.interpolation import Array, poses
 from models.pictures.parts import Curve, Frame, Spans, Touching, negative
 from models.pictures.scene import Scene
 from models.pictures.style import FORCE, INK, PATHS, SOLIDS
 from screws.surfaces import Surface
-
-Array = NDArray[np.float64]
 
 
 def gauss_frames(surface: Any, uv: ArrayLike, pose: ArrayLike, charts: ArrayLike | None = None) -> Array:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.scene import Scene
 from models.pictures.shapes.meshes import directions
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

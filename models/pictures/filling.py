@@ -8,20 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bondgraph import Element, Graph
 from bondgraph.model.laws import InertialField, Law, Storing
 from bondgraph.run.outcome.result import Result
 from models.bodies import Body
 from models.contacts.trajectory import contact_intervals, contact_trajectory
-from models.pictures.interpolation import poses
+from models.pictures.interpolation import Array, poses
 from models.pictures.parts import Curve, Frame, Happening, Panel, Solid, Touching
 from models.pictures.scene import Scene
 from models.pictures.style import AXES, ENERGIES, FORCE, INK, SOLIDS
 from screws.surfaces import Surface
-
-Array = NDArray[np.float64]
 
 BODY_AXES = (0.65, 0.55)
 """Length and thickness of the axes of a body's frame over those of a Gauss frame."""

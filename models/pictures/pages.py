@@ -10,11 +10,11 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bondgraph.output.files import finite, known_ending, write_text
 from models.pictures.camera import direction, upward
-from models.pictures.interpolation import quaternions
+from models.pictures.interpolation import Array, quaternions
 from models.pictures.parts import Force, Look, Trail
 from models.pictures.plotting import plain, shown_unit, titled
 from models.pictures.scene import Scene
@@ -24,8 +24,6 @@ from models.pictures.stage.ghosts import SPACING
 from models.pictures.stage.stage import GAUSS, RADIUS, TUBE
 from models.pictures.style import AXES, FORCE
 from models.pictures.timing import show_times
-
-Array = NDArray[np.float64]
 
 SAMPLES = (300, 2000)
 """Least and most samples of a scene that a page holds; between them it has fewer the more moves, so that it stays about 2 MB."""

@@ -14,11 +14,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh
 from models.pictures.style import AMBER, INK, MUTED, blend
 from screws.surfaces import Surface
 
-Array = NDArray[np.float64]
 Spans = tuple[tuple[float, float], ...]
 """Starts and ends, s."""
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from models.pictures.interpolation import Between, seen_from
+from models.pictures.interpolation import Array, Between, seen_from
 from models.pictures.parts import Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
 from models.pictures.shapes.meshes import Mesh
 from models.pictures.shapes.surfaces import surface_mesh
 from models.pictures.style import force_scale
-
-Array = NDArray[np.float64]
 
 THIN = 0.4
 """Thickness of a contact path where the bodies are apart, over that where they touch."""

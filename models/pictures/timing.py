@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.parts import inside
 from models.pictures.scene import Scene
-
-Array = NDArray[np.float64]
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:

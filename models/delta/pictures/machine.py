@@ -6,17 +6,14 @@ Everything is in the world's axes of the robot, x3 down.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.delta.kinematics.angles import theta_of
 from models.delta.kinematics.arm import elbow, tip
 from models.delta.kinematics.formulas import ROTATIONS
 from models.delta.kinematics.parameters import DeltaParameters
-from models.pictures.interpolation import level
+from models.pictures.interpolation import Array, level
 from models.pictures.parts import Look, Solid
 from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted
-
-Array = NDArray[np.float64]
 
 BASE, LINK, ROD, TOOL, MOTOR, BALL = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
 """Colours of base, proximal links, rods, end effector, motors and ball joints."""
@@ -29,15 +26,11 @@ DOWN = np.array([0.0, 0.0, 1.0])
 
 def joints(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
     """Shafts, elbows and wrists (3, 3) each, m, at the angles q (9,) of the arms."""
-    shafts, elbows, wrists = [], [], []
-    for i, R in enumerate(ROTATIONS):
-        theta = theta_of(q[3 * i : 3 * i + 3])
-        inwards = np.array([0.0, p.L3, 0.0])
-        shafts.append(R @ np.array([0.0, p.L0, 0.0]))
-        # The formulas have the tip moved inwards by L3, to the centre of the end effector.
-        elbows.append(R @ (np.asarray(elbow(theta, p), dtype=float) + inwards))
-        wrists.append(R @ (np.asarray(tip(theta, p), dtype=float) + inwards))
-    return np.array(shafts), np.array(elbows), np.array(wrists)
+    # The formulas have the tip moved inwards by L3, to the centre of the end effector.
+    inwards, arms = np.array([0.0, p.L3, 0.0]), zip(ROTATIONS, map(theta_of, q.reshape(3, 3)), strict=True)
+    places = [[(0.0, p.L0, 0.0), elbow(theta, p) + inwards, tip(theta, p) + inwards] @ R.T for R, theta in arms]
+    shafts, elbows, wrists = np.swapaxes(np.asarray(places, dtype=float), 0, 1)
+    return shafts, elbows, wrists
 
 
 def rod_between(a: Array, b: Array, radius: float, sides: int = 20) -> Mesh:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.delta.kinematics.formulas import ROTATIONS
 from models.delta.kinematics.parameters import DeltaParameters
@@ -13,15 +12,13 @@ from models.delta.kinematics.workspace import workspace
 from models.delta.pictures.machine import machine
 from models.delta.studies.run import DeltaRun
 from models.pictures.filling import happenings_of
-from models.pictures.interpolation import level
+from models.pictures.interpolation import Array, level
 from models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
 from models.pictures.scene import Scene
 from models.pictures.shapes.fields import coloured_part
 from models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from models.pictures.shapes.tubes import free_normals
 from models.pictures.style import AXES, PATHS
-
-Array = NDArray[np.float64]
 
 VIEW = np.array([0.62, -0.70, -0.36])
 """Direction to the viewer; x3 points down, so that the viewer is a little above the tool."""

@@ -54,12 +54,12 @@ class _Task:
     """What a compiled touch is kept by: the robot alone, since all numbers of a plan are run-time parameters of the graph."""
 
     robot: DeltaRobot
-    plan: TouchPlan = field(compare=False)
+    graph: Graph = field(compare=False)
 
 
 @functools.lru_cache(maxsize=8)
 def _compiled(task: _Task) -> Compiled:
-    return compile_model(touch_graph(task.robot, task.plan), backend=task.robot.backend)
+    return compile_model(task.graph, backend=task.robot.backend)
 
 
 def soft_touch(
@@ -87,11 +87,11 @@ def soft_touch(
     """
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     designed = design(robot.parameters, plan)
-    other = touch_graph(robot, plan).parts.values()
-    compiled = _compiled(_Task(robot, plan))
+    graph = touch_graph(robot, plan)
+    compiled = _compiled(_Task(robot, graph))
     values = {
         f"{part.name}.{key}": np.asarray(parameter.value)
-        for part in other
+        for part in graph.parts.values()
         if isinstance(part, Element)
         for key, parameter in part.parameters.items()
     }

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.hand.pictures.scene import NAMES, happenings
 from models.hand.studies.course import Study
 from models.hand.studies.run import HandRun, turned_by
 from models.pictures import Curve, Panel, Scene, plots
+from models.pictures.interpolation import Array
 from models.pictures.style import AXES, ENERGIES, INK, PATHS
-
-Array = NDArray[np.float64]
 
 LOOKS = {"reference": (INK, 1), "virtual": (PATHS[1], 0), "object": (PATHS[0], 0)}
 """Colour, and how its line is broken, of each frame of the trajectory."""

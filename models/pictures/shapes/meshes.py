@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.style import rgb
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SHARP = np.cos(np.radians(40.0))

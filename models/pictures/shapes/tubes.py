@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.pictures.interpolation import Array
 
 SIDES = 8
 """Sides of a path's tube."""

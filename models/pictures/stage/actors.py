@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh, along
 from models.pictures.shapes.tubes import SIDES
 from models.pictures.style import AXES, FORCE, rgb
-
-Array = NDArray[np.float64]
 
 # Light that falls along the view passes, light that grazes is held: the rim shows the shape, the middle what is inside.
 _GLASS = """//VTK::Light::Impl

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.pictures.camera import Camera
+from models.pictures.interpolation import Array
 from models.pictures.parts import Force, Frame, Look, Trail
 from models.pictures.scene import Scene
 from models.pictures.shapes.meshes import polyline
@@ -16,8 +17,6 @@ from models.pictures.shapes.tubes import path_tube
 from models.pictures.stage import actors
 from models.pictures.stage.ghosts import SPACING, ghost_samples
 from models.pictures.style import INK
-
-Array = NDArray[np.float64]
 
 GAUSS = 0.30
 """Length of a Gauss frame's axes over the scene's unit."""

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.figures import save_image
+from models.pictures.interpolation import Array
 from models.pictures.scene import Scene
 from models.pictures.stage.overlay import Box, Label, draw_heading, draw_labels, draw_legend, words
 from models.pictures.stage.stage import Stage
 from models.pictures.style import font
 
-Array = NDArray[np.float64]
 Inset = tuple[float, float, float, float]
 """Room left free at the left, the top, the right and the bottom of a picture, pixels at a height of 720."""
 
