@@ -169,8 +169,8 @@ class Scene:
 
 def _touch_at(at: Between, touch: Touching) -> Touching:
     c1, c2 = (at.poses(H, jumps=True) for H in touch.frames)
-    values = {name: at.values(getattr(touch, name)) for name in ("gap", "normal", "force")}
-    return replace(touch, frames=(c1, c2), **values)
+    gap, normal, force = map(at.values, (touch.gap, touch.normal, touch.force))
+    return replace(touch, frames=(c1, c2), gap=gap, normal=normal, force=force)
 
 
 def _frame_at(at: Between, frame: Frame) -> Frame:

@@ -76,7 +76,7 @@ def rigid_delta_graph(
         velocity=(start.jacobian @ np.asarray(rates, dtype=float)).tolist(),
         gravity=weight,
     )
-    held = {"alpha1": alpha1, "alpha0": alpha0}
+    held: dict[str, Any] = {"alpha1": alpha1, "alpha0": alpha0}
     for i, arm_axes in enumerate(ROTATIONS):
         label, arm = str(i + 1), slice(3 * i, 3 * i + 3)
         link, rod = _links(p, arm_axes, start.theta[arm], v[arm], axial_inertia, label, weight)

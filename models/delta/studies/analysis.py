@@ -127,10 +127,7 @@ def sweep(robot: DeltaRobot, angles: Sequence[float] | np.ndarray) -> Sweep:
 def crossing(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
     """Common motor angle (rad) between `low` and `high` at which a real root crosses zero.
 
-    Raises
-    ------
-    ModelError
-        E469 if none does.
+    Raises `ModelError` E469 if none does.
     """
     from scipy.optimize import brentq
 

@@ -61,11 +61,8 @@ class Posture:
 def initial_posture(given: HandParameters) -> Posture:
     """The start posture of a hand that holds its object.
 
-    Raises
-    ------
-    ModelError
-        E481 the place of contact is out of a finger's reach, E482 no contact forces balance the object (or they would
-        leave the cone of friction), E484 joint limits.
+    Raises `ModelError` E481 the place of contact is out of a finger's reach, E482 no contact forces balance the object (or they
+    would leave the cone of friction), E484 joint limits.
 
     Source: Visser 2002, section 5; Murray, Li and Sastry 1994, section 5.2 (grasp map).
     """
