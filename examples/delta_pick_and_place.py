@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from models.delta import DeltaParameters
-from models.delta.studies.pick_and_place import Tracking, plot_tracking, track, transfer
+from models.delta.studies.pick_and_place import Tracking, track, transfer
 
 PICK, PLACE = (-0.12, -0.05, 0.5), (0.12, 0.06, 0.5)
 
@@ -23,7 +23,7 @@ def simulate() -> Tracking:
 
 
 if __name__ == "__main__":
-    from models.delta.pictures.scene_pictures import film, poster
+    from models.delta.pictures.scene_pictures import film, plot_tracking, poster
     from models.pictures import rendering
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -33,12 +33,10 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
             status = int(options.run(options))
             sys.stdout.flush()
             return status
-    except (ScrewbondError, ValueError) as error:
-        said = str(error)
     except BrokenPipeError:  # who reads has heard enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
+    except (ScrewbondError, ValueError, OSError) as error:
         said = str(error)
     except MemoryError:
         said = "there is not enough memory; fewer points, or fewer samples"

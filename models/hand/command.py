@@ -71,14 +71,10 @@ def _read(options: Namespace) -> HandScenario:
     return made(lambda: scenario.changed(parameters=scenario.parameters.changed(friction=options.friction)))
 
 
-def _run(scenario: HandScenario, options: Namespace) -> Outcome:
-    return _outcome(run_hand(scenario, rtol=options.rtol, method=options.method))
-
-
 TASK = Task(
     "run the dexterous hand",
     _read,
-    _run,
+    lambda scenario, options: _outcome(run_hand(scenario, rtol=options.rtol, method=options.method)),
     files=("trajectory.npz", "study.csv", "events.json", "scenario.json", "graph.svg", "equations.tex"),
     pictures=("page.html", "figure6.png", "figure7.png", "grasp.png", "lost.png", "movie.mp4", "movie.gif"),
     arguments=_arguments,

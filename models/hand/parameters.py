@@ -29,10 +29,7 @@ class HandParameters:
     Finger i stands at the azimuth 2 pi i / fingers. A contact's normal spring and damper are on v_z, the tangential ones on v_x
     and v_y, the rotational ones on omega_z.
 
-    Raises
-    ------
-    ModelError
-        E480 for a number that cannot be; E481 for an object that is larger than the reach of the fingers.
+    Raises `ModelError` E480 for a number that cannot be; E481 for an object that is larger than the reach of the fingers.
     """
 
     fingers: int = number("", "how many", 3, whole=True, least=2, most=12)

@@ -47,10 +47,7 @@ class Step:
 class HandScenario:
     """A hand and the motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
 
-    Raises
-    ------
-    ModelError
-        E480 for a number that cannot be; E483 for a reference that jumps.
+    Raises `ModelError` E480 for a number that cannot be; E483 for a reference that jumps.
     """
 
     name: str
@@ -111,10 +108,7 @@ SCENARIOS: dict[str, HandScenario] = {
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
     """HandScenario with a known name, or of a JSON file.
 
-    Raises
-    ------
-    ModelError
-        E401-E408 for what is wrong with the file, E480-E483 for what its numbers contradict.
+    Raises `ModelError` E401-E408 for what is wrong with the file, E480-E483 for what its numbers contradict.
     """
     if str(source) in SCENARIOS:
         return SCENARIOS[str(source)]

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from models.pictures.filling import BODY_AXES, balance_panels, contact_panels, coordinate_panel
-from models.pictures.interpolation import poses
-from models.pictures.parts import Curve, Frame, Solid, Spans, Touching, negative
+from models.pictures.filling import BODY_AXES, balance_panels, contact_panels, coordinate_panel, solid_of
+from models.pictures.interpolation import Array, poses
+from models.pictures.parts import Curve, Frame, Spans, Touching, negative
 from models.pictures.scene import Scene
 from models.pictures.style import FORCE, INK, PATHS, SOLIDS
 from screws.surfaces import Surface
-
-Array = NDArray[np.float64]
 
 
 def gauss_frames(surface: Any, uv: ArrayLike, pose: ArrayLike, charts: ArrayLike | None = None) -> Array:
@@ -56,11 +52,9 @@ def from_archive(
     t, solids, frames, gauss = arrays["t"], [], [], []
     for side, (called, surface, colours) in enumerate(zip(names, surfaces, SOLIDS, strict=False), start=1):
         H = poses(arrays[f"p{side}"], arrays[f"q{side}_wxyz"])
-        solid = Solid(called, H, surface, *colours)
+        solids.append(solid_of(called, H, surface, colours))
         if not surface.endless:
             frames.append(Frame(H, *BODY_AXES, label=("O", str(side))))
-            solid = replace(solid, ghosts=-math.inf) if solid.moves() else solid
-        solids.append(solid)
         given = arrays.get(f"frame{side}")
         gauss.append(gauss_frames(surface, arrays[f"uv{side}"], H) if given is None else given)
     gap, fn = arrays["gap"], arrays["fn"]

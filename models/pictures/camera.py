@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.scene import Scene
 from models.pictures.shapes.meshes import directions
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -61,13 +60,8 @@ def upward(scene: Scene) -> Array:
 
 
 def direction(scene: Scene, focus: float | None = None) -> Array:
-    """Unit vector to the viewer: the scene's own, else one that shows contacts from the side and the ground a little from above.
-
-    Parameters
-    ----------
-    scene : what is to be seen.
-    focus : a time (s) that matters more than the rest.
-    """
+    """Unit vector to the viewer: the scene's own, else one that shows contacts from the side and the ground a little from above;
+    the time `focus` (s) matters more than the rest."""
     if scene.view is not None:
         return scene.view / np.linalg.norm(scene.view)
     pick = np.unique(np.linspace(0, len(scene.t) - 1, min(len(scene.t), 200)).round().astype(int))

@@ -34,10 +34,9 @@ def courses(
         axes = figure.subplots(len(signals), len(runs), sharex="col", sharey="row", squeeze=False)
         for column, (name, result) in enumerate(runs.items()):
             for row, (signal, label) in enumerate(signals.items()):
-                panel = axes[row][column]
-                values = np.asarray(result[signal], dtype=float).reshape(len(result.t), -1)
-                for k in range(values.shape[1]):
-                    panel.plot(result.t, values[:, k], color=PATHS[k % len(PATHS)])
+                panel, values = axes[row][column], np.asarray(result[signal], dtype=float).reshape(len(result.t), -1)
+                for k, course in enumerate(values.T):
+                    panel.plot(result.t, course, color=PATHS[k % len(PATHS)])
                 for event in result.events:
                     if not event.internal:
                         panel.axvline(event.time, color=MUTED, linewidth=0.4, alpha=0.35, zorder=0)

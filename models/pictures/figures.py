@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
-from bondgraph.output.extras import lacking, required
+from bondgraph.output.extras import required
 from bondgraph.output.files import known_ending, whole_file
 from models.pictures.style import INK, MUTED, RULE
 
@@ -38,24 +37,19 @@ STYLE: dict[str, Any] = {
 }
 
 
-def can_plot() -> bool:
-    """Whether plots can be made; where not, one line on standard error says what to install."""
-    missing = lacking("matplotlib")
-    if missing:
-        print(f"no plots: {missing}", file=sys.stderr)
-    return not missing
-
-
 @contextmanager
 def plot_file(
-    path: str | os.PathLike[str] | IO[bytes],
+    path: str | os.PathLike[str],
     size: tuple[float, float],
     *,
     dpi: int = 160,
     layout: Any = None,
+    title: str = "",
     style: Mapping[str, Any] | None = None,
 ) -> Iterator[Any]:
-    """A figure of a size (inches) that is written to `path` when the block ends: a png, svg or pdf, or a stream that takes a PNG.
+    """A figure of a size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
+
+    A title needs a `layout` that makes room for it.
 
     Raises
     ------
@@ -64,9 +58,7 @@ def plot_file(
     ExtraError
         E416 where Matplotlib is not installed.
     """
-    stream = hasattr(path, "write")
-    if not stream:
-        known_ending(path, *PLOTS)  # type: ignore[arg-type]
+    known_ending(path, *PLOTS)
     required("plots", "matplotlib")
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -75,12 +67,17 @@ def plot_file(
     with mpl.rc_context({**STYLE, **(style or {})}):
         figure = Figure(figsize=size, layout=layout)
         FigureCanvasAgg(figure)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
         yield figure
-        if stream:
-            figure.savefig(path, dpi=dpi)
-            return
-        with whole_file(path) as part:  # type: ignore[arg-type]
+        with whole_file(path) as part:
             figure.savefig(part, dpi=dpi)
+
+
+def legend_above(axes: Any, columns: int, **look: Any) -> None:
+    """A legend in one row above the right end of a panel."""
+    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
+    axes.legend(ncols=columns, **{"fontsize": 8.5, **place, **look})
 
 
 def save_image(image: Any, path: str | os.PathLike[str]) -> None:

@@ -8,20 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bondgraph import Element, Graph
 from bondgraph.model.laws import InertialField, Law, Storing
 from bondgraph.run.outcome.result import Result
 from models.bodies import Body
 from models.contacts.trajectory import contact_intervals, contact_trajectory
+from models.pictures.interpolation import Array, poses
 from models.pictures.parts import Curve, Frame, Happening, Panel, Solid, Touching
 from models.pictures.scene import Scene
 from models.pictures.style import AXES, ENERGIES, FORCE, INK, SOLIDS
-from screws.poses import pose_from_state
 from screws.surfaces import Surface
-
-Array = NDArray[np.float64]
 
 BODY_AXES = (0.65, 0.55)
 """Length and thickness of the axes of a body's frame over those of a Gauss frame."""
@@ -56,24 +54,23 @@ def scene_of(
     # What touches comes first, in the order of the contacts: colours and numbers follow it.
     order = dict.fromkeys([*(path for pair in contacts.values() for path in pair), *parts])
     bodies = {path: part for path in order if isinstance(part := parts[path], Body) and f"{path}.pose" in result}
-    called = {path: (names or {}).get(path, path) for path in bodies}
-    poses = {path: pose_course(result, f"{path}.pose") for path in bodies}
-    own_skins = {path: (surfaces or {}).get(path, body.surface) for path, body in bodies.items()}
-    skins = {path: surface for path, surface in own_skins.items() if surface is not None}
-    own = {path: SOLIDS[k % len(SOLIDS)] for k, path in enumerate(skins)} | dict(colours or {})
-    solids = tuple(_solid(called[path], poses[path], surface, own[path]) for path, surface in skins.items())
-    places = {path: k for k, path in enumerate(skins)}
-    touches, panels = _touches(result, contacts, {path: (places[path], surface, own[path][1]) for path, surface in skins.items()})
-    frames = [
-        Frame(H, *BODY_AXES, label=("O", str(places[path] + 1)) if path in places else (called[path], ""))
-        for path, H in poses.items()
-        if path not in skins or not skins[path].endless
-    ]
+    solids: dict[str, Solid] = {}
+    frames = []
+    for path, body in bodies.items():
+        H, label = pose_course(result, f"{path}.pose"), ((names or {}).get(path, path), "")
+        surface = (surfaces or {}).get(path, body.surface)
+        if surface is not None:
+            own = (colours or {}).get(path, SOLIDS[len(solids) % len(SOLIDS)])
+            solids[path] = solid_of(label[0], H, surface, own)
+            label = ("O", str(len(solids)))
+        if surface is None or not surface.endless:
+            frames.append(Frame(H, *BODY_AXES, label=label))
+    touches, panels = _touches(result, contacts, solids)
     elements = {path: part for path, part in parts.items() if isinstance(part, Element)}
     filled: dict[str, Any] = {
         "title": title or graph.name,
         "t": result.t,
-        "solids": solids,
+        "solids": tuple(solids.values()),
         "touches": tuple(touches),
         "frames": tuple(frames),
         "panels": (*panels, *balance_panels(energies_of(result, elements, list(contacts)), result.ledger.residual)),
@@ -83,8 +80,9 @@ def scene_of(
     return Scene(**{**filled, **fields})
 
 
-def _solid(called: str, poses: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
-    solid = Solid(called, poses, surface, *colours)
+def solid_of(called: str, H: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
+    """A body with a surface; earlier poses of one that moves and ends are shown."""
+    solid = Solid(called, H, surface, *colours)
     return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.endless else solid
 
 
@@ -127,37 +125,35 @@ def body_at(parts: Mapping[str, Graph | Element], part: str, name: str) -> str:
 def pose_course(result: Result, name: str) -> Array:
     """Poses (k, 4, 4) of a signal (7,), also where it is a parameter."""
     states = np.atleast_2d(result[name])
-    found = np.array([np.asarray(pose_from_state(state), dtype=float) for state in states])
-    return np.broadcast_to(found, (len(result.t), 4, 4))
+    return np.broadcast_to(poses(states[:, 4:], states[:, :4]), (len(result.t), 4, 4))
 
 
 def _touches(
-    result: Result, contacts: Mapping[str, tuple[str, str]], skins: Mapping[str, tuple[int, Surface, str]]
+    result: Result, contacts: Mapping[str, tuple[str, str]], solids: Mapping[str, Solid]
 ) -> tuple[list[Touching], list[Panel]]:
-    """Touches, and the panels of their gaps, forces and coordinates; `skins`: index, surface and ink of each solid by path."""
-    found = {path: pair for path, pair in contacts.items() if set(pair) <= set(skins)}
-    touches, coordinates = [], []
-    gaps, forces = [], []
+    """Touches, and the panels of their gaps, forces and coordinates; `contacts` and `solids` by path."""
+    found = {path: pair for path, pair in contacts.items() if set(pair) <= set(solids)}
+    alone, places = len(found) == 1, list(solids)
+    touches, gaps, forces, coordinates = [], [], [], []
     for k, (path, pair) in enumerate(found.items()):
-        (i, surface1, ink1), (j, surface2, ink2) = (skins[body] for body in pair)
-        surfaces = (surface1, surface2)
+        first, second = (solids[body] for body in pair)
+        surfaces: Any = (first.shape, second.shape)
         arrays = contact_trajectory(result, pair, surfaces, path)
-        ink = INK if len(found) == 1 else SOLIDS[k % len(SOLIDS)][1]
-        words = "" if len(found) == 1 else path
+        words, ink = ("", INK) if alone else (path, SOLIDS[k % len(SOLIDS)][1])
         gaps.append(Curve(words, arrays["gap"], ink))
-        forces.append(Curve(words, arrays["fn"], FORCE if len(found) == 1 else ink))
+        forces.append(Curve(words, arrays["fn"], FORCE if alone else ink))
         uv = (arrays["uv1"], arrays["uv2"])
-        coordinates.append(coordinate_panel(uv, arrays["alpha"], surfaces, (ink1, ink2), words))
+        coordinates.append(coordinate_panel(uv, arrays["alpha"], surfaces, (first.ink, second.ink), words))
         touches.append(
             Touching(
                 path,
-                (i, j),
+                (places.index(pair[0]), places.index(pair[1])),
                 (arrays["frame1"], arrays["frame2"]),
                 arrays["gap"],
                 arrays["fn"],
                 arrays["force_on_2_world"],
                 contact_intervals(result, path),
-                apart=len(found) == 1,
+                apart=alone,
                 mark="'" * k,
             )
         )
@@ -201,8 +197,9 @@ def energies_of(result: Result, elements: Mapping[str, Element], contacts: Seque
     """
     ledger = result.ledger
     kinds: dict[str, Array] = {}
+    of_contacts = tuple(f"{path}." for path in contacts)
     for name in result.program.energy_names:
-        kind = "contact" if name.startswith(tuple(f"{path}." for path in contacts)) else _kind_of(elements[name].law)
+        kind = "contact" if name.startswith(of_contacts) else _kind_of(elements[name].law)
         kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
     kinds = {kind: kinds[kind] for kind in (KINETIC, POTENTIAL, *kinds) if kind in kinds}
     kinds |= {"dissipated": ledger.dissipated + ledger.lost, "less supplied": -ledger.supplied}

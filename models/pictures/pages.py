@@ -10,12 +10,12 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bondgraph.output.files import finite, known_ending, write_text
 from models.pictures.camera import direction, upward
-from models.pictures.interpolation import quaternions
-from models.pictures.parts import Look, Trail
+from models.pictures.interpolation import Array, quaternions
+from models.pictures.parts import Force, Look, Trail
 from models.pictures.plotting import plain, shown_unit, titled
 from models.pictures.scene import Scene
 from models.pictures.shapes.meshes import Mesh
@@ -24,8 +24,6 @@ from models.pictures.stage.ghosts import SPACING
 from models.pictures.stage.stage import GAUSS, RADIUS, TUBE
 from models.pictures.style import AXES, FORCE
 from models.pictures.timing import show_times
-
-Array = NDArray[np.float64]
 
 SAMPLES = (300, 2000)
 """Least and most samples of a scene that a page holds; between them it has fewer the more moves, so that it stays about 2 MB."""
@@ -36,8 +34,6 @@ def page(scene: Scene, path: str | os.PathLike[str], seconds: float = 10.0, show
 
     Parameters
     ----------
-    scene : what moves.
-    path : the file.
     seconds : how long playing takes at speed 1.
     show : the time (s) at which it opens; the start where None.
     """
@@ -120,14 +116,7 @@ def contents(scene: Scene, seconds: float, show: float | None) -> dict[str, Any]
         "solids": _solids(scene, meshes, arrays),
         "frames": _frames(scene, arrays),
         "paths": [_path(k, path, scene, arrays) for k, path in enumerate(scene.all_paths)],
-        "forces": [
-            {
-                "at": arrays.course(f"force{k}_p", force.points),
-                "newtons": arrays.course(f"force{k}", force.newtons),
-                "pushing": force.pushing,
-            }
-            for k, force in enumerate(scene.all_forces)
-        ],
+        "forces": [_force(k, force, arrays) for k, force in enumerate(scene.all_forces)],
         # Frames of touches stand behind the others.
         "touches": [{"solids": touch.solids, "plane": len(scene.frames) + 2 * k} for k, touch in enumerate(scene.touches)],
         "plots": _plots(scene, arrays),
@@ -188,6 +177,11 @@ def _frames(scene: Scene, arrays: _Arrays) -> list[dict[str, Any]]:
     return found
 
 
+def _force(k: int, force: Force, arrays: _Arrays) -> dict[str, Any]:
+    at, newtons = arrays.course(f"force{k}_p", force.points), arrays.course(f"force{k}", force.newtons)
+    return {"at": at, "newtons": newtons, "pushing": force.pushing}
+
+
 def _path(k: int, path: Trail, scene: Scene, arrays: _Arrays) -> dict[str, Any]:
     """What the page's script reads of a path; its tube is a mesh whose first triangles are the first part of the path."""
     thick = np.broadcast_to(path.thick, len(scene.t)) * TUBE * RADIUS * scene.unit
@@ -202,15 +196,10 @@ def _plots(scene: Scene, arrays: _Arrays) -> list[dict[str, Any]]:
     """Titles and curves of the page's plots."""
     found = []
     for p, panel in enumerate(scene.panels):
-        factor, unit = shown_unit(panel)
-        curves = [
-            {
-                "array": arrays.put(f"curve{p}_{c}", factor * np.nan_to_num(curve.values)),
-                "colour": curve.colour,
-                "name": plain(curve.name),
-                "dash": curve.dashed,
-            }
-            for c, curve in enumerate(panel.curves)
-        ]
+        (factor, unit), curves = shown_unit(panel), []
+        for c, curve in enumerate(panel.curves):
+            array = arrays.put(f"curve{p}_{c}", factor * np.nan_to_num(curve.values))
+            look = {"colour": curve.colour, "name": plain(curve.name), "dash": bool(curve.dashed)}
+            curves.append({"array": array, **look})
         found.append({"title": titled(plain(panel.title), unit), "curves": curves})
     return found

@@ -14,11 +14,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh
-from models.pictures.style import AMBER, INK, blend
+from models.pictures.style import AMBER, INK, MUTED, blend
 from screws.surfaces import Surface
 
-Array = NDArray[np.float64]
 Spans = tuple[tuple[float, float], ...]
 """Starts and ends, s."""
 
@@ -168,12 +168,15 @@ class Touching:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Values (k,) over time, in the unit of their panel; the name may hold mathematics between dollar signs."""
+    """Values (k,) over time, in the unit of their panel; the name may hold mathematics between dollar signs.
+
+    `dashed`: 0 for a whole line, 1 for dashes, 2 for dots, so that curves on one another are seen.
+    """
 
     name: str
     values: Array
     colour: str
-    dashed: bool = False
+    dashed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +186,7 @@ class Panel:
     Attributes
     ----------
     title, unit : SI; m and J are shown in smaller units where values are small.
-    level : whether zero is marked.
+    level, log : whether zero is marked; whether the axis is logarithmic.
     key : whether it is among the few for which posters and movies have room.
     """
 
@@ -192,6 +195,7 @@ class Panel:
     curves: tuple[Curve, ...]
     level: bool = False
     key: bool = False
+    log: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,18 +205,15 @@ class Happening:
     t: float
     label: str
     internal: bool = False
+    colour: str = MUTED
 
 
 def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
     """Which times (k,) lie in a span."""
-    found = np.zeros(len(t), dtype=bool)
-    for start, end in spans:
-        found |= (t >= start) & (t <= end)
-    return found
+    return np.any([np.zeros(len(t), dtype=bool), *((t >= start) & (t <= end) for start, end in spans)], axis=0)
 
 
 def negative(t: Array, values: Array) -> Spans:
     """Spans (s) in which sampled values (k,) are negative."""
-    below = np.concatenate([[False], values < 0.0, [False]]).astype(int)
-    starts, ends = np.flatnonzero(np.diff(below) == 1), np.flatnonzero(np.diff(below) == -1) - 1
-    return tuple((float(t[a]), float(t[b])) for a, b in zip(starts, ends, strict=True))
+    edges = np.flatnonzero(np.diff(values < 0.0, prepend=False, append=False)).reshape(-1, 2)
+    return tuple((float(t[start]), float(t[end - 1])) for start, end in edges)

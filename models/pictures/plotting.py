@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.pictures.figures import STYLE, plot_file
+from models.pictures.figures import STYLE, legend_above, plot_file
 from models.pictures.parts import Panel
 from models.pictures.scene import Scene
-from models.pictures.style import MUTED
+from models.pictures.style import DASHES, MUTED
 from models.pictures.timing import close_up
 
 SHADE = "#eef1f7"
@@ -51,14 +51,7 @@ def key_panels(scene: Scene) -> list[Panel]:
 
 
 def plots(scene: Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Write all panels of a scene above each other; a short contact gets a second column of its own.
-
-    Parameters
-    ----------
-    scene : what moved.
-    path : a file whose suffix says the format (png, svg, pdf).
-    dpi : dots per inch.
-    """
+    """Write all panels of a scene above each other, as png, svg or pdf; a short contact gets a second column of its own."""
     near = close_up(scene)
     spans = [(float(scene.t[0]), float(scene.t[-1])), *([near] if near else [])]
     count = len(scene.panels)
@@ -86,19 +79,21 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
         axes.axvspan(start * seconds, end * seconds, color=SHADE, linewidth=0, zorder=0)
     for happening in scene.happenings:
         if not happening.internal and span[0] <= happening.t <= span[1]:
-            axes.axvline(happening.t * seconds, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            axes.axvline(happening.t * seconds, color=happening.colour, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
     if panel.level:
         axes.axhline(0.0, color=MUTED, linewidth=0.8)
     factor, unit = shown_unit(panel)
     for curve in panel.curves:
-        style = (0, (4, 1.6)) if curve.dashed else "-"
-        axes.plot(scene.t * seconds, curve.values * factor, color=curve.colour, linestyle=style, label=curve.name)
+        dashes = DASHES[curve.dashed]
+        axes.plot(scene.t * seconds, curve.values * factor, color=curve.colour, linestyle=dashes, label=curve.name)
     if legend and len(panel.curves) > 1:
-        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
-        small = len(panel.curves) > 5
-        axes.legend(ncols=len(panel.curves), fontsize=7 if small else 8.5, handlelength=1.1, columnspacing=1.2, **place)
+        count = len(panel.curves)
+        legend_above(axes, count, fontsize=7 if count > 5 else 8.5, handlelength=1.1, columnspacing=1.2)
     axes.set_xlim(span[0] * seconds, span[1] * seconds)
-    axes.locator_params(axis="y", nbins=5)
+    if panel.log:
+        axes.set_yscale("log")
+    else:
+        axes.locator_params(axis="y", nbins=5)
     return titled(panel.title, unit)
 
 
@@ -114,9 +109,8 @@ def strip(
 
     Parameters
     ----------
-    scene : what moved.
     size : (width, height) in pixels.
-    panel : one of its panels.
+    panel : one of the scene's.
     dpi : dots per inch: the size of text.
     span : times (s) from and to, shown in milliseconds; the whole scene in seconds where None.
 

@@ -5,20 +5,17 @@ Who fills it decides colours and words; who draws it knows nothing of models.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from models.pictures.interpolation import Between, seen_from
+from models.pictures.interpolation import Array, Between, seen_from
 from models.pictures.parts import Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
 from models.pictures.shapes.meshes import Mesh
 from models.pictures.shapes.surfaces import surface_mesh
 from models.pictures.style import force_scale
-
-Array = NDArray[np.float64]
 
 THIN = 0.4
 """Thickness of a contact path where the bodies are apart, over that where they touch."""
@@ -61,15 +58,14 @@ class Scene:
         """Length (m) that frames, tubes and arrows are made for."""
         if self.size is not None:
             return self.size
-        touching = [self.solids[i].size for touch in self.touches for i in touch.solids]
-        sizes = [size for size in (touching or [solid.size for solid in self.solids]) if math.isfinite(size)]
+        touching = [self.solids[i] for touch in self.touches for i in touch.solids]
+        sizes = [solid.size for solid in touching or self.solids if not solid.endless]
         return min(sizes) if sizes else 0.2 * self._span()
 
     @cached_property
     def reach(self) -> float:
         """Size (m) of the largest solid that has one."""
-        sizes = [solid.size for solid in self.solids if solid.framed and math.isfinite(solid.size)]
-        return max(sizes, default=self.unit)
+        return max((solid.size for solid in self.solids if solid.framed and not solid.endless), default=self.unit)
 
     @cached_property
     def stride(self) -> float:
@@ -93,27 +89,23 @@ class Scene:
         found = list(self.frames)
         for touch in self.touches:
             shown = None if touch.apart else touch.gap < 0.0
-            for side, H in enumerate(touch.frames):
-                label = ("", "") if touch.mark is None else ("C", f"{side + 1}{touch.mark}")
+            for side, H in enumerate(touch.frames, start=1):
+                label = ("", "") if touch.mark is None else ("C", f"{side}{touch.mark}")
                 found.append(Frame(H, label=label, at_axis=True, shown=shown))
         return tuple(found)
 
     @cached_property
     def all_paths(self) -> tuple[Trail, ...]:
         """The contact paths on both solids of every touch, then the others."""
-        found = []
+        found, words = [], "contact path" if len(self.touches) == 1 else "contact paths"
         for touch in self.touches:
             thick = np.where(inside(self.t, touch.intervals), 1.0, THIN)
             for i, H in zip(touch.solids, touch.frames, strict=True):
                 solid = self.solids[i]
                 points = seen_from(solid.poses, H[:, :3, 3])
                 normals = np.einsum("kji,kj->ki", solid.poses[:, :3, :3], H[:, :3, 2])
-                found.append(Trail(points, normals, solid.ink, f"{self._contact_path} on {solid.words}", i, thick))
+                found.append(Trail(points, normals, solid.ink, f"{words} on {solid.words}", i, thick))
         return (*found, *self.paths)
-
-    @property
-    def _contact_path(self) -> str:
-        return "contact path" if len(self.touches) == 1 else "contact paths"
 
     @cached_property
     def all_forces(self) -> tuple[Force, ...]:
@@ -133,10 +125,11 @@ class Scene:
     @property
     def force_legend(self) -> str:
         """What the arrows are and how long; "" without forces."""
+        if not self.all_forces:
+            return ""
         labels = {force.label for force in self.all_forces}
-        several = "forces" if len(self.all_forces) > 1 else "force"
-        words = f"{several} {labels.pop()}" if len(labels) == 1 else several
-        return f"{words.strip()}: {self.scale[2]}" if self.all_forces else ""
+        words = ["forces" if len(self.all_forces) > 1 else "force", *(labels if len(labels) == 1 else ())]
+        return f"{' '.join(filter(None, words))}: {self.scale[2]}"
 
     def contact_intervals(self) -> list[tuple[float, float]]:
         """Times (s) in which anything touches."""
@@ -160,11 +153,10 @@ class Scene:
 
     def at_times(self, times: ArrayLike) -> Scene:
         """The scene at other times (j,), s."""
-        t = np.atleast_1d(np.asarray(times, dtype=float))
-        at = Between.of(self.t, t)
+        at = Between.of(self.t, times)
         return replace(
             self,
-            t=t,
+            t=np.atleast_1d(np.asarray(times, dtype=float)),
             size=self.unit,
             solids=tuple(replace(solid, poses=at.poses(solid.poses)) for solid in self.solids),
             touches=tuple(_touch_at(at, touch) for touch in self.touches),
@@ -177,7 +169,7 @@ class Scene:
 
 def _touch_at(at: Between, touch: Touching) -> Touching:
     c1, c2 = (at.poses(H, jumps=True) for H in touch.frames)
-    gap, normal, force = (at.values(v) for v in (touch.gap, touch.normal, touch.force))
+    gap, normal, force = map(at.values, (touch.gap, touch.normal, touch.force))
     return replace(touch, frames=(c1, c2), gap=gap, normal=normal, force=force)
 
 

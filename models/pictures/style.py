@@ -18,18 +18,16 @@ SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2
 PATHS = AMBER[1], BLUE[1]
 FORCE = "#9c27b0"
 AXES = ("#d1383d", "#2f9e58", "#3b6fd4")
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1.5, 1.5)))
+"""Of whole, dashed and dotted lines."""
+
 ENERGIES = ("#4c78a8", "#f0a94b", "#7fb69a", "#b07aa1", "#9aa3b2")
 
 
 @lru_cache(maxsize=64)
 def font(size: int, weight: str = "regular") -> Any:
-    """A typeface for pictures; matplotlib brings it, so that it is the same everywhere.
-
-    Parameters
-    ----------
-    size : height in pixels.
-    weight : "regular", "bold", or "math" (italic with serifs).
-    """
+    """A typeface `size` pixels high, "regular", "bold" or "math" (italic with serifs); matplotlib brings it, so that it is the
+    same everywhere."""
     import matplotlib
     from PIL import ImageFont
 

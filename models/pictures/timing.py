@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.parts import inside
 from models.pictures.scene import Scene
-
-Array = NDArray[np.float64]
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
@@ -44,14 +42,11 @@ def pace(speed: float) -> str:
 
 def strongest(scene: Scene) -> tuple[float, float] | None:
     """The interval of contact (s) with the largest normal force; None without one."""
-    found = None
-    most = -1.0
-    for touch in scene.touches:
-        peak = int(np.argmax(touch.normal))
-        if touch.intervals and touch.normal[peak] > most:
-            most = float(touch.normal[peak])
-            found = min(touch.intervals, key=lambda ab: abs(0.5 * (ab[0] + ab[1]) - scene.t[peak]))
-    return found
+    touch = max((touch for touch in scene.touches if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
+    if touch is None:
+        return None
+    peak = scene.t[np.argmax(touch.normal)]
+    return min(touch.intervals, key=lambda span: abs(0.5 * (span[0] + span[1]) - peak))
 
 
 def close_up(scene: Scene) -> tuple[float, float] | None:

@@ -15,13 +15,14 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _ATOM = re.compile(r"[^,\]}\s]+")
 
 
-def key_lines(text: str) -> dict[str, int]:
-    """Line of each key of a valid JSON text: `{"a.b": 3, "a.c[1]": 4, ...}`; `"a.b#2"` is the second key of that name.
+def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
+    """Line of each key of a valid JSON text, the first where one object has it twice; and the paths of those that do.
 
-    >>> key_lines('{"a":\\n {"b": [1,\\n 2]}}')
-    {'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}
+    >>> key_lines('{"a":\\n {"b": [1,\\n 2], "b": 3}}')
+    ({'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}, ['a.b'])
     """
     lines: dict[str, int] = {}
+    repeated: dict[str, None] = {}
 
     def skip(at: int) -> int:
         return _SPACE.match(text, at).end()  # type: ignore[union-attr]
@@ -30,21 +31,23 @@ def key_lines(text: str) -> dict[str, int]:
         at = skip(at)
         if text[at] not in "{[":
             return scanstring(text, at + 1)[1] if text[at] == '"' else _ATOM.match(text, at).end()  # type: ignore[union-attr]
-        is_object, index, at = text[at] == "{", 0, skip(at + 1)
+        is_object, inside, at = text[at] == "{", dict[str, None](), skip(at + 1)
         while text[at] not in "}]":
-            inner = f"{path}[{index}]"
+            inner = f"{path}[{len(inside)}]"
             line = text.count("\n", 0, at) + 1
             if is_object:
                 key, at = scanstring(text, at + 1)
                 inner, at = f"{path}.{key}" if path else key, skip(at) + 1
+            if inner in inside:
+                repeated[inner] = None
+            inside[inner] = None
             lines.setdefault(inner, line)
             at = skip(value(at, inner))
             at = skip(at + 1) if text[at] == "," else at
-            index += 1
         return at + 1
 
     value(0, "")
-    return lines
+    return lines, list(repeated)
 
 
 @dataclass
@@ -68,16 +71,9 @@ class Document:
 
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
     """The object that a JSON text holds; None, and a problem E402, where the text is not one."""
-    repeated: list[str] = []
-
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [key for key, _ in items]
-        repeated.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
-        return dict(items)
-
     try:
-        value = json.loads(text, object_pairs_hook=pairs)
-        document.lines = key_lines(text)
+        value = json.loads(text)
+        document.lines, repeated = key_lines(text)
     except json.JSONDecodeError as error:
         details = (f"in {document.file}, line {error.lineno}, column {error.colno}",)
         cures = ("compare with a scenario that works: commas between entries, double quotes, no comments",)
@@ -90,8 +86,7 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         document.report("E402", "", f"it holds {kind_of(value)} where an object {{...}} is needed")
         return None
-    for name in repeated:
-        path = next((known for known in document.lines if known.rpartition(".")[2] == name), name)
+    for path in repeated:
         document.report("E404", path, "the key stands twice in one object", "keep one of them")
     return value
 

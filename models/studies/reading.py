@@ -65,8 +65,8 @@ class JsonSection:
             self.known.append(key)
             return None
         wanted = declared.wanted(before)
-        right: Callable[[Any], bool] = _is_list if declared.many else _is_text if declared.options else _is_number
-        value = self._value(key, wanted, right, required)
+        kind = list if declared.many else str if declared.options else (int, float)
+        value = self._value(key, wanted, kind, required)
         if key not in self.values and not required:
             return declared.default
         if declared.options:
@@ -75,14 +75,14 @@ class JsonSection:
             return math.nan if value is None else self._number(key, value, declared)
         return self._numbers(key, value, declared, before)
 
-    def _value(self, key: str, wanted: str, right: Callable[[Any], bool], required: bool) -> Any:
+    def _value(self, key: str, wanted: str, kind: Any, required: bool) -> Any:
         self.known.append(key)
         if key not in self.values:
             if required:
                 self.report("E403", key, f"missing; {wanted} is needed here")
             return None
         value = self.values[key]
-        if not right(value):
+        if not isinstance(value, kind) or isinstance(value, bool):
             self.report("E405", key, f"{kind_of(value)} where {wanted} is needed")
             return None
         return value
@@ -133,7 +133,7 @@ class JsonSection:
 
     def section(self, key: str, *, required: bool = True) -> JsonSection | None:
         """An object inside this one; None where it is missing or wrong."""
-        value = self._value(key, "an object {...}", lambda v: isinstance(v, dict), required)
+        value = self._value(key, "an object {...}", dict, required)
         return None if value is None else JsonSection(self.document, self.at(key), value)
 
     def sections(self, key: str, entries: str) -> list[JsonSection]:
@@ -186,14 +186,6 @@ class JsonSection:
 def _is_number(value: Any) -> bool:
     """Whether a JSON value is a number (true and false are none)."""
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
 
 
 def read_text(

@@ -41,29 +41,19 @@ class MotionKind:
 
 
 def _resting(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
-    return ground(name, surface=spec.surface, position=spec.p0, quaternion=spec.quat0_wxyz)
+    return ground(name, **spec.at_start)
 
 
 def _prescribed(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
     omega = np.asarray(spec.omega0_world, dtype=float)
     velocity = np.asarray(spec.v0_com_world, dtype=float)
-    twist = np.concatenate([omega, velocity + np.cross(spec.p0, omega)])
-    return prescribed_body(name, twist=twist, surface=spec.surface, position=spec.p0, quaternion=spec.quat0_wxyz)
+    return prescribed_body(name, twist=np.concatenate([omega, velocity + np.cross(spec.p0, omega)]), **spec.at_start)
 
 
 def _free(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
     assert spec.mass is not None and spec.inertia is not None
-    return rigid_body(
-        name,
-        mass=spec.mass,
-        inertia=spec.inertia,
-        surface=spec.surface,
-        position=spec.p0,
-        quaternion=spec.quat0_wxyz,
-        velocity=spec.v0_com_world,
-        angular_velocity=spec.omega0_world,
-        gravity=gravity,
-    )
+    moving: dict[str, Any] = {"velocity": spec.v0_com_world, "angular_velocity": spec.omega0_world}
+    return rigid_body(name, mass=spec.mass, inertia=spec.inertia, gravity=gravity, **moving, **spec.at_start)
 
 
 MOTIONS = {
@@ -99,6 +89,11 @@ class BodySpec:
     omega0_world: tuple[float, ...] = vector(
         3, "rad/s", "angular velocity, world axes; a prescribed motion needs it", ZERO, needed=_needs("omega0_world")
     )
+
+    @property
+    def at_start(self) -> dict[str, Any]:
+        """Its surface and its start pose, as arguments of every body."""
+        return {"surface": self.surface, "position": self.p0, "quaternion": self.quat0_wxyz}
 
 
 _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}

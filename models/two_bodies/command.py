@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +53,10 @@ def _arguments(parser: Any) -> None:
     add_solver(parser, 1e-10)
 
 
-def _run(scenario: Scenario, options: Namespace) -> Outcome:
-    return _outcome(run_scenario(scenario, rtol=options.rtol, method=options.method))
-
-
 TASK = Task(
     "run two bodies in contact from a scenario file",
     lambda options: read_scenario(options.scenario),
-    _run,
+    lambda scenario, options: _outcome(run_scenario(scenario, rtol=options.rtol, method=options.method)),
     files=("trajectory.npz", "events.json", "graph.svg", "equations.tex"),
     pictures=("page.html", "plots.png", "poster.png", "movie.mp4", "movie.gif"),
     arguments=_arguments,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bondgraph import Graph
-from models.bodies import Body
 from models.contacts import attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
 from models.two_bodies.body_fields import MOTIONS
@@ -16,7 +15,8 @@ CONTACT = "contact"
 def two_body_graph(scenario: Scenario) -> Graph:
     """The graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` where it is central."""
     graph = Graph(scenario.name)
-    body1, body2 = (_body(scenario, index) for index in (1, 2))
+    named = zip(body_names(scenario), (scenario.body1, scenario.body2), strict=True)
+    body1, body2 = (MOTIONS[spec.motion].body(name, spec, scenario.gravity.vector) for name, spec in named)
     law = scenario.contact
     touching = contact(
         CONTACT,
@@ -44,8 +44,3 @@ def two_body_graph(scenario: Scenario) -> Graph:
 def body_names(scenario: Scenario) -> tuple[str, str]:
     """Names of the two bodies in the graph."""
     return f"{scenario.body1.surface_type} 1", f"{scenario.body2.surface_type} 2"
-
-
-def _body(scenario: Scenario, index: int) -> Body:
-    spec = (scenario.body1, scenario.body2)[index - 1]
-    return MOTIONS[spec.motion].body(body_names(scenario)[index - 1], spec, scenario.gravity.vector)

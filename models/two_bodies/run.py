@@ -55,17 +55,17 @@ class ContactRun:
 
     def dense(self) -> tuple[Result, Arrays]:
         """The same run again, with close samples in every interval of contact besides the sample times."""
-        pieces = [np.linspace(a, b, self._fine(a, b)) for a, b in self.contact_intervals() if b > a]
-        times = np.unique(np.concatenate([self.result.t, *pieces]))
+        t, pieces = self.result.t, []
+        for start, end in self.contact_intervals():
+            # Four for each sample that the trajectory has there.
+            count = 4 * int(np.count_nonzero((t >= start) & (t <= end))) + 1
+            pieces.append(np.linspace(start, end, max(FINE, count)))
+        times = np.unique(np.concatenate([t, *pieces]))
         # The events of a run that ended early may lie after its last sample.
-        times = times[times <= self.result.t[-1]]
+        times = times[times <= t[-1]]
         times = times[np.diff(times, prepend=-np.inf) > 1e-9 * times[-1]]
         result = self.compiled.simulate(float(times[-1]), samples=times, rtol=self.rtol, method=self.method, progress=False)
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
-
-    def _fine(self, start: float, end: float) -> int:
-        """Count of close samples in an interval: four for each sample that the trajectory has there."""
-        return max(FINE, 4 * int(np.count_nonzero((self.result.t >= start) & (self.result.t <= end))) + 1)
 
     def peak_force(self) -> tuple[float, float]:
         """Time (s) and size (N) of the largest normal force; zeros without contact.
@@ -118,14 +118,12 @@ def _refuse_others(name: str, *bodies: Any) -> None:
         "rigid_body(..., surface=sphere(0.02)), ground(...) or prescribed_body(...)",
         "compile_model(graph).simulate(t_end) for a link of a chain: the signals of the contact are in its result",
     )
-    raise_if_any(
-        name,
-        [
-            Problem("E459", f"{given!r} ({type(given).__name__}) is no body with a surface", (), (caller_place(),), cures)
-            for given in bodies
-            if not isinstance(given, Body) or given.surface is None
-        ],
-    )
+    titles = [
+        f"{given!r} ({type(given).__name__}) is no body with a surface"
+        for given in bodies
+        if not isinstance(given, Body) or given.surface is None
+    ]
+    raise_if_any(name, [Problem("E459", title, (), (caller_place(),), cures) for title in titles])
 
 
 def run_contact(
@@ -169,15 +167,5 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
     body1, body2 = (graph.parts[name] for name in body_names(scenario))
     assert isinstance(body1, Body) and isinstance(body2, Body)
     samples = sample_times(scenario.t_end, scenario.sample_dt)
-    return run_contact(
-        graph,
-        body1,
-        body2,
-        scenario.t_end,
-        samples,
-        rtol=rtol,
-        method=method,
-        progress=progress,
-        title=scenario.description,
-        notes=scenario.notes,
-    )
+    said: dict[str, Any] = {"title": scenario.description, "notes": scenario.notes}
+    return run_contact(graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, **said)

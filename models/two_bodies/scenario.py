@@ -7,7 +7,6 @@ with "comment" pass anywhere and mean nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,41 +20,25 @@ from models.two_bodies.surfaces import SURFACES
 
 __all__ = ["COMMENTS", "BodySpec", "ContactSpec", "GravitySpec", "Scenario", "read_scenario"]
 
-COMMENTS = frozenset(
-    (
-        "name",
-        "description",
-        "units",
-        "note",
-        "notes",
-        "R0",
-        "twist0_world_WW",
-        "contact_seed",
-        "mode",
-        "paper_name",
-        "initial_contact_coordinates",
-        "initial_construction",
-        "conventions",
-    )
-)
+COMMENTS = frozenset({"name", "description", "units", "note", "notes", "mode", "paper_name", "conventions", "contact_seed"}) | {
+    "R0",
+    "twist0_world_WW",
+    "initial_contact_coordinates",
+    "initial_construction",
+}
 """Keys that are only read by people."""
 
 GRAVITIES = {"none": (), "uniform": ("vector",), "central": ("g0",)}
 """Every type of gravity, and the fields of `GravitySpec` that it needs."""
 
 
-def _by_type(before: Mapping[str, Any]) -> bool:
-    """A file must give what is read for its type of gravity."""
-    return True
-
-
 @dataclass(frozen=True)
 class GravitySpec:
-    """Gravity: none, uniform, or central towards the origin of body 1."""
+    """Gravity: none, uniform, or central towards the origin of body 1; a file must give what is read for its type."""
 
     type: str = word(GRAVITIES, "type of gravity")
-    vector: tuple[float, ...] = vector(3, "m/s^2", "of uniform gravity", ZERO, needed=_by_type)
-    g0: float = number("m/s^2", "of central gravity, at the origin of body 2", 0.0, needed=_by_type)
+    vector: tuple[float, ...] = vector(3, "m/s^2", "of uniform gravity", ZERO, needed=lambda before: True)
+    g0: float = number("m/s^2", "of central gravity, at the origin of body 2", 0.0, needed=lambda before: True)
 
     @property
     def is_central(self) -> bool:

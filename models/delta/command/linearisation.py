@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,9 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
     y = robot.inverse_kinematics(options.w) if options.w else options.y or (0.25 * np.pi,) * 3
     linear, small = robot.linearise(y), analysis.reduced(robot, y)
     shown, rest = analysis.pole_zero_map(linear), analysis.equilibrium(robot, y)
-    angle = _crossing(robot)
+    angle: float | None = None
+    with suppress(ModelError):  # no root crosses, or the robot cannot be there
+        angle = analysis.crossing(robot)
     summary: dict[str, Any] = {
         "parameters": asdict(robot.parameters),
         "form": robot.form,
@@ -49,18 +52,10 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
         "crossing_degrees": None if angle is None else float(np.rad2deg(angle)),
         "wall_time": compile_times(robot.compiled),
     }
-    kinds = {
-        "pole": shown.poles,
-        "zero": shown.zeros,
-        "cancelled pole": shown.cancelled_poles,
-        "cancelled zero": shown.cancelled_zeros,
-    }
-    rows = [(kind, repr(real), repr(imaginary)) for kind, values in kinds.items() for real, imaginary in _pairs(values)]
-    files = {
-        "linear.npz": {"A": linear.A, "B": linear.B, "C": linear.C, "D": linear.D, "A6": small.A, "B6": small.B, "C6": small.C},
-        "poles.csv": Table(["kind", "real", "imaginary"], rows, "%s"),
-        **robot_files(robot.compiled),
-    }
+    kinds = {"pole": "poles", "zero": "zeros", "cancelled pole": "cancelled_poles", "cancelled zero": "cancelled_zeros"}
+    rows = [(kind, *map(repr, pair)) for kind, name in kinds.items() for pair in _pairs(getattr(shown, name))]
+    matrices = {name: getattr(linear, name) for name in "ABCD"} | {f"{name}6": getattr(small, name) for name in "ABC"}
+    files = {"linear.npz": matrices, "poles.csv": Table(["kind", "real", "imaginary"], rows, "%s"), **robot_files(robot.compiled)}
     overview = [
         f"delta robot at rest with motor angles {row(summary['y'])} rad, tool {row(summary['w'])} m",
         f"  held by {row(summary['holding_torque'])} N m; {'stable' if summary['stable'] else 'unstable'}",
@@ -81,14 +76,6 @@ def _draw(robot: DeltaRobot, y: Any, shown: analysis.PoleZeroMap, angle: float |
     figures.bode_plot(omega, courses, folder / "bode.png", title="Motor angles over the torque of motor 1")
     swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 57)))
     figures.sweep_plot(swept, angle, folder / "sweep.png", title="Poles over the common motor angle")
-
-
-def _crossing(robot: DeltaRobot) -> float | None:
-    """Where the unstable root crosses, or None where it does not, or the robot cannot be there."""
-    try:
-        return analysis.crossing(robot)
-    except ModelError:
-        return None
 
 
 def _pairs(values: np.ndarray) -> list[list[float]]:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from models.delta.command.robots import ROBOT_FIELDS, read_robot
-from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.workspace import Workspace, plot_workspace, workspace
 from models.delta.studies.robot import DeltaRobot
 from models.studies.commands import add_fields, record_of
@@ -40,21 +39,17 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
     Raises `ModelError` (E466) for a grid that cannot be.
     """
     grid = record_of(Grid, options, FLAGS)
-    points, branch, parameters = grid.points, grid.branch, robot.parameters
-    across, down = _axes(parameters, points)
+    points, branch, p = grid.points, grid.branch, robot.parameters
+    reach, deep = abs(p.L0 - p.L3) + p.L1 + p.L2, p.L1 + p.L2
+    across, down = np.linspace(-reach, reach, points), np.linspace(-deep, deep, points)
     begin = time.perf_counter()
-    found = workspace(parameters, across, across, down, branch=branch)
+    found = workspace(p, across, across, down, branch=branch)
     summary = {"points": points**3, "branch": branch, "volume": found.volume, "wall_time": time.perf_counter() - begin}
     summary |= _extent(found)
     arrays = {f"x{k + 1}": axis for k, axis in enumerate(found.axes)}
     arrays |= {name: getattr(found, name) for name in ("reachable", "condition", "determinant", "side", "stretch", "y")}
-    draw = plots(lambda folder: plot_workspace(parameters, folder / "workspace.png", branch=branch))
+    draw = plots(lambda folder: plot_workspace(p, folder / "workspace.png", branch=branch))
     return Outcome(summary, {"workspace.npz": arrays}, _overview(summary), draw)
-
-
-def _axes(p: DeltaParameters, points: int) -> tuple[np.ndarray, np.ndarray]:
-    reach = abs(p.L0 - p.L3) + p.L1 + p.L2
-    return np.linspace(-reach, reach, points), np.linspace(-(p.L1 + p.L2), p.L1 + p.L2, points)
 
 
 def _extent(found: Workspace) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
 from models.delta.pictures.figures import course_plot
 from models.delta.studies.robot import DeltaRobot
-from models.delta.studies.run import DeltaRun, Passage
+from models.delta.studies.run import DeltaRun
 from models.studies.files import Table, plots
 from models.studies.runs import ending, wall_times
 from models.studies.tasks import Outcome, Task
@@ -54,11 +54,12 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
         rtol=options.rtol,
     )
     arrays, summary = _trajectory(run), _summary(robot, run)
-    rows = np.column_stack([values.reshape(len(run.t), -1) for values in arrays.values()])
     files = {
         "trajectory.npz": arrays,
-        "trajectory.csv": Table(COLUMNS, rows),
-        "singularities.json": [_passage(p) for p in run.passages],
+        "trajectory.csv": Table(COLUMNS, np.column_stack([*arrays.values()])),
+        "singularities.json": [
+            {"time": p.time, "kind": p.kind, "y": p.y.tolist(), "q": p.q.tolist(), "w": p.w.tolist()} for p in run.passages
+        ],
         **robot_files(run.compiled),
     }
     wall = summary["wall_time"]
@@ -89,15 +90,15 @@ def _trajectory(run: DeltaRun) -> dict[str, np.ndarray]:
 
 
 def _summary(robot: DeltaRobot, run: DeltaRun) -> dict[str, Any]:
-    work, end = run.statistics, -1
+    work = run.statistics
     return {
         "parameters": asdict(robot.parameters),
         "form": robot.form,
         **ending(run.result),
         "notes": list(run.notes),
-        "y_end": run.y[end].tolist(),
-        "w_end": run.w[end].tolist(),
-        "energy": {"at start": float(run.energy[0]), "at end": float(run.energy[end])},
+        "y_end": run.y[-1].tolist(),
+        "w_end": run.w[-1].tolist(),
+        "energy": {"at start": float(run.energy[0]), "at end": float(run.energy[-1])},
         "ledger_residual": run.ledger.relative_residual,
         "largest_drift": float(run.drift.max()),
         "singular_configurations": [str(p) for p in run.passages],
@@ -106,10 +107,6 @@ def _summary(robot: DeltaRobot, run: DeltaRun) -> dict[str, Any]:
         "method": work.method,
         "wall_time": wall_times(run.compiled, run.result),
     }
-
-
-def _passage(passage: Passage) -> dict[str, Any]:
-    return {"time": passage.time, "kind": passage.kind, "y": passage.y.tolist(), "q": passage.q.tolist(), "w": passage.w.tolist()}
 
 
 SIMULATE = Task(

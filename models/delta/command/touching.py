@@ -71,8 +71,7 @@ def _events(done: Touch) -> list[dict[str, Any]]:
 
 
 def _overview(done: Touch, until: float) -> list[str]:
-    first = list(zip(done.contacts, done.impacts, strict=True))[:5]
-    times = ", ".join(f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in first)
+    times = ", ".join(f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in zip(done.contacts[:5], done.impacts[:5], strict=True))
     count = "1 contact" if len(done.contacts) == 1 else f"{len(done.contacts)} contacts"
     slipped = f"slips at {done.slips[0]:.4f} s" if done.slips else "does not slip"
     return [

@@ -76,34 +76,29 @@ def rigid_delta_graph(
         velocity=(start.jacobian @ np.asarray(rates, dtype=float)).tolist(),
         gravity=weight,
     )
+    held: dict[str, Any] = {"alpha1": alpha1, "alpha0": alpha0}
     for i, arm_axes in enumerate(ROTATIONS):
         label, arm = str(i + 1), slice(3 * i, 3 * i + 3)
         link, rod = _links(p, arm_axes, start.theta[arm], v[arm], axial_inertia, label, weight)
-        shoulder = joint_graph(
-            f"shoulder {label}", SHAFT, frame_a=_turned(arm_axes, p.L0), frame_b=_along(-p.LC1), alpha1=alpha1, alpha0=alpha0
-        )
-        elbow = joint_graph(
-            f"elbow {label}", HOOKE, frame_a=_along(p.L1 - p.LC1), frame_b=_along(-p.LC2), alpha1=alpha1, alpha0=alpha0
-        )
-        wrist = joint_graph(
-            f"wrist {label}", HOOKE, frame_a=_turned(arm_axes, p.L3), frame_b=_along(p.L2 - p.LC2), alpha1=alpha1, alpha0=alpha0
-        )
+        on_base, on_tool = _turned(arm_axes, p.L0), _turned(arm_axes, p.L3)
+        shoulder = joint_graph(f"shoulder {label}", SHAFT, frame_a=on_base, frame_b=_along(-p.LC1), **held)
+        elbow = joint_graph(f"elbow {label}", HOOKE, frame_a=_along(p.L1 - p.LC1), frame_b=_along(-p.LC2), **held)
+        wrist = joint_graph(f"wrist {label}", HOOKE, frame_a=on_tool, frame_b=_along(p.L2 - p.LC2), **held)
         attach_joint(graph, shoulder, base, link)
         attach_joint(graph, elbow, link, rod)
         attach_joint(graph, wrist, tool, rod)
         graph.connect(shoulder.port("motion"), R(f"shaft friction {label}", p.DAMPING))
         _rod_friction(graph, rod, label, arm_axes, p.DAMPING)
         graph.expose(f"motor {label}", shoulder.port("motion"))
-        graph.export(f"phi {label}", f"angles {label}.phi")
-        graph.add(
-            Block(
-                f"angles {label}",
-                [("phi", ANGLES, ["link", "rod", "axes"])],
-                inputs={"link": link.pose_path, "rod": rod.pose_path},
-                parameters={"axes": Parameter(arm_axes)},
-                units={"phi": "rad"},
-            )
+        angles = Block(
+            f"angles {label}",
+            [("phi", ANGLES, ["link", "rod", "axes"])],
+            inputs={"link": link.pose_path, "rod": rod.pose_path},
+            parameters={"axes": Parameter(arm_axes)},
+            units={"phi": "rad"},
         )
+        graph.add(angles)
+        graph.export(f"phi {label}", f"angles {label}.phi")
     graph.add(Block("tool", [("w", PLACE, ["pose"])], inputs={"pose": tool.pose_path}, units={"w": "m"}))
     graph.export("tool", "tool.w")
     return graph

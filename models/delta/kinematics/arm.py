@@ -89,13 +89,6 @@ def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
     return array([[shaft, m12, m13], [m12, rod * c3 * c3, 0.0], [m13, 0.0, rod]])
 
 
-def kinetic_energy(theta: Any, v: Any, p: ArmParameters) -> Scalar:
-    """Kinetic energy T of eq. (1), J."""
-    m = inertia(theta, p)
-    crossed = v[0] * (m[0, 1] * v[1] + m[0, 2] * v[2])
-    return 0.5 * (m[0, 0] * v[0] * v[0] + m[1, 1] * v[1] * v[1] + m[2, 2] * v[2] * v[2]) + crossed
-
-
 def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
     """Energy V of the weight, eq. (5), J; zero at the height of the shafts."""
     shaft, beyond = _weights(p)

@@ -158,12 +158,12 @@ def compiled(backend: str = "auto") -> dict[str, CompiledFormula]:
     """newton(x, y, p), closed(y, p, mode) and open(w, p, branch), compiled once for all robots: p are the parameters in their
     order."""
     p = (len(UNITS),)
+
+    def made(formula: Any, inputs: dict[str, tuple[int, ...]]) -> CompiledFormula:
+        return compile_formula(formula, inputs, backend=backend)
+
     return {
-        "newton": compile_formula(lambda x, y, p: newton(x, y, Constants(*p)), {"x": (6,), "y": (3,), "p": p}, backend=backend),
-        "closed": compile_formula(
-            lambda y, p, mode: closed(y, Constants(*p), mode), {"y": (3,), "p": p, "mode": ()}, backend=backend
-        ),
-        "open": compile_formula(
-            lambda w, p, branch: opened(w, Constants(*p), branch), {"w": (3,), "p": p, "branch": (3,)}, backend=backend
-        ),
+        "newton": made(lambda x, y, p: newton(x, y, Constants(*p)), {"x": (6,), "y": (3,), "p": p}),
+        "closed": made(lambda y, p, mode: closed(y, Constants(*p), mode), {"y": (3,), "p": p, "mode": ()}),
+        "open": made(lambda w, p, branch: opened(w, Constants(*p), branch), {"w": (3,), "p": p, "branch": (3,)}),
     }

@@ -23,13 +23,10 @@ class DeltaParameters:
 
     A link's number 1 is the proximal one, 2 the distal one, of which a pair of rods counts as one.
 
-    Raises
-    ------
-    ModelError
-        E460 for a number that is negative (g may be), not finite or out of any sense, or a link without length; E461 for a centre
-        of mass beyond the end of its link, or an inertia that no rod can have: mass M that lies between the ends of a
-        link of length L and has its centre at LC satisfies J <= M LC (L - LC), with equality where all of it sits at
-        the two ends; E462 for an arm that some motion costs no kinetic energy.
+    Raises `ModelError` E460 for a number that is negative (g may be), not finite or out of any sense, or a link without length;
+    E461 for a centre of mass beyond the end of its link, or an inertia that no rod can have: mass M that lies between the ends of
+    a link of length L and has its centre at LC satisfies J <= M LC (L - LC), with equality where all of it sits at the two ends;
+    E462 for an arm that some motion costs no kinetic energy.
 
     Source: Bortoff 2018, table I and appendix.
     """
@@ -95,10 +92,7 @@ UNITS = {name: declared.unit for name, declared in declarations(DeltaParameters)
 def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
     """Parameters from a JSON file.
 
-    Raises
-    ------
-    ModelError
-        E401 if the file cannot be read; else as `DeltaParameters.from_json`.
+    Raises `ModelError` E401 if the file cannot be read; else as `DeltaParameters.from_json`.
     """
     return read_file(path, lambda given: given.read(DeltaParameters), DeltaParameters)
 

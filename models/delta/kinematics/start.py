@@ -37,7 +37,7 @@ class Start:
     @property
     def x(self) -> np.ndarray:
         """Angles phi (6,) that are not measured, rad."""
-        return np.delete(by_arms(phi_of, self.theta), [0, 3, 6])
+        return _unmeasured(self.theta)
 
 
 def start_of(
@@ -98,8 +98,11 @@ def assembly_mode(theta: np.ndarray) -> str:
 
 def _posture(kinematics: DeltaKinematics, theta: np.ndarray) -> Configuration:
     """The closed posture at the motor angles of theta (9,), the nearest."""
-    x = np.delete(by_arms(phi_of, theta), [0, 3, 6])
-    return kinematics.forward(theta[::3], start=x, mode=assembly_mode(theta))
+    return kinematics.forward(theta[::3], start=_unmeasured(theta), mode=assembly_mode(theta))
+
+
+def _unmeasured(theta: np.ndarray) -> np.ndarray:
+    return np.delete(by_arms(phi_of, theta), [0, 3, 6])
 
 
 def _angles(

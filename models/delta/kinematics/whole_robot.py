@@ -124,16 +124,13 @@ class DeltaKinematics:
         sign = choice("mode", mode, MODES)
         p = np.array(self.parameters.values())
         if start is None:
-            found = self._run("closed", angles, p, sign)
+            found = compiled(self.backend)["closed"](angles, p, sign)
             check_assembled(angles, float(found["reach"]))
             x = found["x"]
         else:
-            near = np.empty(9)
-            near[::3], near[_UNMEASURED] = angles, numbers("start", start, 6)
-            x = by_arms(theta_of, near)[_UNMEASURED]
+            x = by_arms(theta_of, _together(angles, numbers("start", start, 6)))[_UNMEASURED]
         newton = compiled(self.backend)["newton"]
-        apart, best = np.inf, np.inf
-        iterations = 0
+        best, iterations = np.inf, 0
         while True:
             values = newton(x, angles, p)
             apart = float(np.max(np.abs(values["closure"])))
@@ -141,7 +138,8 @@ class DeltaKinematics:
             if apart <= tolerance or stalled or not np.isfinite(apart) or iterations == _LIMIT:
                 break
             best, x, iterations = min(best, apart), values["next"], iterations + 1
-        posture = _configuration(values, angles, x, iterations)
+        known = {name: values[name] for name in ("w", "jacobian", "dtheta_dy", "closure", "stretch")}
+        posture = Configuration(_together(angles, x), side=float(values["side"]), iterations=iterations, **known)
         check_arms(posture.theta, None, posture.w)
         check_mode(angles, posture.w, posture.side, sign, apart, max(tolerance, 100.0 * TOLERANCE))
         return posture
@@ -160,7 +158,7 @@ class DeltaKinematics:
             shaft, so that the angles are not determined; E466 for arguments of the wrong kind.
         """
         tool = numbers("w", w, 3)
-        found = self._run("open", tool, np.array(self.parameters.values()), branch_signs(branch))
+        found = compiled(self.backend)["open"](tool, np.array(self.parameters.values()), branch_signs(branch))
         check_reached(tool, found["reach"])
         theta = found["theta"]
         check_arms(theta, found["stretch"], tool)
@@ -175,8 +173,7 @@ class DeltaKinematics:
         angles = np.ascontiguousarray(y, dtype=float).reshape(-1, 3)
         p, sign = np.array(self.parameters.values()), choice("mode", mode, MODES)
         found = compiled(self.backend)["closed"].many(angles, p, sign)
-        theta = np.empty((len(angles), 9))
-        theta[:, ::3], theta[:, _UNMEASURED] = angles, found["x"]
+        theta = _together(angles, found["x"])
         theta[found["reach"] < 0.0] = np.nan
         return found["w"], by_arms(phi_of, theta)
 
@@ -200,9 +197,6 @@ class DeltaKinematics:
         )
         return {name: values[name] for name in ("w", "jacobian", "side", "stretch", "closure")}
 
-    def _run(self, name: str, *blocks: Any) -> dict[str, np.ndarray]:
-        return compiled(self.backend)[name](*blocks)
-
 
 def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
     """Signs (3,) of the working branches of the arms.
@@ -216,16 +210,8 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
     return np.array([choice("branch", word, BRANCHES) for word in words])
 
 
-def _configuration(values: dict[str, np.ndarray], y: np.ndarray, x: np.ndarray, iterations: int) -> Configuration:
-    theta = np.empty(9)
-    theta[::3], theta[_UNMEASURED] = y, x
-    return Configuration(
-        theta,
-        values["w"],
-        values["jacobian"],
-        values["dtheta_dy"],
-        values["closure"],
-        float(values["side"]),
-        values["stretch"],
-        iterations,
-    )
+def _together(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """All angles (..., 9) from those that are measured (..., 3) and the others (..., 6)."""
+    theta = np.empty((*np.shape(y)[:-1], 9))
+    theta[..., ::3], theta[..., _UNMEASURED] = y, x
+    return theta

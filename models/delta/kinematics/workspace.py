@@ -115,7 +115,6 @@ def plot_workspace(
     path : a file whose suffix says the format (png, svg, pdf).
     x1, x3 : where the cuts are, m; x3 by default at four fifths of the way from the base to the lowest point.
     points : along the longer side of each cut.
-    dpi : dots per inch.
     """
     from models.pictures.figures import plot_file
 
@@ -133,7 +132,8 @@ def plot_workspace(
     )
     seen = [_frame(values, a, b) for values, a, b, *_ in cuts]
     widths = [s[1] - s[0] for s in seen]
-    with plot_file(path, (10.4, 5.0), dpi=dpi, layout="constrained", style={"axes.grid": False}) as figure:
+    look: dict[str, Any] = {"layout": "constrained", "title": "Workspace of the delta robot", "style": {"axes.grid": False}}
+    with plot_file(path, (10.4, 5.0), dpi=dpi, **look) as figure:
         panels = figure.subplots(1, 2, gridspec_kw={"width_ratios": widths})
         for axes, (values, across, along, first, second, title, mark, down), frame in zip(panels, cuts, seen, strict=True):
             shade = _draw(axes, values, across, along, frame)
@@ -141,12 +141,11 @@ def plot_workspace(
             axes.set_title(title, loc="left", fontsize=10)
             if down:
                 axes.invert_yaxis()
-                _draw_robot(axes, p, branch)
+                _draw_robot(axes, p)
                 axes.axhline(mark, color=INK, linewidth=0.8, linestyle=(0, (2, 2)))
         bar = figure.colorbar(shade, ax=panels, shrink=0.86, pad=0.015, aspect=32)
         bar.set_label("dexterity: smallest / largest singular value of $dw/dy$")
         bar.outline.set_linewidth(0.0)
-        figure.suptitle("Workspace of the delta robot", fontweight="bold", fontsize=13, x=0.01, ha="left")
 
 
 def _draw(axes: Any, condition: np.ndarray, across: np.ndarray, along: np.ndarray, frame: tuple[float, ...]) -> Any:
@@ -157,21 +156,19 @@ def _draw(axes: Any, condition: np.ndarray, across: np.ndarray, along: np.ndarra
     axes.clabel(lines, levels=[0.25, 0.5, 0.75], fmt="%g", fontsize=7.5)
     inside = np.isfinite(condition).astype(float)
     axes.contour(across, along, inside, levels=[0.5], colors=INK, linewidths=1.1)
-    axes.set_xlim(frame[0], frame[1])
-    axes.set_ylim(frame[2], frame[3])
+    axes.set(xlim=frame[:2], ylim=frame[2:])
     axes.grid(True, color=RULE, linewidth=0.5, zorder=0)
     axes.set_axisbelow(True)
     return shade
 
 
-def _draw_robot(axes: Any, p: DeltaParameters, branch: str | Sequence[str]) -> None:
+def _draw_robot(axes: Any, p: DeltaParameters) -> None:
     """Arm 1 of the robot, which lies in this plane, with its tool at a point on the axis."""
     kinematics = DeltaKinematics(p)
     y = 0.6
-    tools, _ = kinematics.forward_many(np.full((1, 3), y))
-    if not np.all(np.isfinite(tools)):
+    w = kinematics.forward_many(np.full((1, 3), y))[0][0]
+    if not np.all(np.isfinite(w)):
         return
-    w = tools[0]
     arm = np.array([[p.L0, 0.0], [p.L0 + p.L1 * np.cos(y), p.L1 * np.sin(y)], [w[1] + p.L3, w[2]], [w[1], w[2]]])
     axes.plot([0.0, p.L0], [0.0, 0.0], color=MUTED, linewidth=3.0, solid_capstyle="round")
     axes.plot(arm[:, 0], arm[:, 1], color=INK, linewidth=1.8, marker="o", markersize=3.6, markerfacecolor="#ffffff")

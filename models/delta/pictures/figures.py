@@ -10,14 +10,11 @@ import numpy as np
 
 from models.delta.studies.analysis import PoleZeroMap, Sweep
 from models.delta.studies.run import DeltaRun
-from models.pictures.figures import plot_file
-from models.pictures.style import AXES, INK, MUTED, RULE
+from models.pictures.figures import legend_above, plot_file
+from models.pictures.style import AXES, DASHES, INK, MUTED, RULE
 
 Path = str | os.PathLike[str]
 CANCELLED = "#98a2b3"
-DASHES = ((0, ()), (0, (5, 2)), (0, (1.5, 1.5)))
-"""So that curves on one another are seen."""
-
 CANCEL = "poles and zeros that cancel"
 
 
@@ -28,9 +25,8 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
     ----------
     maps : caption of each panel to what it shows.
     path : a file whose suffix says the format (png, svg, pdf).
-    title : above the picture; dpi : dots per inch.
     """
-    with plot_file(path, (7.6, 0.6 + 3.1 * len(maps)), dpi=dpi, layout="constrained") as figure:
+    with plot_file(path, (7.6, 0.6 + 3.1 * len(maps)), dpi=dpi, layout="constrained", title=title) as figure:
         panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]
         for panel, (caption, shown) in zip(panels, maps.items(), strict=True):
             _poles_and_zeros(panel, shown)
@@ -47,24 +43,20 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
             known[CANCEL] = (ring, known[CANCEL])
         panels[0].legend([*known.values()], [*known], loc="upper left", fontsize=8.5, frameon=True, edgecolor=RULE)
         figure.align_ylabels(panels)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
 
 
 def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
     top = max(1.3 * float(np.max(np.abs(np.concatenate([shown.poles.imag, shown.zeros.imag, [1.0]])))), 2.0)
-    panel.axhline(0.0, color=MUTED, linewidth=0.8, zorder=1)
-    panel.axvline(0.0, color=MUTED, linewidth=0.8, zorder=1)
+    for line in (panel.axhline, panel.axvline):
+        line(0.0, color=MUTED, linewidth=0.8, zorder=1)
     panel.axvspan(0.0, 1e3, color="#fdf0ef", linewidth=0, zorder=0)
     panel.set_ylim(-top, top)
     count = len(shown.cancelled_poles)
     if count:
-        style = {"linestyle": "none", "color": CANCELLED}
-        panel.plot(
-            shown.cancelled_zeros.real, shown.cancelled_zeros.imag, "o", markersize=12, fillstyle="none", gid=CANCEL, **style
-        )
-        panel.plot(shown.cancelled_poles.real, shown.cancelled_poles.imag, "x", markersize=7.5, label=CANCEL, **style)
-        where = float(np.mean(shown.cancelled_poles.real))
+        zeros, poles, style = shown.cancelled_zeros, shown.cancelled_poles, {"linestyle": "none", "color": CANCELLED}
+        panel.plot(zeros.real, zeros.imag, "o", markersize=12, fillstyle="none", gid=CANCEL, **style)
+        panel.plot(poles.real, poles.imag, "x", markersize=7.5, label=CANCEL, **style)
+        where = float(np.mean(poles.real))
         words = f"{count} cancel at {where:.4g}".replace("-", "\N{MINUS SIGN}")
         panel.annotate(words, (where, 0.0), (0, 16), textcoords="offset points", ha="center", fontsize=8.5, color=MUTED)
     if len(shown.zeros):
@@ -82,19 +74,15 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
 
 def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
     """Values that lie on one another in the picture, with their count."""
-    groups: list[list[complex]] = []
+    groups: dict[complex, list[complex]] = {}
     for value in values:
-        near = next((group for group in groups if abs(group[0] - value) < 1e-3), None)
-        if near is None:
-            groups.append([value])
-        else:
-            near.append(value)
-    return [(complex(np.mean(group)), len(group)) for group in groups]
+        groups.setdefault(next((first for first in groups if abs(first - value) < 1e-3), value), []).append(value)
+    return [(complex(np.mean(group)), len(group)) for group in groups.values()]
 
 
 def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
     """Real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses."""
-    with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained") as figure:
+    with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()
         degrees = np.rad2deg(swept.angles)
         panel.axhspan(0.0, 1e3, color="#fdf0ef", linewidth=0, zorder=0)
@@ -112,17 +100,15 @@ def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str =
         panel.set_xlabel("motor angle (degrees)")
         panel.set_ylabel("real part (1/s)")
         panel.legend(loc="lower right", fontsize=8.5)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
 
 
 def bode_plot(omega: np.ndarray, responses: Mapping[str, np.ndarray], path: Path, *, title: str = "", dpi: int = 160) -> None:
     """Gain and phase of responses (k,), complex, over circular frequency (k,) in rad/s."""
-    with plot_file(path, (7.6, 5.6), dpi=dpi, layout="constrained") as figure:
+    with plot_file(path, (7.6, 5.6), dpi=dpi, layout="constrained", title=title) as figure:
         gain, phase = figure.subplots(2, 1, sharex=True)
         colours = (INK, *AXES)
         for k, (name, response) in enumerate(responses.items()):
-            style = {"color": colours[k % len(colours)], "linestyle": DASHES[k % len(DASHES)]}
+            style: dict[str, Any] = {"color": colours[k % len(colours)], "linestyle": DASHES[k % len(DASHES)]}
             gain.loglog(omega, np.abs(response), label=name, **style)
             phase.semilogx(omega, np.rad2deg(np.unwrap(np.angle(response))), **style)
         gain.set_ylabel("gain (rad / N m)")
@@ -130,13 +116,11 @@ def bode_plot(omega: np.ndarray, responses: Mapping[str, np.ndarray], path: Path
         phase.set_xlabel("circular frequency (rad/s)")
         gain.legend(fontsize=8.5)
         gain.set_xlim(omega[0], omega[-1])
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
 
 
 def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
     """Motor angles, tool, energy and the distance between the tips over time, with the singular configurations on the way."""
-    with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained") as figure:
+    with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained", title=title) as figure:
         angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
         for i, dashes in enumerate(DASHES):
             angles.plot(run.t, run.y[:, i], color=AXES[i], linestyle=dashes, label=f"$y_{i + 1}$")
@@ -150,11 +134,7 @@ def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -
         for panel, label in zip((angles, tool, energy, drift), labels, strict=True):
             panel.set_ylabel(label)
         for panel in (angles, tool):
-            panel.legend(
-                loc="lower right", bbox_to_anchor=(1.0, 0.97), ncols=4, fontsize=8.5, handlelength=1.6, borderaxespad=0.1
-            )
+            legend_above(panel, 4, handlelength=1.6)
         drift.set_xlabel("time (s)")
         drift.set_xlim(run.t[0], run.t[-1])
         figure.align_ylabels()
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")

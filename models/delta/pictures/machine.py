@@ -6,16 +6,14 @@ Everything is in the world's axes of the robot, x3 down.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.delta.kinematics.angles import theta_of
 from models.delta.kinematics.arm import elbow, tip
 from models.delta.kinematics.formulas import ROTATIONS
 from models.delta.kinematics.parameters import DeltaParameters
+from models.pictures.interpolation import Array, level
 from models.pictures.parts import Look, Solid
 from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted
-
-Array = NDArray[np.float64]
 
 BASE, LINK, ROD, TOOL, MOTOR, BALL = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
 """Colours of base, proximal links, rods, end effector, motors and ball joints."""
@@ -28,15 +26,11 @@ DOWN = np.array([0.0, 0.0, 1.0])
 
 def joints(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
     """Shafts, elbows and wrists (3, 3) each, m, at the angles q (9,) of the arms."""
-    shafts, elbows, wrists = [], [], []
-    for i, R in enumerate(ROTATIONS):
-        theta = theta_of(q[3 * i : 3 * i + 3])
-        inwards = np.array([0.0, p.L3, 0.0])
-        shafts.append(R @ np.array([0.0, p.L0, 0.0]))
-        # The formulas have the tip moved inwards by L3, to the centre of the end effector.
-        elbows.append(R @ (np.asarray(elbow(theta, p), dtype=float) + inwards))
-        wrists.append(R @ (np.asarray(tip(theta, p), dtype=float) + inwards))
-    return np.array(shafts), np.array(elbows), np.array(wrists)
+    # The formulas have the tip moved inwards by L3, to the centre of the end effector.
+    inwards, arms = np.array([0.0, p.L3, 0.0]), zip(ROTATIONS, map(theta_of, q.reshape(3, 3)), strict=True)
+    places = [[(0.0, p.L0, 0.0), elbow(theta, p) + inwards, tip(theta, p) + inwards] @ R.T for R, theta in arms]
+    shafts, elbows, wrists = np.swapaxes(np.asarray(places, dtype=float), 0, 1)
+    return shafts, elbows, wrists
 
 
 def rod_between(a: Array, b: Array, radius: float, sides: int = 20) -> Mesh:
@@ -69,9 +63,8 @@ def plate(corners: Array, thickness: float, round_by: float) -> Mesh:
 def machine(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Solid]:
     """All solids of the robot at angles q (k, 9); `finger`: length of a gripper below the end effector, m."""
     shafts, elbows, wrists = (np.array(places) for places in zip(*(joints(p, row) for row in q), strict=True))
-    still = np.broadcast_to(np.eye(4), (len(q), 4, 4))
     unit = p.L1 + p.L2
-    found = [Solid("base", still, _base(p), look=Look.OPAQUE)]
+    found = [Solid("base", level(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
     link = _link(p)
     rod = joined(
         cylinder(0.0068 * unit, 0.0, p.L2, 20).painted(ROD), *(globe(0.0125 * unit, z, 20, 20).painted(BALL) for z in (0.0, p.L2))
@@ -82,18 +75,15 @@ def machine(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Solid]:
         for side in (-1.0, 1.0):
             start = bend + side * SPREAD * unit * R[:, 0]
             found.append(Solid(f"rod {i + 1}", along(wrist - bend, start), rod, look=Look.OPAQUE))
-    carried = np.broadcast_to(np.eye(4), (len(q), 4, 4)).copy()
-    carried[:, :3, 3] = wrists.mean(axis=1)
-    found.append(Solid("tool", carried, _tool(p, wrists[0] - wrists[0].mean(axis=0), finger), look=Look.OPAQUE))
+    tool = _tool(p, wrists[0] - wrists[0].mean(axis=0), finger)
+    found.append(Solid("tool", level(wrists.mean(axis=1)), tool, look=Look.OPAQUE))
     return found
 
 
 def _across(x: Array, z: Array, origin: Array) -> Array:
     """Poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) across it, at origins (k, 3)."""
-    H = np.zeros((len(z), 4, 4))
-    z = z / np.linalg.norm(z, axis=1, keepdims=True)
+    H, z = level(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
-    H[:, :3, 3], H[:, 3, 3] = origin, 1.0
     return H
 
 

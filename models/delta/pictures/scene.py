@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.delta.kinematics.formulas import ROTATIONS
 from models.delta.kinematics.parameters import DeltaParameters
@@ -13,14 +12,13 @@ from models.delta.kinematics.workspace import workspace
 from models.delta.pictures.machine import machine
 from models.delta.studies.run import DeltaRun
 from models.pictures.filling import happenings_of
+from models.pictures.interpolation import Array, level
 from models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
 from models.pictures.scene import Scene
 from models.pictures.shapes.fields import coloured_part
 from models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from models.pictures.shapes.tubes import free_normals
 from models.pictures.style import AXES, PATHS
-
-Array = NDArray[np.float64]
 
 VIEW = np.array([0.62, -0.70, -0.36])
 """Direction to the viewer; x3 points down, so that the viewer is a little above the tool."""
@@ -61,7 +59,7 @@ def delta_scene(
     solids = [*machine(p, run.q, finger), _still("table", len(t), _table(floor, radius), "#dfe4ec", lines="#ffffff")]
     if cargo is not None:
         held = path[np.searchsorted(t, np.clip(t, *cargo)).clip(max=len(t) - 1)]
-        solids.append(Solid("block", _level(held), _block(0.055 * unit), "#7fb69a", look=Look.OPAQUE))
+        solids.append(Solid("block", level(held), _block(0.055 * unit), "#7fb69a", look=Look.OPAQUE))
     if cut:
         words = "workspace at x₁ = 0; the brighter, the more dexterous"
         shown = _cut(p, floor, finger)
@@ -72,7 +70,10 @@ def delta_scene(
         "solids": tuple(solids),
         "frames": _frames(p, run.w) if frames else (),
         "paths": (Trail(path, free_normals(path), PATHS[0], "way of the gripper", ahead=True),),
-        "panels": (_panel("tool", "m", run.w, "x"), _panel("motor angles", "rad", run.y, "y", key=True)),
+        "panels": (
+            Panel("tool", "m", three_curves(run.w, "$x_{}$")),
+            Panel("motor angles", "rad", three_curves(run.y, "$y_{}$"), key=True),
+        ),
         "happenings": happenings_of(run.result),
         "size": 0.53 * unit,
         "view": VIEW,
@@ -81,22 +82,14 @@ def delta_scene(
     return Scene(**{**filled, **fields})
 
 
-def _panel(title: str, unit: str, columns: Array, letter: str, key: bool = False) -> Panel:
-    """A curve for each of the three axes or motors."""
-    curves = [Curve(f"${letter}_{k + 1}$", columns[:, k], colour) for k, colour in enumerate(AXES)]
-    return Panel(title, unit, tuple(curves), key=key)
+def three_curves(columns: Array, name: str) -> tuple[Curve, ...]:
+    """A curve for each of the three axes or motors, whose number stands in the name."""
+    return tuple(Curve(name.format(k + 1), columns[:, k], colour) for k, colour in enumerate(AXES))
 
 
 def _still(name: str, count: int, mesh: Mesh, colour: str, look: Look = Look.OPAQUE, **more: Any) -> Solid:
     """What does not move."""
-    return Solid(name, np.broadcast_to(np.eye(4), (count, 4, 4)), mesh, colour, look=look, **more)
-
-
-def _level(places: Array) -> Array:
-    """Poses (k, 4, 4) with the world's axes at places (k, 3)."""
-    H = np.tile(np.eye(4), (len(places), 1, 1))
-    H[:, :3, 3] = places
-    return H
+    return Solid(name, level(np.zeros((count, 3))), mesh, colour, look=look, **more)
 
 
 def _table(floor: float, radius: float, step: float = 0.05) -> Mesh:
@@ -130,9 +123,9 @@ def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> 
 
 def _frames(p: DeltaParameters, tool: Array) -> tuple[Frame, ...]:
     """Base, arms 1 to 3 at their shafts, tool."""
-    found = [Frame(_level(np.zeros_like(tool)), label=("0", ""))]
+    found = [Frame(level(np.zeros_like(tool)), label=("0", ""))]
     for i, R in enumerate(ROTATIONS, start=1):
-        H = np.eye(4)
-        H[:3, :3], H[:3, 3] = R, R @ [0.0, p.L0, 0.0]
-        found.append(Frame(np.broadcast_to(H, (len(tool), 4, 4)), label=("A", str(i))))
-    return (*found, Frame(_level(tool), label=("T", "")))
+        H = level(np.tile(R @ [0.0, p.L0, 0.0], (len(tool), 1)))
+        H[:, :3, :3] = R
+        found.append(Frame(H, label=("A", str(i))))
+    return (*found, Frame(level(tool), label=("T", "")))

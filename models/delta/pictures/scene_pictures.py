@@ -1,4 +1,4 @@
-"""Pictures of a delta robot in motion: a run, or one under control, in; still, film, poster and page out. Stills need pyvista."""
+"""Pictures of a delta robot in motion: a run, or one under control, in; still, film, poster, page and plots out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from models import pictures
-from models.delta.pictures.scene import delta_scene
+from models.delta.pictures.scene import delta_scene, three_curves
 from models.delta.studies.pick_and_place import Tracking
 from models.delta.studies.run import DeltaRun
 from models.pictures import Curve, Panel, Scene
-from models.pictures.style import AXES, INK
+from models.pictures.style import INK
 
 TITLE = "Delta robot: pick and place"
 
@@ -33,18 +33,22 @@ def still(
 
 def tracking_scene(tracking: Tracking, title: str = TITLE, **options: Any) -> Scene:
     """The scene of a motion under control, with the tool's place, its error and the motors' torques as curves."""
+    return delta_scene(tracking.run, title, **options, panels=_panels(tracking))
+
+
+def _panels(tracking: Tracking) -> tuple[Panel, ...]:
     error = 1e3 * tracking.error
     away = Curve("distance", np.linalg.norm(error, axis=1), INK)
-    panels = (
-        Panel("error", "mm", (*_axes(error, "$x_{}$"), away), key=True),
-        Panel("tool", "m", _axes(tracking.run.w, "$x_{}$"), key=True),
-        Panel("torque", "N m", _axes(tracking[tracking.control.torque], "motor {}"), key=True),
+    return (
+        Panel("error", "mm", (*three_curves(error, "$x_{}$"), away), key=True),
+        Panel("tool", "m", three_curves(tracking.run.w, "$x_{}$"), key=True),
+        Panel("torque", "N m", three_curves(tracking[tracking.control.torque], "motor {}"), key=True),
     )
-    return delta_scene(tracking.run, title, **options, panels=panels)
 
 
-def _axes(columns: np.ndarray, name: str) -> tuple[Curve, ...]:
-    return tuple(Curve(name.format(k + 1), columns[:, k], colour) for k, colour in enumerate(AXES))
+def plot_tracking(tracking: Tracking, path: str | os.PathLike[str], *, title: str = "Pick and place", dpi: int = 160) -> None:
+    """Write the tool's error, its place and the motors' torques over time."""
+    pictures.plots(Scene(title, tracking.run.t, panels=_panels(tracking)), path, dpi)
 
 
 def film(

@@ -71,12 +71,10 @@ def equilibrium(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Equilibri
 def reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
     """The linear system of order 6 in motor angles and their rates, about rest at y (3,): exact, since the motions that keep the
     arms together are an invariant subspace. Inputs motor torques, outputs motor angles."""
-    whole, slopes = robot.linearise(y), robot.forward_kinematics(y).dtheta_dy
-    tangent = np.zeros((18, 6))
+    whole, slopes = robot.linearise(y), robot.forward_kinematics(y).dtheta_dy.reshape(3, 1, 3, 1, 3)
+    # Of each arm the angles by the motors' angles, and the rates by the motors' rates.
+    tangent = (slopes * np.eye(2).reshape(1, 2, 1, 2, 1)).reshape(18, 6)
     motors = [6 * i + offset for offset in (0, 3) for i in range(3)]
-    for i in range(3):
-        tangent[6 * i : 6 * i + 3, :3] = slopes[3 * i : 3 * i + 3]
-        tangent[6 * i + 3 : 6 * i + 6, 3:] = slopes[3 * i : 3 * i + 3]
     if robot.form == "hamiltonian":
         whole = _with_velocities(robot, whole, y)
     states = tuple(f"y[{i}]{prime}" for prime in ("", "'") for i in range(3))
@@ -93,10 +91,11 @@ def reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
 
 def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.ndarray) -> Linear:
     """The system in theta and v in place of theta and p = M(theta) v; at rest dp = M dv."""
-    theta, mass = robot.forward_kinematics(y).theta, np.eye(18)
-    for i in range(3):
-        own = slice(6 * i + 3, 6 * i + 6)
-        mass[own, own] = np.asarray(arm.inertia(theta[3 * i : 3 * i + 3], robot.parameters), dtype=float)
+    from scipy.linalg import block_diag
+
+    arms = robot.forward_kinematics(y).theta.reshape(3, 3)
+    inertias = [np.asarray(arm.inertia(theta, robot.parameters), dtype=float) for theta in arms]
+    mass = block_diag(*(part for inertia in inertias for part in (np.eye(3), inertia)))
     inverse = np.linalg.inv(mass)
     return replace(linear, A=inverse @ linear.A @ mass, B=inverse @ linear.B, C=linear.C @ mass, rates=inverse @ linear.rates)
 
@@ -128,10 +127,7 @@ def sweep(robot: DeltaRobot, angles: Sequence[float] | np.ndarray) -> Sweep:
 def crossing(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
     """Common motor angle (rad) between `low` and `high` at which a real root crosses zero.
 
-    Raises
-    ------
-    ModelError
-        E469 if none does.
+    Raises `ModelError` E469 if none does.
     """
     from scipy.optimize import brentq
 

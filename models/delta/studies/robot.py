@@ -91,12 +91,9 @@ class DeltaRobot:
     def inertia(self, y: Numbers, **options: Any) -> np.ndarray:
         """Inertia matrix (3, 3) felt by the motors, kg m^2: (dtheta/dy)^T M dtheta/dy."""
         posture = self.forward_kinematics(y, **options)
-        total = np.zeros((3, 3))
-        for i in range(3):
-            own = slice(3 * i, 3 * i + 3)
-            slopes = posture.dtheta_dy[own]
-            total += slopes.T @ np.asarray(arm.inertia(posture.theta[own], self.parameters), dtype=float) @ slopes
-        return total
+        arms = zip(posture.theta.reshape(3, 3), posture.dtheta_dy.reshape(3, 3, 3), strict=True)
+        felt = [slopes.T @ np.asarray(arm.inertia(theta, self.parameters), dtype=float) @ slopes for theta, slopes in arms]
+        return np.sum(felt, axis=0)
 
     def linearise(
         self, y: Numbers, *, inputs: Sequence[str] = TORQUES, outputs: Sequence[str] = ANGLES, **options: Any
@@ -158,13 +155,11 @@ class DeltaRobot:
     def initial(self, start: Start) -> dict[str, np.ndarray]:
         """Start values of the graph's states by name."""
         values = {}
-        for i in range(3):
-            own = slice(3 * i, 3 * i + 3)
-            moving = start.v[own]
+        for i, (theta, moving) in enumerate(zip(start.theta.reshape(3, 3), start.v.reshape(3, 3), strict=True), start=1):
             if self.form == "hamiltonian":
-                moving = np.asarray(arm.inertia(start.theta[own], self.parameters), dtype=float) @ moving
-            values[f"arm {i + 1}.mechanism.q"] = start.theta[own]
-            values[f"arm {i + 1}.mechanism.{VELOCITY[self.form]}"] = moving
+                moving = np.asarray(arm.inertia(theta, self.parameters), dtype=float) @ moving
+            values[f"arm {i}.mechanism.q"] = theta
+            values[f"arm {i}.mechanism.{VELOCITY[self.form]}"] = moving
         return values
 
     def _driven(
@@ -178,13 +173,12 @@ class DeltaRobot:
                 details = [f"its values have shape {torque.shape}"] if signals is None else ["there are `signals` too"]
                 raise error("E468", "a torque cannot be this motion", "three axes, and no other signals", why=details)
             pieces = torque.coefficients.shape
-            changes = motion_parameters(torque)
-            parameters = {f"torque.{key}": value.value for key, value in changes.items()}
+            parameters = {f"torque.{key}": value.value for key, value in motion_parameters(torque).items()}
         elif isinstance(torque, str):
             if torque != "hold":
                 raise error("E468", f"torque {torque!r} is unknown", '"hold", three numbers, or a motion')
-            posture = self.kinematics.forward(start.theta[::3], start=start.x, mode=assembly_mode(start.theta))
-            parameters = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
+            held = self.gravity_torque(start.theta[::3], start=start.x, mode=assembly_mode(start.theta))
+            parameters = dict(zip(TORQUES, held, strict=True))
         elif torque is not None:
             parameters = dict(zip(TORQUES, numbers("torque", torque, 3), strict=True))
         if signals is None and not blocks:

@@ -19,8 +19,6 @@ from models.delta.kinematics.whole_robot import DeltaKinematics
 TOUCH = 1e-3
 """Sines and determinants of unit vectors below this, at a row of the result, count as a passage."""
 
-_STEPS = np.linspace(0.0, 1.0, 65)
-
 
 @dataclass(frozen=True, eq=False)
 class Passage:
@@ -94,21 +92,19 @@ class DeltaRun:
         """The energy account."""
         return self.result.ledger
 
+    def _arms(self, signal: str) -> np.ndarray:
+        """A signal of the three arms side by side."""
+        return np.concatenate([self.result[f"arm {i}.{signal}"] for i in (1, 2, 3)], axis=1)
+
     @cached_property
     def q(self) -> np.ndarray:
         """Angles phi (k, 9), rad."""
-        return np.concatenate([self.result[f"arm {i}.phi"] for i in (1, 2, 3)], axis=1)
+        return self._arms("phi")
 
     @cached_property
     def v(self) -> np.ndarray:
         """Rates of the angles phi (k, 9), rad/s."""
-        return np.concatenate([self.result[f"arm {i}.rate"] for i in (1, 2, 3)], axis=1)
-
-    @cached_property
-    def _course(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates theta (k, 9) and their rates, which have no jumps."""
-        theta, v = ([self.result[f"arm {i}.theta{word}"] for i in (1, 2, 3)] for word in ("", " rate"))
-        return np.concatenate(theta, axis=1), np.concatenate(v, axis=1)
+        return self._arms("rate")
 
     @property
     def y(self) -> np.ndarray:
@@ -138,36 +134,29 @@ class DeltaRun:
         two rows are not seen."""
         if len(self.t) < 2:
             return ()
-        values = _measures(self.kinematics, self._course[0])
-        found = [p for column in range(values.shape[1]) for p in self._passages_of(column, values[:, column])]
+        from scipy.interpolate import CubicHermiteSpline
+
+        theta = self._arms("theta")
+        # Unlike phi, theta has no jumps.
+        course = CubicHermiteSpline(self.t, theta, self._arms("theta rate"))
+        values = _measures(self.kinematics, theta)
+        found = [p for column in range(values.shape[1]) for p in self._passages_of(course, column, values[:, column])]
         return tuple(sorted(found, key=lambda p: p.time))
 
-    def _passages_of(self, column: int, s: np.ndarray) -> list[Passage]:
+    def _passages_of(self, course: Any, column: int, s: np.ndarray) -> list[Passage]:
         crossed = np.flatnonzero((s[:-1] > 0.0) != (s[1:] > 0.0))
-        found = [self._refined(column, int(k), int(k) + 1) for k in crossed]
+        found = [self._refined(course, column, int(k), int(k) + 1) for k in crossed]
         near = np.abs(s) < TOUCH
-        begins = np.flatnonzero(near & ~np.concatenate([[False], near[:-1]]))
-        for begin in begins:
-            end = int(begin)
-            while end + 1 < len(s) and near[end + 1]:
-                end += 1
-            if np.any((crossed >= begin - 1) & (crossed <= end)):
-                continue
-            least = int(begin) + int(np.argmin(np.abs(s[begin : end + 1])))
-            found.append(self._refined(column, max(least - 1, 0), min(least + 1, len(s) - 1)))
+        for begin, end in np.flatnonzero(np.diff(near, prepend=False, append=False)).reshape(-1, 2):
+            if not np.any((crossed >= begin - 1) & (crossed < end)):
+                least = int(begin + np.argmin(np.abs(s[begin:end])))
+                found.append(self._refined(course, column, max(least - 1, 0), min(least + 1, len(s) - 1)))
         return found
 
-    def _refined(self, column: int, first: int, last: int) -> Passage:
-        """The place of the smallest value between two rows, on the cubics through angles and rates."""
-        times, angles = [], []
-        theta, v = self._course
-        for k in range(first, last):
-            h, u = self.t[k + 1] - self.t[k], _STEPS[:, None]
-            a, b = theta[k], theta[k + 1]
-            da, db = h * v[k], h * v[k + 1]
-            angles.append(a + u * (da + u * (3.0 * (b - a) - 2.0 * da - db + u * (2.0 * (a - b) + da + db))))
-            times.append(self.t[k] + h * _STEPS)
-        t, way = np.concatenate(times), np.concatenate(angles)
+    def _refined(self, course: Any, column: int, first: int, last: int) -> Passage:
+        """The place of the smallest value between two rows of the course of angles."""
+        t = np.concatenate([np.linspace(self.t[k], self.t[k + 1], 65) for k in range(first, last)])
+        way = course(t)
         place = int(np.argmin(np.abs(_measures(self.kinematics, way)[:, column])))
         w = self.kinematics.postures_at(way[place : place + 1])["w"][0]
         return Passage(float(t[place]), KINDS[column], by_arms(phi_of, way[place]), w)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Compiled, Element, Graph, compile_model
+from bondgraph.run.switching.events import Event
 from models.delta.graphs.touch_graph import TOUCHED, add_brick
 from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.start import start_of
@@ -53,12 +54,12 @@ class _Task:
     """What a compiled touch is kept by: the robot alone, since all numbers of a plan are run-time parameters of the graph."""
 
     robot: DeltaRobot
-    plan: TouchPlan = field(compare=False)
+    graph: Graph = field(compare=False)
 
 
 @functools.lru_cache(maxsize=8)
 def _compiled(task: _Task) -> Compiled:
-    return compile_model(touch_graph(task.robot, task.plan), backend=task.robot.backend)
+    return compile_model(task.graph, backend=task.robot.backend)
 
 
 def soft_touch(
@@ -86,11 +87,11 @@ def soft_touch(
     """
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     designed = design(robot.parameters, plan)
-    other = touch_graph(robot, plan).parts.values()
-    compiled = _compiled(_Task(robot, plan))
+    graph = touch_graph(robot, plan)
+    compiled = _compiled(_Task(robot, graph))
     values = {
         f"{part.name}.{key}": np.asarray(parameter.value)
-        for part in other
+        for part in graph.parts.values()
         if isinstance(part, Element)
         for key, parameter in part.parameters.items()
     }
@@ -118,16 +119,18 @@ class Touch:
         return self.run[name]
 
     @cached_property
+    def _touched(self) -> list[Event]:
+        return [event for event in self.run.result.events if event.name == "touch" and event.kind == TOUCHED]
+
+    @property
     def contacts(self) -> tuple[float, ...]:
         """Times at which the finger came into contact, s."""
-        return tuple(event.time for event in self.run.result.events if event.name == "touch" and event.kind == TOUCHED)
+        return tuple(event.time for event in self._touched)
 
     @cached_property
     def impacts(self) -> tuple[float, ...]:
         """Contact force just after each of these, N: a jump, which no row of the result need show."""
-        result = self.run.result
-        touched = [e for e in result.events if e.name == "touch" and e.kind == TOUCHED]
-        return tuple(float(result.at_event(event, "contact.multiplier")[1]) for event in touched)
+        return tuple(float(self.run.result.at_event(event, "contact.multiplier")[1]) for event in self._touched)
 
     @property
     def peak(self) -> float:

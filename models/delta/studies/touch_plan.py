@@ -34,10 +34,7 @@ REST = (0.25 * math.pi,) * 3
 class TouchPlan:
     """What is asked of a soft touch.
 
-    Raises
-    ------
-    ModelError
-        E441 for a number that cannot be, or times that do not follow each other.
+    Raises `ModelError` E441 for a number that cannot be, or times that do not follow each other.
 
     Source: Bortoff 2020, fig. 13. (That figure's "within 5 mm" at 2.5 s cannot be: 9.5 s at 0.2 mm/s are 1.9 mm.)
     """
@@ -105,10 +102,7 @@ class TouchDesign:
 def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
     """Gains for a plan: holding force Lambda_xx kd v, peak Lambda_xx alpha1 v_c with the speed v_c that damping leaves.
 
-    Raises
-    ------
-    ModelError
-        E463, E464 for a place out of reach; E477 for a peak below the holding force.
+    Raises `ModelError` E463, E464 for a place out of reach; E477 for a peak below the holding force.
     """
     kinematics = DeltaRobot(parameters).kinematics
     place = kinematics.forward(REST).w if plan.place is None else np.asarray(plan.place, dtype=float)

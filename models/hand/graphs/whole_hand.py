@@ -226,10 +226,7 @@ def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None)
     The springs of the controller have no states, so that the search moves the bodies until forces balance; what rolling and
     the contact springs' history leave open stays as near as possible to the start.
 
-    Raises
-    ------
-    ModelError
-        E430 where there is no equilibrium near, or contacts would open there.
+    Raises `ModelError` E430 where there is no equilibrium near, or contacts would open there.
     """
     try:
         found = steady_state(compiled, parameters=parameters)

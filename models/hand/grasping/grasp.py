@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.hand.parameters import HandParameters
+from screws.rotations import tilde
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def grasp_matrix(
         raise ValueError(f'contact model "{model}" needs normals')
     columns = []
     for i, arm in enumerate(arms):
-        force = np.vstack([_skew(arm), np.eye(3)])
+        force = np.vstack([np.asarray(tilde(arm), dtype=float), np.eye(3)])
         if model == "point":
             columns.append(force)
             continue
@@ -173,6 +174,18 @@ def stretch(given: HandParameters, joints: np.ndarray) -> np.ndarray:
     return np.hypot(np.sin(s) @ lengths, np.cos(s) @ lengths) / lengths.sum()
 
 
+def skeleton(given: HandParameters, joints: np.ndarray) -> np.ndarray:
+    """Places (..., n, 5, 3) of bases, joints 2 to 4 and tip centres for joint angles (..., n, 4), m."""
+    turn = given.azimuths + joints[..., 0]
+    inward, up = -np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=-1), np.array([0.0, 0.0, 1.0])
+    s = np.cumsum(joints[..., 1:], axis=-1)
+    places = [np.broadcast_to(given.bases, inward.shape)]
+    places.append(places[0] + given.link_lengths[0] * up)
+    for j, length in enumerate(given.link_lengths[1:]):
+        places.append(places[-1] + length * (np.sin(s[..., j, None]) * inward + np.cos(s[..., j, None]) * up))
+    return np.stack(places, axis=-2)
+
+
 def _axes(given: HandParameters, finger: int, turn: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     angle = given.azimuths[finger] + turn
     c, s = np.cos(angle), np.sin(angle)
@@ -183,10 +196,6 @@ def _scale(G: np.ndarray) -> float:
     """Largest arm in a grasp matrix; 1 where all forces meet in the centre, m."""
     largest = float(np.max(np.abs(G[:3])))
     return largest if largest > 1e-12 * float(np.max(np.abs(G))) else 1.0
-
-
-def _skew(a: np.ndarray) -> np.ndarray:
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def _tangents(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

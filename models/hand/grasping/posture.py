@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem, refusal
+from bondgraph.errors import Problem, raise_if_any, refusal
 from models.hand.grasping.grasp import finger_jacobian, finger_place, grasp_matrix
 from models.hand.parameters import HandParameters
 from screws.contact import closest_points
@@ -61,11 +61,8 @@ class Posture:
 def initial_posture(given: HandParameters) -> Posture:
     """The start posture of a hand that holds its object.
 
-    Raises
-    ------
-    ModelError
-        E481 the place of contact is out of a finger's reach, E482 no contact forces balance the object (or they would
-        leave the cone of friction), E484 joint limits.
+    Raises `ModelError` E481 the place of contact is out of a finger's reach, E482 no contact forces balance the object (or they
+    would leave the cone of friction), E484 joint limits.
 
     Source: Visser 2002, section 5; Murray, Li and Sastry 1994, section 5.2 (grasp map).
     """
@@ -80,18 +77,9 @@ def initial_posture(given: HandParameters) -> Posture:
     centres = points + (given.tip_radius - penetrations)[:, None] * outward
     joints = np.array([finger_angles(given, i, centre) for i, centre in enumerate(centres)])
     poles = points + penetrations[:, None] * lines
-    posture = Posture(
-        joints,
-        centres,
-        points,
-        -outward,
-        forces,
-        penetrations,
-        poles,
-        poles + (strength / given.finger_stiffness)[:, None] * lines,
-    )
     _check_limits(given, joints)
-    return posture
+    virtual = poles + (strength / given.finger_stiffness)[:, None] * lines
+    return Posture(joints, centres, points, -outward, forces, penetrations, poles, virtual)
 
 
 def support_point(surface: Surface, direction: np.ndarray) -> np.ndarray:
@@ -161,16 +149,11 @@ def finger_angles(given: HandParameters, finger: int, centre: np.ndarray) -> np.
 
 def _check_limits(given: HandParameters, joints: np.ndarray) -> None:
     lower, upper = np.array(given.joint_lower), np.array(given.joint_upper)
-    beyond = [
-        Problem(
-            "E484",
-            f"joint {j + 1} of finger {i} starts at {joints[i, j]:.4g} rad, outside {lower[j]:g} to {upper[j]:g} rad",
-            cures=("move the object, change grasp_pitch, or widen joint_lower and joint_upper",),
-        )
-        for i, j in np.argwhere((joints < lower) | (joints > upper))
-    ]
-    if beyond:
-        raise ModelError("hand", beyond)
+    beyond, cure = [], "move the object, change grasp_pitch, or widen joint_lower and joint_upper"
+    for i, j in np.argwhere((joints < lower) | (joints > upper)):
+        title = f"joint {j + 1} of finger {i} starts at {joints[i, j]:.4g} rad, outside {lower[j]:g} to {upper[j]:g} rad"
+        beyond.append(Problem("E484", title, cures=(cure,)))
+    raise_if_any("hand", beyond)
 
 
 def in_last_link(given: HandParameters, finger: int, joints: np.ndarray, place: np.ndarray) -> np.ndarray:
@@ -182,15 +165,13 @@ def in_last_link(given: HandParameters, finger: int, joints: np.ndarray, place: 
 
 def joint_torques(given: HandParameters, posture: Posture) -> np.ndarray:
     """Torques (fingers, 4) of contact forces and pole springs on the joints: zero in equilibrium, N m."""
+
+    def torques(places: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        rows = enumerate(zip(posture.joints, places, forces, strict=True))
+        return np.array([finger_jacobian(given, i, q, place)[3:].T @ force for i, (q, place, force) in rows])
+
     pull = given.finger_stiffness * (posture.virtual_points - posture.poles)
-    return np.array(
-        [
-            finger_jacobian(given, i, q, pole)[3:].T @ f - finger_jacobian(given, i, q, touch)[3:].T @ g
-            for i, (q, pole, f, touch, g) in enumerate(
-                zip(posture.joints, posture.poles, pull, posture.contact_points, posture.forces, strict=True)
-            )
-        ]
-    )
+    return torques(posture.poles, pull) - torques(posture.contact_points, posture.forces)
 
 
 def virtual_points_in_object(given: HandParameters, posture: Posture) -> np.ndarray:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bondgraph.output.extras import lacking
 from models.hand.pictures.plots import figure7, grasp_plot
@@ -20,8 +19,6 @@ from models.pictures.figures import save_image
 from models.pictures.stage.stage import Stage
 from models.pictures.stage.stills import camera_of, dress, picture
 from models.pictures.style import INK, font
-
-Array = NDArray[np.float64]
 
 
 def write_pictures(run: HandRun, grasp: Study, folder: Path) -> str:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.hand.graphs.whole_hand import GRASP, OBJECT, TIP, finger_name
-from models.hand.grasping.skeleton import skeleton
+from models.hand.grasping.grasp import skeleton
 from models.hand.parameters import HandParameters
 from models.hand.studies.run import HandRun
 from models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
 from models.pictures.filling import balance_panels
-from models.pictures.interpolation import poses
+from models.pictures.interpolation import Array, level, poses
 from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
-from models.pictures.style import AMBER, BLUE
-
-Array = NDArray[np.float64]
+from models.pictures.style import AMBER, AXES, BLUE, MUTED
 
 LINK, JOINT, PALM = "#ccd4df", "#98a5b8", "#eef1f5"
 VIEW, UP = np.array([0.30, -0.88, 0.34]), np.array([0.0, 0.0, 1.0])
@@ -47,9 +44,9 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
         touches=touches,
         frames=(*_frames(run), *_numbers(run)),
         panels=(gaps, forces, coordinates[finger], *balance_panels(energies, None)),
-        happenings=_happenings(run),
+        happenings=happenings(run),
         name="",
-        size=0.75 * object_size(given),
+        size=0.75 * solids[held].size,
         view=VIEW,
         up=UP,
         slow=_loss(run, until),
@@ -57,14 +54,9 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
     return scene.at_times(scene.t[scene.t <= until])
 
 
-def object_size(given: HandParameters) -> float:
-    """Largest extent of the object, m."""
-    return float(np.ptp(np.asarray(given.surface.grid(9, 13)).reshape(-1, 3), axis=0).max())
-
-
 def machine(given: HandParameters, places: Array) -> list[Solid]:
     """Palm and links, whose joints are at places (k, n, 5, 3)."""
-    rest = np.broadcast_to(np.eye(4), (len(places), 4, 4))
+    rest = level(np.zeros((len(places), 3)))
     radius = given.link_radius
     palm = cylinder(given.base_radius + 2.6 * radius, -0.009, -0.003, 96).painted(PALM)
     bases = [cylinder(1.5 * radius, -0.0035, 0.0005, 40).at(*base).painted(JOINT) for base in given.bases]
@@ -99,20 +91,16 @@ def _frames(run: HandRun) -> list[Frame]:
 
 def _numbers(run: HandRun) -> list[Frame]:
     """Numbers of the fingers beside their bases."""
-    found = []
-    for i, base in enumerate(run.hand.parameters.bases):
-        H = np.eye(4)
-        H[:3, 3] = base
-        found.append(Frame(np.broadcast_to(H, (len(run.result.t), 4, 4)), 0.0, label=(str(i), "")))
-    return found
+    count, bases = len(run.result.t), run.hand.parameters.bases
+    return [Frame(level(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
 
 
-def _happenings(run: HandRun) -> tuple[Happening, ...]:
-    """What happened where, in words."""
+def happenings(run: HandRun) -> tuple[Happening, ...]:
+    """What happened where, in words; what happened to the grasp as a whole in red."""
     told = []
     for event in run.events():
-        where = "" if event["where"] == GRASP else f", {event['where']},"
-        told.append(Happening(event["time"], f"{event['kind']}{where} at {event['time']:.3f} s", event["internal"]))
+        where, colour = ("", AXES[0]) if event["where"] == GRASP else (f", {event['where']},", MUTED)
+        told.append(Happening(event["time"], f"{event['kind']}{where} at {event['time']:.3f} s", event["internal"], colour))
     return tuple(told)
 
 
@@ -123,7 +111,8 @@ def shown_until(run: HandRun) -> float:
         return float(arrays["t"][-1])
     first = int(np.searchsorted(arrays["t"], lost))
     away = np.linalg.norm(arrays["object"][:, 4:] - arrays["object"][min(first, len(arrays["t"]) - 1), 4:], axis=1)
-    far = np.flatnonzero((away > 1.5 * object_size(run.hand.parameters)) & (arrays["t"] > lost))
+    size = float(np.ptp(run.hand.parameters.surface.grid(17, 17).reshape(-1, 3), axis=0).max())
+    far = np.flatnonzero((away > 1.5 * size) & (arrays["t"] > lost))
     return float(arrays["t"][far[0] if len(far) else -1])
 
 

@@ -56,10 +56,9 @@ class Study:
 
     def table(self) -> str:
         """The figures at the start, at the end and at their worst, for reading; - where the object is not held."""
-        rows = [("friction needed, |F_t| / N", _worst(self.required, "max"), "max")]
-        if np.isfinite(self.margin).any():
-            rows.append(("margin of friction, N", _worst(self.margin, "min"), "min"))
-        rows += [
+        rows = [
+            ("friction needed, |F_t| / N", _worst(self.required, "max"), "max"),
+            ("margin of friction, N", _worst(self.margin, "min"), "min"),
             ("internal force, N", self.internal, "min"),
             ("stretch of the fingers", _worst(self.stretch, "max"), "max"),
             ("least singular value", self.manipulability[:, -1], "min"),
@@ -78,14 +77,11 @@ class Study:
 
     def columns(self) -> Table:
         """All figures over time."""
-        n = self.required.shape[1]
-        head, columns = ["t"], [self.t[:, None]]
-        for name in ("required", "margin", "stretch", "path1", "path2"):
-            head += [f"{name} {i}" for i in range(n)]
-            columns.append(getattr(self, name))
+        names = ("required", "margin", "stretch", "path1", "path2")
+        head = ["t", *(f"{name} {i}" for name in names for i in range(self.required.shape[1]))]
         head += ["internal", "net", *(f"singular value {i + 1}" for i in range(6))]
-        columns += [self.internal[:, None], self.net[:, None], self.manipulability]
-        return Table(head, np.hstack(columns), "%.9g")
+        columns = [self.t, *(getattr(self, name) for name in names), self.internal, self.net, self.manipulability]
+        return Table(head, np.column_stack(columns), "%.9g")
 
     def write_csv(self, path: Path) -> None:
         """The columns as a .csv; E415 for another ending, E414 where it cannot be written."""
@@ -131,9 +127,7 @@ def _cell(value: float) -> str:
 
 def _worst(values: np.ndarray, which: str) -> np.ndarray:
     """Largest or least of the fingers (k,); nan where all are."""
-    empty = np.isnan(values).all(axis=1)
-    filled = np.where(np.isnan(values), -np.inf if which == "max" else np.inf, values)
-    return np.where(empty, np.nan, filled.max(axis=1) if which == "max" else filled.min(axis=1))
+    return np.fmax.reduce(values, axis=1) if which == "max" else np.fmin.reduce(values, axis=1)
 
 
 def _lengths(points: np.ndarray, touching: np.ndarray) -> np.ndarray:

@@ -17,12 +17,14 @@ from bondgraph.run.outcome.result import Result
 from models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from models.hand.scenarios import HandScenario, read_scenario
 from models.studies.runs import account, ending, sample_times, wall_times
-from screws.rotations import rotation
 
 Arrays = dict[str, np.ndarray]
 
 BODIES = {"reference": REFERENCE, "virtual": VIRTUAL, "object": OBJECT}
 """Name in the trajectory -> path in the graph."""
+
+ACCOUNT = ("stored", "dissipated", "supplied", "lost", "residual")
+"""Arrays of the energy ledger."""
 
 
 @dataclass(frozen=True)
@@ -54,39 +56,37 @@ class HandRun:
         with friction also slipping (k, n);
         stored, dissipated, supplied, lost, residual (k,): the energy ledger, J.
         """
-        result, n = self.result, self.hand.parameters.fingers
-        out: Arrays = {"t": result.t}
-        for name, path in BODIES.items():
-            out[name] = _unit(result[f"{path}.pose"])
-        columns: dict[str, list[np.ndarray]] = {}
+        fingers = [self._of_finger(i) for i in range(self.hand.parameters.fingers)]
+        return {
+            "t": self.result.t,
+            **{name: _unit(self.result[f"{path}.pose"]) for name, path in BODIES.items()},
+            **{name: np.stack([of_one[name] for of_one in fingers], axis=1) for name in fingers[0]},
+            **{name: np.asarray(getattr(self.result.ledger, name)) for name in ACCOUNT},
+        }
 
-        def put(name: str, values: np.ndarray) -> None:
-            columns.setdefault(name, []).append(values)
-
-        for i in range(n):
-            finger, touch = finger_name(i), contact_name(i)
-            tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
-            local1, frame2 = result[f"{touch}.kinematics.H_O1_C1"], result[f"{touch}.frame"]
-            put("joints", result[f"{finger}.q"])
-            put("joint_rates", result[f"{finger}.v"])
-            put("tips", tip)
-            put("frames1", tip @ local1)
-            put("frames2", frame2)
-            put("points1", local1[:, :3, 3])
-            put("points2", result[f"{touch}.kinematics.H_O2_C2"][:, :3, 3])
-            put("gap", result[f"{touch}.gap"])
+    def _of_finger(self, i: int) -> Arrays:
+        """What the trajectory holds of a finger, over time."""
+        result, finger, touch = self.result, finger_name(i), contact_name(i)
+        tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
+        local1, frame2 = result[f"{touch}.kinematics.H_O1_C1"], result[f"{touch}.frame"]
+        found = {
+            "joints": result[f"{finger}.q"],
+            "joint_rates": result[f"{finger}.v"],
+            "tips": tip,
+            "frames1": tip @ local1,
+            "frames2": frame2,
+            "points1": local1[:, :3, 3],
+            "points2": result[f"{touch}.kinematics.H_O2_C2"][:, :3, 3],
+            "gap": result[f"{touch}.gap"],
             # The wrench is that on the tip, in C2, whose z axis points out of the object.
-            put("normal", wrench[:, 5])
-            put("tangential", np.hypot(wrench[:, 3], wrench[:, 4]))
-            put("forces", -np.einsum("kij,kj->ki", frame2[:, :3, :3], wrench[:, 3:]))
-            put("torques", -wrench[:, 2])
-            if self.hand.parameters.friction is not None:
-                put("slipping", result[f"{touch}.friction.mode"] == 2.0)
-        out |= {name: np.stack(values, axis=1) for name, values in columns.items()}
-        ledger = result.ledger
-        for name in ("stored", "dissipated", "supplied", "lost", "residual"):
-            out[name] = np.asarray(getattr(ledger, name))
-        return out
+            "normal": wrench[:, 5],
+            "tangential": np.hypot(wrench[:, 3], wrench[:, 4]),
+            "forces": -np.einsum("kij,kj->ki", frame2[:, :3, :3], wrench[:, 3:]),
+            "torques": -wrench[:, 2],
+        }
+        if self.hand.parameters.friction is not None:
+            found["slipping"] = result[f"{touch}.friction.mode"] == 2.0
+        return found
 
     def events(self) -> list[dict[str, Any]]:
         """Time (s), kind, the part it happened in, and whether it is internal, of every event."""
@@ -111,7 +111,6 @@ class HandRun:
         arrays, result = self.trajectory, self.result
         touching = arrays["normal"] > 0.0
         ratio = np.where(touching, arrays["tangential"] / np.where(touching, arrays["normal"], 1.0), 0.0)
-        kinds = Counter(e.kind for e in result.events if not e.internal)
         return {
             "name": self.scenario.name,
             "description": self.scenario.description,
@@ -122,7 +121,7 @@ class HandRun:
             "normal_force": [float(np.min(arrays["normal"])), float(np.max(arrays["normal"]))],
             "largest_tangential_over_normal": float(np.max(ratio)),
             "friction": self.hand.parameters.friction,
-            "events": dict(kinds),
+            "events": dict(Counter(e.kind for e in result.events if not e.internal)),
             **account(result, self.wall_times),
         }
 
@@ -166,14 +165,10 @@ def run_hand(
 
 def turned_by(pose_states: np.ndarray) -> np.ndarray:
     """Rotation vectors (k, 3) of poses (k, 7) against the first one, world axes, rad."""
-    first = np.asarray(rotation(pose_states[0, :4]), dtype=float)
-    found = []
-    for row in pose_states:
-        R = np.asarray(rotation(row[:4]), dtype=float) @ first.T
-        axial = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        sine, cosine = float(np.linalg.norm(axial)), 0.5 * (np.trace(R) - 1.0)
-        found.append(axial * (np.arctan2(sine, cosine) / sine if sine > 1e-12 else 1.0))
-    return np.array(found)
+    from scipy.spatial.transform import Rotation
+
+    turns = Rotation.from_quat(np.roll(pose_states[:, :4], -1, axis=1))
+    return (turns * turns[0].inv()).as_rotvec()
 
 
 def _unit(poses: np.ndarray) -> np.ndarray:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh
 from models.pictures.shapes.surfaces import grid_faces
 from models.pictures.style import rgb
-
-Array = NDArray[np.float64]
 
 VIRIDIS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 """Colours from low to high that stay in order for every eye and in print."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.style import rgb
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SHARP = np.cos(np.radians(40.0))
@@ -38,8 +37,24 @@ class Mesh:
 
     @cached_property
     def open(self) -> bool:
-        """Whether it has a rim, so that it can be seen from inside."""
-        return is_open(self.points, self.faces)
+        """Whether it has a rim, so that it can be seen from inside; points that coincide count as one.
+
+        >>> corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+        >>> tetrahedron = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
+        >>> Mesh(corners, corners, tetrahedron).open, Mesh(corners, corners, tetrahedron[1:]).open
+        (False, True)
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+        from scipy.spatial import cKDTree
+
+        near = 1e-7 * float(np.ptp(self.points, axis=0).max())
+        pairs = cKDTree(self.points).query_pairs(near, output_type="ndarray")
+        graph = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(len(self.points),) * 2)
+        corner = connected_components(graph, directed=False)[1][self.faces]
+        corner = corner[(corner != np.roll(corner, 1, axis=1)).all(axis=1)]
+        edges = np.sort(np.concatenate([corner[:, [0, 1]], corner[:, [1, 2]], corner[:, [2, 0]]]), axis=1)
+        return bool(np.any(np.unique(edges, axis=0, return_counts=True)[1] == 1))
 
     @cached_property
     def outline(self) -> Array:
@@ -60,26 +75,6 @@ class Mesh:
         return replace(self, colours=np.tile(np.array(rgb(colour)) / 255.0, (len(self.points), 1)))
 
 
-def is_open(points: Array, faces: Indices) -> bool:
-    """Whether a mesh of triangles (n, 3) has a rim, so that it can be seen from inside; points that coincide count as one.
-
-    >>> corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> tetrahedron = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
-    >>> is_open(corners, tetrahedron), is_open(corners, tetrahedron[1:])
-    (False, True)
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-    from scipy.spatial import cKDTree
-
-    pairs = cKDTree(points).query_pairs(1e-7 * float(np.ptp(points, axis=0).max()), output_type="ndarray")
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
-    corner = connected_components(graph, directed=False)[1][faces]
-    corner = corner[(corner != np.roll(corner, 1, axis=1)).all(axis=1)]
-    edges = np.sort(np.concatenate([corner[:, [0, 1]], corner[:, [1, 2]], corner[:, [2, 0]]]), axis=1)
-    return bool(np.any(np.unique(edges, axis=0, return_counts=True)[1] == 1))
-
-
 def directions(count: int) -> Array:
     """Unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
     index = np.arange(count) + 0.5
@@ -90,14 +85,12 @@ def directions(count: int) -> Array:
 
 def joined(*parts: Mesh) -> Mesh:
     """Several meshes as one; they have colours of their own, all or none."""
-    starts = np.cumsum([0, *(len(part.points) for part in parts)])
-    shifted: dict[str, Any] = {
-        key: np.concatenate([getattr(part, key) + start for part, start in zip(parts, starts, strict=False)])
-        for key in ("faces", "lines")
-    }
+    starts = np.cumsum([0, *(len(part.points) for part in parts[:-1])])
+    points, normals = (np.concatenate([getattr(part, key) for part in parts]) for key in ("points", "normals"))
+    faces = np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)])
+    lines = np.concatenate([part.lines + start for part, start in zip(parts, starts, strict=True)])
     painted = [part.colours for part in parts if part.colours is not None]
-    colours = np.concatenate(painted) if painted else None
-    return Mesh(np.concatenate([p.points for p in parts]), np.concatenate([p.normals for p in parts]), colours=colours, **shifted)
+    return Mesh(points, normals, faces, lines, np.concatenate(painted) if painted else None)
 
 
 def circle(radius: float, z: float = 0.0, sides: int = 28) -> Array:
@@ -167,8 +160,6 @@ def along(axis: Array, origin: Array) -> Array:
     z = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z), axis=-1)])
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    H = np.zeros((*np.shape(z)[:-1], 4, 4))
-    H[..., :3, :3] = np.stack([x, np.cross(z, x), z], axis=-1)
-    H[..., :3, 3] = origin
-    H[..., 3, 3] = 1.0
+    H = np.tile(np.eye(4), (*np.shape(z)[:-1], 1, 1))
+    H[..., :3, :3], H[..., :3, 3] = np.stack([x, np.cross(z, x), z], axis=-1), origin
     return H

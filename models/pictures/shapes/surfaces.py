@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh
 from screws.surfaces import nearest_coordinates
-
-Array = NDArray[np.float64]
 
 FIELDS = (8, 12)
 """Fields along u and v into which coordinate lines part a surface: they let the eye see a smooth body turn."""

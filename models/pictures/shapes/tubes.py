@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.pictures.interpolation import Array
 
 SIDES = 8
 """Sides of a path's tube."""
@@ -16,9 +16,8 @@ def path_tube(points: Array, normals: Array, radius: Array) -> tuple[Array, Arra
 
     Parameters
     ----------
-    points : (k, 3) points of the path.
-    normals : (k, 3) unit normals of the surface there, which keep the tube from twisting.
-    radius : (k,) radius at each point.
+    points, normals : (k, 3) of the path, and unit normals of the surface there, which keep the tube from twisting.
+    radius : (k,) at each point.
 
     Returns
     -------

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh, along
 from models.pictures.shapes.tubes import SIDES
 from models.pictures.style import AXES, FORCE, rgb
-
-Array = NDArray[np.float64]
 
 # Light that falls along the view passes, light that grazes is held: the rim shows the shape, the middle what is inside.
 _GLASS = """//VTK::Light::Impl
@@ -61,16 +60,19 @@ def glass(window: Any, mesh: Mesh, colour: str, low: float, high: float, strengt
 
 
 def opaque(window: Any, mesh: Mesh, colour: str) -> Any:
-    """Add a mesh as a solid that shines a little, in its own colours where it has any."""
-    look: dict[str, Any] = {"ambient": 0.5, "diffuse": 0.68, "specular": 0.2, "specular_power": 35, "smooth_shading": True}
-    look |= {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
-    return window.add_mesh(surface(mesh), reset_camera=False, **look)
+    """Add a mesh as a solid that shines a little."""
+    return _painted(window, mesh, colour, ambient=0.5, diffuse=0.68, specular=0.2, specular_power=35, smooth_shading=True)
 
 
 def veil(window: Any, mesh: Mesh, colour: str) -> Any:
     """Add a mesh as colour that lets a third of what is behind it through, without light."""
-    look: dict[str, Any] = {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
-    return window.add_mesh(surface(mesh), opacity=0.3, lighting=False, reset_camera=False, **look)
+    return _painted(window, mesh, colour, opacity=0.3, lighting=False)
+
+
+def _painted(window: Any, mesh: Mesh, colour: str, **look: Any) -> Any:
+    """Add a mesh in its own colours where it has any."""
+    look |= {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
+    return window.add_mesh(surface(mesh), reset_camera=False, **look)
 
 
 def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) -> Any:
@@ -83,42 +85,20 @@ def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) ->
 
 
 def triad(window: Any, length: float, radius: float) -> Any:
-    """Add three arrows x, y, z in their colours."""
-    mesh = _triad(length, radius)
-    look = {"ambient": 0.35, "diffuse": 0.7, "specular": 0.2}
-    return window.add_mesh(mesh, scalars="rgb", rgb=True, reset_camera=False, **look)
-
-
-def _triad(length: float, radius: float) -> Any:
+    """Add three arrows x, y, z in their colours, whose heads do not grow with their radius."""
     import pyvista as pv
 
-    one = _arrow(length, radius, 0.26 * length).extract_surface(algorithm="dataset_surface")
-    turn = np.eye(3)
+    head = 0.26
+    shape = {"tip_length": head, "tip_radius": 0.42 * head, "shaft_radius": radius / length, "scale": length}
+    resolution = {"tip_resolution": 28, "shaft_resolution": 20}
     parts = [pv.Sphere(radius=1.6 * radius, theta_resolution=18, phi_resolution=18)]
-    colours = [(60, 66, 80)]
-    for axis in AXES:
-        H = np.eye(4)
-        H[:3, :3] = turn
-        turn = np.roll(turn, 1, axis=0)
-        parts.append(one.transform(H, inplace=False))
-        colours.append(rgb(axis))
-    for part, colour in zip(parts, colours, strict=True):
+    parts += [pv.Arrow(direction=axis, **shape, **resolution) for axis in np.eye(3)]
+    for part, colour in zip(parts, ((60, 66, 80), *map(rgb, AXES)), strict=True):
         part.point_data.clear()
         part.point_data["rgb"] = np.tile(np.array(colour, dtype=np.uint8), (part.n_points, 1))
     mesh = parts[0].append_polydata(*parts[1:])
-    return mesh.compute_normals(split_vertices=True, feature_angle=40, cell_normals=False)
-
-
-def _arrow(length: float, radius: float, head: float) -> Any:
-    """An arrow along x of a length and shaft radius (m); its head is `head` long and does not grow with it."""
-    import pyvista as pv
-
-    head = min(head, 0.6 * length)
-    shaft = pv.Cylinder(
-        center=(0.5 * (length - head), 0, 0), direction=(1, 0, 0), radius=radius, height=length - head, resolution=20
-    )
-    cone = pv.Cone(center=(length - 0.5 * head, 0, 0), direction=(1, 0, 0), height=head, radius=0.42 * head, resolution=28)
-    return shaft.merge(cone)
+    mesh = mesh.compute_normals(split_vertices=True, feature_angle=40, cell_normals=False)
+    return window.add_mesh(mesh, scalars="rgb", rgb=True, reset_camera=False, ambient=0.35, diffuse=0.7, specular=0.2)
 
 
 class Tube:
@@ -160,12 +140,7 @@ class Arrow:
         shaft = pv.Cylinder(center=(0, 0, 0.5), direction=(0, 0, 1), radius=radius, height=1.0, resolution=24)
         cone = pv.Cone(center=(0, 0, -0.5 * self.head), direction=(0, 0, 1), height=self.head, radius=3.2 * radius, resolution=32)
         look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
-        self._shaft, self._cone = window.add_mesh(shaft, **look), window.add_mesh(cone, **look)
-
-    @property
-    def actors(self) -> tuple[Any, Any]:
-        """Shaft and head."""
-        return self._shaft, self._cone
+        self.actors = window.add_mesh(shaft, **look), window.add_mesh(cone, **look)
 
     def show(self, start: Array, tip: Array) -> None:
         """From a point (3,) to another; not where it is hardly longer than its head."""
@@ -173,9 +148,6 @@ class Arrow:
         for actor in self.actors:
             actor.visibility = length > 1.2 * self.head
         if length > 1.2 * self.head:
-            H = along(tip - start, tip)
-            self._cone.user_matrix = H
-            H = H.copy()
+            H = along(tip - start, start)
             H[:3, 2] *= length - 0.9 * self.head
-            H[:3, 3] = start
-            self._shaft.user_matrix = H
+            self.actors[0].user_matrix, self.actors[1].user_matrix = H, along(tip - start, tip)

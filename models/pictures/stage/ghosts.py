@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.pictures.interpolation import Array
 
 SPACING = 0.95
 """Travel between two ghosts, over the size of the largest solid."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from bondgraph.output.files import known_ending, whole_file
 from models.pictures.plotting import key_panels, strip
 from models.pictures.scene import Scene
-from models.pictures.stage.overlay import words
+from models.pictures.stage.overlay import mark_time, words
 from models.pictures.stage.stage import Stage
 from models.pictures.stage.stills import camera_of, dress, picture, told
-from models.pictures.style import INK
 from models.pictures.timing import pace, show_times
 
 STRIP = 132
@@ -38,8 +37,7 @@ def movie(
 
     Parameters
     ----------
-    scene : what moves.
-    path : the file; ".mp4" becomes ".gif" where no ffmpeg is found.
+    path : ".mp4" becomes ".gif" where no ffmpeg is found.
     seconds : length of the movie; the scene's time is stretched to it.
     fps : frames per second.
     size : (width, height) in pixels, multiples of 2.
@@ -49,23 +47,22 @@ def movie(
     -------
     The file that was written; it appears complete or not at all.
     """
-    path = Path(path)
-    known_ending(path, ".mp4", ".gif")
-    if path.suffix.lower() != ".gif" and not _has_ffmpeg():
-        path = path.with_suffix(".gif")
-    if path.suffix.lower() == ".gif":
+    path, write = Path(path), _write_mp4
+    if known_ending(path, ".mp4", ".gif") == ".gif" or not _has_ffmpeg():
+        path, write = path if path.suffix.lower() == ".gif" else path.with_suffix(".gif"), _write_gif
         fps, size = min(fps, 12), (size[0] // 2, size[1] // 2)
     count = max(2, round(seconds * fps))
-    report = _bar(count, path.name) if progress or (progress is None and sys.stderr.isatty()) else None
-    write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
+    images = frames(scene, show_times(scene, count), fps, size)
+    if progress or (progress is None and sys.stderr.isatty()):
+        images = _counted(images, count, path.name)
     with whole_file(path) as part:
-        write(part, frames(scene, show_times(scene, count), fps, size), size, fps, report)
+        write(part, images, size, fps)
     return path
 
 
 def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, int]) -> Iterator[Any]:
     """Pillow images of a scene at times (s)."""
-    from PIL import Image, ImageDraw
+    from PIL import Image
 
     scale = size[1] / 720
     panels = key_panels(scene)[:1]
@@ -82,17 +79,10 @@ def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, 
             for pixels, column, rows in plots:
                 plot = Image.fromarray(pixels)
                 image.paste(plot, (0, size[1] - foot), plot)
-                mark_time(ImageDraw.Draw(image), column(float(t)), [size[1] - foot + row for row in rows], scale)
+                mark_time(image, column(float(t)), [size[1] - foot + row for row in rows], scale)
             lines = [f"t = {t:.4f} s", pace(speed), *told(scene, float(t))]
             dress(image, stage, now, camera, scale, lines, foot, steady=True)
             yield image
-
-
-def mark_time(draw: Any, x: float, rows: list[float], scale: float) -> None:
-    """A line with a head across a plot whose first and last rows of pixels are given."""
-    r = 4.5 * scale
-    draw.line([(x, rows[0]), (x, rows[1])], fill=INK, width=max(1, round(2 * scale)))
-    draw.ellipse((x - r, rows[0] - r, x + r, rows[0] + r), fill=INK)
 
 
 def _has_ffmpeg() -> bool:
@@ -106,7 +96,7 @@ def _has_ffmpeg() -> bool:
     return True
 
 
-def _write_mp4(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None) -> None:
+def _write_mp4(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int) -> None:
     import imageio_ffmpeg
 
     options = ["-preset", "veryfast", "-crf", "19", "-movflags", "+faststart"]
@@ -115,35 +105,25 @@ def _write_mp4(path: Path, images: Iterator[Any], size: tuple[int, int], fps: in
     )
     with closing(writer):
         writer.send(None)
-        for count, image in enumerate(images, start=1):
+        for image in images:
             writer.send(np.ascontiguousarray(image))
-            if report:
-                report(count)
 
 
-def _write_gif(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int, report: Callable[[int], None] | None) -> None:
+def _write_gif(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int) -> None:
     from PIL import Image
 
-    palette = None
-    pictures = []
-    for count, image in enumerate(images, start=1):
-        palette = palette or image.quantize(128, method=Image.Quantize.MEDIANCUT)
-        pictures.append(image.quantize(palette=palette, dither=Image.Dither.NONE))
-        if report:
-            report(count)
-    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=round(1000 / fps), loop=0)
+    first = next(images).quantize(128, method=Image.Quantize.MEDIANCUT)
+    others = [image.quantize(palette=first, dither=Image.Dither.NONE) for image in images]
+    first.save(path, save_all=True, append_images=others, duration=round(1000 / fps), loop=0)
 
 
-def _bar(total: int, name: str, stream: TextIO | None = None) -> Callable[[int], None]:
-    """A progress bar: call it with the number of frames that are done."""
-    out = stream or sys.stderr
+def _counted(images: Iterator[Any], total: int, name: str) -> Iterator[Any]:
+    """The same images, with a bar on standard error that says how many are done."""
     started = time.perf_counter()
-
-    def report(done: int) -> None:
-        filled = round(30 * done / total)
-        left = (time.perf_counter() - started) * (total - done) / done
+    for done, image in enumerate(images, start=1):
+        yield image
+        filled, left = round(30 * done / total), (time.perf_counter() - started) * (total - done) / done
         end = "\n" if done == total else ""
-        out.write(f"\r{name} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total} frames, {left:3.0f} s left{end}")
-        out.flush()
-
-    return report
+        bar = f"{'#' * filled}{'.' * (30 - filled)}"
+        sys.stderr.write(f"\r{name} [{bar}] {done}/{total} frames, {left:3.0f} s left{end}")
+        sys.stderr.flush()

@@ -133,8 +133,10 @@ def draw_legend(
     return (at[0], y + 12 * scale, at[0] + width, at[1] + 12 * scale)
 
 
-def draw_paragraph(image: Any, words: str, at: tuple[float, float], size: int) -> None:
-    """Draw one centred line of quiet text below a point."""
+def mark_time(image: Any, x: float, rows: Sequence[float], scale: float) -> None:
+    """A line with a head across a plot whose first and last rows of pixels are given."""
     from PIL import ImageDraw
 
-    ImageDraw.Draw(image).text(at, words, font=font(size), fill=MUTED, anchor="mt")
+    draw, r = ImageDraw.Draw(image), 4.5 * scale
+    draw.line([(x, rows[0]), (x, rows[1])], fill=INK, width=max(1, round(2 * scale)))
+    draw.ellipse((x - r, rows[0] - r, x + r, rows[0] + r), fill=INK)

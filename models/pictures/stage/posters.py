@@ -14,14 +14,13 @@ from models.pictures.parts import Touching
 from models.pictures.plotting import key_panels, strip
 from models.pictures.scene import Scene
 from models.pictures.stage.ghosts import SPACING
-from models.pictures.stage.overlay import Label, draw_labels, draw_legend, draw_paragraph
+from models.pictures.stage.overlay import Label, draw_labels, draw_legend, mark_time
 from models.pictures.stage.stage import GAUSS, Stage
 from models.pictures.stage.stills import arrows_in, axes_in, camera_of, force_bar, frame_labels, picture, pixels_between
-from models.pictures.style import AXES, INK, MUTED, font
+from models.pictures.style import AXES, INK, MUTED, PAPER, font
 from models.pictures.timing import close_up
 
 SCALE = 2.35
-PAPER = "#ffffff"
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,6 @@ class Ring:
     y: float
     radius: float
 
-    def moved(self, down: float) -> Ring:
-        """The same farther down."""
-        return Ring(self.x, self.y + down, self.radius)
-
     @property
     def box(self) -> tuple[float, float, float, float]:
         """Left, top, right, bottom."""
@@ -100,14 +95,7 @@ def _leading(scene: Scene) -> Touching:
 
 
 def poster(scene: Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster as PNG, 3600 by 2400 pixels; without contacts 2400 by 2400.
-
-    Parameters
-    ----------
-    scene : what moves.
-    path : the file.
-    t : the time (s) that it shows; chosen where None.
-    """
+    """Write the poster of a time (s), chosen where None, as PNG: 3600 by 2400 pixels, without contacts 2400 by 2400."""
     from PIL import Image
 
     t = telling_time(scene) if t is None else t
@@ -126,8 +114,7 @@ def poster(scene: Scene, path: str | os.PathLike[str], t: float | None = None) -
         near, reach = _close_up(scene, t, touch, round(2 * NEAR.radius))
         middle = 0.5 * sum(H[0, :3, 3] for H in touch.frames)
         x, y = camera.pixels(middle, size)[0]
-        small = Ring(float(x), float(y), reach * camera.pixels_per_metre(middle, size))
-        _magnify(page, near, small.moved(layout.top))
+        _magnify(page, near, Ring(float(x), float(y) + layout.top, reach * camera.pixels_per_metre(middle, size)))
         _explain(page, now, touch)
     _head(page, layout, scene, t)
     draw_legend(page, scene.legend, bar, layout.legend, SCALE)
@@ -186,9 +173,10 @@ def _explain(page: Any, scene: Scene, touch: Touching) -> None:
     from PIL import ImageDraw
 
     first, second = (scene.solids[i].words for i in touch.solids)
-    foot = NEAR.y + NEAR.radius
-    ImageDraw.Draw(page).text((NEAR.x, foot + 46), "Gauss frames at the contact", font=font(46), fill=INK, anchor="mt")
-    draw_paragraph(page, f"C₁ on {first}, C₂ on {second}; z points outward", (NEAR.x, foot + 112), 38)
+    draw, foot = ImageDraw.Draw(page), NEAR.y + NEAR.radius
+    draw.text((NEAR.x, foot + 46), "Gauss frames at the contact", font=font(46), fill=INK, anchor="mt")
+    what = f"C₁ on {first}, C₂ on {second}; z points outward"
+    draw.text((NEAR.x, foot + 112), what, font=font(38), fill=MUTED, anchor="mt")
 
 
 def _head(page: Any, layout: Layout, scene: Scene, t: float) -> None:
@@ -207,17 +195,14 @@ def _head(page: Any, layout: Layout, scene: Scene, t: float) -> None:
 
 def _strips(page: Any, layout: Layout, scene: Scene, t: float) -> None:
     """The key panels over the whole width of the foot, with the time of the picture marked."""
-    from PIL import Image, ImageDraw
+    from PIL import Image
 
-    draw, span, panels = ImageDraw.Draw(page), close_up(scene), key_panels(scene)[:3]
-    x = 90
+    span, panels, x = close_up(scene), key_panels(scene)[:3], 90
     for k, panel in enumerate(panels):
         share = (WIDER if k == 0 else 1.0) / (WIDER + len(panels) - 1)
         width = round(share * (layout.size[0] - 130 - 40 * len(panels)))
         pixels, column, rows = strip(scene, (width, layout.height), panel, dpi=layout.dpi, span=span)
         image = Image.fromarray(pixels)
         page.paste(image, (x, layout.foot), image)
-        at, top, low = x + column(t), layout.foot + rows[0], layout.foot + rows[1]
-        draw.line([(at, top), (at, low)], fill=INK, width=4)
-        draw.ellipse((at - 11, top - 11, at + 11, top + 11), fill=INK)
+        mark_time(page, x + column(t), [layout.foot + row for row in rows], SCALE)
         x += width + 40

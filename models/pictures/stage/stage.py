@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.pictures.camera import Camera
+from models.pictures.interpolation import Array
 from models.pictures.parts import Force, Frame, Look, Trail
 from models.pictures.scene import Scene
 from models.pictures.shapes.meshes import polyline
@@ -16,8 +17,6 @@ from models.pictures.shapes.tubes import path_tube
 from models.pictures.stage import actors
 from models.pictures.stage.ghosts import SPACING, ghost_samples
 from models.pictures.style import INK
-
-Array = NDArray[np.float64]
 
 GAUSS = 0.30
 """Length of a Gauss frame's axes over the scene's unit."""
@@ -33,7 +32,7 @@ RINGS = 4000
 
 
 class Stage:
-    """Actors of a scene; close it, or use it as a context.
+    """Actors of a scene, while its context is open.
 
     Parameters
     ----------
@@ -87,14 +86,10 @@ class Stage:
     def _solid(self, index: int) -> list[Any]:
         """Actors of a solid and of its lines."""
         solid, mesh = self.scene.solids[index], self.meshes[index]
-        found = []
-        match solid.look:
-            case Look.GLASS:
-                found.append(self._glass(index, 0.20, 0.95))
-            case Look.OPAQUE:
-                found.append(actors.opaque(self.plotter, mesh, solid.colour))
-            case Look.VEIL:
-                found.append(actors.veil(self.plotter, mesh, solid.colour))
+        if solid.look is Look.GLASS:
+            found = [self._glass(index, 0.20, 0.95)]
+        else:
+            found = [{Look.OPAQUE: actors.opaque, Look.VEIL: actors.veil}[solid.look](self.plotter, mesh, solid.colour)]
         if len(mesh.lines):
             width = max(1.0, self.size[1] / 800)
             opacity = 0.4 if solid.look is Look.GLASS else 0.6
@@ -118,10 +113,6 @@ class Stage:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Free the window."""
         self.plotter.close()
 
     def arrow(self, force: Force) -> tuple[Array, Array] | None:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.figures import save_image
+from models.pictures.interpolation import Array
 from models.pictures.scene import Scene
 from models.pictures.stage.overlay import Box, Label, draw_heading, draw_labels, draw_legend, words
 from models.pictures.stage.stage import Stage
 from models.pictures.style import font
 
-Array = NDArray[np.float64]
 Inset = tuple[float, float, float, float]
 """Room left free at the left, the top, the right and the bottom of a picture, pixels at a height of 720."""
 
@@ -24,14 +24,9 @@ BESIDE, BELOW, BETWEEN = (330, 40, 50, 40), (330, 75, 50, 40), (60, 105, 60, 120
 
 
 def still(scene: Scene, path: str | os.PathLike[str], t: float, size: tuple[int, int] = (1920, 1080), ghosts: int = 5) -> None:
-    """Write the picture at a time (s) as PNG or JPEG.
+    """Write the picture at a time (s), of a size (width, height) in pixels, as PNG or JPEG.
 
-    Parameters
-    ----------
-    scene : what moves.
-    path : the file.
-    size : (width, height), pixels.
-    ghosts : how many earlier poses of each solid that has ghosts are shown.
+    `ghosts`: how many earlier poses of each solid that has ghosts are shown.
     """
     scale = size[1] / 720
     # Twice the pixels, averaged: smoother edges than the window's own antialiasing.
@@ -49,8 +44,7 @@ def still(scene: Scene, path: str | os.PathLike[str], t: float, size: tuple[int,
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
     """A camera that sees all of a scene at some times (s) on a picture of a size; where it is one time, from the side of the
     contacts at that time."""
-    scene, scale = stage.scene, size[1] / 720
-    left, top, right, bottom = (round(scale * room) for room in inset)
+    scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * room) for room in inset)
     view = direction(scene, times[0] if len(times) == 1 else None)
     return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))
 

@@ -12,9 +12,9 @@ from bondgraph.render.diagram import diagram
 from models.delta import DeltaParameters, DeltaRobot
 from models.delta.pictures.machine import joints
 from models.delta.pictures.scene import delta_scene
-from models.delta.pictures.scene_pictures import film, page, poster, still, tracking_scene
+from models.delta.pictures.scene_pictures import film, page, plot_tracking, poster, still, tracking_scene
 from models.delta.pictures.touch_figure import plot_touch
-from models.delta.studies.pick_and_place import Tracking, plot_tracking, track, transfer
+from models.delta.studies.pick_and_place import Tracking, track, transfer
 from models.delta.studies.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
 from models.pictures import rendering
 from models.pictures.pages import contents

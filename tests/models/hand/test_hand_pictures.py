@@ -10,7 +10,7 @@ import pytest
 
 from models import cli
 from models.hand import HandRun, finger_place, study
-from models.hand.grasping.skeleton import skeleton
+from models.hand.grasping.grasp import skeleton
 from models.hand.pictures.files import figure6
 from models.hand.pictures.plots import figure7, grasp_plot
 from models.hand.pictures.scene import hand_scene, shown_until

@@ -162,6 +162,12 @@ def test_repeated_key(read):
     assert [p.code for p in problems(read, text)] == ["E404"]
 
 
+def test_repeated_key_is_named_where_it_is(read):
+    """Other objects have a key of that name once."""
+    text = json.dumps(GOOD | {"body2": "BODY"}).replace('"BODY"', json.dumps(GOOD["body2"])[:-1] + ', "p0": [0, 0, 1]}')
+    assert [p.title.partition(": ")[0] for p in problems(read, text)] == ["body2.p0"]
+
+
 def test_no_file_no_text(tmp_path):
     (tmp_path / "latin.json").write_bytes(b'{"name": "\xe9"}')
     for name in ("absent.json", "latin.json", "."):
@@ -194,5 +200,5 @@ def test_turntable_needs_its_rate_only(read):
 
 def test_key_lines_of_strings_with_brackets():
     text = '{\n"a{": "]}\\"",\n"b": [1, {"c":\n 2}], "d": {}, "e": []}'
-    assert key_lines(text)["b[1].c"] == 3
-    assert key_lines(text)["e"] == 4
+    lines, repeated = key_lines(text)
+    assert lines["b[1].c"] == 3 and lines["e"] == 4 and not repeated
