@@ -82,33 +82,37 @@ class ModelError(ScrewbondError):
         return type(self), (self.name, self.problems)
 
 
-class _OfOneProblem(ScrewbondError):
+class ProblemError(ScrewbondError):
+    """One problem that a function found."""
+
     def __init__(self, problem: Problem):
         self.problem = problem
         super().__init__(self._said())
 
-    def __reduce__(self) -> tuple[type[_OfOneProblem], tuple[Problem]]:
+    def __reduce__(self) -> tuple[type[ProblemError], tuple[Problem]]:
         return type(self), (self.problem,)
-
-    def _said(self) -> str:
-        """In one line, as errors of files and imports are shown."""
-        problem = self.problem
-        details = f": {'; '.join(problem.details)}" if problem.details else ""
-        return f"{problem.code} {problem.title}{details}" + "".join(f"; try: {cure}" for cure in problem.cures)
-
-
-class RunError(_OfOneProblem):
-    """A simulation that cannot start: wrong settings or inconsistent start values."""
 
     def _said(self) -> str:
         return str(self.problem)
 
 
-class FileError(_OfOneProblem, OSError):
+class RunError(ProblemError):
+    """A simulation that cannot start: wrong settings or inconsistent start values."""
+
+
+class _InOneLine(ProblemError):
+    def _said(self) -> str:
+        """As errors of files and imports are shown."""
+        problem = self.problem
+        details = f": {'; '.join(problem.details)}" if problem.details else ""
+        return f"{problem.code} {problem.title}{details}" + "".join(f"; try: {cure}" for cure in problem.cures)
+
+
+class FileError(_InOneLine, OSError):
     """A file or a folder cannot be written as asked; nothing of it is there."""
 
 
-class ExtraError(_OfOneProblem, ImportError):
+class ExtraError(_InOneLine, ImportError):
     """What is asked for needs a package that is not installed."""
 
 

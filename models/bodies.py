@@ -140,12 +140,8 @@ def rigid_body(
     velocity, angular_velocity : of the centre of mass at the start, world coordinates, m/s and rad/s.
     gravity : uniform acceleration in world coordinates, m/s^2.
 
-    Raises
-    ------
-    screws.GeometryError
-        For a mass or an inertia that no body has.
-    ModelError
-        E424 for vectors that are not finite numbers of the right count, E425 for a quaternion far from unit.
+    Raises `GeometryError` for a mass or an inertia that no body has; `ModelError` E424 for vectors that are not finite numbers of
+    the right count, E425 for a quaternion far from unit.
 
     Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
     """

@@ -25,10 +25,7 @@ def spatial_inertia(
     rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre : of mass (3,), m.
 
-    Raises
-    ------
-    GeometryError
-        Where all numbers are known and no rigid body can have them (see `check_inertia`).
+    Raises `GeometryError` where all numbers are known and no rigid body can have them (see `check_inertia`).
     """
     J = np.asarray(rotational)
     if J.shape == (3,):

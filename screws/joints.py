@@ -37,10 +37,7 @@ class Joint:
     frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
-    Raises
-    ------
-    GeometryError
-        G131 for screws of another shape, not finite, or not independent.
+    Raises `GeometryError` g131 for screws of another shape, not finite, or not independent.
     """
 
     name: str

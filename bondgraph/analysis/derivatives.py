@@ -122,11 +122,8 @@ def linearise(
     parameters : changes of parameters by name.
     modes : names of automata and of the states they are in.
 
-    Raises
-    ------
-    ModelError
-        E100 for what is no model, E250 for an unknown input, E251 for an unknown output, E252 for a state that does not fit,
-        E260 where no derivative is finite, E262 where an algebraic loop has no solution.
+    Raises `ModelError` E100 for what is no model, E250 for an unknown input, E251 for an unknown output, E252 for a state that
+    does not fit, E260 where no derivative is finite, E262 where an algebraic loop has no solution.
     """
     compiled = compiled_form(model, "linearise")
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, x, parameters, modes))

@@ -55,10 +55,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     frequencies : further frequencies to test, rad/s.
     tolerance : how far below zero a margin may lie and still count as rounding.
 
-    Raises
-    ------
-    ModelError
-        E257 if there are not as many inputs as outputs, or none; E100 for what is no `Linear`.
+    Raises `ModelError` E257 if there are not as many inputs as outputs, or none; E100 for what is no `Linear`.
     """
     if not isinstance(linear, Linear):
         title = f"passivity takes a linear system, not {type(linear).__name__}"

@@ -63,10 +63,7 @@ def sensitivities(
     parameters : names of parameters, components allowed.
     at : an operating point; the start values by default, which should then be a steady state.
 
-    Raises
-    ------
-    ModelError
-        E259 where a parameter leaves no steady state nearby; E250, E251, E260 as in `linearise`.
+    Raises `ModelError` E259 where a parameter leaves no steady state nearby; E250, E251, E260 as in `linearise`.
     """
     compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)

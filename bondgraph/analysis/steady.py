@@ -89,11 +89,8 @@ def operating_point(
     parameters, modes, t : as in `linearise`.
     tolerance : size of the last step relative to |x| + nominal.
 
-    Raises
-    ------
-    ModelError
-        E253 if the iteration does not converge, E254 if no state makes the rates vanish, E256 if a singular system is
-        too large, E261 for names that do not fit; those of `linearise`.
+    Raises `ModelError` E253 if the iteration does not converge, E254 if no state makes the rates vanish, E256 if a singular
+    system is too large, E261 for names that do not fit; those of `linearise`.
     """
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})

@@ -41,10 +41,7 @@ def Ce(
 
     The stored energy is the free energy G = RT q (ln(K q) - 1).
 
-    Raises
-    ------
-    ModelError
-        E137 for a constant that is not positive.
+    Raises `ModelError` E137 for a constant that is not positive.
 
     Source: Oster, Perelson and Katchalsky 1973; Gawthrop and Crampin 2014 (Ce).
     """
@@ -71,10 +68,7 @@ def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str
     rate : kappa, mol/s; None is the number 1.
     RT : gas constant times temperature, J/mol; None is the number 1.
 
-    Raises
-    ------
-    ModelError
-        E137 for a constant that is not positive.
+    Raises `ModelError` E137 for a constant that is not positive.
 
     Source: Oster, Perelson and Katchalsky 1973; Gawthrop and Crampin 2014 (Re).
     """

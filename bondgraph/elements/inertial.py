@@ -52,11 +52,8 @@ def IC(
     Signals that change T while it moves do so without power: the Hamiltonian form is right for them, the Lagrangian one lacks
     the force that comes of their rate.
 
-    Raises
-    ------
-    ModelError
-        E110 for none or both of `inertia` and `kinetic`, or a `bias` in Hamiltonian form; E135 for another `form`, or a start
-        momentum that depends on signals.
+    Raises `ModelError` E110 for none or both of `inertia` and `kinetic`, or a `bias` in Hamiltonian form; E135 for another
+    `form`, or a start momentum that depends on signals.
 
     Source: Breedveld 1984 (IC element); Lagrange's and Hamilton's equations.
     """

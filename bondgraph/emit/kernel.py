@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import Problem, ScrewbondError
+from bondgraph.errors import Problem, ProblemError
 
 _ARRAY = np.ndarray
 _FLOAT = np.dtype(float)
@@ -19,12 +19,8 @@ _DATA = object.__basicsize__  # NumPy's binary interface: the data pointer follo
 _pointer = ctypes.c_void_p.from_address
 
 
-class KernelError(ScrewbondError, ValueError):
+class KernelError(ProblemError, ValueError):
     """A kernel is called with blocks that do not fit."""
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        super().__init__(str(problem))
 
 
 def address_of(array: np.ndarray) -> int:

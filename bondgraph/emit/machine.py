@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bondgraph.emit import cache
-from bondgraph.errors import Problem, ScrewbondError
+from bondgraph.errors import Problem, ProblemError
 
 _LIBRARY = (
     *("sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "pow", "fmod", "sqrt", "fabs"),
@@ -23,12 +23,8 @@ _numbers = itertools.count()
 _lock = threading.Lock()
 
 
-class CompileError(ScrewbondError):
+class CompileError(ProblemError):
     """LLVM is missing, or refuses a text."""
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        super().__init__(str(problem))
 
 
 @functools.cache

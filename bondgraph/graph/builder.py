@@ -66,11 +66,8 @@ class Graph(Draft):
         `name` may be a path into nested graphs, `left.damper`. The new part has the same ports (or one, as the old), the same
         signal inputs, and exports at least what the old one did; what else is read of it must exist in it as well.
 
-        Raises
-        ------
-        ModelError
-            E100 for what is no part, E138 where there is no such part, or the new one has another name, other ports, inputs
-            or exports.
+        Raises `ModelError` E100 for what is no part, E138 where there is no such part, or the new one has another name, other
+        ports, inputs or exports.
         """
         if not isinstance(part, (Element, Graph)):
             raise _no_part(part, self)

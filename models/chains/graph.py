@@ -103,10 +103,7 @@ def chain_graph(
     Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its size;
     the direction is fixed), `damping.resistance` (n,). Lengths and axes belong to the equations.
 
-    Raises
-    ------
-    ModelError
-        E454 for ports, start values or options that do not fit the chain, or a freedom without inertia.
+    Raises `ModelError` E454 for ports, start values or options that do not fit the chain, or a freedom without inertia.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(chain, Chain):

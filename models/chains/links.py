@@ -31,10 +31,7 @@ class BodyInertia:
     rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre : centre of mass in the frame, m.
 
-    Raises
-    ------
-    screws.GeometryError
-        G111 to G114 for what no rigid body can have.
+    Raises `GeometryError` G111 to G114 for what no rigid body can have.
     """
 
     mass: float
@@ -113,12 +110,9 @@ class Chain:
     links : from the base outward.
     base : (4, 4) pose of the base in the world.
 
-    Raises
-    ------
-    ModelError
-        E450 without links or freedoms, with what is no link or no joint, or with two links of one name; E451 for a pose that is
-        none; E452 for a screw that is no unit screw; E453 for damping or limits that do not fit the joint, or an inertia that is
-        none.
+    Raises `ModelError` E450 without links or freedoms, with what is no link or no joint, or with two links of one name; E451 for
+    a pose that is none; E452 for a screw that is no unit screw; E453 for damping or limits that do not fit the joint, or an
+    inertia that is none.
     """
 
     name: str

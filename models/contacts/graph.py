@@ -81,13 +81,9 @@ def contact(
     With friction also `normal force` N, `friction excess` |w| - mu N (N; negative: what is left before it slips),
     `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); the same for `torsional friction`.
 
-    Raises
-    ------
-    ModelError
-        E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is missing,
-        E426 for a transport that does not exist, E429 for a `near` that is no point; at the start of a run E428 for bodies that
-        touch in several places of which none is named,
-        E490, E491, E492 for friction that cannot be.
+    Raises `ModelError` E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is
+    missing, E426 for a transport that does not exist, E429 for a `near` that is no point; at the start of a run E428 for bodies
+    that touch in several places of which none is named, E490, E491, E492 for friction that cannot be.
     """
     chosen = in_order(constrained)
     stiffness = by_component((normal_stiffness, tangential_stiffness, rotational_stiffness))

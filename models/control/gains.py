@@ -23,10 +23,7 @@ def fading(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: fl
     kp0 : () or (axes,), 1/s^2.
     axis : which component fades; None: all of them.
 
-    Raises
-    ------
-    ModelError
-        E470 for what are no numbers or no axis of it, E471 unless t0 < t1.
+    Raises `ModelError` E470 for what are no numbers or no axis of it, E471 unless t0 < t1.
     """
     first = numbers("the gain", kp0)
     last = first.copy()
@@ -92,10 +89,7 @@ def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float,
     approach_speed : v, m/s.
     hold_force, peak_force : N.
 
-    Raises
-    ------
-    ModelError
-        E477 unless all are positive and the peak is not below the holding force.
+    Raises `ModelError` E477 unless all are positive and the peak is not below the holding force.
 
     Source: Bortoff 2020, section 4 and fig. 13.
     """

@@ -56,10 +56,8 @@ def joint_pid(
     period : s between samples; the torque is held between them, q' is a filtered difference, the integral a sum. None:
         continuous.
 
-    Raises
-    ------
-    ModelError
-        E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not positive.
+    Raises `ModelError` E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not
+    positive.
 
     Source: Astrom and Hagglund 2006, section 3.5 (back-calculation).
     """

@@ -52,10 +52,7 @@ def pd_feedforward(
     period : s between samples; the acceleration is held between them, and y' is a filtered difference. None: continuous.
     unit : of the acceleration.
 
-    Raises
-    ------
-    ModelError
-        E476 for gains outside 0 <= kp <= kd^2, E478 where the wiring is not complete.
+    Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 where the wiring is not complete.
 
     Source: Bortoff 2020, (11).
     """
@@ -139,10 +136,7 @@ def operational_torque(
     period : s between samples, None: continuous. Blocks that tick at one time do so in the order in which they were added:
         add the controller that gives u first.
 
-    Raises
-    ------
-    ModelError
-        E478 unless one of mass and Lambda is given.
+    Raises `ModelError` E478 unless one of mass and Lambda is given.
 
     Source: Khatib 1987, operational space.
     """

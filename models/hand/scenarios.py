@@ -82,26 +82,13 @@ def _contradictions(given: HandScenario) -> Iterator[Problem]:
             yield from field_problems(step, "E480", f"step {i} of the reference")
 
 
-SCENARIOS: dict[str, HandScenario] = {
-    "main": HandScenario(
-        "main",
-        9.0,
-        (Step(0.5, 2.5, (0.012, 0.0, 0.0)), Step(2.5, 7.5, (0.0, 0.0, 0.06))),
-        description="to the side, then up until the fingers reach no farther",
-    ),
-    "far": HandScenario(
-        "far",
-        12.0,
-        (Step(0.5, 2.5, (0.012, 0.0, 0.0)), Step(2.5, 9.5, (0.0, 0.0, 0.09))),
-        description="as main, but the reference goes far beyond the reach",
-    ),
-    "rotate": HandScenario(
-        "rotate",
-        6.0,
-        (Step(0.5, 2.5, turn=(0.0, 0.0, 0.4)), Step(2.5, 4.5, turn=(0.3, 0.0, 0.0))),
-        description="turns about z, then about x",
-    ),
+_ASIDE = Step(0.5, 2.5, (0.012, 0.0, 0.0))
+_COURSES = {
+    "main": (9.0, (_ASIDE, Step(2.5, 7.5, (0.0, 0.0, 0.06))), "to the side, then up until the fingers reach no farther"),
+    "far": (12.0, (_ASIDE, Step(2.5, 9.5, (0.0, 0.0, 0.09))), "as main, but the reference goes far beyond the reach"),
+    "rotate": (6.0, (Step(0.5, 2.5, turn=(0.0, 0.0, 0.4)), Step(2.5, 4.5, turn=(0.3, 0.0, 0.0))), "turns about z, then about x"),
 }
+SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _COURSES.items()}
 """The motions of the example by name."""
 
 

@@ -64,11 +64,8 @@ def joint_graph(
     `multiplier` (6 - n,), and `wrench`: what a exerts on b through the joint, motors included, along the joint's axes on a and
     about their origin.
 
-    Raises
-    ------
-    ModelError
-        E455 at the start of a run whose poses miss the joint by more than allowed, or whose velocities do not fit; E456 for a
-        joint of kind "general" or none, E457 for a frame that is no pose, E151 for a limit that is none.
+    Raises `ModelError` E455 at the start of a run whose poses miss the joint by more than allowed, or whose velocities do not
+    fit; E456 for a joint of kind "general" or none, E457 for a frame that is no pose, E151 for a limit that is none.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """

@@ -47,10 +47,8 @@ def s_curve(
     duration : s; longer than the fastest one, the same curve is slowed down.
     at : time of the start, s.
 
-    Raises
-    ------
-    ModelError
-        E470 for points or limits that are none, E471 where start and end coincide, E473 for a duration that is too short.
+    Raises `ModelError` E470 for points or limits that are none, E471 where start and end coincide, E473 for a duration that is
+    too short.
 
     Source: Biagiotti and Melchiorri 2008, section 3.4 (double S).
     """

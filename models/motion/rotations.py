@@ -48,10 +48,7 @@ def turning(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving:
     directions : (3,) or (k, 3), not zero.
     moving : False: fixed axes of the world, R = R_k ... R_2 R_1; True: axes of the body, R = R_1 R_2 ... R_k.
 
-    Raises
-    ------
-    ModelError
-        E475 for an axis that is zero, or another count of axes than of angles.
+    Raises `ModelError` E475 for an axis that is zero, or another count of axes than of angles.
     """
     several = [angles] if isinstance(angles, Motion) else list(angles)
     joined = axes(*several)

@@ -38,11 +38,8 @@ def cubic_spline(
     at : time of the start where `times` is None, s.
     shortest : whether the shares of the segments are searched for so that the whole takes the least time.
 
-    Raises
-    ------
-    ModelError
-        E470 for arrays that do not fit, or neither times nor limits; E471 for times that do not ascend, or equal points in a
-        row; E473 for given times that exceed a limit; E474 for limits that no duration holds.
+    Raises `ModelError` E470 for arrays that do not fit, or neither times nor limits; E471 for times that do not ascend, or equal
+    points in a row; E473 for given times that exceed a limit; E474 for limits that no duration holds.
 
     Source: Biagiotti and Melchiorri 2008, section 4.4 (splines with given velocities and accelerations at the ends); Lin,
     Chang and Luh 1983 (search of the shortest duration with a simplex).

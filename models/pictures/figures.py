@@ -51,12 +51,8 @@ def plot_file(
 
     A title needs a `layout` that makes room for it.
 
-    Raises
-    ------
-    FileError
-        E415 for another ending, E414 where the file cannot be written.
-    ExtraError
-        E416 where Matplotlib is not installed.
+    Raises `FileError` E415 for another ending, E414 where the file cannot be written; `ExtraError` E416 where Matplotlib is not
+    installed.
     """
     known_ending(path, *PLOTS)
     required("plots", "matplotlib")

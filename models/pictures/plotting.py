@@ -114,9 +114,7 @@ def strip(
     dpi : dots per inch: the size of text.
     span : times (s) from and to, shown in milliseconds; the whole scene in seconds where None.
 
-    Returns
-    -------
-    image (height, width, 4), transparent; time (s) to pixel column; first and last pixel row of the plot.
+    Returns image (height, width, 4), transparent; time (s) to pixel column; first and last pixel row of the plot.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -58,10 +58,7 @@ def point_spring(
 
     Signals: `r` (3,) from a to b in world coordinates, m; `force` (3,), N, on a (that on b is its negative); `energy`.
 
-    Raises
-    ------
-    ModelError
-        E493 for a stiffness that is negative or not finite, E495 for a point, E497 for a rest length.
+    Raises `ModelError` E493 for a stiffness that is negative or not finite, E495 for a point, E497 for a rest length.
     """
     points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
     if not 0.0 <= real(stiffness) < np.inf:

@@ -55,11 +55,8 @@ def spatial_spring(
 
     Signals: `relative pose` H_A_B (7,), `wrench` (6,) in B, that on b is its negative; `world wrench`; `energy`.
 
-    Raises
-    ------
-    ModelError
-        E493 for a stiffness that no spring has, E494 for a coupling that is not symmetric, E495 for a frame, E496 for an
-        unknown form.
+    Raises `ModelError` E493 for a stiffness that no spring has, E494 for a coupling that is not symmetric, E495 for a frame, E496
+    for an unknown form.
 
     The energy is a function of the poses, so that the spring has no state of its own.
     """
@@ -132,10 +129,7 @@ def spatial_damper(
 
     Signals: `wrench` (6,) in B, that on b is its negative; `world wrench`; `twist` T_B_A_B.
 
-    Raises
-    ------
-    ModelError
-        E493 for a damping that could give power, E495 for a frame.
+    Raises `ModelError` E493 for a damping that could give power, E495 for a frame.
     """
     D = damping_matrix(name, damping, rotational, translational)
     graph, relative = between(name)

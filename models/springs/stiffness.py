@@ -21,10 +21,8 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
 
     With T = [theta; p] at the origin and [theta; p + theta x r] at r: (tr(K_t) I - K_t) r is the axial vector of K_c - K_c^T.
 
-    Raises
-    ------
-    ModelError
-        E493 for what is no symmetric (6, 6) matrix, and where tr(K_t) I - K_t is singular: then no centre is defined.
+    Raises `ModelError` E493 for what is no symmetric (6, 6) matrix, and where tr(K_t) I - K_t is singular: then no centre is
+    defined.
 
     Source: Loncaric 1987, normal forms of stiffness matrices.
     """

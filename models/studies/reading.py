@@ -202,10 +202,8 @@ def read_text(
     file : what the text is called in messages.
     comments : keys that mean nothing, besides those that begin with _ or "comment".
 
-    Raises
-    ------
-    ModelError
-        E402 to E408 with JSON path, file and line, all at once; then what `make` refuses, which no line of a program made.
+    Raises `ModelError` E402 to E408 with JSON path, file and line, all at once; then what `make` refuses, which no line of a
+    program made.
     """
     document, values = Document(os.fspath(file), frozenset(comments)), None
     whole = parse_json(text, document)

@@ -60,11 +60,8 @@ def closest_points(
     guess : coordinates of a nearby pose, tried first.
     near : point (3,) of body 1, m: where there are several places of nearness, the one that is nearest to it.
 
-    Raises
-    ------
-    GeometryError
-        G121 no pair found, G122 no isolated pair (flat on flat, parallel cylinders, a focal distance), G123 overlap
-        beyond the curvature limit, G124 H_1_2 is not a pose.
+    Raises `GeometryError` g121 no pair found, G122 no isolated pair (flat on flat, parallel cylinders, a focal distance), G123
+    overlap beyond the curvature limit, G124 H_1_2 is not a pose.
 
     Examples
     --------

@@ -140,10 +140,7 @@ def closed_surface(
     formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
     parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
 
-    Raises
-    ------
-    GeometryError
-        G104 inward normal, G105 not regular, G107 not three coordinates.
+    Raises `GeometryError` g104 inward normal, G105 not regular, G107 not three coordinates.
 
     Examples
     --------

@@ -67,11 +67,8 @@ def parametric(
     periodic : which coordinates close on themselves after their range.
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
-    Raises
-    ------
-    GeometryError
-        G101 empty range or a parameter that is no number, G104 inward normal, G105 not regular or not finite in its range, G107
-        unusable formula, G116 a point inside that does not tell the side.
+    Raises `GeometryError` g101 empty range or a parameter that is no number, G104 inward normal, G105 not regular or not finite
+    in its range, G107 unusable formula, G116 a point inside that does not tell the side.
 
     Examples
     --------

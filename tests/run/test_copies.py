@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Diode, Graph, I, ModelError, Problem, R, RunError, Se, compile_model
+from bondgraph.emit.kernel import KernelError
+from bondgraph.emit.machine import CompileError
 from bondgraph.errors import ExtraError, FileError
 from screws.scalars import sin
 
@@ -91,7 +93,7 @@ def test_errors_come_back_from_a_process_whole() -> None:
     assert str(again) == str(caught.value) and again.problems == caught.value.problems
 
 
-@pytest.mark.parametrize("kind", [RunError, FileError, ExtraError])
+@pytest.mark.parametrize("kind", [RunError, FileError, ExtraError, CompileError, KernelError])
 def test_an_error_of_one_problem_arrives_as_it_was(kind) -> None:
     error = kind(Problem("E414", "cannot write", ("no space left",), (), ("another disk",)))
     other = sent(error)

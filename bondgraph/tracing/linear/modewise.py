@@ -81,10 +81,8 @@ def solve_in_modes(
     serves all of them. In modes in which A is singular, `ideal` says which solution is taken; constraints on positions, at the
     places `positions`, may repeat each other. Singular modes are looked for among so many `cases` of a part at most.
 
-    Raises
-    ------
-    SingularSystem, or `SingularMode` with all those modes where only some are singular and have no solution. Those that need not
-    be entered do not count: a state of an automaton is refused that has no solution whatever the others do.
+    Raises `SingularSystem`, or `SingularMode` with all those modes where only some are singular and have no solution. Those that
+    need not be entered do not count: a state of an automaton is refused that has no solution whatever the others do.
     """
     solution: list[Any] = [0.0] * len(right)
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []

@@ -109,10 +109,7 @@ def joint_control(
     kp, kd, ki, limit : as in `models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
     period, filter_time : s between samples, and of the filtered difference then; None: continuous, with measured velocities.
 
-    Raises
-    ------
-    ModelError
-        E440 for a motion that has not three axes; E478 from the controller.
+    Raises `ModelError` E440 for a motion that has not three axes; E478 from the controller.
     """
     check_axes(motion)
     goal = reference("goal", motion, unit="rad")
@@ -156,10 +153,7 @@ def task_control(
     extra : path of an acceleration (3,) that is added to u.
     period, filter_time : s between samples, and of the filtered difference w' then; None: continuous, with w' = J y'.
 
-    Raises
-    ------
-    ModelError
-        E440 for a motion that has not three axes; E476 for gains outside 0 <= kp <= kd^2.
+    Raises `ModelError` E440 for a motion that has not three axes; E476 for gains outside 0 <= kp <= kd^2.
 
     Source: Bortoff 2020, (11), (12).
     """
@@ -215,10 +209,7 @@ def linearising_control(
     alpha1, alpha0 : of the robot.
     output : "tool" (the tip of arm 1), or "motors".
 
-    Raises
-    ------
-    ModelError
-        E440 for a motion that has not three axes, or an unknown output; E476 for gains outside 0 <= kp <= kd^2.
+    Raises `ModelError` E440 for a motion that has not three axes, or an unknown output; E476 for gains outside 0 <= kp <= kd^2.
 
     Source: Bortoff 2018, section 4.
     """

@@ -53,12 +53,8 @@ def rigid_delta_graph(
     Ports `motor 1`, `motor 2`, `motor 3` take the torques. Signals: `phi 1`, `phi 2`, `phi 3`, the angles (3,) of each arm as in
     `models.delta.kinematics.arm`, and `tool` (3,), m. Damping acts on these nine angles.
 
-    Raises
-    ------
-    ModelError
-        E463 to E466 for motor angles at which the robot cannot be assembled.
-    GeometryError
-        For parameters without mass or inertia of some body.
+    Raises `ModelError` E463 to E466 for motor angles at which the robot cannot be assembled; `GeometryError` for parameters
+    without mass or inertia of some body.
 
     Where the three rods, seen along their shafts, lie in one plane, the universal joints do not keep the end effector from
     turning.

@@ -237,10 +237,7 @@ def delta_graph(
     Signals: `y` (3,) motor angles, rad; `tool` (3,), m; `tool velocity` (3,), m/s; `arm 1.phi` ... (3,); and `closure 2`,
     `closure 3`.
 
-    Raises
-    ------
-    ModelError
-        E463 to E466 for motor angles at which the robot cannot be assembled.
+    Raises `ModelError` E463 to E466 for motor angles at which the robot cannot be assembled.
 
     Source: Bortoff 2018, eq. (13) to (19).
     """

@@ -44,9 +44,7 @@ def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
 def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
     """One Newton step on the unmeasured angles x (6,) at motor angles y (3,), and what is known at x itself.
 
-    Returns
-    -------
-    next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dtheta_dy (9, 3) by the motor angles; side () and
+    Returns next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dtheta_dy (9, 3) by the motor angles; side () and
     stretch (3,) as in `Configuration`.
     """
     arms = [array([y[i], x[2 * i], x[2 * i + 1]]) for i in range(3)]
@@ -91,9 +89,7 @@ def closed(y: Any, p: ArmParameters, mode: Scalar) -> dict[str, np.ndarray]:
     ----------
     mode : +1 below the plane of the elbows, -1 above it.
 
-    Returns
-    -------
-    w (3,); x (6,); reach (): square of the tool's distance from the plane of the elbows, m^2, negative where the
+    Returns w (3,); x (6,); reach (): square of the tool's distance from the plane of the elbows, m^2, negative where the
     spheres do not meet.
     """
     elbows = [ROTATIONS[i] @ elbow(array([y[i], 0.0, 0.0]), p) for i in range(3)]
@@ -118,9 +114,7 @@ def opened(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
     ----------
     branch : (3,) -1 elbow out, +1 elbow in, for each arm.
 
-    Returns
-    -------
-    theta (9,); reach (3,): 1 - cosine^2 of the angle at the shaft, negative out of reach; stretch (3,).
+    Returns theta (9,); reach (3,): 1 - cosine^2 of the angle at the shaft, negative out of reach; stretch (3,).
     """
     theta, reach, stretch = [], [], []
     for i in range(3):

@@ -69,10 +69,7 @@ class DeltaParameters:
         text : the JSON text; it is parsed, never evaluated. Keys that begin with _ or "comment" are comments.
         file : what the text is called in messages.
 
-        Raises
-        ------
-        ModelError
-            E402 to E407 for the text, E460 to E462 for what its numbers contradict.
+        Raises `ModelError` E402 to E407 for the text, E460 to E462 for what its numbers contradict.
         """
         return read_text(text, file, lambda given: given.read(cls), cls)
 

@@ -61,11 +61,8 @@ def start_of(
     mode, branch : assembly mode for y, working branch for w.
     project : bring q and v onto the constraint, the motors' own kept; False starts off it.
 
-    Raises
-    ------
-    ModelError
-        E463 to E466 from the kinematics, E464 also for a rod along its motor's shaft in q; E467 for angles or rates too far
-        off the constraint; E468 for arguments that do not go together.
+    Raises `ModelError` E463 to E466 from the kinematics, E464 also for a rod along its motor's shaft in q; E467 for angles or
+    rates too far off the constraint; E468 for arguments that do not go together.
     """
     given = [name for name, value in (("y", y), ("w", w), ("q", q)) if value is not None]
     if len(given) > 1 or (rates is not None and v is not None) or (v is not None and q is None):

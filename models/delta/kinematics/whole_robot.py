@@ -113,12 +113,9 @@ class DeltaKinematics:
         mode : "below" or "above": the assembly mode.
         tolerance : closure error, m, at which the iteration ends.
 
-        Raises
-        ------
-        ModelError
-            E463 if the tips cannot meet; E464 where they meet but do not determine the tool, or a distal link lies
-            along its motor's shaft; E465 if a start leads to the other assembly mode, or to none;
-            E466 for arguments of the wrong kind.
+        Raises `ModelError` E463 if the tips cannot meet; E464 where they meet but do not determine the tool, or a distal link
+        lies along its motor's shaft; E465 if a start leads to the other assembly mode, or to none; E466 for arguments of the
+        wrong kind.
         """
         angles = numbers("y", y, 3)
         sign = choice("mode", mode, MODES)
@@ -151,11 +148,8 @@ class DeltaKinematics:
         ----------
         branch : "out" or "in" for all arms, or one of them for each.
 
-        Raises
-        ------
-        ModelError
-            E463 out of reach; E464 where an arm is stretched or folded, or its distal link lies along its motor's
-            shaft, so that the angles are not determined; E466 for arguments of the wrong kind.
+        Raises `ModelError` E463 out of reach; E464 where an arm is stretched or folded, or its distal link lies along its motor's
+        shaft, so that the angles are not determined; E466 for arguments of the wrong kind.
         """
         tool = numbers("w", w, 3)
         found = compiled(self.backend)["open"](tool, np.array(self.parameters.values()), branch_signs(branch))

@@ -89,10 +89,7 @@ def transfer(
     velocity, acceleration, jerk : largest absolute values along each axis, m/s, m/s^2, m/s^3.
     pause : rest at both ends, s.
 
-    Raises
-    ------
-    ModelError
-        E470 to E474 for points and limits.
+    Raises `ModelError` E470 to E474 for points and limits.
     """
     a, b = np.asarray(pick, dtype=float), np.asarray(place, dtype=float)
     up = np.array([0.0, 0.0, -lift])
@@ -124,10 +121,7 @@ def track(
     control : a controller of its own; by default `task_control` with kp, kd, period and filter_time, sampled at 1 kHz.
     t_end, rtol, settings : of the run, as in `DeltaRobot.simulate`; by default until the motion ends.
 
-    Raises
-    ------
-    ModelError
-        E442 for a motion that leaves the workspace; E440, E476 and E478 from the controller.
+    Raises `ModelError` E442 for a motion that leaves the workspace; E440, E476 and E478 from the controller.
     """
     robot = DeltaRobot(parameters)
     check_path(robot, motion)

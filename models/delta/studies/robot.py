@@ -105,10 +105,7 @@ class DeltaRobot:
         inputs, outputs : any parameters and signals; by default `motor 1.torque` ... and `y[0]` ...
         options : mode and start of the forward kinematics.
 
-        Raises
-        ------
-        ModelError
-            E463 to E466 where the robot cannot be there; E250, E251 for unknown inputs or outputs.
+        Raises `ModelError` E463 to E466 where the robot cannot be there; E250, E251 for unknown inputs or outputs.
         """
         posture = self.forward_kinematics(y, **options)
         held = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
@@ -142,10 +139,7 @@ class DeltaRobot:
         signals, blocks : more torque from signals, as in `delta_graph`, and the blocks that make them; this compiles anew.
         settings : of `bondgraph.run.simulate`: rtol, samples, method ...
 
-        Raises
-        ------
-        ModelError
-            E463 to E468 for the start and the torques; else as the compiler and the run.
+        Raises `ModelError` E463 to E468 for the start and the torques; else as the compiler and the run.
         """
         start = start_of(self.kinematics, y=y, w=w, q=q, rates=rates, v=v, mode=mode, branch=branch, project=project)
         compiled, parameters = self._driven(torque, start, signals, blocks)

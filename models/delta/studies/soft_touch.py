@@ -79,11 +79,8 @@ def soft_touch(
     plan : what is asked; by default figure 13 of the paper.
     t_end, samples, rtol, settings : of the run, as in `bondgraph.run.simulate`.
 
-    Raises
-    ------
-    ModelError
-        E463, E464 for a start or a place out of reach; E476 for gains outside 0 <= kp <= kd^2, E477 for forces that no gains
-        give.
+    Raises `ModelError` E463, E464 for a start or a place out of reach; E476 for gains outside 0 <= kp <= kd^2, E477 for forces
+    that no gains give.
     """
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     designed = design(robot.parameters, plan)

@@ -77,11 +77,8 @@ class Hand:
     steps : motion of the reference; none: it rests.
     motion : instead of steps, any motion of the reference that starts at the object's pose.
 
-    Raises
-    ------
-    ModelError
-        On the first use of `posture` or `graph`: E431 for a motion that starts elsewhere, E481 out of reach, E482 no
-        equilibrium, E484 joint limits.
+    Raises `ModelError` on the first use of `posture` or `graph`: E431 for a motion that starts elsewhere, E481 out of reach, E482
+    no equilibrium, E484 joint limits.
     """
 
     parameters: HandParameters = field(default_factory=HandParameters)

@@ -19,9 +19,7 @@ def path_tube(points: Array, normals: Array, radius: Array) -> tuple[Array, Arra
     points, normals : (k, 3) of the path, and unit normals of the surface there, which keep the tube from twisting.
     radius : (k,) at each point.
 
-    Returns
-    -------
-    vertices (k * SIDES, 3), their normals, and triangles ((k - 1) * SIDES * 2, 3).
+    Returns vertices (k * SIDES, 3), their normals, and triangles ((k - 1) * SIDES * 2, 3).
     """
     along = np.gradient(points, axis=0) if len(points) > 1 else np.zeros_like(points)
     along -= np.sum(along * normals, axis=1, keepdims=True) * normals

@@ -43,9 +43,7 @@ def movie(
     size : (width, height) in pixels, multiples of 2.
     progress : whether a bar is shown on standard error; by default, if that is a terminal.
 
-    Returns
-    -------
-    The file that was written; it appears complete or not at all.
+    Returns the file that was written; it appears complete or not at all.
     """
     path, write = Path(path), _write_mp4
     if known_ending(path, ".mp4", ".gif") == ".gif" or not _has_ffmpeg():
