@@ -70,7 +70,10 @@ def plots(scene: Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
         x = 0.95 / width
         space = {"hspace": 0.3, "wspace": 0.22}
         figure.subplots_adjust(left=x, right=0.985 - 0.5 / width, top=1.0 - 0.62 / height, bottom=0.55 / height, **space)
-        figure.text(x, 1.0 - 0.2 / height, scene.title, fontsize=13, fontweight="bold", va="top")
+        heading = figure.text(x, 1.0 - 0.2 / height, scene.title, fontsize=13, fontweight="bold", va="top")
+        # A title that would leave the picture is set smaller.
+        room = 0.98 * (1.0 - x) * figure.bbox.width
+        heading.set_fontsize(13 * room / max(room, heading.get_window_extent().width))
 
 
 def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], legend: bool, seconds: float) -> str:

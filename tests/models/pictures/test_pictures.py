@@ -313,6 +313,14 @@ def test_plots_have_all_panels_and_units(tmp_path):
     assert "chart 2" not in text
 
 
+def test_a_long_title_stays_in_the_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    scene = replace(rolling_ball(), title="A ball rolls on a table, and what it does there is told at great length in the title")
+    plots(scene, tmp_path / "plots.png", dpi=80)
+    heading = np.asarray(Image.open(tmp_path / "plots.png").convert("L"))[:40]
+    assert heading.min() < 100 and heading[:, -4:].min() == 255
+
+
 def near(image, colour, tolerance=60):
     """Number of pixels of about a colour's hue: the same ratios of red, green and blue, in any light."""
     pixels = np.asarray(image)[..., :3].reshape(-1, 3).astype(float)
