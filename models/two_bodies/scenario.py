@@ -71,9 +71,9 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 
     Returns the scenario; `notes` says what was put right silently (a quaternion that was not quite unit).
 
-    Raises `ModelError` with a problem for each finding, each with its JSON path, file and line: E401 file, E402 JSON, E403 missing,
-    E404 unknown or repeated key, E405 type, E406 not finite, E407 out of range, E408 unknown word, E409 surface, E410 inertia, E411
-    quaternion, E412 contradiction.
+    Raises `ModelError` with a problem for each finding, each with its JSON path, file and line: E401 file, E402 JSON, E403
+    missing, E404 unknown or repeated key, E405 type, E406 not finite, E407 out of range, E408 unknown word, E409 surface, E410
+    inertia, E411 quaternion, E412 contradiction.
     """
     return read_file(path, _values, Scenario, COMMENTS)
 
