@@ -52,6 +52,7 @@ def key_panels(scene: Scene) -> list[Panel]:
 
 def plots(scene: Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
     """Write all panels of a scene above each other, as png, svg or pdf; a short contact gets a second column of its own."""
+    scene.need("panels", scene.panels)
     near = close_up(scene)
     spans = [(float(scene.t[0]), float(scene.t[-1])), *([near] if near else [])]
     count = len(scene.panels)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bondgraph.errors import refusal
 from models.pictures.interpolation import Array, Between, seen_from
 from models.pictures.parts import Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
 from models.pictures.shapes.meshes import Mesh
@@ -47,6 +49,12 @@ class Scene:
     view: Array | None = None
     up: Array | None = None
     slow: Spans = ()
+
+    def need(self, what: str, *parts: tuple[Any, ...]) -> None:
+        """Raises `ModelError` E160 where a picture of such parts would show nothing."""
+        if not any(parts):
+            cure = "plots of its panels, or a result with poses" if self.panels else "a result with poses or contacts"
+            raise refusal("E160", f'the scene "{self.title}" has no {what}, so there is nothing to draw', cure, about=self.title)
 
     @property
     def subtitle(self) -> tuple[str, ...]:

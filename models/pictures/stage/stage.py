@@ -58,6 +58,7 @@ class Stage:
         around: bool = False,
         mesh: tuple[int, int] = (65, 97),
     ):
+        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths)
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import Graph, compile_model
+from bondgraph import J1, C, Graph, ModelError, R, Se, compile_model
 from models.bodies import ground, rigid_body
 from models.contacts import attach_contact, contact
 from models.contacts.trajectory import contact_intervals
@@ -175,3 +175,17 @@ def test_a_scene_of_frames_alone_is_drawn(tmp_path) -> None:
     still(scene, tmp_path / "still.png", 0.01, (320, 180))
     page(scene, tmp_path / "page.html")
     assert (tmp_path / "still.png").stat().st_size > 5_000
+
+
+def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
+    """A circuit has no bodies: its plots are drawn, and pictures of a space say what is missing. Nothing is written."""
+    graph, node = Graph("rc"), J1("node")
+    graph.connect(Se("u", 1.0), node).connect(node, R("r", 1.0)).connect(node, C("c", stiffness=1.0))
+    scene = scene_of(compile_model(graph).simulate(1.0, progress=False), graph)
+    plots(scene, tmp_path / "plots.png")
+    with pytest.raises(ModelError, match=r"E160.*no panels"):
+        plots(Scene("nothing", scene.t), tmp_path / "none.png")
+    if can_render:
+        with pytest.raises(ModelError, match=r"E160.*no solids, frames or paths(?s:.*)plots of its panels"):
+            poster(scene, tmp_path / "poster.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["plots.png"]
