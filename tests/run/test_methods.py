@@ -1,0 +1,41 @@
+"""Methods of integration: what solvers offer has a tolerance, and each runs; one that is forgotten in a table is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, I, simulate
+from bondgraph.run.integrators.choose import SAFETY, sundials_reason
+from bondgraph.run.settings import METHODS, OFFERS
+
+
+def forgotten() -> set[str]:
+    """Methods that are offered and have no tolerance, or have one and are not offered."""
+    return {method for offered in OFFERS.values() for method in offered if method != "auto"} ^ SAFETY.keys()
+
+
+def test_every_method_has_a_tolerance() -> None:
+    assert forgotten() == set()
+    assert set(METHODS) == {"auto", *SAFETY}
+
+
+@pytest.mark.parametrize("method", SAFETY)
+def test_one_that_is_forgotten_is_named(method: str, monkeypatch) -> None:
+    with monkeypatch.context() as without:
+        without.delitem(SAFETY, method)
+        assert forgotten() == {method}
+    for solver, offered in OFFERS.items():
+        monkeypatch.setitem(OFFERS, solver, tuple(other for other in offered if other != method))
+    assert forgotten() == {method}
+
+
+@pytest.mark.parametrize(("solver", "method"), [(s, m) for s, offered in OFFERS.items() for m in offered])
+def test_every_one_follows_an_oscillator(solver: str, method: str) -> None:
+    """x = cos t: all solvers and methods come within ten times the tolerance that was asked for."""
+    if solver == "sundials" and sundials_reason():
+        pytest.skip(sundials_reason())
+    graph, v = Graph("oscillator"), J1("v")
+    graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
+    result = simulate(graph, 3.0, solver=solver, method=method, rtol=1e-7, progress=False)
+    np.testing.assert_allclose(result["spring.q"], np.cos(result.t), atol=1e-6)
