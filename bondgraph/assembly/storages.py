@@ -14,7 +14,6 @@ from bondgraph.model.element import Element
 from bondgraph.model.laws import OTHER, StateSpec, Storage
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE, combine
-from bondgraph.model.wording import elements_at
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
@@ -69,7 +68,7 @@ def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Prob
         element = model.elements[path]
         if not isinstance(element.law, Storage) or element.law.rate is None:
             continue
-        others, gives = elements_at(model, causality.forced_by.get(path, ())), element.law.gives
+        others, gives = model.elements_at(causality.forced_by.get(path, ())), element.law.gives
         names = " and ".join(f'{e.kind} "{e.name}"' for e in others) or "the rest of the graph"
         cures = [f"{'a C or R' if gives == 'flow' else 'an I or R'} between it and {names}"]
         if any(isinstance(e.law, Storage) for e in others):

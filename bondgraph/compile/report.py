@@ -11,7 +11,6 @@ from bondgraph.assembly.system import Loop, System
 from bondgraph.causality.assign import Causality
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
 from bondgraph.model.model import Model
-from bondgraph.model.wording import elements_at
 
 
 def report(model: Model, causality: Causality, system: System) -> str:
@@ -46,13 +45,13 @@ def _strokes(model: Model, causality: Causality) -> Iterator[str]:
 def _dependent(model: Model, causality: Causality) -> Iterator[str]:
     for path in causality.derivative:
         element = model.elements[path]
-        others = ", ".join(f'{e.kind} "{e.name}"' for e in elements_at(model, causality.forced_by.get(path, ())))
+        others = ", ".join(f'{e.kind} "{e.name}"' for e in model.elements_at(causality.forced_by.get(path, ())))
         yield f'{element.kind} "{path}": its {element.law_as(Storing).gives} is set by {others or "the rest of the graph"}'
 
 
 def _loop(loop: Loop, system: System, model: Model) -> str:
     paths = list(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop]))
-    closing = [e for e in elements_at(model, paths) if not isinstance(e.law, Junction)] or elements_at(model, paths)
+    closing = [e for e in model.elements_at(paths) if not isinstance(e.law, Junction)] or model.elements_at(paths)
     count = sum(math.prod(system.values[u.value].shape or ()) for u in loop.unknowns)
     how = "Newton's method along the run" if loop.guesses else "solved in place"
     names = ", ".join(f'{e.kind} "{e.name}"' for e in closing)

@@ -14,9 +14,9 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.elements.switches import BACKWARD, FORWARD
 from bondgraph.errors import Problem
+from bondgraph.model.element import named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
-from bondgraph.model.wording import elements_at, named
 from bondgraph.run.switching.rounding import nudges, spread
 
 AGREES = 1e-6
@@ -50,7 +50,7 @@ def contradicting_starts(
         size = float(np.max(np.abs(start)) + np.max(np.abs(follows)))
         if not np.all(np.isfinite(follows)) or np.max(np.abs(follows - start)) <= AGREES * size:
             continue
-        others = elements_at(model, causality.forced_by.get(path, ()))
+        others = model.elements_at(causality.forced_by.get(path, ()))
         element = model.elements[path]
         by = named(others) or "the rest of the graph"
         title = f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: it follows from others'

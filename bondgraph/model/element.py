@@ -101,3 +101,9 @@ def one_port(
     ports = (Port(port, dimension, found, frame),)
     values, read = parameters_of(parameters), names_of(signals, "signals")
     return Element(kind, name, law, ports, values, read, dict(symbols or {}), found, frame, caller_place())
+
+
+def named(elements: Sequence[Element], most: int = 12) -> str:
+    """Elements in words for a message, at most so many."""
+    shown = [f'{e.kind} "{e.name}"' for e in elements[:most]]
+    return ", ".join(shown + ([f"{len(elements) - most} more"] if len(elements) > most else []))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -63,6 +63,10 @@ class Model(Frozen):
     """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
     """Junctions that are ports of a nested graph: they may wait for a bond."""
+
+    def elements_at(self, paths: Iterable[str]) -> list[Element]:
+        """Elements by their paths, each once; paths of none are left out."""
+        return [self.elements[path] for path in dict.fromkeys(paths) if path in self.elements]
 
     def bonds_at(self, element: str) -> tuple[Bond, ...]:
         """Bonds that end at an element, in the order of their making."""

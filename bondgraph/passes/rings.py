@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from bondgraph.assembly.system import System
 from bondgraph.errors import Problem, raise_if_any
-from bondgraph.model.element import Element
+from bondgraph.model.element import Element, named
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import Model
-from bondgraph.model.wording import elements_at, named
 
 
 def refuse_rings(system: System, model: Model) -> System:
@@ -22,9 +21,9 @@ def refuse_rings(system: System, model: Model) -> System:
         shared = {n for n, kept in system.aliases.items() if kept == name} | {name}
         bonds = [b for b in model.bonds if {f"{b.name}:effort", f"{b.name}:flow"} & shared]
         paths = [end.element for b in bonds for end in b.ends if isinstance(model.elements[end.element].law, Junction)]
-        junctions = [e for e in elements_at(model, paths) if paths.count(e.name) > 1]
+        junctions = [e for e in model.elements_at(paths) if paths.count(e.name) > 1]
         if not junctions:
-            problems.append(_nobody_gives(name, elements_at(model, [end.element for b in bonds for end in b.ends])))
+            problems.append(_nobody_gives(name, model.elements_at([end.element for b in bonds for end in b.ends])))
             continue
         title = "algebraic loop without a unique solution"
         details = (f"a ring of junctions passes one value round, and nothing in it decides it: {named(junctions)}",)

@@ -10,10 +10,9 @@ from bondgraph.assembly.system import Loop, System, Unknown
 from bondgraph.errors import Place, Problem
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import GENERIC, Domain
-from bondgraph.model.element import Element
+from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Model
-from bondgraph.model.wording import elements_at, named
 from bondgraph.tracing.linear.modewise import SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
@@ -79,7 +78,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         return _in_mode(stuck, model)
     if stuck.loop is not None:
         return _of_loop(stuck, system, model)
-    owners = elements_at(model, [unknown.element for unknown in stuck.unknowns])
+    owners = model.elements_at([unknown.element for unknown in stuck.unknowns])
     part = domain_of(model, owners).part
     if stuck.reason == "nonlinear":
         title = "unknown efforts or flows in a relation that is not linear"
@@ -90,13 +89,13 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         )
         return Problem("E205", title, details, _places(owners), cures)
     if stuck.reason == "index":
-        elements = elements_at(model, stuck.suspects)
+        elements = model.elements_at(stuck.suspects)
         needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
         title = "a derivative is needed of what is unknown itself"
         details = (f"{needed} must be differentiated, and depends on what these give: {named(owners)}",)
         cures = ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them")
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
-    elements = elements_at(model, stuck.suspects)
+    elements = model.elements_at(stuck.suspects)
     if stuck.reason == "jump":  # what follows would need an infinite effort or flow
         details = (f"{named(elements)} must follow a value with a sign, a comparison or a step in it",)
         cures = (
@@ -128,10 +127,10 @@ def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
 
 def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
     """What has a solution in some modes and none in others: those, and the elements that then contradict each other."""
-    elements = elements_at(model, stuck.suspects)
+    elements = model.elements_at(stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
     says, count = "these contradict or repeat each other, or leave something undecided", len(stuck.modes)
-    shown = [(mode_in_words(mode), named(elements_at(model, own))) for mode, own in stuck.modes[:MOST_MODES]]
+    shown = [(mode_in_words(mode), named(model.elements_at(own))) for mode, own in stuck.modes[:MOST_MODES]]
     title, details = f"the mode {shown[0][0]} has no valid causality", [f"then {says}: {shown[0][1]}"]
     if count > 1:
         title = f"{count} modes have no valid causality"
@@ -151,7 +150,7 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
 
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
     """The problem of a run that has entered a mode in which its equations contradict each other (E220)."""
-    found = elements_at(model, elements)
+    found = model.elements_at(elements)
     details = (f"then these contradict each other, or leave something undecided: {named(found)}",)
     title, cures = f"the equations have no solution in the mode {mode}", _in_mode_cures(model, found)
     return Problem("E220", title, details, _places(found), cures)
@@ -171,7 +170,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
     """The loop by the elements whose relations close it; junctions only pass values on."""
     assert stuck.loop is not None
     paths = dict.fromkeys(s.element for s in system.statements[stuck.loop.start : stuck.loop.stop])
-    elements = elements_at(model, list(paths))
+    elements = model.elements_at(list(paths))
     closing = [e for e in elements if not isinstance(e.law, Junction)] or elements
     details = [f"what each of these gives depends on what it gets in return: {named(closing)}"]
     junctions = [e for e in elements if isinstance(e.law, Junction)]
