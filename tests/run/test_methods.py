@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, simulate
+from bondgraph.errors import RunEndedWarning
 from bondgraph.run.integrators.choose import SAFETY, sundials_reason
 from bondgraph.run.settings import METHODS, OFFERS
 
@@ -39,3 +40,17 @@ def test_every_one_follows_an_oscillator(solver: str, method: str) -> None:
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
     result = simulate(graph, 3.0, solver=solver, method=method, rtol=1e-7, progress=False)
     np.testing.assert_allclose(result["spring.q"], np.cos(result.t), atol=1e-6)
+
+
+@pytest.mark.parametrize(("solver", "method"), [(s, m) for s, offered in OFFERS.items() for m in offered])
+def test_every_one_ends_after_max_steps(solver: str, method: str) -> None:
+    """A run of a million turns is given up after 3,000 steps, and what it has so far is right."""
+    if solver == "sundials" and sundials_reason():
+        pytest.skip(sundials_reason())
+    graph, v = Graph("oscillator"), J1("v")
+    graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
+    with pytest.warns(RunEndedWarning):
+        result = simulate(graph, 6e6, samples=[1.0, 6e6], solver=solver, method=method, max_steps=3000, progress=False)
+    assert result.failure is not None and result.failure.kind == "too many steps"
+    assert result.statistics.steps > 3000 and result.t[-1] < 6e6
+    np.testing.assert_allclose(result["spring.q"][result.t == 1.0], np.cos(1.0), atol=1e-6)

@@ -17,6 +17,9 @@ from bondgraph.run.switching.grazing import Course, first_crossing
 
 NAMES = {"dop853": "DOP853", "radau": "Radau", "lsoda": "LSODA", "bdf": "BDF"}
 
+_BUDGET = 2_000
+"""Steps of a leg, after which the driver looks at the clock and at the count of all steps."""
+
 
 class ScipySolver(Integrator):
     """A solver of SciPy from event to event, step by step; each step is searched for guards that rise to zero."""
@@ -83,7 +86,7 @@ class ScipySolver(Integrator):
         fired: tuple[int, ...] = ()
         status, reason, levels = legs.STOP, "", self._levels
         guards = self._bound.guards(reached, y[: self._n], self._m)
-        solver = self._solver(stop)
+        solver, most = self._solver(stop), self._effort.steps + _BUDGET
         try:
             while solver.status == "running" and status == legs.STOP:
                 message = solver.step()
@@ -103,6 +106,8 @@ class ScipySolver(Integrator):
                     rows[written : written + len(inside)] = course(inside).T
                 written += len(inside)
                 self._see(reached, y)
+                if status == legs.STOP and solver.status == "running" and self._effort.steps >= most:
+                    status = legs.PAUSE
         finally:
             self._effort += Effort(rates=int(solver.nfev), jacobians=int(solver.njev), seconds=time.perf_counter() - begin)
         self._t, self._y, self._levels = float(reached), np.array(y), levels
