@@ -29,11 +29,11 @@ ROOMS = {
         ("emit", "model"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
-        ("assembly",),
+        ("assembly", "render"),
         ("passes", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export", "render"),
+        ("analysis", "export"),
     ),
     "models": (
         ("connections", "studies"),

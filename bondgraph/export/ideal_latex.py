@@ -9,7 +9,7 @@ import numpy as np
 from bondgraph.assembly.system import Statement, System, Unknown
 from bondgraph.export.statement_latex import right_side
 from bondgraph.export.symbols import dotted, text, value_latex
-from bondgraph.model.ops import SLIPPING, STABILISED, TIME_DERIVATIVE
+from bondgraph.model.ops import SLIPPING, STABILISED, Choice
 
 
 def ideal_lines(system: System) -> dict[str, list[str]]:
@@ -28,26 +28,6 @@ def ideal_lines(system: System) -> dict[str, list[str]]:
             lines = switch if unknown.reason == "switch" else _constraint(system, unknown, producer)
             found.setdefault(unknown.element, []).extend(_by_mode(system, unknown, producer, lines))
     return found
-
-
-def ideal_only(system: System) -> set[str]:
-    """Values that nothing but these equations reads, and residuals of algebraic loops."""
-    own = {name for u in system.unknowns for name in (u.held, u.residual, u.stopped)}
-    own |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
-    producer = {out: s for s in system.statements for out in s.outs}
-    read_by: dict[str, set[str]] = {}
-    for statement in system.statements:
-        for arg in statement.args:
-            read_by.setdefault(arg, set()).update(statement.outs)
-    inner = {
-        arg
-        for unknown in system.unknowns
-        if unknown.held
-        for name in (unknown.held, unknown.residual)
-        for arg in producer[name].args
-        if arg in producer and producer[arg].op in (TIME_DERIVATIVE, SLIPPING)
-    }
-    return own | {name for name in inner if read_by[name] <= own}
 
 
 def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Statement]) -> tuple[str, str]:
@@ -87,6 +67,7 @@ def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement]
     choice = producer[unknown.residual]
     mode = choice.args[0]
     names = system.modes[mode][0]
-    active = [name for k, name in enumerate(names) if choice.op(float(k), 1.0, 0.0) == 1.0]
+    assert isinstance(choice.op, Choice)
+    active = [names[k] for k in choice.op.active]
     when = text(f"while {mode.removesuffix('.mode')} is {' or '.join(active)}")
     return [*before, rf"{held} \quad {when} \\", *after, rf"{off} \quad {text('else')} \\"]

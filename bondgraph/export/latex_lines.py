@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.export.ideal_latex import ideal_lines, ideal_only
+from bondgraph.export.ideal_latex import ideal_lines
+from bondgraph.export.roles import ledger_only, of_transitions, solved_only
 from bondgraph.export.statement_latex import condition, statement_lines
 from bondgraph.export.symbols import escaped, text, value_latex
 from bondgraph.model.ops import NEGATE
@@ -19,17 +20,8 @@ def latex(model: Compilable, *, powers: bool = False) -> str:
     return _aligned(compiled_form(model, "latex").system, powers)
 
 
-def document(model: Compilable) -> str:
-    """A complete LaTeX document with the equations of a model; see `latex`."""
-    system = compiled_form(model, "document").system
-    return (
-        "\\documentclass{article}\n\\usepackage{amsmath}\n\\usepackage[margin=2cm]{geometry}\n\\allowdisplaybreaks\n\\begin{document}\n"
-        f"\\section*{{{escaped(system.name)}}}\n{_aligned(system, False)}\\end{{document}}\n"
-    )
-
-
 def _aligned(system: System, powers: bool) -> str:
-    hidden = _of_switches(system) | ideal_only(system) | (set() if powers else _ledger_only(system))
+    hidden = of_transitions(system) | solved_only(system) | (set() if powers else ledger_only(system))
     hidden |= {out for s in system.statements for out in s.outs if s.op is NEGATE and out == f"-{s.args[0]}"}
     lines: list[str] = []
     solved = ideal_lines(system)
@@ -71,17 +63,3 @@ def _switches(system: System) -> list[str]:
             line += rf",\quad {value_latex(system, state)} := {after}"
         lines.append(line + r" \\")
     return lines
-
-
-def _of_switches(system: System) -> set[str]:
-    """Values that only guards and resets need; they are written with their transition."""
-    named = {event.guard for event in system.events} | {value for event in system.events for _, value in event.resets}
-    return {name for name in named if ":" in name}
-
-
-def _ledger_only(system: System) -> set[str]:
-    """Energies and powers that nothing but the energy ledger reads."""
-    ledger = {value for _, value in system.energies} | {p.value for p in system.powers}
-    ledger |= {out for s in system.statements for out in s.outs if out.endswith((".power", " along the arrow"))}
-    read = {arg for s in system.statements if not ledger.issuperset(s.outs) for arg in s.args}
-    return ledger - read - {s.rate for s in system.states}

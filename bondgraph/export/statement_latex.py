@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -37,17 +38,22 @@ def right_side(system: System, statement: Statement) -> str:
     """LaTeX of op(args)."""
     arguments = [value_latex(system, arg) for arg in statement.args]
     if statement.op.latex:
-
-        def written(found: re.Match[str]) -> str:
-            argument = arguments[int(found[1]) - 1]
-            before, after = found.string[: found.start()], found.string[found.end() :]
-            # What has an index or an exponent already takes no second one.
-            raised = after.startswith(("^", "_")) and (after[0] in argument or argument.startswith("-"))
-            factor = argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
-            return rf"({argument})" if raised or factor else argument
-
-        return _signs(re.sub(r"#(\d+)", written, statement.op.latex))
+        return filled(statement.op.latex, arguments)
     return rf"{text(statement.op.name)}({', '.join(arguments)})"
+
+
+def filled(formula: str, arguments: Sequence[str]) -> str:
+    """LaTeX with #1, #2, ... replaced by the letters of the arguments, in parentheses where they need them."""
+
+    def written(found: re.Match[str]) -> str:
+        argument = arguments[int(found[1]) - 1]
+        before, after = found.string[: found.start()], found.string[found.end() :]
+        # What has an index or an exponent already takes no second one.
+        raised = after.startswith(("^", "_")) and (after[0] in argument or argument.startswith("-"))
+        factor = argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
+        return rf"({argument})" if raised or factor else argument
+
+    return _signs(re.sub(r"#(\d+)", written, formula))
 
 
 def condition(system: System, statement: Statement) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from bondgraph.assembly.system import System, Value
 
-_LOCAL = {
+LOCAL = {
     "effort": "e",
     "flow": "f",
     "power": "P",
@@ -41,18 +42,18 @@ def value_latex(system: System, name: str) -> str:
     path, _, local = name.rpartition(".")
     if ":" in local:
         bond, _, variable = name.rpartition(":")
-        return rf"{_LOCAL.get(variable, variable)}_{{{text(bond)}}}"
+        return rf"{LOCAL.get(variable, variable)}_{{{text(bond)}}}"
     dot = local.endswith("'")
     local = local.removesuffix("'")
-    letter, number = _letter(local)
+    letter, number = greek_or_letter(local)
     indices = ",".join(index for index in (number, text(path) if path else "") if index)
     return (rf"\dot{{{letter}}}" if dot else letter) + (rf"_{{{indices}}}" if indices else "")
 
 
-def _letter(local: str) -> tuple[str, str]:
+def greek_or_letter(local: str) -> tuple[str, str]:
     """The letter of a local name, and its number: "alpha1" is alpha with the index 1."""
-    if local in _LOCAL:
-        return _LOCAL[local], ""
+    if local in LOCAL:
+        return LOCAL[local], ""
     found = _NUMBERED.fullmatch(local)
     if found is None:
         return text(local), ""
@@ -75,16 +76,42 @@ def text(words: str) -> str:
     return r"\text{" + r"}\to\text{".join(escaped(piece) for piece in words.split("->")) + "}"
 
 
-_SPECIAL = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "^": r"\textasciicircum{}",
-        "~": r"\textasciitilde{}",
-        **{sign: "\\" + sign for sign in "_&#%${}"},
-    }
-)
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "µ": r"$\mu$",
+    "°": r"${}^\circ$",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    **{sign: "\\" + sign for sign in "_&#%${}"},
+}
+_CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "psi", "omega", "upsilon")
+"""Capital Greek letters that LaTeX has; the others look like Latin ones."""
 
 
 def escaped(words: str) -> str:
-    """Plain words with every sign that LaTeX would read as a command written out."""
-    return words.translate(_SPECIAL)
+    """Plain words with every sign that LaTeX would read as a command written out; Greek letters too, and what is in no Latin
+    font is told by its number."""
+    return "".join(_SPECIAL.get(sign) or (sign if sign.isascii() else _foreign(sign)) for sign in words)
+
+
+def _foreign(sign: str) -> str:
+    """A sign beyond ASCII, for text in any LaTeX."""
+    kind, _, rest = unicodedata.name(sign, "").partition(" ")
+    if kind == "LATIN" and unicodedata.category(sign)[0] == "L" and ord(sign) < 0x180:
+        return sign
+    if kind == "GREEK":
+        size, _, name = rest.partition(" LETTER ")
+        word = {"lamda": "lambda", "final sigma": "varsigma"}.get(name.lower(), name.lower())
+        if word == "omicron":
+            return "$o$"
+        if re.fullmatch(f"{_GREEK}|upsilon|varsigma", word):
+            plain = size == "CAPITAL" and word not in _CAPITALS
+            return rf"$\mathrm{{{word[0].upper()}}}$" if plain else f"$\\{word.capitalize() if size == 'CAPITAL' else word}$"
+    letter = rest.partition(" LETTER ")[2]
+    if letter.isalpha() and len(letter) <= 3:
+        return letter.lower()
+    plain_sign = unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode()
+    return "".join(_SPECIAL.get(each, each) for each in plain_sign) or f"({ord(sign):X})"

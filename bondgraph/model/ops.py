@@ -36,8 +36,20 @@ class Constant(Op):
     """A structural constant: part of the equations, not a parameter that can be changed later."""
 
 
+@dataclass(frozen=True)
+class Gate(Op):
+    """(mode, value) -> value in some modes, zero in all others."""
+
+    active: tuple[int, ...] = ()
+    """These modes."""
+
+
+@dataclass(frozen=True)
 class Choice(Op):
     """(mode, held, released) -> held in some modes, released in all others."""
+
+    active: tuple[int, ...] = ()
+    """The former modes."""
 
 
 def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
@@ -120,13 +132,13 @@ def _one_of(mode: Any, active: tuple[int, ...]) -> Any:
 
 
 @cache
-def gate(active: tuple[int, ...]) -> Op:
+def gate(active: tuple[int, ...]) -> Gate:
     """(mode, value) -> value where the mode is one of the active ones, else zero (a switched junction)."""
 
     def gated(mode: Any, value: Any) -> Any:
         return choose(active)(mode, value, np.zeros(np.shape(value)) if np.ndim(value) else 0.0)
 
-    return Op("gate", gated, r"\left[#1\right]\,#2")
+    return Gate("gate", gated, r"\left[#1\right]\,#2", active)
 
 
 @cache
@@ -139,7 +151,7 @@ def choose(active: tuple[int, ...]) -> Choice:
             return where(condition, held, released)
         return array([where(condition, a, b) for a, b in zip(held, released, strict=True)])
 
-    return Choice("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}")
+    return Choice("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}", active)
 
 
 def _same_shape(value: Any) -> Any:

@@ -7,12 +7,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.pipeline import Compilable
 from bondgraph.errors import ModelError, no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
@@ -57,8 +56,25 @@ class Diagram:
         return self.svg
 
 
+@runtime_checkable
+class Analysed(Protocol):
+    """What knows its model and the causality of that: a compiled model."""
+
+    @property
+    def model(self) -> Model:
+        """The graph."""
+
+    @property
+    def causality(self) -> Causality:
+        """Its strokes."""
+
+
+Drawable = Graph | Model | Analysed
+"""What can be drawn."""
+
+
 def diagram(
-    model: Compilable, positions: Mapping[str, tuple[float, float]] | None = None, *, folded: Collection[str] = ()
+    model: Drawable, positions: Mapping[str, tuple[float, float]] | None = None, *, folded: Collection[str] = ()
 ) -> Diagram:
     """Draw a model: half arrows, causal strokes, vector bonds as double lines, switches, signals.
 
@@ -111,9 +127,9 @@ def diagram(
     return Diagram(svg, centres, width, height, model.name)
 
 
-def _with_strokes(model: Compilable) -> tuple[Model, Causality | None]:
+def _with_strokes(model: Drawable) -> tuple[Model, Causality | None]:
     """The model and its causality, None where there is a conflict: a picture without strokes still shows the bonds."""
-    if isinstance(model, Compiled):
+    if isinstance(model, Analysed):
         return model.model, model.causality
     frozen = model.freeze() if isinstance(model, Graph) else model
     if not isinstance(frozen, Model):

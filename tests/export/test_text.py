@@ -123,7 +123,7 @@ def compiled(name: str) -> Compiled:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_latex_is_well_formed(name: str) -> None:
-    text = document(compiled(name))
+    text = latex(compiled(name))
     plain = re.sub(r"\\[\\{}&%#_$]", "", text)
     depth = 0
     for sign in plain:
@@ -144,7 +144,7 @@ def test_latex_is_well_formed(name: str) -> None:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_latex_is_as_it_was_looked_at(name: str, update_golden: bool) -> None:
-    path, text = GOLDEN / f"{name}.tex", document(compiled(name))
+    path, text = GOLDEN / f"{name}.tex", latex(compiled(name))
     if update_golden:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

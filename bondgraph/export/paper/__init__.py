@@ -1,0 +1,1 @@
+"""The section "the model" of a paper: a compiled model in; its document, as LaTeX or Markdown, out."""

@@ -1,0 +1,141 @@
+"""What a reader is told around the equations: what kind of model it is, how it is written, and how it is solved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bondgraph.assembly.system import System
+from bondgraph.compile.compiled import Compiled
+from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece, Section, Words
+from bondgraph.export.paper.notation.parts import Branch
+from bondgraph.model.laws import Junction
+
+
+def summary(compiled: Compiled, equations: int) -> list[Block]:
+    """Counts, and the class of the model: which kinds of equations there are."""
+    system, model = compiled.system, compiled.model
+    size = sum(np.size(state.initial) for state in system.states if state.name not in system.guesses)
+    counts = (
+        f"{len(model.elements)} elements, {len(model.bonds)} bonds, {size} states (scalars), "
+        f"{len(system.parameters)} parameters, {equations} numbered equations."
+    )
+    kinds: list[Piece] = ["The states follow "]
+    implicit = bool(system.unknowns or system.loops)
+    kinds += [
+        Math(r"\dot x = f(t, x, p, m" + (r", \lambda)" if implicit else ")")),
+        ": the equations below, evaluated in the order in which each",
+    ]
+    kinds.append(" needs the others, give the rates that the table of states names")
+    if implicit:
+        kinds += [
+            "; efforts and flows ",
+            Math(r"\lambda"),
+            " that no equation gives explicitly are such that the equations of the form",
+        ]
+        kinds.append(" left = right without a new letter hold")
+    if system.modes:
+        kinds += ["; the modes ", Math("m"), " of state machines change at events, where states may jump"]
+    if any(clock.period for clock in system.clocks):
+        kinds.append("; sampled blocks set their states at the ticks of clocks and hold them in between")
+    kinds.append(".")
+    return [Paragraph((counts,), "Model."), Paragraph(tuple(kinds))]
+
+
+def conventions(system: System, functions: Sequence[Paragraph], alike: Sequence[Branch]) -> list[Block]:
+    """How things are written: only what occurs."""
+    latex = "".join(statement.op.latex for statement in system.statements)
+    words: list[Piece] = [
+        "Letters with the number of a part as their last index belong to that part: ",
+        Math("e_n"),
+        " is its effort, ",
+        Math("f_n"),
+        " its flow, ",
+        Math(r"e_{n\to k}"),
+        " that of the bond from part n to part k; power is positive along half arrows. Vectors stand for columns; a vector that"
+        " multiplies a vector is the diagonal of a matrix, and ",
+        Math("a^{-1}"),
+        " of it has the reciprocals; ",
+        Math(r"^{\top}"),
+        " transposes; components are counted from 1.",
+    ]
+    if functions:
+        words += [
+            " Functions ",
+            Math(r"\mathrm{name}_k"),
+            " are defined under Dk, in letters without serifs that hold only there: arguments, results, and shared parts ",
+            Math(r"\mathsf{s}_1, \mathsf{s}_2, \ldots"),
+            "; a condition in brackets counts 1 where it holds and else 0, ",
+            Math(r"\wedge"),
+            " is and, ",
+            Math(r"\vee"),
+            " or, ",
+            Math(r"\neg"),
+            " not; a mode stands for the number of its state.",
+        ]
+    for k, branch in enumerate(alike):
+        names = ", ".join(part.path for part in branch.members)
+        words += ["; " if k else " Parts that are alike have a letter for their number: ", Math(branch.index)]
+        words += [f" = {', '.join(part.number for part in branch.members)} ({names})"]
+    blocks: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
+    if r"\mathrm{Ad}" in latex:
+        blocks.append(Paragraph(_SCREWS))
+    if any(event.resets or event.impulse for event in system.events):
+        blocks.append(Paragraph(("At an event, ", Math(":="), " sets a state to a value computed just before, all at once.")))
+    return blocks
+
+
+_SCREWS: Words = (
+    "Twists are ",
+    Math(r"(\omega, v)"),
+    ", wrenches ",
+    Math(r"(\tau, f)"),
+    ". A pose ",
+    Math("H"),
+    " is a matrix ",
+    Math(r"\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}"),
+    ", or seven numbers: a quaternion (w, x, y, z), of which only the direction counts, and ",
+    Math("p"),
+    "; ",
+    Math(
+        r"R = I + \tfrac{2}{w^2+x^2+y^2+z^2}\begin{bmatrix} -y^2-z^2 & xy-wz & xz+wy \\ xy+wz & -x^2-z^2 & yz-wx \\"
+        r" xz-wy & yz+wx & -x^2-y^2 \end{bmatrix}"
+    ),
+    ". ",
+    Math(r"\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}"),
+    ", ",
+    Math(r"\tilde p\,a = p \times a"),
+    "; ",
+    Math(r"H^{-1}"),
+    " is the inverse pose, and a product of poses is that of their matrices.",
+)
+
+
+def method(compiled: Compiled) -> list[Block]:
+    """How impulses act, what a change of description is, what ends a run."""
+    system, model = compiled.system, compiled.model
+    words: list[Piece] = []
+    if any(event.impulse for event in system.events):
+        words += [
+            "An impulse of the efforts that constraints or closing switches exert changes the momenta as those efforts change"
+            " their rates, and every other state stays; it is such that the flows that the table names take their new values"
+            " (",
+            Math("^-"),
+            " before, ",
+            Math("^+"),
+            " after). ",
+        ]
+    if any(event.internal for event in system.events):
+        words.append("Changes of description replace coordinates where others are better (a chart near a pole), and no more. ")
+    if any(isinstance(e.law, Junction) and e.law.automaton for e in model.elements.values()):
+        words.append("An X-junction joins its bonds in the states that it names, and transmits nothing in all others. ")
+    ends = list(dict.fromkeys(event.error for event in system.events if event.error))
+    if ends:
+        words.append(f"A run ends where: {'; '.join(ends)}. ")
+    if system.indeterminate:
+        words.append("Where ideal elements share a load that the equations do not divide, their shares are those of least norm. ")
+    words.append(
+        "Between events, an integrator with error control follows the states; events are found where a guard rises through zero."
+    )
+    return [Section("Method", 2), Paragraph(tuple(words))]

@@ -1,0 +1,141 @@
+"""Equations: statements of a system in; numbered equations in the letters of a document, out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bondgraph.assembly.system import Statement, System, Unknown
+from bondgraph.export.paper.notation.definitions import Definition, Definitions, says_all
+from bondgraph.export.paper.notation.letters import Letters
+from bondgraph.export.statement_latex import filled
+from bondgraph.export.symbols import escaped
+from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate
+
+ALONG = " along the arrow"
+"""How the name of a power ends that only serves another."""
+
+
+@dataclass(frozen=True)
+class Counterparts:
+    """What a part stands for that is written for several: the letter for their numbers, and the statements of the others."""
+
+    index: str
+    others: Mapping[tuple[str, ...], tuple[Statement, ...]]
+    """What a statement of the first gives -> the same statement of the others."""
+    differs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Functions and constants that are not the same: what they are called -> what that is in each part."""
+
+
+class Writer:
+    """Writes statements in letters, and collects the definitions that they need."""
+
+    def __init__(self, system: System, letters: Letters, definitions: Definitions, alike: Counterparts | None = None):
+        self.system, self.letters, self.definitions, self.alike = system, letters, definitions, alike
+        self.producer: Mapping[str, Statement] = {out: s for s in system.statements for out in s.outs}
+
+    def _siblings(self, statement: Statement) -> tuple[Statement, ...]:
+        return self.alike.others.get(statement.outs, ()) if self.alike else ()
+
+    def equation(self, statement: Statement) -> str:
+        """`left = right` of a statement."""
+        if statement.op is SOUGHT:
+            one, other = (self.letters[arg] for arg in statement.args[1:])
+            return f"{one} = {other}"
+        left = ", ".join(self.letters[out] for out in statement.outs)
+        return f"{left if len(statement.outs) == 1 else f'({left})'} = {self.right(statement)}"
+
+    def right(self, statement: Statement) -> str:
+        """What a statement computes: its formula, or the function that is defined elsewhere."""
+        operation = statement.op
+        empty = [0 in shape for shape in self._shapes(statement)]
+        letters = ["" if nothing else self.letters[arg] for arg, nothing in zip(statement.args, empty, strict=True)]
+        if isinstance(operation, Gate):
+            return rf"{letters[1]} \text{{ if }} {self.mode(statement.args[0], operation.active)} \text{{, else }} 0"
+        if isinstance(operation, Choice):
+            held = self.mode(statement.args[0], operation.active)
+            return rf"{letters[1]} \text{{ if }} {held} \text{{, else }} {letters[2]}"
+        if operation is NEGATE and statement.args[0].endswith(ALONG):
+            return f"-{self.right(self.producer[statement.args[0]])}"
+        if operation is TIME_DERIVATIVE:
+            return self.slope(statement.args[0])
+        if isinstance(operation, Constant):
+            texts = [each.op.latex for each in (statement, *self._siblings(statement))]
+            return self._one_of("c", texts) if len(set(texts)) > 1 else texts[0]
+        if says_all(operation):
+            return re.sub(r"\^T(?![a-zA-Z])", r"^{\\top}", filled(operation.latex, letters))
+        short = [self.definitions.plain(each.op, self._shapes(each), letters) for each in (statement, *self._siblings(statement))]
+        if short[0] and len(set(short)) == 1:
+            return short[0]
+        functions = [self._definition(each).function for each in (statement, *self._siblings(statement))]
+        function = functions[0] if len(set(functions)) == 1 else self._one_of(functions[0].partition("_")[0], functions)
+        return f"{function}({', '.join(filter(None, letters))})"
+
+    def _shapes(self, statement: Statement) -> list[tuple[int, ...]]:
+        return [self.system.values[_bare(arg)].shape or () for arg in statement.args]
+
+    def _definition(self, statement: Statement) -> Definition:
+        arguments = [self.letters.letters[_bare(arg)].core for arg in statement.args]
+        results = [self.letters.letters[out].core if out in self.letters.letters else "y" for out in statement.outs]
+        return self.definitions.of(statement.op, self._shapes(statement), arguments, results)
+
+    def _one_of(self, letter: str, each: Sequence[str]) -> str:
+        """What stands for something that differs from part to part."""
+        assert self.alike is not None
+        for name, known in self.alike.differs.items():
+            if known == tuple(each):
+                return name
+        name = f"{letter}_{{{self.alike.index},{len(self.alike.differs) + 1}}}"
+        self.alike.differs[name] = tuple(each)
+        return name
+
+    def mode(self, mode: str, active: Sequence[int]) -> str:
+        """That a state machine is in one of some states."""
+        names, states = self.letters[mode], self.system.modes[mode][0]
+        return r" \text{ or } ".join(rf"{names} = \text{{{escaped(states[k])}}}" for k in active)
+
+    def slope(self, name: str) -> str:
+        """The time derivative of a value."""
+        return rf"\tfrac{{d}}{{dt}}({self.letters[name]})"
+
+    def implicit(self, unknown: Unknown) -> list[str]:
+        """The equations that decide an unknown, each with the modes in which it holds."""
+        if not unknown.held:
+            return [f"{self.right(self.producer[unknown.residual])} = 0"]
+        if unknown.reason == "switch":
+            held, off = (f"{self.letters[name]} = 0" for name in (unknown.vanishing, unknown.value))
+        else:
+            held, off = self._constraint(unknown)
+        before = []
+        if unknown.reason == "constraint" and f"{unknown.element}.h" in self.producer:
+            before = [rf"\tfrac{{d}}{{dt}}({self.letters[f'{unknown.element}.h']}) = {self.letters[unknown.vanishing]}"]
+        if unknown.residual == unknown.held:
+            return [*before, held]
+        choice = self.producer[unknown.residual]
+        assert isinstance(choice.op, Choice)
+        when = self.mode(choice.args[0], choice.op.active)
+        return [*before, rf"{held} \text{{ if }} {when} \text{{, else }} {off}"]
+
+    def _constraint(self, unknown: Unknown) -> tuple[str, str]:
+        held = self.producer[unknown.held]
+        flow = self.letters[unknown.vanishing]
+        if held.op is STABILISED:
+            position = self.letters[f"{unknown.element}.h"]
+            a1, a0, a2 = (self.letters[name] for name in held.args[3:])
+            whole = rf"\tfrac{{d}}{{dt}}({flow}) + {a1}\,{flow} + {a0}\,{position} + {a2}\,({position})^3"
+        else:
+            whole = rf"\tfrac{{d}}{{dt}}({flow}) + {self.letters[held.args[2]]}\,{flow}"
+        off = self.producer.get(self.producer[unknown.residual].args[2]) if unknown.residual != unknown.held else None
+        if off is not None and off.op is SLIPPING:
+            return f"{whole} = 0", f"{self.letters[off.args[0]]} = {self.letters[off.args[1]]}"
+        return f"{whole} = 0", f"{self.letters[unknown.value]} = 0"
+
+
+def _bare(name: str) -> str:
+    return name.removesuffix(":computed").lstrip("-")
+
+
+def needless(statement: Statement) -> bool:
+    """Whether a statement only gives the negative of a value a name, or a power along the half arrow."""
+    return statement.outs[0].endswith(ALONG) or (statement.op is NEGATE and statement.outs[0] == f"-{statement.args[0]}")

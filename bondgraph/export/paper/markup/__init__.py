@@ -1,0 +1,1 @@
+"""Markup: the content of a document, as records, in; LaTeX or Markdown out."""

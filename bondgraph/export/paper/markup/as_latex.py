@@ -1,0 +1,105 @@
+"""LaTeX: the content of a document in; its source for pdflatex, with packages that every TeX has, out."""
+
+from __future__ import annotations
+
+import re
+
+from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
+from bondgraph.export.paper.markup.drawing import drawing
+from bondgraph.export.symbols import escaped
+
+_HEAD = r"""\RequirePackage{fix-cm}
+\documentclass[10pt,a4paper]{article}
+\usepackage[utf8]{inputenc}
+\usepackage{amsmath,amssymb,array,longtable,color}
+\usepackage[a4paper,margin=18mm]{geometry}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{2pt plus 1pt}
+\setlength{\LTpre}{3pt}
+\setlength{\LTpost}{5pt}
+\setlength{\tabcolsep}{3pt}
+\setlength{\emergencystretch}{4em}
+\relpenalty=30 \binoppenalty=60
+\allowdisplaybreaks
+\newcommand{\numbered}[3]{\par{\raggedright\hangindent=2.4em\hangafter=1 #1\ensuremath{#2}%
+\unskip\nobreak\hfil\penalty50\hskip1.5em\null\nobreak\hfill\mbox{(#3)}\parfillskip=0pt \finalhyphendemerits=0 \par}}
+\newcommand{\code}[1]{{\footnotesize\ttfamily #1}}
+"""
+
+
+def as_latex(paper: Paper) -> str:
+    """The source of a whole document."""
+    lines = [_HEAD, r"\begin{document}", rf"\begin{{center}}\Large\bfseries {escaped(paper.title)}\end{{center}}"]
+    for block in paper.blocks:
+        lines.append(_block(block))
+    return "\n".join([*lines, r"\end{document}", ""])
+
+
+def _block(block: object) -> str:
+    match block:
+        case Section(title, level):
+            return rf"\{'sub' * (level - 1)}section*{{{escaped(title)}}}"
+        case Paragraph(words, title, small):
+            head = rf"\textbf{{{escaped(title)}}}\ " if title else ""
+            size = r"\footnotesize\raggedright " if small else ""
+            return rf"{{{size}{head}{_words(words)}\par}}"
+        case Equations(items):
+            return "\n".join(
+                rf"\numbered{{{_words(each.lead) + chr(92) + 'quad ' if each.lead else ''}}}{{{breakable(each.latex)}}}"
+                rf"{{{escaped(each.source) + ', ' if each.source else ''}{each.number}}}"
+                for each in items
+            )
+        case Table():
+            return _table(block)
+        case Figure(_, caption):
+            return "\n".join([r"\begin{center}", drawing(block), "", rf"{{\small {_words(caption)}}}", r"\end{center}"])
+    raise TypeError(f"{type(block).__name__} is no block of a document")
+
+
+def _table(table: Table) -> str:
+    share = 0.995 - 0.0125 * len(table.widths)
+    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{width * share:.3f}\linewidth}}" for width in table.widths)
+    head = " & ".join(rf"\textbf{{{escaped(each)}}}" for each in table.heads)
+    rows = [" & ".join(_words(cell) for cell in row) + r" \\" for row in table.rows]
+    body = "\n".join(rows)
+    return (
+        rf"{{\footnotesize\begin{{longtable}}{{@{{}}{columns}@{{}}}}"
+        + "\n"
+        + rf"{head} \\ \hline \endhead"
+        + "\n"
+        + body
+        + "\n"
+        + r"\end{longtable}}"
+    )
+
+
+def _words(words: Words) -> str:
+    out = []
+    for piece in words:
+        match piece:
+            case Math(latex):
+                out.append(f"${breakable(latex)}$")
+            case Code(text):
+                out.append(rf"\code{{{_named(text)}}}")
+            case _:
+                out.append(escaped(piece))
+    return "".join(out)
+
+
+def _named(name: str) -> str:
+    """A name in typewriter letters, which may be broken after a dot or parenthesis."""
+    return re.sub(r"([.)])(?=.)", r"\1\\allowbreak ", escaped(name))
+
+
+def breakable(latex: str) -> str:
+    """A formula that may be broken after commas and between factors, wherever no braces and no fences enclose them."""
+    depth, out = 0, []
+    for token in re.findall(r"\\begin\{[a-z]+\}|\\end\{[a-z]+\}|\\left|\\right|\\[a-zA-Z]+|\\.|, |.", latex, re.DOTALL):
+        if (token.startswith((r"\begin", r"\left")) and token not in (r"\leftarrow",)) or token == "{":
+            depth += 1
+        elif (token.startswith((r"\end", r"\right")) and token not in (r"\rightarrow",)) or token == "}":
+            depth -= 1
+        out.append(token + (r"\allowbreak " if depth == 0 and token in (", ", r"\,") else ""))
+        if depth == 0 and token == "}" and "".join(out[-12:]).endswith((r"\text{ if }", r"\text{, else }", r"\text{ or }")):
+            out.append(r"\allowbreak ")
+    return "".join(out)

@@ -1,0 +1,62 @@
+"""Markdown: the content of a document in; a page for KaTeX or MathJax, with its figure inside, out."""
+
+from __future__ import annotations
+
+import base64
+
+from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
+
+
+def as_markdown(paper: Paper) -> str:
+    """The whole page."""
+    return "\n\n".join([f"# {_plain(paper.title)}", *map(_block, paper.blocks)]) + "\n"
+
+
+def _block(block: object) -> str:
+    match block:
+        case Section(title, level):
+            return f"{'#' * (level + 1)} {_plain(title)}"
+        case Paragraph(words, title, _):
+            return (f"**{_plain(title)}** " if title else "") + _words(words)
+        case Equations(items):
+            return "\n\n".join(
+                (f"{_words(each.lead)} &emsp; " if each.lead else "&emsp; ")
+                + f"${each.latex}$ &emsp; ({f'{_plain(each.source)}, ' if each.source else ''}{each.number})"
+                for each in items
+            )
+        case Table(heads, _, rows):
+            lines = [_row([_plain(head) for head in heads]), _row(["---"] * len(heads))]
+            return "\n".join([*lines, *(_row([_cell(cell) for cell in row]) for row in rows)])
+        case Figure(svg, caption, _, _):
+            inside = base64.b64encode(svg.encode()).decode()
+            return f"![{_words(caption)}](data:image/svg+xml;base64,{inside})"
+    raise TypeError(f"{type(block).__name__} is no block of a document")
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(words: Words) -> str:
+    """Words in a table, where a bar would end the cell."""
+    return _words(words).replace(r"\|", r"\Vert ").replace("|", r"\vert ")
+
+
+def _words(words: Words) -> str:
+    out = []
+    for piece in words:
+        match piece:
+            case Math(latex):
+                out.append(f"${latex}$")
+            case Code(text):
+                out.append(f"`{text}`")
+            case _:
+                out.append(_plain(piece))
+    return "".join(out)
+
+
+def _plain(words: str) -> str:
+    """Words in which nothing is a sign of Markdown."""
+    for sign in "\\`*_{}[]<>#|$":
+        words = words.replace(sign, f"\\{sign}")
+    return words

@@ -1,0 +1,255 @@
+"""Letters: a system and its parts in; LaTeX of every value, each different from all others, out.
+
+A value that shares its letter with others bears the number of its part: e_{2.3} is the effort of part 2.3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from bondgraph.assembly.system import System
+from bondgraph.export.paper.notation.parts import Branch, Parts
+from bondgraph.export.symbols import LOCAL, escaped, greek_or_letter, text
+
+DOTS = ("", r"\dot", r"\ddot")
+ARROW = r"\to "
+_LITTLE = ("of", "a", "the", "at", "in")
+WORDS = LOCAL | {
+    "centre": "c",
+    "radius": "r",
+    "gravity": "g",
+    "angle": r"\varphi",
+    "position": "x",
+    "velocity": "v",
+    "acceleration": "a",
+    "rate": r"\omega",
+    "pose": "H",
+    "frame": "H",
+    "twist": "T",
+    "state": "H",
+    "point": "p",
+    "axis": "a",
+    "axes": "a",
+    "breaks": r"\tau",
+    "coefficients": "c",
+    "fixed": "H",
+    "restitution": r"\epsilon",
+    "friction": r"\mu",
+    "torque": r"\tau",
+    "value": "w",
+    "period": r"T",
+    "offset": r"t",
+    "quaternion": r"\eta",
+}
+"""Letters of the literature for words of longer names."""
+
+RESERVED = frozenset({"t", "u", "e"})
+"""Letters that no value bears without the number of its part: time, what comes from outside of one of many equal parts."""
+
+
+@dataclass(frozen=True)
+class Letter:
+    """The letter of a value in pieces: what is raised or lowered, and the number of its part."""
+
+    core: str
+    below: str = ""
+    above: str = ""
+    owner: str = ""
+    dots: int = 0
+
+    @property
+    def latex(self) -> str:
+        """The whole."""
+        core = f"{DOTS[self.dots]}{{{self.core}}}" if self.dots else self.core
+        below = ",".join(filter(None, (self.below, self.owner)))
+        return core + (f"_{{{below}}}" if below else "") + (f"^{{{self.above}}}" if self.above else "")
+
+
+@dataclass(frozen=True)
+class Letters:
+    """LaTeX of values by name; within one of many parts that are alike, its number is the letter that stands for it."""
+
+    letters: Mapping[str, Letter]
+    parts: Parts
+    tree: tuple[Branch, ...]
+    asked: set[str] = field(default_factory=set)
+    """The first of each group of values that was asked for: they need an entry in the list of symbols."""
+    inside: tuple[Branch, ...] = ()
+    """The branches whose numbers are letters."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """Values from outside of such branches -> what they are called inside."""
+
+    def __getitem__(self, name: str) -> str:
+        """LaTeX of a value; of `-x` with its sign."""
+        name = name.removesuffix(":computed")
+        if name.startswith("-"):
+            return f"-{self[name[1:]]}"
+        if name in self.given:
+            return self.given[name]
+        self.asked.add(self.first(name))
+        return self.letter(name).latex
+
+    def letter(self, name: str) -> Letter:
+        """The letter of a value."""
+        letter = self.letters[name]
+        return replace(letter, owner=self.number(letter.owner)) if self.inside and letter.owner else letter
+
+    def number(self, number: str) -> str:
+        """The number of a part, with the letters that stand for it."""
+        for branch in self.inside:
+            known = branch.members[0].number
+            ends = number.split(ARROW)
+            number = ARROW.join(branch.index + end[len(known) :] if _begins(end, known, ".") else end for end in ends)
+        return number
+
+    def within(self, branch: Branch, given: Mapping[str, str]) -> Letters:
+        """The same, as they are written in what one of many equal parts stands for."""
+        return replace(self, inside=(*self.inside, branch), given={**self.given, **given})
+
+    def first(self, name: str) -> str:
+        """The value of the same meaning in the first of the parts that are alike."""
+        branch = next(self._around(name), None)
+        while branch is not None:
+            part = next(part for part in branch.members if _mentions(name, part.path))
+            name = name.replace(part.path, branch.members[0].path)
+            branch = next((below for below in branch.below if any(_mentions(name, each.path) for each in below.members)), None)
+        return name
+
+    def general(self, name: str) -> str:
+        """LaTeX of the first of a group of values, with letters for the numbers of parts."""
+        around = [branch for branch in self._around(name) if branch.index]
+        return replace(self, inside=tuple(around), given={}).letter(name).latex
+
+    def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
+        """The letters for numbers of parts in `general`, and what they stand for."""
+        return [(b.index, tuple(part.number for part in b.members)) for b in self._around(name) if b.index]
+
+    def _around(self, name: str) -> Iterator[Branch]:
+        """The branches that a value of the first of each lies in, from outside to inside."""
+        level = self.tree
+        while level:
+            found = next((b for b in level if any(_mentions(name, part.path) for part in b.members)), None)
+            if found is None:
+                return
+            yield found
+            level = found.below
+
+
+def _mentions(name: str, path: str) -> bool:
+    """Whether a value belongs to a part: both ends of a bond."""
+    return all(_begins(end, path, ".:") for end in name.lstrip("-").split(" -> "))
+
+
+def _begins(text: str, start: str, after: str) -> bool:
+    return text == start or (text.startswith(start) and text[len(start)] in after)
+
+
+def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: Iterable[str]) -> Letters:
+    """Letters of these values; those of parts that are alike bear their numbers in any case."""
+    many = [part.path for top in tree for branch in top.all() if branch.index for part in branch.members]
+    found: dict[str, Letter] = {}
+    rates = {state.rate: state.name for state in system.states}
+    for name in dict.fromkeys(names):
+        found[name] = _base(system, name, many)
+    for rate, state in rates.items():
+        if rate in found and state in found and not (system.values[rate].symbol and "dot" not in system.values[rate].symbol):
+            found[rate] = replace(found[state], dots=1)
+    clashes = Counter(letter.latex for letter in found.values())
+    for name, letter in found.items():
+        part = parts.owner(name)
+        often = clashes[letter.latex] > 1 or letter.latex in RESERVED or any(_begins(part.path, path, ".") for path in many)
+        if name != "time" and often:
+            found[name] = replace(letter, owner=_number(parts, name))
+    taken: set[str] = set()
+    for name, letter in found.items():
+        count = 2
+        while letter.latex in taken:
+            letter = replace(found[name], below=",".join(filter(None, (found[name].below, f"({count})"))))
+            count += 1
+        taken.add(letter.latex)
+        found[name] = letter
+    return Letters(found, parts, tree)
+
+
+def _number(parts: Parts, name: str) -> str:
+    ends = name.split(" -> ")
+    if len(ends) == 2:
+        return ARROW.join(parts.owner(end.partition(":")[0]).number for end in ends)
+    return parts.owner(name).number
+
+
+def _base(system: System, name: str, many: Collection[str]) -> Letter:
+    value = system.values.get(name)
+    if name == "time":
+        return Letter("t")
+    # a symbol with the name of one of many equal parts is none for all of them
+    symbol = value.symbol if value is not None else ""
+    if symbol and not any(_begins(name, path, ".:") and path.partition(".")[0] in symbol.replace("\\ ", " ") for path in many):
+        return split(symbol)
+    path, _, local = name.rpartition(".")
+    if ":" in local or " -> " in name:
+        return Letter(LOCAL.get(name.rpartition(":")[2], text(name.rpartition(":")[2])))
+    dots = len(local) - len(local.rstrip("'"))
+    local = local.rstrip("'")
+    port = path.rpartition(".")[2] if local in ("effort", "flow") and path.rpartition(".")[2].isdigit() else ""
+    letter, number = greek_or_letter(local)
+    if letter.startswith(r"\text"):
+        return replace(_of_words(local), dots=dots)
+    return Letter(letter, port or number, dots=dots)
+
+
+def _of_words(name: str) -> Letter:
+    """The letter of a name of several words: that of one which the literature has a letter for, and the others below it."""
+    words = re.findall(r"[^\W\d_]+|\d+", name) or ["x"]
+    short = [word.lower() in WORDS or (len(word) <= 2 and word.isalpha() and word not in _LITTLE) for word in words]
+    if not any(short):
+        initials, last = "".join(word[:4] for word in words[:2]), words[-1][:4] if len(words) > 2 else ""
+        return Letter(rf"\mathrm{{{escaped(initials)}}}", escaped(last))
+    known = len(words) - 1 - short[::-1].index(True)
+    word = words[known]
+    core = WORDS.get(word.lower(), word if len(word) == 1 else rf"\mathit{{{word}}}")
+    others = [escaped(word) for k, word in enumerate(words) if k != known and word not in _LITTLE]
+    below = r"\ ".join(others)
+    return Letter(core, rf"\mathrm{{{below}}}" if others else "")
+
+
+_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)
+
+
+def split(symbol: str) -> Letter:
+    """A symbol in pieces: what is under and over its letter at the outermost level; with several of these it is kept whole."""
+    tokens = _TOKEN.findall(symbol)
+    core, found = "", {"_": "", "^": ""}
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token in found:
+            at += 1
+            while tokens[at].isspace():
+                at += 1
+            group, at = _group(tokens, at)
+            if found[token]:
+                return Letter(f"{{{symbol}}}")
+            found[token] = group
+        elif any(found.values()) and not token.isspace():
+            return Letter(f"{{{symbol}}}")
+        else:
+            group, after = _group(tokens, at)
+            core += "".join(tokens[at:after])
+            at = after
+    return Letter(core.strip(), found["_"], found["^"])
+
+
+def _group(tokens: list[str], at: int) -> tuple[str, int]:
+    """What a token or a pair of braces encloses, and where it ends."""
+    if tokens[at] != "{":
+        return tokens[at], at + 1
+    depth, end = 0, at
+    while True:
+        depth += {"{": 1, "}": -1}.get(tokens[end], 0)
+        end += 1
+        if depth == 0:
+            return "".join(tokens[at + 1 : end - 1]), end

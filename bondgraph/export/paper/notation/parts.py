@@ -1,0 +1,171 @@
+"""Parts of a model: its elements, automata and nested graphs in; a numbered tree, and branches of parts that are alike, out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from bondgraph.assembly.system import Statement, System
+from bondgraph.model.model import Model
+from bondgraph.model.ops import Constant
+
+
+@dataclass(frozen=True)
+class Component:
+    """An element, a state machine, or a nested graph with its own parts; numbered like the sections of a book."""
+
+    path: str
+    number: str
+    parts: tuple[Component, ...] = ()
+
+    def all(self) -> list[Component]:
+        """Itself and all below, in order."""
+        return [self, *(found for part in self.parts for found in part.all())]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a model by path."""
+
+    whole: Component
+
+    @cached_property
+    def by_path(self) -> Mapping[str, Component]:
+        """Every part but the whole."""
+        return {part.path: part for part in self.whole.all()[1:]}
+
+    def owner(self, name: str) -> Component:
+        """The smallest part that a value belongs to, by its name; the whole for time."""
+        ends = name.lstrip("-").split(" -> ")
+        if len(ends) == 2:
+            paths = [self._owner(end.partition(":")[0]) for end in ends]
+            both = [part for part in self.whole.all() if all(_within(path.path, part.path) for path in paths)]
+            return both[-1] if both else self.whole
+        return self._owner(name.lstrip("-").partition(":")[0])
+
+    def _owner(self, path: str) -> Component:
+        while path and path not in self.by_path:
+            path = path.rpartition(".")[0]
+        return self.by_path[path] if path else self.whole
+
+
+def parts_of(model: Model) -> Parts:
+    """The tree of a model's elements and automata, in the order of the graph."""
+    paths = list(dict.fromkeys((*model.elements, *model.automata)))
+    return Parts(Component("", "", _children("", "", paths)))
+
+
+def _children(path: str, number: str, paths: Sequence[str]) -> tuple[Component, ...]:
+    start = len(path) + 1 if path else 0
+    inner: dict[str, list[str]] = {}
+    for each in paths:
+        if each != path:
+            inner.setdefault(each[start:].partition(".")[0], []).append(each)
+    found = []
+    for k, (name, below) in enumerate(inner.items(), start=1):
+        own, label = (f"{path}.{name}" if path else name), f"{number}.{k}" if number else str(k)
+        found.append(Component(own, label, _children(own, label, below)))
+    return tuple(found)
+
+
+def _within(path: str, part: str) -> bool:
+    return not part or path == part or path.startswith(f"{part}.")
+
+
+def inside(system: System, part: Component) -> list[Statement]:
+    """The statements of a part, in order of evaluation."""
+    return [s for s in system.statements if _within(s.element, part.path)]
+
+
+INDICES = "ijklnqrvwz"
+"""Letters that stand for the numbers of parts that are alike."""
+
+
+WORTH = 7
+"""So many equations must be saved by writing parts that are alike once."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Parts that have the same equations, up to numbers and to what they are connected with; often only one."""
+
+    members: tuple[Component, ...]
+    index: str
+    """The letter that stands for their numbers; "" of a single part."""
+    outside: tuple[tuple[str, ...], ...]
+    """Values from outside, in the order in which they are read first: a row for each, with the name for each member."""
+    below: tuple[Branch, ...]
+    """The parts of the first."""
+
+    def all(self) -> list[Branch]:
+        """Itself and all below, in order."""
+        return [self, *(found for branch in self.below for found in branch.all())]
+
+
+def branches(system: System, model: Model, parts: Parts) -> tuple[Branch, ...]:
+    """The tree of parts with those that are alike in one; inside of such, each part stands alone."""
+    indices = _letters()
+
+    def grown(siblings: Iterable[Component], alone: bool = False) -> tuple[Branch, ...]:
+        found: dict[object, list[tuple[Component, tuple[str, ...]]]] = {}
+        for part in siblings:
+            form, read = _form(system, model, parts, part)
+            found.setdefault(part.path if alone else form, []).append((part, read))
+        out = []
+        for group in _worthwhile(system, found.values()):
+            members = tuple(part for part, _ in group)
+            outside = list(zip(*(names for _, names in group), strict=True)) if len(members) > 1 else []
+            index, below = next(indices) if len(members) > 1 else "", grown(members[0].parts, alone or len(members) > 1)
+            out.append(Branch(members, index, tuple(outside), below))
+        return tuple(out)
+
+    return grown(parts.whole.parts)
+
+
+def _letters() -> Iterator[str]:
+    """As many as there are families."""
+    yield from INDICES
+    yield from (f"{letter}_{{{count}}}" for count in itertools.count(2) for letter in INDICES)
+
+
+def _worthwhile(
+    system: System, groups: Iterable[list[tuple[Component, tuple[str, ...]]]]
+) -> Iterator[list[tuple[Component, tuple[str, ...]]]]:
+    """The groups, those apart that save few equations; where the first of each stands."""
+    found = []
+    for group in groups:
+        saved = len(inside(system, group[0][0])) * (len(group) - 1)
+        found += [group] if saved >= WORTH else [[each] for each in group]
+    yield from sorted(found, key=lambda group: [int(k) for k in group[0][0].number.split(".")])
+
+
+def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[object, tuple[str, ...]]:
+    """What two parts have in common that are written once; and the values from outside in order of their first use."""
+    statements = inside(system, part)
+    if not statements:
+        return part.path, ()
+    outside: dict[str, int] = {}
+
+    def local(name: str) -> object:
+        if _within(parts.owner(name).path, part.path):
+            return name.replace(part.path, "~")
+        return name if name == "time" else outside.setdefault(name, len(outside))
+
+    lines = tuple(
+        (
+            s.element.removeprefix(part.path),
+            s.op.name,
+            "" if isinstance(s.op, Constant) else s.op.latex,
+            tuple(map(local, s.outs)),
+            tuple((local(arg), system.values[arg].shape) for arg in s.args if arg in system.values),
+        )
+        for s in statements
+    )
+    machines = tuple(
+        (path.removeprefix(part.path), automaton.states, len(automaton.transitions))
+        for path, automaton in model.automata.items()
+        if _within(path, part.path)
+    )
+    return (lines, machines), tuple(outside)

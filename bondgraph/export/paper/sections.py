@@ -1,0 +1,189 @@
+"""Sections of a document: a compiled model in; its content, with letters and numbers given out in the order of reading, out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bondgraph.assembly.system import Statement, System
+from bondgraph.compile.compiled import Compiled
+from bondgraph.export.paper import tables
+from bondgraph.export.paper.conventions import conventions, method, summary
+from bondgraph.export.paper.equations import Counterparts, Writer, needless
+from bondgraph.export.paper.figure import figure
+from bondgraph.export.paper.machines import clocks, machine
+from bondgraph.export.paper.markup.content import Block, Code, Equations, Math, Numbered, Paper, Paragraph, Piece, Section, Words
+from bondgraph.export.paper.notation.definitions import Definition, Definitions
+from bondgraph.export.paper.notation.letters import Letters, letters_of
+from bondgraph.export.paper.notation.parts import Branch, Component, branches, inside, parts_of
+from bondgraph.export.roles import ledger_only, of_transitions, solved_only
+from bondgraph.model.laws import Junction, Ratio, SkewGyrator
+from bondgraph.model.model import Model
+
+
+def paper_of(compiled: Compiled) -> Paper:
+    """The content of a model's document."""
+    system, model = compiled.system, compiled.model
+    parts = parts_of(model)
+    tree = branches(system, model, parts)
+    letters = letters_of(system, parts, tree, (name for name in system.values if not _of_machine(system, name)))
+    body = _Body(compiled, letters, Definitions(), _hidden(compiled))
+    writer = Writer(system, letters, body.definitions)
+    sections = [block for branch in tree for block in body.branch(branch, writer)]
+    balance, ticks = body.balance(writer), clocks(writer)
+    functions = [_definition(each) for each in body.definitions.found.values()]
+    tabled = [*tables.parameters(compiled, letters), *tables.states(compiled, letters)]
+    blocks: list[Block] = [
+        *summary(compiled, body.count),
+        *figure(compiled, parts),
+        *conventions(system, functions, [b for top in tree for b in top.all() if b.index]),
+    ]
+    blocks += [*tabled, Section("Equations"), *_joined(sections), *balance]
+    blocks += [Section("Clocks and breaks of time", 2), *ticks] if ticks else []
+    blocks += method(compiled)
+    blocks += [Section("Functions"), *functions] if functions else []
+    blocks += tables.values(compiled, letters)
+    digest = hashlib.sha256(repr((model.name, blocks)).encode()).hexdigest()[:12]
+    return Paper(model.name, (Paragraph(("Check sum of the content: ", Code(digest), "."), small=True), *blocks))
+
+
+def _of_machine(system: System, name: str) -> bool:
+    return ":" in name and f"{name.partition(':')[0]}.mode" in system.modes
+
+
+def _hidden(compiled: Compiled) -> frozenset[str]:
+    """Values that have no equation of their own: what transitions say, what is solved for, powers that nobody asks for."""
+    system, elements = compiled.system, compiled.model.elements
+    read = {arg for s in system.statements for arg in s.args} | {state.rate for state in system.states}
+    ratios = {
+        f"{path}.{local}"
+        for path, element in elements.items()
+        if isinstance(element.law, (Ratio, SkewGyrator))
+        for local in ("N", "r", "J")
+    }
+    counted = {value for _, value in system.energies} | {power.value for power in system.powers}
+    counted |= {arg for s in system.statements if counted & set(s.outs) for arg in s.args}
+    return frozenset(of_transitions(system) | solved_only(system) | ledger_only(system) - counted | ratios - read)
+
+
+@dataclass
+class _Body:
+    """Writes parts one after the other, and counts equations."""
+
+    compiled: Compiled
+    letters: Letters
+    definitions: Definitions
+    hidden: frozenset[str]
+    count: int = 0
+
+    def numbered(self, latex: str, lead: Words = ()) -> Numbered:
+        """The next equation."""
+        self.count += 1
+        return Numbered(str(self.count), latex, lead)
+
+    def branch(self, branch: Branch, writer: Writer) -> list[Block]:
+        """The blocks of a part, or of several that are alike."""
+        if not branch.index:
+            return self.part(branch, writer)
+        given: dict[str, str] = {}
+        rows: list[tuple[str, Sequence[str]]] = []
+        for values in branch.outside:
+            if len(set(values)) > 1:
+                given[values[0]] = rf"u_{{{branch.index},{len(given) + 1}}}"
+                rows.append((given[values[0]], [writer.letters[value] for value in values]))
+        system = self.compiled.system
+        lines = zip(*(inside(system, part) for part in branch.members), strict=True)
+        alike = Counterparts(branch.index, {one.outs: tuple(several) for one, *several in lines})
+        inner = Writer(system, writer.letters.within(branch, given), self.definitions, alike)
+        numbers = [part.number for part in branch.members]
+        names = [part.path.rpartition(".")[2] for part in branch.members]
+        blocks = self.part(branch, inner)
+        told: Words = (
+            f"{', '.join(names)} are alike: what follows holds for each, with ",
+            Math(branch.index),
+            f" = {', '.join(numbers)}.",
+        )
+        place = 1 if isinstance(blocks[0], Section) else 0
+        table = tables.connections(branch.index, numbers, [*rows, *alike.differs.items()])
+        return [*blocks[:place], Paragraph(told), *blocks[place:], *table]
+
+    def part(self, branch: Branch, writer: Writer) -> list[Block]:
+        """The blocks of one part: of an element its equations, of a machine its table, of a graph those of its parts."""
+        first = branch.members[0]
+        number = writer.letters.number(first.number)
+        if first.parts:
+            names = ", ".join(part.path.rpartition(".")[2] for part in branch.members)
+            below = [block for child in branch.below for block in self.branch(child, writer)]
+            return [Section(f"{number} {names}", 2), *self._own(first, number, writer), *below]
+        return self._own(first, number, writer)
+
+    def _own(self, part: Component, number: str, writer: Writer) -> list[Block]:
+        model, system = self.compiled.model, self.compiled.system
+        blocks: list[Block] = []
+        if part.path in model.elements:
+            lines = [writer.equation(s) for s in system.statements if s.element == part.path and self._visible(s)]
+            for unknown in system.unknowns:
+                lines += writer.implicit(unknown) if unknown.element == part.path else []
+            name, kind = model.elements[part.path].name, _kind(model, part.path)
+            lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
+            items = tuple(self.numbered(line, () if k else lead) for k, line in enumerate(lines))
+            blocks.append(Equations(items) if items else Paragraph(lead))
+        if f"{part.path}.mode" in system.modes:
+            blocks += machine(writer, model, part.path, number)
+        return blocks
+
+    def _visible(self, statement: Statement) -> bool:
+        values = self.compiled.system.values
+        empty = all(0 in (values[out].shape or ()) for out in statement.outs)
+        return not set(statement.outs) <= self.hidden and not needless(statement) and not empty
+
+    def balance(self, writer: Writer) -> list[Block]:
+        """That what is stored changes by what is supplied and dissipated."""
+        system = self.compiled.system
+        if not system.energies:
+            return []
+        stored = " + ".join(writer.letters[value] for _, value in system.energies)
+        gained = [writer.letters[p.value] for p in system.powers if p.role != "dissipated"]
+        lost = [writer.letters[p.value] for p in system.powers if p.role == "dissipated"]
+        right = " + ".join(gained) + "".join(f" - {each}" for each in lost) or "0"
+        equation = self.numbered(rf"\tfrac{{d}}{{dt}}({stored}) = {right.strip()}")
+        words = ("Between impacts and resets, what the storages hold changes by the powers that are supplied and dissipated:",)
+        return [Section("Energy", 2), Paragraph(words), Equations((equation,))]
+
+
+def _definition(each: Definition) -> Paragraph:
+    left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
+    read = [letter for letter, shape in zip(each.arguments, each.code.shapes, strict=True) if 0 not in shape]
+    words: list[Piece] = [Math(rf"{left} = {each.function}({', '.join(read)})")]
+    for letter, shape in zip((*each.arguments, *each.results), (*each.code.shapes, *each.code.results), strict=True):
+        size = r" \times ".join(map(str, shape))
+        words += [", ", Math(rf"{letter} \in \mathbb{{R}}^{{{size}}}")] if shape and 0 not in shape else []
+    formula = each.formula
+    words.append(": with " if formula.parts else ": ")
+    words += [piece for k, part in enumerate(formula.parts) for piece in (", " if k else "", Math(part))]
+    words.append("; then " if formula.parts else "")
+    words += [piece for k, result in enumerate(formula.results) for piece in (", " if k else "", Math(result))]
+    words.append(", all others 0" if formula.others_zero else "")
+    words.append(f" ({each.source})." if each.source else ".")
+    return Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True)
+
+
+def _joined(blocks: Sequence[Block]) -> list[Block]:
+    """Neighbouring equations in one block."""
+    out: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Equations) and out and isinstance(out[-1], Equations):
+            out[-1] = replace(block, items=(*out[-1].items, *block.items))
+        else:
+            out.append(block)
+    return out
+
+
+def _kind(model: Model, path: str) -> str:
+    law = model.elements[path].law
+    if not isinstance(law, Junction):
+        return model.elements[path].kind
+    if law.automaton is None:
+        return f"{law.type}-junction"
+    return f"X{law.type}-junction, joins while {law.automaton} is {' or '.join(law.active)}"

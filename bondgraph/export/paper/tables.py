@@ -1,0 +1,145 @@
+"""Tables of a document: parameters with values, states with starts, and every further value, each with its letter and unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.export.paper.markup.content import Block, Code, Math, Section, Table, Words
+from bondgraph.export.paper.notation.letters import Letters
+from bondgraph.export.paper.notation.pieces import number
+from bondgraph.export.paper.notation.units import UNKNOWN, unit_of
+
+MOST = 400
+"""Numbers of an array beyond which only its size is told."""
+Rows = list[tuple[Words, ...]]
+
+
+def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
+    """Values that are written once -> those of all parts that are alike, in order."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(letters.first(name), []).append(name)
+    return found
+
+
+def parameters(compiled: Compiled, letters: Letters) -> list[Block]:
+    """Every parameter with its value and unit."""
+    system = compiled.system
+    rows: Rows = []
+    for first, names in groups(letters, system.parameters).items():
+        owner = letters.parts.owner(first).path
+        unit = unit_of(compiled.model, owner, first.removeprefix(f"{owner}."), system.values[first].unit)
+        rows.append((_symbol(letters, first), _name(first, names), _unit(unit), _several([system.parameters[n] for n in names])))
+    return _table("Parameters", ("symbol", "name", "unit", "value"), (0.14, 0.32, 0.16, 0.38), rows)
+
+
+def states(compiled: Compiled, letters: Letters) -> list[Block]:
+    """Every state with where it starts and what its rate is."""
+    system, (x, _) = compiled.system, compiled.initial()
+    rows: Rows = []
+    start = {state.name: x[system.places[state.name].start : system.places[state.name].stop] for state in system.states}
+    rates = {state.name: state.rate for state in system.states if state.name not in system.guesses}
+    sized = [state.name for state in system.states if np.size(state.initial)]
+    for first, names in groups(letters, sized).items():
+        shape = system.values[first].shape or ()
+        values = [start[name].reshape(shape) if shape else start[name][0] for name in names]
+        rate: Words = (Math(_local(letters, first, rates[first])),) if first in rates else ("follows the equations",)
+        rows.append(
+            (_symbol(letters, first), _name(first, names), _unit(system.values[first].unit or "1"), rate, _several(values))
+        )
+    heads = ("symbol", "name", "unit", "its rate is", "starts at")
+    return _table("States", heads, (0.13, 0.24, 0.12, 0.12, 0.39), rows)
+
+
+def values(compiled: Compiled, letters: Letters) -> list[Block]:
+    """Every further letter: what the value is called in the program, which says what it means, its shape and unit."""
+    system = compiled.system
+    known = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
+    cells: Rows = []
+    for first in sorted((n for n in letters.asked if n not in known), key=lambda n: (_place(letters, n), n)):
+        value = system.values[first]
+        shape = "" if not value.shape else " x ".join(map(str, value.shape))
+        if first == "time":
+            cells.append(((Math("t"),), (Code("time"),), (), ("s",)))
+        else:
+            cells.append((_symbol(letters, first), _name(first, [first]), (shape,), _unit(value.unit)))
+    half = (len(cells) + 1) // 2
+    empty: tuple[Words, ...] = ((), (), (), ())
+    right = [*cells[half:], empty][:half]
+    rows = [(*one, *other) for one, other in zip(cells[:half], right, strict=True)]
+    heads = ("symbol", "name", "size", "unit") * 2
+    return _table("Further symbols", heads, (0.125, 0.235, 0.05, 0.09) * 2, rows)
+
+
+def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
+    """What parts that are alike have instead of each other: a row for each letter, a column for each part."""
+    if not rows:
+        return []
+    heads = (index, *numbers)
+    found = tuple(((Math(left),), *((Math(each),) for each in cells)) for left, cells in rows)
+    return [Table(heads, (1 / len(heads),) * len(heads), found)]
+
+
+def _table(title: str, heads: tuple[str, ...], widths: tuple[float, ...], rows: Rows) -> list[Block]:
+    return [Section(title, 2), Table(heads, widths, tuple(rows))] if rows else []
+
+
+def _symbol(letters: Letters, first: str) -> Words:
+    return (Math(letters.general(first)),)
+
+
+def _local(letters: Letters, first: str, name: str) -> str:
+    """The letter of a value next to that of a state."""
+    around = {index for index, _ in letters.ranges(first)}
+    return letters.general(name) if around and letters.first(name) == name else letters[name]
+
+
+def _name(first: str, names: Sequence[str]) -> Words:
+    return (Code(first),) if len(names) == 1 else (Code(first), " ...")
+
+
+def _unit(unit: str) -> Words:
+    """A unit with its exponents raised."""
+    if not unit:
+        return (UNKNOWN,)
+    return tuple(
+        piece
+        for k, part in enumerate(re.split(r"\^(-?\d+)", unit))
+        if part
+        for piece in ((Math(f"^{{{part}}}"),) if k % 2 else (part,))
+    )
+
+
+def _place(letters: Letters, name: str) -> list[int]:
+    return [int(k) for k in letters.parts.owner(name).number.split(".") if k]
+
+
+def _several(values: Sequence[Any]) -> Words:
+    """The value of one part, or those of several that are alike: one, if they are equal."""
+    texts = [_number(value) for value in values]
+    if len(set(texts)) == 1:
+        return (Math(texts[0]),) if texts[0] else (f"{np.size(values[0])} numbers",)
+    if not all(texts):
+        return (f"{np.size(values[0])} numbers each",)
+    out: list[Math | str] = []
+    for text in texts:
+        out += ["; " if out else "", Math(text)]
+    return tuple(out)
+
+
+def _number(value: Any) -> str:
+    """A number, or an array row by row, to the last bit."""
+    numbers = np.asarray(value, dtype=float)
+    if numbers.ndim == 0:
+        return number(float(numbers)).latex
+    if numbers.size > MOST:
+        return ""
+    if numbers.ndim == 1:
+        return f"({', '.join(number(float(x)).latex for x in numbers)})"
+    rows = [", ".join(number(float(x)).latex for x in row) for row in numbers.reshape(len(numbers), -1)]
+    return "[" + r";\ ".join(rows) + "]"

@@ -1,0 +1,62 @@
+"""Models whose documents are tested: those of the papers and of the examples, and small ones of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bondgraph import J1, Block, C, Graph, I, Op, R, Se, StateSpec
+from bondgraph.signals import sampled_pid
+from examples import bouncing_ball
+from models.delta import DeltaRobot, linearising_control, task_control
+from models.motion import hold
+from tests.export import test_indices, test_text
+
+
+def sampled() -> Graph:
+    """A mass whose place a sampled controller holds against a spring."""
+    graph, v = Graph("sampled position"), J1("velocity", domain="translation")
+    graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=30.0, initial=0.1)).connect(v, R("drag", 0.5))
+    error = Op("error", lambda q: 0.3 - q, "0.3 - #1")
+    graph.add(Block("error", [("y", error, ["q"])], inputs={"q": "spring.q"}))
+    graph.add(sampled_pid("controller", "error.y", 40.0, 10.0, 3.0, period=0.01, time_constant=0.02))
+    return graph.connect(Se("drive", lambda y: y, signals=["controller.y"]), v)
+
+
+def greek() -> Graph:
+    """Names that no LaTeX takes as they stand."""
+    graph, v = Graph("Größe_1 & 50 % of Ω"), J1("ω_1")
+    graph.connect(v, I("θ #2", 2.0)).connect(v, C("пружина", stiffness=3.0, initial=1.0))
+    turned = Block(
+        "α^2", [("rate", lambda T: T, ["T"])], inputs={"T": "ω_1.flow"}, states={"a~": StateSpec(0.4)}, rates={"a~": "rate"}
+    )
+    graph.add(turned)
+    return graph.connect(v, R("Dämpfer {a}", 1.0))
+
+
+def sampled_delta() -> Graph:
+    """The delta robot under task control at 1 kHz."""
+    control = task_control(test_indices.ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0, period=1e-3)
+    graph = DeltaRobot(test_indices.ROBOT).graph(signals=control.torque)
+    graph.add(*control.blocks)
+    return graph
+
+
+def linearised_delta() -> Graph:
+    """The delta robot under linearising control."""
+    control = linearising_control(test_indices.ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0)
+    graph = DeltaRobot(test_indices.ROBOT).graph(signals=control.torque)
+    graph.add(*control.blocks)
+    return graph
+
+
+MODELS: dict[str, Callable[[], Graph]] = {
+    **test_text.GRAPHS,
+    **test_indices.MODELS,
+    "sampled": sampled,
+    "greek": greek,
+    "bouncing": bouncing_ball.with_restitution,
+    "bouncing on a constraint": lambda: bouncing_ball.on_constraint(20.0),
+    "delta, sampled": sampled_delta,
+    "delta, linearised": linearised_delta,
+}
+"""By name, without those of the acceptance suite."""

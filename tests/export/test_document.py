@@ -1,0 +1,241 @@
+"""Documents: complete, every symbol once and explained, fit for pdflatex and KaTeX, for every kind of model."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from bondgraph import Graph, ModelError, compile_model
+from bondgraph.export import document
+from bondgraph.export.paper.notation.definitions import says_all
+from bondgraph.export.paper.notation.formulas import FORMS
+from bondgraph.export.paper.notation.letters import split
+from bondgraph.export.paper.notation.units import quotient
+from bondgraph.model.ops import Op
+from bondgraph.tape import opcodes
+from tests.acceptance.test_acceptance import SUITE
+from tests.export.documented import MODELS
+from tests.laws.test_acceptance_models import shown_by
+
+KATEX = set(
+    re.findall(
+        r"\w+",
+        """mathsf mathrm mathbf mathit mathbb mathcal text tfrac frac sqrt sin cos tan arcsin arccos arctan exp ln tanh min max
+        operatorname cdot left right begin end le in times to dot ddot dddot bar hat tilde lfloor rfloor wedge vee neg top infty
+        nabla partial quad ldots xi Vert vert circ alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu pi rho
+        sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega""",
+    )
+)
+"""Commands of formulas, all of which KaTeX and MathJax know; found by rendering them."""
+
+
+@cache
+def page(name: str) -> str:
+    return document(compile_model(MODELS[name](), backend="numpy"), style="markdown")
+
+
+def formulas(text: str) -> list[str]:
+    return re.findall(r"(?<!\\)\$((?:\\.|[^$\\])+)\$", re.sub(r"`[^`]*`", "", text))
+
+
+def tabled(text: str, title: str) -> list[list[str]]:
+    """Cells of the rows of the table under a heading."""
+    if f"## {title}\n" not in text:
+        return []
+    below = text.split(f"## {title}\n", 1)[1].split("\n#", 1)[0]
+    rows = [line for line in below.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows[2:]]
+
+
+def symbols(text: str) -> list[str]:
+    """The letters of all tables, those of parts that are alike with each of their numbers too."""
+    found = [row[0] for title in ("Parameters", "States") for row in tabled(text, title)]
+    found += [cell for row in tabled(text, "Further symbols") for cell in (row[0], row[4] if len(row) > 4 else "")]
+    found += re.findall(r"\*\* (\$m[^$]*\$): `", text)  # state machines
+    plain = [letter.strip("$") for letter in found if letter.startswith("$")]
+    ranges = re.findall(r"\$([a-z](?:_\{\d+\})?)\$ = ([\d., ]+) \(", text)
+    expanded = list(plain)
+    for letter in plain:
+        for index, numbers in ranges:
+            for number in numbers.split(", "):
+                other = re.sub(rf"(?<=[{{,\s]){re.escape(index)}(?=[.}},\\])", number.strip(), letter)
+                expanded += [other] if other != letter else []
+    return expanded
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_symbol_is_explained_once(name: str) -> None:
+    text = page(name)
+    known = symbols(text)
+    assert len(set(known)) == len(known), sorted(letter for letter in known if known.count(letter) > 1)
+    functions = set(re.findall(r"\*\*D(\d+) ", text))
+    equations = text.split("## Equations\n", 1)[1].split("\n## Functions", 1)[0]
+    anything = re.compile("|".join(map(bounded, sorted(known, key=len, reverse=True))))
+    for formula in formulas(equations):
+        rest = re.sub(r"\\(text|mathbf)\{(?:[^{}]|\{[^{}]*\})*\}", " ", formula)
+        rest = re.sub(r"\\begin\{bmatrix\}.*?\\end\{bmatrix\}|\\tfrac\{d\}\{dt\}|\\mathrm\{Ad\}", " ", rest)
+        for number in re.findall(r"\\mathrm\{[A-Za-z]+\}_\{(\d+)\}", rest):
+            assert number in functions
+        rest = re.sub(r"\\mathrm\{[A-Za-z]+\}_\{(\d+|[a-z],\d+)\}", " ", rest)
+        rest = re.sub(r"[uc]_\{[a-z],\d+\}", " ", rest)  # of parts that are alike, each with a row of a table
+        rest = rest if re.fullmatch(r"[a-z]|t_n = .*", rest) is None else ""  # the letter of parts that are alike; ticks
+        rest = anything.sub(" ", rest)
+        rest = re.sub(r"\\(" + "|".join(KATEX) + r"|[,;: ])(?![a-zA-Z])", " ", rest)
+        assert not re.search(r"[A-Za-z\\]", rest), (formula, rest)
+
+
+def bounded(letter: str) -> str:
+    """A letter where it is no part of a longer word."""
+    before = r"(?<![A-Za-z\\])" if letter[0].isalpha() else ""
+    after = "(?![A-Za-z])" if letter[-1].isalpha() else ""
+    return before + re.escape(letter) + after
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_functions_use_their_own_letters_alone(name: str) -> None:
+    for title, body in re.findall(r"\*\*D(\d+ [^*]*)\*\* (.*)", page(name)):
+        head, *rest = formulas(body)
+        own = set(re.findall(r"\\mathsf\{\w\}", head)) | {r"\mathsf{s}"}
+        found = {letter for formula in rest for letter in re.findall(r"\\mathsf\{\w\}", formula)}
+        assert found <= own, title
+        plain = re.sub(r"\\mathsf\{\w\}|\\text\{[^}]*\}|\\operatorname\{\w+\}|\\mathbb\{R\}", "", " ".join(rest))
+        assert not re.search(r"[A-Za-z]", re.sub(r"\\(" + "|".join(KATEX) + r")\b", "", plain)), title
+        shared = re.findall(r"\\mathsf\{s\}_\{(\d+)\} =", body)
+        assert [int(k) for k in shared] == list(range(1, len(shared) + 1))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_parameter_and_state_has_a_number(name: str) -> None:
+    compiled = compile_model(MODELS[name](), backend="numpy")
+    text = page(name)
+    for title, names in (("Parameters", compiled.system.parameters), ("States", [s.name for s in compiled.system.states])):
+        rows = tabled(text, title)
+        assert all(len(row) >= 4 and all(row[:4]) and row[-1] for row in rows), title
+        assert len(rows) <= len(names)
+        told = " ".join(row[1] for row in rows)
+        first = next(iter(names), None)
+        assert first is None or f"`{first}`" in told
+    for path, (states, start) in compiled.system.modes.items():
+        local = path.removesuffix(".mode").rpartition(".")[2]
+        assert any(f"it starts in `{start}`" in line and all(f"`{s}`" in line for s in states) for line in text.splitlines()), (
+            local
+        )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_only_commands_that_browsers_know(name: str) -> None:
+    commands = {word for formula in formulas(page(name)) for word in re.findall(r"\\([a-zA-Z]+)", formula)}
+    assert commands <= KATEX, commands - KATEX
+    for formula in formulas(page(name)):
+        assert formula.count("{") - formula.count(r"\{") == formula.count("}") - formula.count(r"\}")
+
+
+needs_tex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
+
+
+def printed(graph: Graph, folder: Path) -> tuple[list[str], float, int]:
+    """Errors of pdflatex, the widest overfull box (pt), and the count of pages."""
+    (folder / "model.tex").write_text(document(compile_model(graph, backend="numpy")), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "model.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, timeout=600, check=False).stdout.decode("utf-8", "replace")
+    errors = [line for line in done.splitlines() if line.startswith("!")]
+    wide = [float(found) for found in re.findall(r"Overfull \\hbox \(([\d.]+)pt", done)]
+    pages = re.search(r"\((\d+) pages?,", done)
+    return errors, max(wide, default=0.0), int(pages[1]) if pages else 0
+
+
+MOST_PAGES = {"rolling eggs": 6, "two bodies": 6, "hand": 15}
+
+
+@needs_tex
+@pytest.mark.parametrize("name", MODELS)
+def test_pdflatex_takes_it(name: str, tmp_path: Path) -> None:
+    errors, widest, pages = printed(MODELS[name](), tmp_path)
+    assert not errors and widest <= 5.0 and 1 <= pages <= MOST_PAGES.get(name, 15)
+
+
+@needs_tex
+@pytest.mark.parametrize("name", SUITE)
+def test_pdflatex_takes_every_acceptance_model(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for shown in shown_by(name, monkeypatch)[:1]:
+        try:
+            compile_model(shown.graph, backend="numpy")
+        except ModelError:
+            return  # entries that are refused
+        errors, widest, pages = printed(shown.graph, tmp_path)
+        assert not errors and widest <= 5.0 and pages >= 1
+
+
+def test_what_must_be_told_is_told() -> None:
+    """The laws that were lost without a word: samples with their clock, impacts with e, starts of machines, changes of chart."""
+    sampled = page("sampled")
+    assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("Clocks")[1]
+    bouncing = page("bouncing")
+    assert re.search(r"\^\{\+\} = -\\epsilon.*\^\{-\}", bouncing) and "the run goes on in `resting`" in bouncing
+    eggs = page("rolling eggs")
+    assert "it starts in `" in eggs and "change of description" in eggs and "the run ends" in eggs
+    held = page("held")
+    assert "impulses bring to rest what begins to hold" in held
+
+
+def test_another_style_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"E275 style=.word. is no style"):
+        document(MODELS["motor"](), style="word")  # type: ignore[arg-type]
+
+
+def test_the_same_model_gives_the_same_text() -> None:
+    for style in ("latex", "markdown"):
+        one, other = (document(compile_model(MODELS["spatial"](), backend="numpy"), style) for _ in range(2))  # type: ignore
+        assert one == other
+
+
+def test_each_instruction_can_be_written() -> None:
+    assert set(FORMS) | {opcodes.CONSTANT, opcodes.INPUT} == set(range(len(opcodes.OPERATIONS)))
+
+
+@pytest.mark.parametrize(
+    ("latex", "all_said"),
+    [
+        ("#1\\,#2", True),
+        ("#1^{-1}", True),
+        (r"\mathrm{Ad}_{#1}^T\,#2", True),
+        ("J(#1)", False),
+        (r"\psi(#1)", False),
+        ("", False),
+    ],
+)
+def test_what_needs_a_definition(latex: str, all_said: bool) -> None:
+    assert says_all(Op("f", lambda x: x, latex)) is all_said
+
+
+@pytest.mark.parametrize(
+    ("symbol", "core", "below", "above"),
+    [
+        ("q_1", "q", "1", ""),
+        (r"T_{O_2}^{C_2,O_1}", "T", "O_2", "C_2,O_1"),
+        (r"\bar T", r"\bar T", "", ""),
+        ("x_1_2", "{x_1_2}", "", ""),
+    ],
+)
+def test_symbols_in_pieces(symbol: str, core: str, below: str, above: str) -> None:
+    found = split(symbol)
+    assert (found.core, found.below, found.above) == (core, below, above)
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "found"),
+    [
+        ("N", "m/s", "N s/m"),
+        ("N m, N", "rad, m", "N m/rad, N/m"),
+        ("V", "A", "V/A"),
+        ("m", "m", "1"),
+        ("1/s^2", "m m", "1/(s^2 m^2)"),
+    ],
+)
+def test_units_divide(above: str, below: str, found: str) -> None:
+    assert quotient(above, below) == found
