@@ -62,7 +62,7 @@ def joint_pid(
     Raises `ModelError` E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not
     positive.
 
-    Source: Astrom and Hagglund 2006, section 3.5 (back-calculation).
+    Source: Astrom and Hagglund 2006 (back-calculation).
     """
     shape = paths.count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):

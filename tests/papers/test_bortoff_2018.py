@@ -95,7 +95,7 @@ def lengths(q, tool):
 
 
 def test_equation_4_needs_the_offset():
-    """Rods of length L2 between shafts at the radius L0 and corners at L3 meet at psi + L0 - L3; at the printed psi they do not."""
+    """Rods of length L2 between shafts at the radius L0 and corners at L3 meet at psi with L0 - L3, not at psi as printed."""
     q, _ = closed()
     assert np.abs(lengths(q, psi(arms(q)[0])) - P.L2).max() < 1e-14
     assert np.abs(lengths(q, bare(arms(q)[0])) - P.L2).max() > 1e-2
@@ -124,6 +124,18 @@ def test_equations_30_and_31_need_the_rotations():
         assert np.abs(psi(part) - w).max() > 1e-2
 
 
+def test_units_of_table_I():
+    """J is in kg m^2 = N m s^2: with time in ms the poles are a thousandth, as they must be, only if J stays what it is.
+
+    Printed is N m/s^2, of which a thousand thousandths to the fourth power would be left.
+    """
+    slow = {**NUMBERS, "g": P.g * 1e-6, "DAMPING": P.DAMPING * 1e-3}
+    wanted = np.sort_complex(independent.poles(NUMBERS, Y) * 1e-3)
+    assert np.allclose(np.sort_complex(independent.poles(slow, Y)), wanted, rtol=1e-9)
+    printed = {**slow, "J1": P.J1 * 1e-12, "J2": P.J2 * 1e-12}
+    assert not np.allclose(np.sort_complex(independent.poles(printed, Y)), wanted, rtol=1e-2)
+
+
 def arm_kinetic(m3):
     """T of (1) of arm 1, with a factor m3 / 2 in the place of the printed m3 / 6."""
     q, v = closed()
@@ -148,7 +160,9 @@ def test_equation_1_counts_a_third_of_the_third():
     """m3 is one third already (table I): half of it, not a sixth, times the square of the speed."""
     q, v = closed()
     right = 0.5 * arms(v)[0] @ appendix.inertia(arms(q)[0], P) @ arms(v)[0]
-    alone = sum(0.5 * x.mass * np.sum((x.jacobian @ arms(v)[0]) ** 2) for x in independent.arm_points(NUMBERS, arms(q)[0], arms(v)[0]))
+    alone = sum(
+        0.5 * x.mass * np.sum((x.jacobian @ arms(v)[0]) ** 2) for x in independent.arm_points(NUMBERS, arms(q)[0], arms(v)[0])
+    )
     assert arm_kinetic(P.M3) == pytest.approx(right, rel=1e-13) == pytest.approx(alone, rel=1e-13)
     assert abs(arm_kinetic(P.M3 / 3) / right - 1.0) > 1e-2
     # the end effector as a whole: three arms carry all of 3 M3
@@ -196,7 +210,9 @@ def test_equations_15_and_22_lack_the_damping():
     q, v = closed()
     a, multipliers = independent.acceleration(NUMBERS, q, v, TORQUES)
     _, H, bias = independent.constraint(NUMBERS, q, v)
-    C = np.concatenate([sum(v_i * v_k * c for (v_i, v_k), c in zip(_products(w), vectors(p), strict=True)) for p, w in pairs(q, v)])
+    C = np.concatenate(
+        [sum(v_i * v_k * c for (v_i, v_k), c in zip(_products(w), vectors(p), strict=True)) for p, w in pairs(q, v)]
+    )
     G = np.concatenate([appendix.gravity_torque(part, P) for part in arms(q)])
     M = mass(q)
     right = H.T @ multipliers + pushed(TORQUES)
@@ -295,14 +311,14 @@ def test_alpha_of_feedback_linearisation_depends_on_the_rates():
 
 
 def test_the_angles_phi_are_singular():
-    """"There are no singularities" (section 2.D): at phi2 = 0 the inertia matrix of the appendix is singular."""
+    """Where phi2 = 0 the inertia matrix of the appendix is singular, though "there are no singularities" (section 2.D)."""
     assert abs(np.linalg.det(appendix.inertia(np.array([0.4, 0.0, 0.3]), P))) < 1e-15
     assert np.linalg.det(appendix.inertia(np.array([0.4, 1.2, 0.3]), P)) > 1e-6
 
 
 def test_six_of_the_twelve_modes_are_seen():
-    """"Neither controllable nor observable" (section 2.E): of the twelve modes at the roots of (23) none is controllable, and six
-    are seen from the motor angles."""
+    """Of the twelve modes at the roots of (23), "neither controllable nor observable" (section 2.E), none is controllable, but
+    six are seen from the motor angles."""
     A, B, *_ = independent.linearise(NUMBERS, Y)
     C = np.eye(18)[[0, 3, 6]]
     moved = np.linalg.matrix_power(A + 5.0 * np.eye(18), 2)
@@ -317,7 +333,7 @@ def test_six_of_the_twelve_modes_are_seen():
 
 
 def test_gravity_compensation_leaves_three_modes_at_rest():
-    """"All equilibria exponentially stable" (section 4.E): with u of (32) as a function of y, three eigenvalues are zero."""
+    """With u of (32) as a function of y three eigenvalues are zero: no equilibrium is exponentially stable (section 4.E)."""
     A, B = independent.reduced(NUMBERS, Y)
 
     def holding(y):
@@ -330,7 +346,7 @@ def test_gravity_compensation_leaves_three_modes_at_rest():
 
 
 def test_forward_kinematics_have_two_assemblies():
-    """"One-to-one" (section 4.A): the same motor angles put the tool below the elbows or above."""
+    """The same motor angles put the tool below the elbows or above: they are not "one-to-one" (section 4.A)."""
     robot = DeltaRobot(replace(P, DAMPING=0.0))
     below, above = (robot.forward_kinematics(Y, mode=mode) for mode in ("below", "above"))
     for found in (below, above):

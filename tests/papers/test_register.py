@@ -16,7 +16,7 @@ import pytest
 
 import bondgraph
 import models
-from bondgraph import IC, C, Graph, J1, Op
+from bondgraph import IC, J1, C, Graph, Op
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
 from bondgraph.model.gradient import gradient
@@ -51,19 +51,32 @@ def named_operations() -> Iterator[tuple[str, Op]]:
     for package in (bondgraph, models):
         for module in modules(package):
             for name, value in vars(module).items():
-                parts = (value.forward, value.transposed) if isinstance(value, Action) else value if isinstance(value, tuple) else (value,)
+                parts = (
+                    (value.forward, value.transposed)
+                    if isinstance(value, Action)
+                    else value
+                    if isinstance(value, tuple)
+                    else (value,)
+                )
                 yield from ((f"{module.__name__}.{name}", part) for part in parts if isinstance(part, Op))
 
 
 def eggs() -> Graph:
     graph = Graph("eggs")
     bodies = [
-        rigid_body(name, mass=0.06, inertia=(1e-5,) * 3, surface=egg(0.035, 0.084, 0.01), position=(x, 0.0, 0.0), gravity=(0, 0, -9.81))
+        rigid_body(
+            name, mass=0.06, inertia=(1e-5,) * 3, surface=egg(0.035, 0.084, 0.01), position=(x, 0.0, 0.0), gravity=(0, 0, -9.81)
+        )
         for name, x in (("one", 0.0), ("two", 0.07))
     ]
     for number, transport in enumerate(("parallel", "bodies")):
         touch = contact(
-            f"touch {number}", *bodies, normal_stiffness=1e4, tangential_stiffness=1e4, rotational_stiffness=1.0, transport=transport
+            f"touch {number}",
+            *bodies,
+            normal_stiffness=1e4,
+            tangential_stiffness=1e4,
+            rotational_stiffness=1.0,
+            transport=transport,
         )
         attach_contact(graph, touch, *bodies)
     attach_between(graph, spatial_spring("spring", rotational=1.0, translational=(1.0, 2.0, 3.0)), *bodies)
@@ -206,7 +219,11 @@ def test_every_test_of_the_papers_is_named_by_the_page_or_says_that_its_equation
     for path in Path(__file__).parent.glob("test_*_20*.py"):
         tests = re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         unnamed = {test for test in tests if f"{path.name}::{test}" not in named}
-        assert unnamed <= {"test_equations_10_and_11", "test_equation_28_converges_to_the_solution_of_27", "test_equations_34_and_35"}
+        assert unnamed <= {
+            "test_equations_10_and_11",
+            "test_equation_28_converges_to_the_solution_of_27",
+            "test_equations_34_and_35",
+        }
 
 
 SURVIVING = {
@@ -227,7 +244,11 @@ SURVIVING = {
     "hamiltonian": {"BO18 (1), corrected; BO18 appendix; BO18 (5), corrected"},
     "touch": {"BO20 (11)", "Khatib 1987", "BO18 (27), (28); BO18 (32), corrected", "BO20 fig. 1"},
     "linearised": {"BO18 (23), (33), (34), (35); BO18 (22), corrected"},
-    "hand": {"VI02 (18), (20); VI02 (14), (19), (21), corrected", "Featherstone 2008", "Brockett 1984; Murray, Li and Sastry 1994"},
+    "hand": {
+        "VI02 (18), (20); VI02 (14), (19), (21), corrected",
+        "Featherstone 2008",
+        "Brockett 1984; Murray, Li and Sastry 1994",
+    },
 }
 
 
