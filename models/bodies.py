@@ -18,7 +18,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Parameter, Storage
 from bondgraph.model.ops import IDENTITY, zeros
-from models.connections import AD, BY_AD, screw_transformer
+from models.connections import AD, BY_AD, OF_AD, screw_transformer
 from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
 from screws.poses import pose_from_state, pose_rate, rotation_of
@@ -109,11 +109,14 @@ def _gravity_energy(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any
     return -mass * (acceleration @ (H[:3, 3] + H[:3, :3] @ centre))
 
 
-GRAVITY = Op("gravity", _gravity_wrench, r"-\begin{bmatrix} \tilde c R^T m g \\ R^T m g \end{bmatrix}(#1)")
-POTENTIAL = Op("potential", _gravity_energy, r"-m\,g \cdot p(#1)")
-POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)")
-BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2")
-GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)")
+_PARTS = "(R, p) = #1"
+GRAVITY = Op(
+    "gravity", _gravity_wrench, r"-\begin{bmatrix} #3 \times f \\ f \end{bmatrix}" + "\n" + r"f = #2\,R^T #4,\; " + _PARTS
+)
+POTENTIAL = Op("potential", _gravity_energy, r"-#2\,#4 \cdot (p + R\,#3)" + "\n" + _PARTS)
+POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)", "Stramigioli 2001")
+BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2", OF_AD)
+GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)", "Stramigioli 2001")
 
 
 def rigid_body(

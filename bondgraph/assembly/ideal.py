@@ -119,7 +119,7 @@ def position_slope(position: ops.Op, place: int, count: int) -> ops.Op:
             return array([list(row) for row in found])
         return array(list(found[0])) if np.ndim(at) else found[0, 0]
 
-    return ops.Op(f"slope of {position.name}", slope, r"\frac{\partial h}{\partial q}")
+    return ops.Op(f"slope of {position.name}", slope, r"\frac{\partial h}{\partial q}", ops.sources_of(position))
 
 
 def switch(draft: Assembly, path: str, element: Element) -> None:

@@ -94,7 +94,7 @@ def Constraint(
     A position that reads other signals beside an MTF of your own must be that MTF's: h' is compared with the flow when the
     model is compiled (E170).
 
-    Source: Baumgarte 1972; Bortoff 2018, h'' of (9); Bortoff 2020, section 2 (the cubic term, the state machine).
+    Source: Baumgarte 1972; Bortoff 2018, (22) and (23); Bortoff 2020, (6) (the cubic term) and fig. 1 (the state machine).
     """
     choice("Constraint", name, holds=(holds, ("position", "velocity")), closing=(closing, ("impulse", "smooth")))
     if coordinates and position is None:

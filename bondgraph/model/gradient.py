@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import Op, sources_of
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
 from bondgraph.tape.interpret import interpreter
 from bondgraph.tape.routine import Routine, listing
@@ -30,7 +30,8 @@ def gradient(energy: Op) -> Op:
         slopes = partials(lambda at: [function(at, *others)], x, others)[0]
         return _shaped(array(list(slopes)), x)
 
-    return Op(f"gradient of {energy.name}", formula, r"\nabla_{#1}\left(" + energy.latex + r"\right)" if energy.latex else "")
+    latex = r"\nabla_{#1}\left(" + energy.latex + r"\right)" if energy.latex else ""
+    return Op(f"gradient of {energy.name}", formula, latex, sources_of(energy))
 
 
 def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any] = ()) -> np.ndarray:

@@ -27,6 +27,9 @@ class Op(Frozen):
     function: Callable[..., Any]
     latex: str = ""
     """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
+    source: str = ""
+    """Where the formula is from: a work and its equations, "corrected" where they are wrong in print, entries apart by "; ":
+    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md has the works and their equations; empty: from none."""
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
@@ -56,6 +59,12 @@ def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
     """Any callable as an operation, by default of its own name (f of a lambda); its LaTeX form is then `name(arguments)`."""
     own = getattr(formula, "__name__", "f")
     return formula if isinstance(formula, Op) else Op(name or ("f" if own == "<lambda>" else str(own)), formula)
+
+
+def sources_of(*formulas: Op | Callable[..., Any] | None) -> str:
+    """The `source` of what is derived from formulas: those of its operations, each once."""
+    given = (entry for formula in formulas if isinstance(formula, Op) for entry in formula.source.split("; ") if entry)
+    return "; ".join(dict.fromkeys(given))
 
 
 IDENTITY = Op("identity", lambda x: x, "#1")
@@ -166,8 +175,9 @@ STABILISED = Op(
     "stabilised",
     lambda second, first, h, a1, a0, a2: second + a1 * first + a0 * h + a2 * (h * h * h),
     r"#1 + #4\,#2 + #5\,#3 + #6\,#3^3",
+    "BO18 (23); BO20 (6)",
 )
-"""h'' + a1 h' + a0 h + a2 h^3, zero for a constraint; Bortoff 2020, section 2."""
+"""h'' + a1 h' + a0 h + a2 h^3, zero for a constraint; Bortoff 2018, (23), with the cubic term of Bortoff 2020, (6)."""
 
 DAMPED = Op("damped", lambda second, first, a1: second + a1 * first, r"#1 + #3\,#2")
 """h'' + a1 h', zero for a constraint that holds a velocity and no position."""

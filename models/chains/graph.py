@@ -31,6 +31,9 @@ from screws.given import floats
 from screws.scalars import array
 from screws.surfaces import Surface
 
+KINEMATICS, DYNAMICS = "Brockett 1984; Murray, Li and Sastry 1994", "Featherstone 2008"
+"""Sources of the formulas of `kinematics` and `dynamics`."""
+
 
 @dataclass(frozen=True, eq=False)
 class LinkBody:
@@ -165,8 +168,8 @@ def _mechanism(
     recursive = form == "lagrangian" and recursion_is_shorter(chain)
     return IC(
         "mechanism",
-        inertia=Op("M", lambda q, *p: mass_matrix(chain, q, *p[:count]), "M(#1)"),
-        bias=Op("h", lambda q, v, *p: bias(chain, q, v, *p[:count]), "h(#1, #2)") if recursive else None,
+        inertia=Op("M", lambda q, *p: mass_matrix(chain, q, *p[:count]), "M(#1)", DYNAMICS),
+        bias=Op("h", lambda q, v, *p: bias(chain, q, v, *p[:count]), "h(#1, #2)", DYNAMICS) if recursive else None,
         potential=Op("V", energy, "V(#1)") if size or stiffness is not None else None,
         form=form,
         position=q0,
@@ -186,7 +189,7 @@ def _link_graph(chain: Chain, link: int) -> Body:
     assert isinstance(body, Body)
     jacobian = MTF(
         "J",
-        Op("Jacobian", lambda q: space_jacobian(chain, link, _vector(q)), "J(#1)"),
+        Op("Jacobian", lambda q: space_jacobian(chain, link, _vector(q)), "J(#1)", KINEMATICS),
         signals=["q"],
         dimensions=(chain.freedoms, 6),
         domains=(_domain(chain), SCREW),
@@ -196,8 +199,8 @@ def _link_graph(chain: Chain, link: int) -> Body:
     poses = Block(
         "pose",
         [
-            ("H", Op("pose", lambda q: link_pose(chain, link, _vector(q)), "H(#1)"), ["q"]),
-            ("state", Op("pose state", lambda q: link_pose_state(chain, link, _vector(q)), "H(#1)"), ["q"]),
+            ("H", Op("pose", lambda q: link_pose(chain, link, _vector(q)), "H(#1)", KINEMATICS), ["q"]),
+            ("state", Op("pose state", lambda q: link_pose_state(chain, link, _vector(q)), "H(#1)", KINEMATICS), ["q"]),
             ("twist", BODY_TWIST, ["H", "T"]),
         ],
         inputs={"q": "q", "T": "world twist.flow"},

@@ -30,7 +30,7 @@ from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Parameter, R, Se
 from bondgraph.errors import raise_if_any
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
-from models.connections import Touchable, connect_bodies, screw_transformer
+from models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
 from models.contacts.components import COMPONENTS, argument_problems, by_component, in_order, near_problems
 from models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contacts.kinematics import contact_kinematics
@@ -76,8 +76,8 @@ def contact(
     near : point (x, y, z) of body 1, m, where bodies that are not convex touch in several places: this contact is the place
         that is nearest to it at the start. Several contacts between the same bodies hold several places.
 
-    Signals: `gap` d (m, negative in contact), `force` on body 2 in C2 is minus `wrench`, `q1`, `q2`, `alpha` (Montana's
-    sign), `frame` H_0_C2. Modes: `switch` ("free", "contact") and, for closed surfaces, `chart 1`, `chart 2`.
+    Signals: `gap` d (m, negative in contact), `wrench` in C2 (what acts on body 2 is its negative), `q1`, `q2`, `alpha` (about
+    z2), `frame` H_0_C2. Modes: `switch` ("free", "contact") and, for closed surfaces, `chart 1`, `chart 2`.
     With friction also `normal force` N, `friction excess` |w| - mu N (N; negative: what is left before it slips),
     `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); the same for `torsional friction`.
 
@@ -136,10 +136,10 @@ def attach_contact(graph: Graph, touching: Graph, body1: Touchable, body2: Touch
     connect_bodies(graph, touching, {"1": body1, "2": body2}, cheapest=True)
 
 
-AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}")
+AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}", OF_AD)
 TO_CONTACT = Action(
-    Op("twist to C2", transform_twist_back, r"\mathrm{Ad}_{#1^{-1}}\,#2"),
-    Op("wrench to world", transform_wrench, r"\mathrm{Ad}_{#1^{-1}}^T\,#2"),
+    Op("twist to C2", transform_twist_back, r"\mathrm{Ad}_{#1^{-1}}\,#2", OF_AD),
+    Op("wrench to world", transform_wrench, r"\mathrm{Ad}_{#1^{-1}}^T\,#2", OF_AD),
 )
 
 

@@ -15,7 +15,7 @@ from screws.surfaces import Geometry, Surface
 
 
 def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | None = None) -> Element:
-    """Signal block: T_{O2}^{C2,O1} -> rates of the six contact coordinates, Visser 2002 (18)-(21) as corrected.
+    """Signal block: T_{O2}^{C2,O1} -> rates of the six contact coordinates, Visser 2002, (18) to (21), corrected.
 
     States q1 = (u1, v1), q2 = (u2, v2), alpha, d; further outputs the Gauss frames H_O1_C1, H_O2_C2, H_0_C2
     and, with a transport, the rate `turning` of C2 about its normal.
@@ -23,13 +23,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     inputs = {"T": "Ad.2.flow", "pose 1": "pose 1", "pose 2": "pose 2"}
     parameters: dict[str, Parameter] = {}
     geometries: list[Any] = []
-    symbols = {
-        "drawn": r"\hat T",
-        "relative curvature": r"\Delta",
-        "alpha'": r"\dot\alpha",
-        "d'": r"\dot d",
-        "turning": r"\omega_s",
-    }
+    symbols = {"drawn": r"\hat T", "uniqueness": r"\Delta", "alpha'": r"\dot\alpha", "d'": r"\dot d", "turning": r"\omega_s"}
     for i, surface in ((1, surface1), (2, surface2)):
         numbers = {f"surface {i} {key}": Parameter(value) for key, value in surface.parameters.items()}
         charts = [f"chart {i}"] if surface.charts > 1 else []
@@ -50,7 +44,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
             ("H_0_C2", CHAIN, ["pose 2", "H_O2_C2"]),
             ("drawn", DRAWN, ["H_0_C1", "H_0_C2", "K1", "K2", "alpha", "d", "T"]),
             (("q1'", "q2'", "alpha'", "d'"), RATES, ["M1", "K1", "T1", "M2", "K2", "T2", "alpha", "d", "drawn"]),
-            ("relative curvature", CURVATURE, ["K1", "K2", "alpha", "d"]),
+            ("uniqueness", UNIQUENESS, ["K1", "K2", "alpha", "d"]),
             *further,
         ],
         inputs=inputs,
@@ -75,7 +69,7 @@ def geometry_op(surface: Surface, index: int) -> Op:
         geometry = surface.geometry(q, chart, parameters)
         return geometry.H, geometry.M, geometry.K, geometry.T
 
-    return Op(f"Gauss {surface.name}", formula, rf"\mathrm{{Gauss}}_{{{index}}}(#1)")
+    return Op(f"Gauss {surface.name}", formula, rf"\mathrm{{Gauss}}_{{{index}}}(#1)", "VI02 (6), (7), (8), (9)")
 
 
 _UNUSED = np.zeros(0)
@@ -115,17 +109,18 @@ RATES = Op(
             r"w = (-\omega_y, \omega_x),\; v = (v_x, v_y),\; (\omega, v) = #9",
         )
     ),
+    "VI02 (18), (20); VI02 (14), (19), (21), corrected",
 )
-"""Rates of the contact coordinates; Visser 2002 (18)-(21) as corrected."""
+"""Rates of the contact coordinates; Visser 2002, (18) to (21), corrected."""
 
 
 AMBIGUOUS = 1e-8
 """Part of the squared curvatures below which nearest points do not count as unique: some 1e-4 of the radii from a focal point."""
 
 
-def _relative_curvature(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
-    """Smaller of det S and tr S |tr S|, S = K2 B + A, less `AMBIGUOUS` of both curvatures' squares, 1/m^2: positive as long as
-    the nearest points are unique.
+def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
+    """Smaller of det S and tr S |tr S|, with the relative curvature S = K2 B + A, less `AMBIGUOUS` of both curvatures' squares,
+    1/m^2: positive as long as the nearest points are unique.
 
     The determinant alone does not do: of two spheres, whose curvatures vanish together, it touches zero and rises again. And
     what passes so near to the limit that rounding says on which side comes out anywhere.
@@ -136,8 +131,11 @@ def _relative_curvature(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
     return minimum(s11 * s22 - s12 * s21, trace * absolute(trace)) - AMBIGUOUS * squares
 
 
-CURVATURE = Op(
-    "relative curvature",
-    _relative_curvature,
-    r"\min(\det S, \mathrm{tr} S\,|\mathrm{tr} S|) - 10^{-8}(|#1|^2 + |#2|^2),\; S = K_2 B + A",
+UNIQUENESS = Op(
+    "uniqueness",
+    _uniqueness,
+    r"\min(\det S, \mathrm{tr} S\,|\mathrm{tr} S|) - 10^{-8}(|#1|^2 + |#2|^2)"
+    + "\n"
+    + r"S = #2 B + A,\; A = R #1 R,\; R = R(#3),\; B = #4 A + I",
 )
+"""How far the closest points are from not being unique, see `_uniqueness`."""

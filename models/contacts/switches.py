@@ -29,8 +29,8 @@ def contact_switch(surfaces: Sequence[Surface]) -> Automaton:
         (
             Transition(FREE, TOUCHING, NEGATE, ("kinematics.d",), kind="contact on"),
             Transition(TOUCHING, FREE, IDENTITY, ("kinematics.d",), (("spring.q", release, ("spring.q",)),), kind="contact off"),
-            Transition(FREE, FREE, NEGATE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
-            Transition(TOUCHING, TOUCHING, NEGATE, ("kinematics.relative curvature",), kind="curvature limit", error=limit),
+            Transition(FREE, FREE, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=limit),
+            Transition(TOUCHING, TOUCHING, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=limit),
             *_edges(surfaces),
         ),
     )

@@ -101,8 +101,11 @@ _IN_SPACE = Op(
     "turning",
     lambda M2, T2, rate, H, twist: sum(H[i, 2] * twist[i] for i in range(3)) + _turn_in_body(M2, T2, rate),
     r"\omega_2 \cdot z_2 + #2 #1 #3",
+    "VI02 (10)",
 )
-_BETWEEN_BODIES = Op("turning", lambda M2, T2, rate, T: 0.5 * T[2] + _turn_in_body(M2, T2, rate), r"\tfrac12 \omega_z + #2 #1 #3")
+_BETWEEN_BODIES = Op(
+    "turning", lambda M2, T2, rate, T: 0.5 * T[2] + _turn_in_body(M2, T2, rate), r"\tfrac12 \omega_z + #2 #1 #3", "VI02 (10)"
+)
 
 
 def turning_equation(transport: str) -> tuple[str, Op, list[str]]:

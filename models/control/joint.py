@@ -19,7 +19,10 @@ from screws.scalars import maximum, minimum
 PD_TERMS = Op("PD", lambda kp, kd, e, de: kp * e + kd * de, r"#1\,#3 + #2\,#4")
 PID_TERMS = Op("PID", lambda kp, kd, e, de, ki, z: kp * e + kd * de + ki * z, r"#1\,#3 + #2\,#4 + #5\,#6")
 SATURATED = Op("limit", lambda u, limit: maximum(minimum(u, limit), -limit), r"\min\left(\max\left(#1, -#2\right), #2\right)")
-WOUND_BACK = Op("integral rate", lambda e, held, asked, kp: e + (held - asked) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)")
+_BACK = "Astrom and Hagglund 2006"
+WOUND_BACK = Op(
+    "integral rate", lambda e, held, asked, kp: e + (held - asked) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)", _BACK
+)
 STEPPED = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
 
 
@@ -59,7 +62,7 @@ def joint_pid(
     Raises `ModelError` E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not
     positive.
 
-    Source: Astrom and Hagglund 2006, section 3.5 (back-calculation).
+    Source: Astrom and Hagglund 2006 (back-calculation).
     """
     shape = paths.count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):

@@ -17,8 +17,8 @@ from models.motion.refusals import refuse
 from screws.linear import solve_spd
 from screws.scalars import array
 
-PD = Op("PD", lambda kp, kd, e, de, ff: kp * e + kd * de + ff, r"#1\,#3 + #2\,#4 + #5")
-PD_EXTRA = Op("PD", lambda kp, kd, e, de, ff, f: kp * e + kd * de + ff + f, r"#1\,#3 + #2\,#4 + #5 + #6")
+PD = Op("PD", lambda kp, kd, e, de, ff: kp * e + kd * de + ff, r"#1\,#3 + #2\,#4 + #5", "BO20 (11)")
+PD_EXTRA = Op("PD", lambda kp, kd, e, de, ff, f: kp * e + kd * de + ff + f, r"#1\,#3 + #2\,#4 + #5 + #6", "BO20 (11)")
 
 
 def pd_feedforward(
@@ -74,7 +74,7 @@ def pd_feedforward(
 def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
     """Lambda^-1 = J M^-1 J^T (m, m): the inverse inertia of the task space, from M (n, n) and J (m, n); any scalar.
 
-    Source: Khatib 1987, (38).
+    Source: Khatib 1987 (operational space).
     """
     rows = [solve_spd(mass, row) for row in jacobian]
     return array([[sum(a * b for a, b in zip(one, two, strict=True)) for two in rows] for one in jacobian])
@@ -102,8 +102,8 @@ def _by_task_inertia(Lambda: Any, jacobian: Any, u: Any) -> Any:
     return J.T @ ((Lambda if np.ndim(Lambda) == 2 else array(Lambda).reshape(1, 1)) @ wanted)
 
 
-TORQUE_BY_MASS = Op("torque", _by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\right)^{-1} #3")
-TORQUE = Op("torque", _by_task_inertia, r"#2^T\,#1\,#3")
+TORQUE_BY_MASS = Op("torque", _by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\right)^{-1} #3", "Khatib 1987")
+TORQUE = Op("torque", _by_task_inertia, r"#2^T\,#1\,#3", "Khatib 1987")
 
 
 def operational_torque(

@@ -184,7 +184,7 @@ def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any
 
 RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
 
-LETTERS = {"held": "W", "violation": "h", "free": "F", "coordinates": "q"}
+LETTERS = {"held": "W^T", "violation": "h", "free": "F", "coordinates": "q"}
 """Formula of a kind of joint -> its letter in equations."""
 
 

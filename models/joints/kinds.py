@@ -56,7 +56,7 @@ class Kind:
         return array([row[0] for row in self.closures(H, *numbers)])
 
     def held(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
-        """W (6 - n, 6) with dh/dt = W @ T_A_A_B: each row is a wrench that the joint transmits, in A."""
+        """W^T (6 - n, 6) with dh/dt = W^T @ T_A_A_B: each column of W is a wrench that the joint transmits, in A."""
         return array([list(row[1:]) for row in self.closures(H, *numbers)])
 
     def missed(self, H: np.ndarray, *numbers: float) -> tuple[float, float]:

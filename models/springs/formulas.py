@@ -67,6 +67,35 @@ def rotation_vector(q: Any) -> tuple[Any, Any]:
     return array([factor * q[1], factor * q[2], factor * q[3]]), w / sqrt(s + w * w)
 
 
+def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
+    """`spring_energy` in the letters R, p, K_r, K_t and K_c, and what other letters of it mean."""
+    turned = {"trace": r"\operatorname{tr}\left(G(K_r)\,(I - R)\right)", "rotation vector": r"\tfrac12 \theta^T K_r\,\theta"}[
+        form
+    ]
+    formula = turned + r" + \tfrac14 p^T K_t\,p + \tfrac14 y^T K_t\,y"
+    return formula + (r" + \operatorname{tr}\left(G(K_c)\,R^T \tilde p\right)" if coupled else ""), *_letters(form, coupled)
+
+
+def wrench_latex(form: str, coupled: bool) -> tuple[str, ...]:
+    """`spring_wrench` in these letters, and what others of it mean."""
+    turned = {"trace": r"2 \operatorname{as}(G(K_r)\,R)", "rotation vector": r"J^{-T} K_r\,\theta"}[form]
+    torque, force = turned + r" + \tfrac12 (K_t\,y) \times y", r"\tfrac12 (R^T K_t\,p + K_t\,y)"
+    if coupled:
+        torque, force = torque + r" + 2 \operatorname{as}(R^T \tilde p\,G(K_c))", force + r" - 2 \operatorname{as}(R^T G(K_c))"
+    remarks = list(_letters(form, coupled))
+    if form == "rotation vector":
+        remarks.append(r"\dot\theta = J^{-1} \omega")
+    if form == "trace" or coupled:
+        remarks.append(r"\widetilde{\operatorname{as}(X)} = \tfrac12 (X - X^T)")
+    return rf"\begin{{bmatrix}} {torque} \\ {force} \end{{bmatrix}}", *remarks
+
+
+def _letters(form: str, coupled: bool) -> tuple[str, ...]:
+    vector = (r"\theta = \theta(R)",) if form == "rotation vector" else ()
+    traces = (r"G(K) = \tfrac12 \operatorname{tr}(K)\,I - K",) if form == "trace" or coupled else ()
+    return r"y = R^T p", *vector, *traces
+
+
 def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
     """V(H_A_B), J, zero at rest.
 

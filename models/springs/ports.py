@@ -11,18 +11,24 @@ from bondgraph import Element, Graph, Op, Parameter
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Port
 from bondgraph.model.laws import Action, StateSpec, Storage
-from models.connections import Touchable, connect_bodies, screw_transformer
+from models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
 from models.springs.formulas import frame_pose
 from screws.poses import Ad_of_inverse
 from screws.twists import transform_twist_back, transform_wrench
 
-AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}")
+AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}", OF_AD)
 TO_FRAME = Action(
-    Op("twist to B", lambda frame, pose, T: transform_twist_back(frame_pose(pose, frame), T), r"\mathrm{Ad}_{(#2\,#1)^{-1}}\,#3"),
+    Op(
+        "twist to B",
+        lambda frame, pose, T: transform_twist_back(frame_pose(pose, frame), T),
+        r"\mathrm{Ad}_{(#2\,#1)^{-1}}\,#3",
+        OF_AD,
+    ),
     Op(
         "wrench to world",
         lambda frame, pose, W: transform_wrench(frame_pose(pose, frame), W),
         r"\mathrm{Ad}_{(#2\,#1)^{-1}}^T\,#3",
+        OF_AD,
     ),
 )
 
@@ -62,4 +68,4 @@ def _skip(op: Op) -> Op:
     latex = op.latex
     for index in range(9, 0, -1):
         latex = latex.replace(f"#{index}", f"#{index + 1}")
-    return Op(op.name, lambda _, *arguments: op(*arguments), latex)
+    return Op(op.name, lambda _, *arguments: op(*arguments), latex, op.source)

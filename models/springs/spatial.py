@@ -20,7 +20,15 @@ from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
 from bondgraph.model.domains import SCREW
 from models.bodies import as_diagonal
 from models.connections import between
-from models.springs.formulas import FORMS, relative_pose, rotation_vector, spring_energy, spring_wrench
+from models.springs.formulas import (
+    FORMS,
+    energy_latex,
+    relative_pose,
+    rotation_vector,
+    spring_energy,
+    spring_wrench,
+    wrench_latex,
+)
 from models.springs.ports import into_frame, spring_of_signal
 from models.springs.stiffness import blocks, damping_matrix, frame, wrong
 
@@ -85,7 +93,21 @@ def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
     def of_signals(formula: Any) -> Any:
         return lambda *arguments: formula(arguments[-1], *arguments[:-1], form=form)
 
-    return Op("spring wrench", of_signals(spring_wrench), r"\nabla V"), Op("spring energy", of_signals(spring_energy), "V")
+    letters = ("K_r", "K_t", "K_c")[: 3 if coupled else 2]
+    H = f"#{len(letters) + 1}"
+
+    def written(formula: str, *remarks: str) -> str:
+        """The formula with places for its arguments, and what its letters stand for."""
+        for place, letter in enumerate(letters, start=1):
+            formula = formula.replace(letter, f"#{place}")
+        return "\n".join((formula, ",\\; ".join((f"(R, p) = {H}", *remarks))))
+
+    source = "Fasse and Broenink 1997; Stramigioli 2001"
+    wrench, energy = wrench_latex(form, coupled), energy_latex(form, coupled)
+    return (
+        Op("spring wrench", of_signals(spring_wrench), written(*wrench), source),
+        Op("spring energy", of_signals(spring_energy), written(*energy), source),
+    )
 
 
 RELATIVE = Op("relative pose", relative_pose, r"(#1\,#3)^{-1}\,#2\,#4")

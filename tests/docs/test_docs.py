@@ -38,6 +38,8 @@ EXECUTED = [
     "motion_and_control.md",
     "delta.md",
     "hand.md",
+    "papers.md",
+    "notation.md",
     "architecture.md",
 ]
 ELEMENTS = {

@@ -57,7 +57,7 @@ def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, 
     ----------
     mode : +1 for the tool below the plane of the elbows, -1 above it.
 
-    Source: Bortoff 2018, eq. (25) to (32).
+    Source: Bortoff 2018, eq. (27), (28), and (32) in its right order.
     """
     x = closed(y, p, mode)["x"]
     found = newton(x, y, p)
@@ -73,7 +73,12 @@ def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, 
 def robot_model(parameters: DeltaParameters, *, name: str = "model", y: str = "y", mode: str = "below") -> Element:
     """The block that knows the robot: `<name>.w`, `.jacobian`, `.inertia` and `.gravity` of the motor angles at path y."""
     sign = {"below": 1.0, "above": -1.0}[mode]
-    terms = Op("model", lambda y, *p: model_terms(y, Constants(*p), sign), r"w, J, M, G \text{ of } #1")
+    terms = Op(
+        "model",
+        lambda y, *p: model_terms(y, Constants(*p), sign),
+        r"w, J, M, G \text{ of } #1",
+        "BO18 (27), (28); BO18 (32), corrected",
+    )
     return Block(
         name,
         [(("w", "jacobian", "inertia", "gravity"), terms, ["y", *UNITS])],

@@ -90,7 +90,7 @@ def linearising(parameters: DeltaParameters, alpha1: float, alpha0: float, outpu
         *p, first, second = given[6:]
         return torques(q, v, u, Constants(*p), first, second, output)
 
-    law = Op("linearisation", formula, r"\beta^{-1} (#1 - \alpha)")
+    law = Op("linearisation", formula, r"\beta^{-1} (#1 - \alpha)", "BO18 (23), (33), (34), (35); BO18 (22), corrected")
     values = {key: Parameter(getattr(parameters, key), unit) for key, unit in UNITS.items()}
     return Block(
         "linearisation",

@@ -55,20 +55,26 @@ def _with(formula: Any) -> Any:
 def _place(rotation: np.ndarray) -> Op:
     """Place of the tip from theta, L0, L3, L1, L2; the rotation belongs to the formula."""
     return Op(
-        "tip", lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)), r"R\,\psi(#1)"
+        "tip",
+        lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
+        r"R\,\psi(#1)",
+        "BO18 (4), corrected",
     )
 
 
 def _slope(rotation: np.ndarray) -> Op:
     """Derivative of the place of the tip by theta, from theta, L1, L2."""
     return Op(
-        "tip Jacobian", lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)), r"R\,\partial\psi(#1)"
+        "tip Jacobian",
+        lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)),
+        r"R\,\partial\psi(#1)",
+        "BO18 appendix",
     )
 
 
-_INERTIA = _with(arm.inertia)
-_BIAS = _with(arm.coriolis_torque)
-_POTENTIAL = _with(arm.potential_energy)
+_INERTIA = Op("m", _with(arm.inertia), "m(#1)", "BO18 (1), corrected; BO18 appendix")
+_BIAS = Op("c", _with(arm.coriolis_torque), "c(#1, #2)", "BO18 (8), appendix")
+_POTENTIAL = Op("V", _with(arm.potential_energy), "V(#1)", "BO18 (5), corrected")
 ANGLES = Op("angles", phi_of, r"\varphi(#1)")
 ANGLE_RATES = Op("angle rates", phi_rate, r"\dot\varphi(#1, #2)")
 
@@ -272,7 +278,7 @@ def _motor(i: int, torque: float, signals: str | Sequence[str] | None) -> Elemen
     return Se(name, ADDED, parameters=number, signals=[signals[i]], dimension=1)
 
 
-APART = Op("apart", lambda a, b: a - b, "#1 - #2")
+APART = Op("apart", lambda a, b: a - b, "#1 - #2", "BO18 (10), corrected")
 FIRSTS = Op("first angles", lambda *theta: array([angles[0] for angles in theta]), r"y(#1, #2, #3)")
 GIVEN = Op("torque", lambda torque: torque, "#1")
 ADDED = Op("torque and signal", lambda torque, u: torque + u, "#1 + #2")

@@ -28,10 +28,11 @@ FREE, CONTACT, BALLISTIC = "free", "contact", "ballistic"
 TOUCHED, RELEASED, APART, AGAIN = "contact", "release", "apart", "contact again"
 """Kinds of the events of a contact."""
 
-CLOSED = Op("-h", lambda h: -h, "-#1")
-OPEN = Op("h", lambda h: h, "#1")
-PULLS = Op("-lambda", lambda force: -force, "-#1")
-INWARDS = Op("inside and inwards", lambda h, rate: minimum(-h, -rate), r"\min(-#1, -#2)")
+MACHINE = "BO20 fig. 1"
+CLOSED = Op("-h", lambda h: -h, "-#1", MACHINE)
+OPEN = Op("h", lambda h: h, "#1", MACHINE)
+PULLS = Op("-lambda", lambda force: -force, "-#1", MACHINE)
+INWARDS = Op("inside and inwards", lambda h, rate: minimum(-h, -rate), r"\min(-#1, -#2)", MACHINE)
 
 
 def contact_states(name: str = "touch", contact: str = "contact") -> Automaton:

@@ -90,7 +90,7 @@ def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
-    """Energy V of the weight, eq. (5), J; zero at the height of the shafts."""
+    """Energy V of the weight, eq. (5) with all of M3, J; zero at the height of the shafts."""
     shaft, beyond = _weights(p)
     return -(shaft * sin(theta[0]) + beyond * cos(theta[2]) * sin(theta[1]))
 

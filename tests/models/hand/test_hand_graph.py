@@ -41,7 +41,7 @@ def resting() -> Compiled:
 def test_main_ends_where_it_is_known_to(main: HandRun) -> None:
     arrays = main.trajectory
     assert main.result.ok and not main.events()
-    assert np.max(np.abs(arrays["object"][-1, 4:] - (0.009487, 0.0, 0.135844))) < 2e-6
+    assert np.max(np.abs(arrays["object"][-1, 4:] - (0.009488, 0.0, 0.135844))) < 2e-6
     assert np.max(np.abs(arrays["virtual"][-1, 4:] - (0.010432, 0.0, 0.139804))) < 2e-6
     assert turned_by(arrays["object"])[-1, 1] == pytest.approx(-0.093, abs=5e-4)
     assert arrays["normal"].min() > 2.91 and arrays["normal"].max() < 3.16
