@@ -147,7 +147,7 @@ def gate(active: tuple[int, ...]) -> Gate:
     def gated(mode: Any, value: Any) -> Any:
         return choose(active)(mode, value, np.zeros(np.shape(value)) if np.ndim(value) else 0.0)
 
-    return Gate("gate", gated, r"\left[#1\right]\,#2", active)
+    return Gate("gate", gated, r"\left[#1\right]\,#2", active=active)
 
 
 @cache
@@ -160,7 +160,7 @@ def choose(active: tuple[int, ...]) -> Choice:
             return where(condition, held, released)
         return array([where(condition, a, b) for a, b in zip(held, released, strict=True)])
 
-    return Choice("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}", active)
+    return Choice("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}", active=active)
 
 
 def _same_shape(value: Any) -> Any:
