@@ -13,6 +13,14 @@ from bondgraph.export.paper.notation.parts import Branch
 from bondgraph.model.laws import Junction
 
 
+PAPERS = {
+    "VI02": "Visser, Stramigioli and Heemskerk (2002)",
+    "BO18": "Bortoff (2018)",
+    "BO20": "Bortoff (2020)",
+}
+"""Papers that operations cite by a short name."""
+
+
 def summary(compiled: Compiled, equations: int) -> list[Block]:
     """Counts, and the class of the model: which kinds of equations there are."""
     system, model = compiled.system, compiled.model
@@ -81,6 +89,10 @@ def conventions(system: System, functions: Sequence[Paragraph], alike: Sequence[
     blocks: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
     if r"\mathrm{Ad}" in latex:
         blocks.append(Paragraph(_SCREWS))
+    cited = [f"{short} is {long}" for short, long in PAPERS.items() if any(short in s.op.source for s in system.statements)]
+    if cited:
+        told = f"{'; '.join(cited)}: numbers of equations there; corrected, where what is printed there is wrong."
+        blocks.append(Paragraph((told,)))
     if any(event.resets or event.impulse for event in system.events):
         blocks.append(Paragraph(("At an event, ", Math(":="), " sets a state to a value computed just before, all at once.")))
     return blocks

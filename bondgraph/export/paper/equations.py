@@ -90,6 +90,10 @@ class Writer:
         self.alike.differs[name] = tuple(each)
         return name
 
+    def in_full(self, statement: Statement) -> bool:
+        """Whether the equation of a statement names no function that is defined elsewhere."""
+        return isinstance(statement.op, Constant) or says_all(statement.op)
+
     def mode(self, mode: str, active: Sequence[int]) -> str:
         """That a state machine is in one of some states."""
         names, states = self.letters[mode], self.system.modes[mode][0]

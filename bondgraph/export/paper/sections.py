@@ -77,10 +77,10 @@ class _Body:
     hidden: frozenset[str]
     count: int = 0
 
-    def numbered(self, latex: str, lead: Words = ()) -> Numbered:
+    def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
         """The next equation."""
         self.count += 1
-        return Numbered(str(self.count), latex, lead)
+        return Numbered(str(self.count), latex, lead, source)
 
     def branch(self, branch: Branch, writer: Writer) -> list[Block]:
         """The blocks of a part, or of several that are alike."""
@@ -122,12 +122,14 @@ class _Body:
         model, system = self.compiled.model, self.compiled.system
         blocks: list[Block] = []
         if part.path in model.elements:
-            lines = [writer.equation(s) for s in system.statements if s.element == part.path and self._visible(s)]
+            own = [s for s in system.statements if s.element == part.path and self._visible(s)]
+            lines = [(writer.equation(s), s.op.source if writer.in_full(s) else "") for s in own]
             for unknown in system.unknowns:
-                lines += writer.implicit(unknown) if unknown.element == part.path else []
+                if unknown.element == part.path:
+                    lines += [(line, writer.producer[unknown.held or unknown.residual].op.source) for line in writer.implicit(unknown)]
             name, kind = model.elements[part.path].name, _kind(model, part.path)
             lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
-            items = tuple(self.numbered(line, () if k else lead) for k, line in enumerate(lines))
+            items = tuple(self.numbered(line, () if k else lead, source) for k, (line, source) in enumerate(lines))
             blocks.append(Equations(items) if items else Paragraph(lead))
         if f"{part.path}.mode" in system.modes:
             blocks += machine(writer, model, part.path, number)

@@ -68,7 +68,7 @@ class Definitions:
             function = rf"\mathrm{{{_word(operation.name)}}}_{{{number}}}"
             local = _local([*letters, *results])
             arguments, outs = tuple(local[: len(letters)]), tuple(local[len(letters) :])
-            known = Definition(number, operation.name, function, arguments, outs, code, getattr(operation, "source", ""))
+            known = Definition(number, operation.name, function, arguments, outs, code, operation.source)
             self.found[code] = known
         return known
 
