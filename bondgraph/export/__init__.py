@@ -2,6 +2,7 @@
 
 from bondgraph.export.c_code.source import CSource, c_source
 from bondgraph.export.closed_form import StateEquations
+from bondgraph.export.explanation import Explanation, explain
 from bondgraph.export.latex_lines import latex
 from bondgraph.export.paper.build import document
 from bondgraph.export.state_form import state_equations
@@ -12,10 +13,12 @@ from bondgraph.tape.opcodes import OPERATIONS
 __all__ = [
     "OPERATIONS",
     "CSource",
+    "Explanation",
     "StateEquations",
     "StraightLine",
     "c_source",
     "document",
+    "explain",
     "latex",
     "state_equations",
     "straight_lines",

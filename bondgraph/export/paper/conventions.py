@@ -12,12 +12,7 @@ from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece,
 from bondgraph.export.paper.notation.parts import Branch
 from bondgraph.model.laws import Junction
 
-
-PAPERS = {
-    "VI02": "Visser, Stramigioli and Heemskerk (2002)",
-    "BO18": "Bortoff (2018)",
-    "BO20": "Bortoff (2020)",
-}
+PAPERS = {"VI02": "Visser, Stramigioli and Heemskerk (2002)", "BO18": "Bortoff (2018)", "BO20": "Bortoff (2020)"}
 """Papers that operations cite by a short name."""
 
 

@@ -126,7 +126,9 @@ class _Body:
             lines = [(writer.equation(s), s.op.source if writer.in_full(s) else "") for s in own]
             for unknown in system.unknowns:
                 if unknown.element == part.path:
-                    lines += [(line, writer.producer[unknown.held or unknown.residual].op.source) for line in writer.implicit(unknown)]
+                    lines += [
+                        (line, writer.producer[unknown.held or unknown.residual].op.source) for line in writer.implicit(unknown)
+                    ]
             name, kind = model.elements[part.path].name, _kind(model, part.path)
             lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
             items = tuple(self.numbered(line, () if k else lead, source) for k, (line, source) in enumerate(lines))
