@@ -1,7 +1,7 @@
 """Text: a compiled model in; its equations as LaTeX, SymPy or state equations, or C source, out."""
 
-from bondgraph.export.c_code.source import CSource, c_source
 from bondgraph.export.closed_form import StateEquations
+from bondgraph.export.code.c import CSource, c_source
 from bondgraph.export.latex_lines import document, latex
 from bondgraph.export.state_form import state_equations
 from bondgraph.export.straight_line import StraightLine, straight_lines

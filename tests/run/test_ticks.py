@@ -218,7 +218,7 @@ def test_a_sampler_sees_a_step_at_its_own_instant():
 
 
 def test_the_c_export_refuses_clocks_but_not_steps():
-    from bondgraph.export.c_code.source import c_source
+    from bondgraph.export.code.c import c_source
 
     with pytest.raises(ModelError, match="E332"):
         c_source(compile_model(pushed(proportional(0.1))))

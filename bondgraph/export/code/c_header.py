@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bondgraph.assembly.system import Loop, System
-from bondgraph.export.c_code.names import comment
+from bondgraph.export.code.names import comment
 
 
 def story(

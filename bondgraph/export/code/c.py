@@ -11,9 +11,9 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import consistent, point_of
 from bondgraph.errors import refusal
-from bondgraph.export.c_code.header import declarations, story
-from bondgraph.export.c_code.names import Entry, Names, array, comment, enumeration, places, sanitised
-from bondgraph.export.c_code.steps import functions, number, passed
+from bondgraph.export.code.c_header import declarations, story
+from bondgraph.export.code.names import Entry, Names, array, comment, enumeration, places, sanitised
+from bondgraph.export.code.steps import functions, number, passed
 from bondgraph.output.folders import write_all
 from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import output_names, trace
