@@ -19,7 +19,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.emit import numpy as reference
 from bondgraph.emit.kernel import address_of
 from bondgraph.export import CSource, c_source
-from bondgraph.export.code.steps import functions, number
+from bondgraph.export.code.c_functions import functions, number
 from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.interpret import OPERATIONS

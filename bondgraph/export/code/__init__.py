@@ -1,1 +1,1 @@
-"""C: routines of a compiled model in; a source file, its header and names out."""
+"""Source code: a compiled model in; its routines as C, NumPy, MATLAB or SymPy, with the user's names, out."""

@@ -1,22 +1,20 @@
-"""C99 source of a compiled model: rates, outputs, Jacobian, events and the powers of the ledger, without dependencies."""
+"""C99 source of a compiled model: rates, outputs, Jacobian, events, ticks and the powers of the ledger, without dependencies."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.points import consistent, point_of
-from bondgraph.errors import refusal
-from bondgraph.export.code.c_header import declarations, story
-from bondgraph.export.code.names import Entry, Names, array, comment, enumeration, places, sanitised
-from bondgraph.export.code.steps import functions, number, passed
+from bondgraph.compile.pipeline import Compilable
+from bondgraph.export.code.c_functions import functions, number, passed
+from bondgraph.export.code.c_header import KINDS, constants, header_of, places
+from bondgraph.export.code.content import Content, content_of
+from bondgraph.export.code.story import plain
 from bondgraph.output.folders import write_all
-from bondgraph.tape.routine import listing
-from bondgraph.tracing.routines import output_names, trace
+from bondgraph.tape.routine import Listing
 
 _SIGNATURE = (
     "double t",
@@ -59,174 +57,92 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    name : prefix of all names and name of the files, a C identifier; the model's name by default.
+    name : prefix of all names and name of the files, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for what is no model, E332 if the model has sampled blocks, E270 if `name` is no identifier, E271 if
-    an operation has no form in C, E262 if an algebraic loop has no solution at the start.
+    Raises `ModelError` E100 for what is no model, E270 if `name` is no identifier, E271 if an operation has no form in C, E262 if
+    an algebraic loop has no solution at the start.
     """
-    compiled = compiled_form(model, "c_source")
-    if sampled := [clock.element for clock in compiled.system.clocks if clock.updates]:
-        title, why = "a model with sampled blocks has no C form", f"sampled: {', '.join(sampled)}"
-        cure = "simulate it here, or put its controllers into your own code"
-        raise refusal("E332", title, cure, about=compiled.model.name, why=why, places=())
-    name = sanitised(compiled.model.name).lower() if name is None else name
-    name = f"model_{name}" if name[:1].isdigit() else name
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-        title = f'"{name}" is no name in C'
-        raise refusal("E270", title, "a letter, then letters, digits and underscores", about=compiled.model.name, places=())
-    build = f"cc -std=c99 -O2 -ffp-contract=off -shared -fPIC {name}.c -lm -o lib{name}.so"
-    writer = _Writer(compiled, name, build)
-    return CSource(name, writer.header(), writer.source(), build)
+    content = content_of(model, name, "c_source")
+    n = content.name
+    build = f"cc -std=c99 -O2 -ffp-contract=off -shared -fPIC {n}.c -lm -o lib{n}.so"
+    return CSource(n, header_of(content, build), _source(content, build), build)
 
 
-class _Writer:
-    """What header and source share: names, routines, tables."""
+def _source(content: Content, build: str) -> str:
+    """Definitions."""
+    n, total = content.name, constants(content)
+    apart = f"{n.upper()}_APART"
+    parts = [f'/*\n * {n}: the model "{plain(content.system.name)}"; see {n}.h.\n *\n * Build: {build}\n */\n']
+    parts += [f'#include "{n}.h"', "#include <math.h>", ""]
+    parts += [
+        "/* Parts of long functions stay apart: compile time grows faster than functions do. */",
+        "#if defined(__GNUC__)",
+        f"#define {apart} __attribute__((noinline))",
+        "#else",
+        f"#define {apart}",
+        "#endif",
+        "",
+    ]
+    start, (columns, rows), events = content.start, content.pattern, content.system.events
+    for letter, numbers, word in (("x", start.x, "states"), ("p", start.p, "parameters"), ("m", start.m, "modes")):
+        parts.append(_array("double", f"{n}_{letter}0", total[word], [number(float(v)) for v in numbers]))
+    parts.append(_array("int", f"{n}_jacobian_columns", f"{total['states']} + 1", columns.tolist()))
+    parts.append(_array("int", f"{n}_jacobian_rows", total["nonzeros"], rows.tolist()))
+    for word in ("slot", "source", "target") if events else ():
+        parts.append(_array("int", f"{n}_transition_{word}", total["transitions"], [int(getattr(e, word)) for e in events]))
+    if content.ticks:
+        parts.append(_array("int", f"{n}_clock_offset", total["clocks"], [tick.offset for tick in content.ticks]))
+        periods = [-1 if tick.period is None else tick.period for tick in content.ticks]
+        parts.append(_array("int", f"{n}_clock_period", total["clocks"], periods))
+    own = places(content, "p", "parameters")
+    added = [f"p[{total['parameters']} + {k}]" for k in range(content.prepared)]
+    given = [["t"], places(content, "x", "states"), own + added, places(content, "m", "modes")]
 
-    def __init__(self, compiled: Compiled, name: str, build: str):
-        self.compiled, self.name, self.build = compiled, name, build
-        self.routines, self.system, (self.columns, self.rows) = trace(compiled.system)
-        self.names = Names(name)
-        words = ("states", "parameters", "prepared", "modes", "outputs", "transitions", "powers", "energies", "nonzeros")
-        self.total = {word: self.names.constant("length of p" if word == "prepared" else word) for word in words}
-        also = self._further_names()
-
-        def valued(wanted: Sequence[str]) -> list[tuple[str, tuple[int, ...], str]]:
-            values = [self.system.values[n] for n in wanted]
-            return [(v.name, v.shape or (), (f", {v.unit}" if v.unit else "") + also.get(v.name, "")) for v in values]
-
-        system = self.system
-        modes = [(n, (), ": " + ", ".join(f"{k} {s}" for k, s in enumerate(system.modes[n][0]))) for n in system.modes]
-        self.x = self.names.entries("x", valued([s.name for s in system.states]))
-        self.p = self.names.entries("p", valued(list(system.parameters)))
-        self.m = self.names.entries("m", [(n.removesuffix(".mode"), shape, remark) for n, shape, remark in modes])
-        self.y = self.names.entries("y", valued(output_names(system)))
-        self.powers = self.names.entries("power", [(q.element, (), f", W, {q.role}") for q in system.powers])
-        self.energies = self.names.entries("energy", [(path, (), ", J") for path, _ in system.energies])
-        self.count = {
-            "states": sum(e.size for e in self.x),
-            "parameters": sum(e.size for e in self.p),
-            "prepared": len(self.routines["prepare"].outputs),
-            "modes": len(self.m),
-            "outputs": sum(e.size for e in self.y),
-            "transitions": len(system.events),
-            "powers": len(self.powers),
-            "energies": len(self.energies),
-            "nonzeros": len(self.rows),
-        }
-        self.loops = [loop for loop in self.system.loops if loop.guesses]
-        self.resets, self.pushes = (
-            [k for k in range(len(system.events)) if f"{word}_{k}" in self.routines] for word in ("reset", "push")
+    def routine(word: str, steps: Listing, table: str = "", kind: str = "") -> None:
+        results = places(content, "out", table) if table else [f"out[{k}]" for k in range(len(steps.outputs))]
+        text = functions(
+            f"{n}_{word}", steps, _SIGNATURE, lambda b, k: given[b][k], results.__getitem__, kind, f"static {apart} "
         )
+        parts.append(text)
 
-    def _further_names(self) -> dict[str, str]:
-        """What else a value is called, two names at most."""
-        found: dict[str, list[str]] = {}
-        for alias, target in self.system.aliases.items():
-            if ":" not in alias and not alias.startswith("-"):
-                found.setdefault(target, []).append(alias)
-        return {target: f"; also {', '.join(sorted(names)[:2])}" for target, names in found.items()}
-
-    # -- header
-
-    def header(self) -> str:
-        """Declarations, constants, and how to use it all."""
-        guard = f"{self.names.prefix}_H"
-        tables = (
-            ("states x, and their rates", self.x, "states"),
-            ("parameters p that can be set", self.p, "parameters"),
-            ("modes m: the state of each automaton, as a whole number", self.m, "modes"),
-            ("outputs", self.y, "outputs"),
-            ("powers: integrated along a run they are the energy account", self.powers, "powers"),
-            ("energies of the storages", self.energies, "energies"),
-        )
-        lines = story(self.name, self.build, self.total, self.system, self.resets, self.pushes, self.loops)
-        parts = [_banner(lines), f"#ifndef {guard}", f"#define {guard}", ""]
-        parts += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-        parts += [enumeration(title, entries, self.total[w], self.count[w]) for title, entries, w in tables]
-        parts += [
-            "/* further lengths */",
-            "enum {",
-            *(f"    {self.total[w]} = {self.count[w]}," for w in ("transitions", "nonzeros")),
-            f"    {self.total['prepared']} = {self.count['parameters'] + self.count['prepared']} "
-            "/* length of p: parameters, then what prepare adds */",
-            "};",
-            "",
-            declarations(self.name, self.total, self.system, self.pushes, self.loops),
-            "#ifdef __cplusplus",
-            "}",
-            "#endif",
-            "",
-            f"#endif /* {guard} */",
-            "",
-        ]
-        return "\n".join(parts)
-
-    # -- source
-
-    def source(self) -> str:
-        """Definitions."""
-        n = self.name
-        start = consistent(self.compiled, point_of(self.compiled))
-        parts = [_banner([f'{n}: the model "{comment(self.system.name)}"; see {n}.h.', "", f"Build: {self.build}"])]
-        parts += [f'#include "{n}.h"', "#include <math.h>", ""]
-        parts += [
-            "/* Parts of long functions stay apart: compile time grows faster than functions do. */",
-            "#if defined(__GNUC__)",
-            f"#define {self.names.prefix}_APART __attribute__((noinline))",
-            "#else",
-            f"#define {self.names.prefix}_APART",
-            "#endif",
-            "",
-        ]
-        for letter, numbers, word in (("x", start.x, "states"), ("p", start.p, "parameters"), ("m", start.m, "modes")):
-            parts.append(array("double", f"{n}_{letter}0", self.total[word], [number(float(v)) for v in numbers]))
-        parts.append(array("int", f"{n}_jacobian_columns", f"{self.total['states']} + 1", self.columns.tolist()))
-        parts.append(array("int", f"{n}_jacobian_rows", self.total["nonzeros"], self.rows.tolist()))
-        for word in ("slot", "source", "target") if self.system.events else ():
-            whole = [int(getattr(event, word)) for event in self.system.events]
-            parts.append(array("int", f"{n}_transition_{word}", self.total["transitions"], whole))
-        own = places("p", self.p)
-        added = [f"p[{self.total['parameters']} + {k}]" for k in range(self.count["prepared"])]
-        given = [["t"], places("x", self.x), own + added, places("m", self.m)]
-        apart = f"static {self.names.prefix}_APART "
-
-        def routine(word: str, entries: Sequence[Entry] = (), kind: str = "") -> None:
-            steps = listing(self.routines[word.replace("loop", "newton")].reference)
-            results = places("out", entries) or [f"out[{k}]" for k in range(len(steps.outputs))]
-            name = f"{n}_{word}"
-            parts.append(functions(name, steps, _SIGNATURE, lambda b, k: given[b][k], results.__getitem__, kind, apart))
-
-        steps = listing(self.routines["prepare"].reference)
-        signature = ("const double *restrict p", "double *restrict out")
-        parts.append(functions(f"{n}_prepared", steps, signature, lambda _, k: own[k], "out[{}]".format, "static ", apart))
-        call = f"{n}_prepared(p, p + {self.total['parameters']});"
-        parts.append(f"void {n}_prepare(double *p)\n{{\n    {call}\n}}\n")
-        routine("rates", self.x)
-        routine("jacobian")
-        routine("outputs", self.y)
-        routine("guards")
-        routine("powers", self.powers)
-        routine("energies", self.energies)
-        for k in range(len(self.loops)):
-            routine(f"loop_{k}")
-        for k in self.resets:
-            routine(f"reset_{k}", self.x, "static ")
-        for k in self.pushes:
-            routine(f"push_{k}", kind="static ")
-        if self.system.events:
-            parts.append(self._by_transition("reset", self.resets))
-        if self.pushes:
-            parts.append(self._by_transition("push", self.pushes))
-        return "\n".join(parts)
-
-    def _by_transition(self, word: str, transitions: Sequence[int]) -> str:
-        lines = [f"int {self.name}_{word}(int transition, {', '.join(_SIGNATURE)})", "{"]
-        lines += [f"    (void){name};" for name in _PASSED]
-        lines.append("    switch (transition) {")
-        for k in transitions:
-            lines += [f"    case {k}:", f"        {self.name}_{word}_{k}({', '.join(_PASSED)});", "        return 1;"]
-        return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
+    signature = ("const double *restrict p", "double *restrict out")
+    steps = content.routines["prepare"]
+    parts.append(
+        functions(f"{n}_prepared", steps, signature, lambda _, k: own[k], "out[{}]".format, "static ", f"static {apart} ")
+    )
+    parts.append(f"void {n}_prepare(double *p)\n{{\n    {n}_prepared(p, p + {total['parameters']});\n}}\n")
+    for word, table in KINDS.items():
+        routine(word, content.routines[word], table)
+    for k, (_, steps) in enumerate(content.loops):
+        routine(f"loop_{k}", steps)
+    for k, steps in content.resets.items():
+        routine(f"reset_{k}", steps, "states", "static ")
+    for k, steps in content.pushes.items():
+        routine(f"push_{k}", steps, "", "static ")
+    for k, tick in enumerate(content.ticks):
+        routine(f"tick_{k}", tick.routine, "states", "static ")
+    if events:
+        parts.append(_choice(n, "reset", "transition", content.resets))
+    if content.pushes:
+        parts.append(_choice(n, "push", "transition", content.pushes))
+    if content.ticks:
+        parts.append(_choice(n, "tick", "clock", range(len(content.ticks))))
+    return "\n".join(parts)
 
 
-def _banner(lines: Sequence[str]) -> str:
-    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */", ""])
+def _choice(n: str, word: str, number: str, among: Iterable[int]) -> str:
+    """The function that calls one of several by its number."""
+    lines = [f"int {n}_{word}(int {number}, {', '.join(_SIGNATURE)})", "{"]
+    lines += [f"    (void){name};" for name in _PASSED]
+    lines.append(f"    switch ({number}) {{")
+    for k in among:
+        lines += [f"    case {k}:", f"        {n}_{word}_{k}({', '.join(_PASSED)});", "        return 1;"]
+    return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
+
+
+def _array(kind: str, name: str, length: str, numbers: Sequence[Any]) -> str:
+    """The definition of a constant array; C has none of length zero, so an empty one holds one zero."""
+    body = ", ".join(map(str, numbers)) if len(numbers) else "0"
+    lines = textwrap.wrap(body, 110, break_long_words=False, break_on_hyphens=False)
+    bound = length if len(numbers) else "1"
+    return "\n".join([f"const {kind} {name}[{bound}] = {{", *(f"    {line}" for line in lines), "};", ""])

@@ -1,19 +1,90 @@
-"""The words of a C header: what the functions of a model do and how a program calls them."""
+"""A C header: the content of a model in; constants for every place in the arrays, prototypes and how to use them, out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bondgraph.export.code.content import Content
+from bondgraph.export.code.names import Entry, count
+from bondgraph.export.code.story import clocks, loops, plain, transitions
 
-from bondgraph.assembly.system import Loop, System
-from bondgraph.export.code.names import comment
+KINDS = {"rates": "states", "jacobian": "", "outputs": "outputs", "guards": "guards", "powers": "powers", "energies": "energies"}
+"""Function -> what the numbers that it gives are."""
+
+_LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "powers": "POWER", "energies": "ENERGY"}
+"""Table -> what its constants begin with, after the name of the model."""
+
+_TITLES = {
+    "states": "states x, and their rates",
+    "parameters": "parameters p that can be set",
+    "modes": "modes m: the state of each automaton, as a whole number",
+    "outputs": "outputs",
+    "powers": "powers: integrated along a run they are the energy account",
+    "energies": "energies of the storages",
+}
+_CALL = "(double t, const double *x, const double *p, const double *m, double *out);"
 
 
-def story(
-    n: str, build: str, total: Mapping[str, str], system: System, resets: list[int], pushes: list[int], loops: list[Loop]
-) -> list[str]:
+def constants(content: Content) -> dict[str, str]:
+    """Name of a length -> its constant."""
+    words = {word: word for word in (*_LETTERS, "transitions", "nonzeros", "clocks")} | {"prepared": "length_of_p"}
+    return {word: f"{content.name}_{text}".upper() for word, text in words.items()}
+
+
+def places(content: Content, array: str, table: str) -> list[str]:
+    """The C expression of every number of an array: `x[OSC_X_MASS_P]`, `x[OSC_X_POSE + 3]`."""
+    found = []
+    for entry in content.tables[table]:
+        first = _constant(content, table, entry) or str(entry.start)
+        found += [f"{array}[{first}{f' + {k}' if k else ''}]" for k in range(entry.size)]
+    return found
+
+
+def header_of(content: Content, build: str) -> str:
+    """Declarations, constants, and how to use it all."""
+    guard, total = f"{content.name.upper()}_H", constants(content)
+    parts = ["\n".join(["/*", *(f" * {line}".rstrip() for line in _story(content, build, total)), " */", ""])]
+    parts += [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    parts += [_enumeration(content, table, total[table]) for table in _LETTERS]
+    lengths = {"transitions": len(content.system.events), "nonzeros": len(content.pattern[1])}
+    lengths |= {"clocks": len(content.ticks)} if content.ticks else {}
+    whole = count(content.p) + content.prepared
+    parts += [
+        "/* further lengths */",
+        "enum {",
+        *(f"    {total[word]} = {length}," for word, length in lengths.items()),
+        f"    {total['prepared']} = {whole} /* length of p: parameters, then what prepare adds */",
+        "};",
+        "",
+        _declarations(content, total),
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "",
+        f"#endif /* {guard} */",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _constant(content: Content, table: str, entry: Entry) -> str:
+    """The constant of a place, "" where there is none."""
+    letter = _LETTERS.get(table)
+    return f"{content.name}_{letter}_{entry.identifier}".upper() if entry.identifier and letter else ""
+
+
+def _enumeration(content: Content, table: str, total: str) -> str:
+    """An enum of the entries' constants, and of the whole length."""
+    given = content.tables[table]
+    lines = [f"/* {_TITLES[table]} */", "enum {"]
+    named = [(constant, entry) for entry in given if (constant := _constant(content, table, entry))]
+    lines += [f"    {constant} = {entry.start}, /* {plain(entry.comment)} */" for constant, entry in named]
+    return "\n".join([*lines, f"    {total} = {count(given)}", "};", ""])
+
+
+def _story(content: Content, build: str, total: dict[str, str]) -> list[str]:
     """Lines of the comment at the head: what there is, and how it is used."""
+    n = content.name
     lines = [
-        f'{n}: the model "{comment(system.name)}", written by screwbond.',
+        f'{n}: the model "{plain(content.system.name)}", written by screwbond.',
         "",
         f"Build: {build}",
         "",
@@ -29,35 +100,40 @@ def story(
         f"Jacobian: the nonzeros of d rates / d x by columns; those of column j are k = {n}_jacobian_columns[j] to",
         f"{n}_jacobian_columns[j + 1] - 1, in the rows {n}_jacobian_rows[k].",
     ]
-    if system.events:
+    if content.system.events:
         lines += [
             "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active.",
             f"Then x becomes what {n}_reset gives, where it returns 1, and m[slot[k]] becomes target[k]:",
+            *transitions(content),
         ]
-        for k, event in enumerate(system.events):
-            end = f"; ends the run: {event.error}" if event.error else "; a change of description" * event.internal
-            reset = ", with a reset" if k in resets else ""
-            reset += " that others may answer" if k in pushes else ""
-            lines.append(f"    {k}: {comment(event.kind + reset + end)}")
-    if pushes:
+    if content.pushes:
         lines += [
             f"Where {n}_push returns 1, the reset is an impulse that another transition may answer: a diode closes rather than",
             f"let a switch cut off a current. It gives {total['transitions']} numbers, what the impulse adds to the guards,",
             f"then {total['states']}: x without the impulse. If the largest of the former, among the transitions that the new",
             "modes allow, is positive and x would jump, go on with the latter, and carry out that transition next.",
         ]
-    if loops:
+    if content.ticks:
+        lines += [
+            f"Clocks: clock k ticks at p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]] s, i = 0, 1, ... (once where the period",
+            "has the place -1), and x holds what it set in between. Integrate to the next tick of any clock. There, for all",
+            f"clocks that are due at this time, one after the other from the first to the last, x becomes what {n}_tick gives:",
+            "a later clock sees what an earlier one left. Then look at the guards, for an event may follow from a tick at once,",
+            "and begin the next step of integration anew, because the rates jump.",
+            *clocks(content),
+        ]
+    if content.loops:
         lines += [
             "Algebraic loops: some states hold the unknowns of nonlinear loops and follow them by themselves. Before a",
-            f"run and after events, {n}_loop_k gives the residuals, then a Newton step for those states:",
+            f"run, after events and ticks, {n}_loop_k gives the residuals, then a Newton step for those states:",
+            *loops(content),
         ]
-        lines += [f"    {k}: {', '.join(map(comment, loop.guesses))}" for k, loop in enumerate(loops)]
     return lines
 
 
-def declarations(n: str, total: Mapping[str, str], system: System, pushes: Sequence[int], loops: Sequence[Loop]) -> str:
+def _declarations(content: Content, total: dict[str, str]) -> str:
     """Prototypes and tables."""
-    call = "(double t, const double *x, const double *p, const double *m, double *out);"
+    n = content.name
     told = (
         ("rates", "out: dx/dt", "states"),
         ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
@@ -72,20 +148,27 @@ def declarations(n: str, total: Mapping[str, str], system: System, pushes: Seque
         "",
     ]
     for word, remark, length in told:
-        lines += [f"/* {remark}, {total[length]} numbers. */", f"void {n}_{word}{call}"]
-    for k in range(len(loops)):
-        lines += ["/* out: residuals, then the Newton step. */", f"void {n}_loop_{k}{call}"]
-    if system.events:
+        lines += [f"/* {remark}, {total[length]} numbers. */", f"void {n}_{word}{_CALL}"]
+    for k in range(len(content.loops)):
+        lines += ["/* out: residuals, then the Newton step. */", f"void {n}_loop_{k}{_CALL}"]
+    if content.system.events:
         lines += [
             "/* out: x after a transition; returns 1, or 0 where x stays as it is and `out` is left alone. */",
-            f"int {n}_reset(int transition, {call[1:]}",
+            f"int {n}_reset(int transition, {_CALL[1:]}",
         ]
-        if pushes:
+        if content.pushes:
             lines += [
                 "/* out: what the impulse of a transition adds to the guards, then x without it; returns 1, or 0 without any. */",
-                f"int {n}_push(int transition, {call[1:]}",
+                f"int {n}_push(int transition, {_CALL[1:]}",
             ]
         lines += [*(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target"))]
+    if content.ticks:
+        lines += [
+            "/* out: x after a tick of a clock; returns 1, or 0 where there is no such clock. */",
+            f"int {n}_tick(int clock, {_CALL[1:]}",
+            "/* Where the times of a clock stand in p, s. */",
+            *(f"extern const int {n}_clock_{word}[]; /* {total['clocks']} */" for word in ("offset", "period")),
+        ]
     lines += [
         "",
         f"extern const int {n}_jacobian_columns[]; /* {total['states']} + 1 */",

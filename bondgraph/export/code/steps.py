@@ -1,49 +1,71 @@
-"""Program -> statements of C99, one operation each, in the order and with the rounding of the NumPy reference.
+"""Steps of a routine -> statements of a language, one operation each, in the order and with the rounding of the NumPy reference.
 
-Locals are v0, v1, ... (doubles) and c0, c1, ... (truth values). A long program is cut into functions that hand values
-on through a workspace, as the emitter of machine code does it, because compile time grows faster than functions do.
+Locals are v0, v1, ... (numbers) and c0, c1, ... (truth values). A long routine is cut into parts that hand values on through a
+workspace, as the emitter of machine code does it.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bondgraph.emit.text import workspace_slots
 from bondgraph.errors import refusal
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
+from bondgraph.tape.opcodes import Operation
 from bondgraph.tape.routine import Listing
 
-WHOLE = 500
-"""Steps up to which a routine is one function."""
-
-PART = 250
-"""Steps of each function of a longer routine; gcc -O2 takes a third of the time that it needs for parts of 2000."""
-
-Place = Callable[[int, int], str]
-"""(block, position) -> the C expression of an input."""
+Reading = Callable[[int, int], str]
+"""(block, position) -> the expression of an input."""
 
 
-def number(value: float) -> str:
-    """A constant that a C compiler reads back to the same bits."""
-    if math.isnan(value):
-        return "NAN"
-    if math.isinf(value):
-        return "INFINITY" if value > 0 else "(-INFINITY)"
-    text = repr(float(value))
-    return f"({text})" if value < 0 else text
+@dataclass(frozen=True)
+class Dialect:
+    """How a language writes steps.
+
+    Parameters
+    ----------
+    language : what people call it.
+    form : the text of an instruction in {x}, {y}, {z}, "" where it has none; one with {v} is a whole statement.
+    number : the text of a constant, with all its bits.
+    value, condition : statements that give the local {v} the value {right}.
+    counted : the condition {c} as the number 1 or 0.
+    asked : the number {v} as a condition; what is no number counts as true, as in NumPy.
+    stored : the statement that puts {value} at {place}.
+    slot : place k of the workspace.
+    whole : steps up to which a routine is in one piece.
+    part : steps of each piece of a longer one.
+    """
+
+    language: str
+    form: Callable[[Operation], str]
+    number: Callable[[float], str]
+    value: str
+    condition: str
+    counted: str
+    asked: str
+    stored: str
+    slot: Callable[[int], str]
+    whole: int
+    part: int
+
+
+def constant(value: float, not_a_number: str, infinity: str) -> str:
+    """A constant that a compiler reads back to the same bits."""
+    text = not_a_number if math.isnan(value) else infinity if math.isinf(value) else repr(abs(float(value)))
+    return f"(-{text})" if math.copysign(1.0, value) < 0 and not math.isnan(value) else text
 
 
 @dataclass
 class _Part:
-    """Steps `first` to `last` under translation to the body of one function."""
+    """Steps `first` to `last` under translation to one piece."""
 
+    dialect: Dialect
     program: Listing
-    place: Place
+    reading: Reading
     result: Callable[[int], str]
     slots: dict[int, int]
     stores: dict[int, list[int]]
@@ -53,85 +75,64 @@ class _Part:
     known: dict[int, str] = field(default_factory=dict)
 
     def emit(self) -> list[str]:
+        stored = self.dialect.stored
         for position in range(self.first, self.last):
             step = self.program.steps[position]
             if step[0] > op.INPUT:
                 self._step(position, step)
             if position in self.slots:
-                self.lines.append(f"w[{self.slots[position]}] = {self.value(position)};")
+                place = self.dialect.slot(self.slots[position])
+                self.lines.append(stored.format(place=place, value=self.value(position)))
             for k in self.stores.get(position, ()):
-                self.lines.append(f"{self.result(k)} = {self.value(position)};")
+                self.lines.append(stored.format(place=self.result(k), value=self.value(position)))
         return self.lines
 
     def value(self, a: int) -> str:
-        """The value of step `a` as a double."""
+        """The value of step `a` as a number."""
         found = self.known.get(a)
         if found is None:
             step = self.program.steps[a]
             if step[0] == op.CONSTANT:
-                found = number(step[1])
+                found = self.dialect.number(step[1])
             elif step[0] == op.INPUT:
-                found = self.place(step[1], step[2])
+                found = self.reading(step[1], step[2])
             elif a < self.first:
-                found = f"w[{self.slots[a]}]"
+                found = self.dialect.slot(self.slots[a])
             else:
-                found = f"(double)c{a}" if step[0] in op.CONDITIONS else f"v{a}"
+                found = self.dialect.counted.format(c=f"c{a}") if step[0] in op.CONDITIONS else f"v{a}"
             self.known[a] = found
         return found
 
-    def condition(self, a: int) -> str:
-        """The value of step `a` as a truth value; what is no number counts as true, as in NumPy."""
+    def truth(self, a: int) -> str:
+        """The value of step `a` as a condition."""
         inside = a >= self.first and self.program.steps[a][0] in op.CONDITIONS
-        return f"c{a}" if inside else f"({self.value(a)} != 0.0)"
+        return f"c{a}" if inside else self.dialect.asked.format(v=self.value(a))
 
     def _step(self, v: int, step: Node) -> None:
-        operation = op.OPERATIONS[step[0]]
-        given = [self.condition(a) if k < operation.truths else self.value(a) for k, a in enumerate(step[1:])]
-        if not operation.c:
-            title = f'the operation "{operation.name}" has no form in C'
-            raise refusal("E271", title, "run the compiled model instead", about="C source", places=())
-        right = operation.c.format(**dict(zip("xyz", given, strict=False)))
-        self.lines.append(f"const {'int c' if operation.is_condition else 'double v'}{v} = {right};")
+        operation, dialect = op.OPERATIONS[step[0]], self.dialect
+        given = [self.truth(a) if k < operation.truths else self.value(a) for k, a in enumerate(step[1:])]
+        form = dialect.form(operation)
+        if not form:
+            title = f'the operation "{operation.name}" has no form in {dialect.language}'
+            raise refusal("E271", title, "run the compiled model instead", about=f"{dialect.language} source", places=())
+        local = f"c{v}" if operation.is_condition else f"v{v}"
+        right = form.format(v=local, **dict(zip("xyz", given, strict=False)))
+        statement = dialect.condition if operation.is_condition else dialect.value
+        self.lines.append(right if "{v}" in form else statement.format(v=local, right=right))
 
 
-def functions(
-    name: str,
-    program: Listing,
-    signature: Sequence[str],
-    place: Place,
-    result: Callable[[int], str],
-    kind: str = "",
-    part_kind: str = "static ",
-) -> str:
-    """The function `name` with parameters `signature`, in parts if it has more than `WHOLE` steps.
+def pieces(dialect: Dialect, program: Listing, reading: Reading, result: Callable[[int], str]) -> tuple[list[list[str]], int]:
+    """Lines of every piece of a routine, and the length of the workspace that they share.
 
-    `kind` stands before it, `part_kind` before its parts; parts that the compiler puts back together save no time.
-
-    Raises `ModelError` E271, if an operation has no form in C.
+    `result` gives the place of an output. Raises `ModelError` E271, if an operation has no form in the language.
     """
     count = len(program.steps)
     stores: dict[int, list[int]] = {}
     for k, position in enumerate(program.outputs):
         stores.setdefault(position, []).append(k)
-    header = f"{kind}void {name}({', '.join(signature)})"
-    cuts = [0, count] if count <= WHOLE else [*range(0, count, PART), count]
+    cuts = [0, count] if count <= dialect.whole else [*range(0, count, dialect.part), count]
     slots, size = workspace_slots(program, cuts)
-    bodies = [_Part(program, place, result, slots, stores, first, last).emit() for first, last in itertools.pairwise(cuts)]
-    if len(bodies) == 1:
-        return _function(header, signature, bodies[0])
-    inner = [*signature, "double *restrict w"]
-    texts = [_function(f"{part_kind}void {name}_part{k}({', '.join(inner)})", inner, body) for k, body in enumerate(bodies)]
-    calls = [f"{name}_part{k}({', '.join(passed(inner))});" for k in range(len(bodies))]
-    return "\n".join([*texts, _function(header, signature, [f"double w[{max(size, 1)}];", *calls])])
-
-
-def passed(signature: Sequence[str]) -> list[str]:
-    """The names of parameters, as a call passes them on."""
-    return [parameter.rpartition(" ")[2] for parameter in signature]
-
-
-def _function(header: str, signature: Sequence[str], body: list[str]) -> str:
-    words = {word for line in body for word in re.findall(r"[a-z]+", line)}
-    unused = [f"(void){name};" for name in passed(signature) if name not in words]
-    lines = "\n".join(f"    {line}" for line in [*unused, *body])
-    return f"{header}\n{{\n{lines}\n}}\n"
+    found = [
+        _Part(dialect, program, reading, result, slots, stores, first, last).emit() for first, last in itertools.pairwise(cuts)
+    ]
+    return found, size
