@@ -2,6 +2,8 @@
 
 from bondgraph.export.closed_form import StateEquations
 from bondgraph.export.code.c import CSource, c_source
+from bondgraph.export.code.matlab import MatlabSource, matlab_source
+from bondgraph.export.code.numpy import NumPySource, numpy_source
 from bondgraph.export.latex_lines import document, latex
 from bondgraph.export.state_form import state_equations
 from bondgraph.export.straight_line import StraightLine, straight_lines
@@ -11,11 +13,15 @@ from bondgraph.tape.opcodes import OPERATIONS
 __all__ = [
     "OPERATIONS",
     "CSource",
+    "MatlabSource",
+    "NumPySource",
     "StateEquations",
     "StraightLine",
     "c_source",
     "document",
     "latex",
+    "matlab_source",
+    "numpy_source",
     "state_equations",
     "straight_lines",
     "sympy_statements",

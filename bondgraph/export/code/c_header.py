@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bondgraph.export.code.content import Content
 from bondgraph.export.code.names import Entry, count
-from bondgraph.export.code.story import clocks, loops, plain, transitions
+from bondgraph.export.code.story import Voice, plain, story
 
 KINDS = {"rates": "states", "jacobian": "", "outputs": "outputs", "guards": "guards", "powers": "powers", "energies": "energies"}
 """Function -> what the numbers that it gives are."""
@@ -100,35 +100,17 @@ def _story(content: Content, build: str, total: dict[str, str]) -> list[str]:
         f"Jacobian: the nonzeros of d rates / d x by columns; those of column j are k = {n}_jacobian_columns[j] to",
         f"{n}_jacobian_columns[j + 1] - 1, in the rows {n}_jacobian_rows[k].",
     ]
-    if content.system.events:
-        lines += [
-            "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active.",
-            f"Then x becomes what {n}_reset gives, where it returns 1, and m[slot[k]] becomes target[k]:",
-            *transitions(content),
-        ]
-    if content.pushes:
-        lines += [
-            f"Where {n}_push returns 1, the reset is an impulse that another transition may answer: a diode closes rather than",
-            f"let a switch cut off a current. It gives {total['transitions']} numbers, what the impulse adds to the guards,",
-            f"then {total['states']}: x without the impulse. If the largest of the former, among the transitions that the new",
-            "modes allow, is positive and x would jump, go on with the latter, and carry out that transition next.",
-        ]
-    if content.ticks:
-        lines += [
-            f"Clocks: clock k ticks at p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]] s, i = 0, 1, ... (once where the period",
-            "has the place -1), and x holds what it set in between. Integrate to the next tick of any clock. There, for all",
-            f"clocks that are due at this time, one after the other from the first to the last, x becomes what {n}_tick gives:",
-            "a later clock sees what an earlier one left. Then look at the guards, for an event may follow from a tick at once,",
-            "and begin the next step of integration anew, because the rates jump.",
-            *clocks(content),
-        ]
-    if content.loops:
-        lines += [
-            "Algebraic loops: some states hold the unknowns of nonlinear loops and follow them by themselves. Before a",
-            f"run, after events and ticks, {n}_loop_k gives the residuals, then a Newton step for those states:",
-            *loops(content),
-        ]
-    return lines
+    voice = Voice(
+        first=0,
+        mode="m[slot[k]] becomes target[k]",
+        reset=f"what {n}_reset gives, where it returns 1",
+        push=f"Where {n}_push returns 1,",
+        parts=f"It gives {total['transitions']} numbers, what it adds to the guards, then {total['states']}: x without it.",
+        times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (one only where the period has the place -1)",
+        tick=f"what {n}_tick gives",
+        loop=f"{n}_loop_k",
+    )
+    return lines + story(content, voice)
 
 
 def _declarations(content: Content, total: dict[str, str]) -> str:
