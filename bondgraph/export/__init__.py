@@ -1,9 +1,10 @@
-"""Text: a compiled model in; its equations as LaTeX, SymPy or state equations, or C source, out."""
+"""Text: a compiled model in; its equations as LaTeX, SymPy or state equations, or source code in C, NumPy or MATLAB, out."""
 
 from bondgraph.export.closed_form import StateEquations
 from bondgraph.export.code.c import CSource, c_source
 from bondgraph.export.code.matlab import MatlabSource, matlab_source
 from bondgraph.export.code.numpy import NumPySource, numpy_source
+from bondgraph.export.code.sympy import SymPyModel, SymPyRoutine, sympy_model
 from bondgraph.export.latex_lines import document, latex
 from bondgraph.export.state_form import state_equations
 from bondgraph.export.straight_line import StraightLine, straight_lines
@@ -17,6 +18,8 @@ __all__ = [
     "NumPySource",
     "StateEquations",
     "StraightLine",
+    "SymPyModel",
+    "SymPyRoutine",
     "c_source",
     "document",
     "latex",
@@ -24,5 +27,6 @@ __all__ = [
     "numpy_source",
     "state_equations",
     "straight_lines",
+    "sympy_model",
     "sympy_statements",
 ]

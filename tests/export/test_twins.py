@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from bondgraph.compile.points import consistent, point_of
+from bondgraph.compile.state_names import labels_of
 from bondgraph.emit.kernel import address_of
-from bondgraph.export import c_source, matlab_source, numpy_source
+from bondgraph.export import SymPyRoutine, c_source, matlab_source, numpy_source, sympy_model
 from bondgraph.run.bound import Bound
 from tests.export.twin_models import MODELS, Case, assert_same, case
 
@@ -150,6 +151,32 @@ def test_matlab(model: str, octave: Path) -> None:
         wanted = this.wanted(kernel)
         found = np.fromfile(octave / f"{n}.{j}").reshape(len(this.t), -1)
         assert_same(found, wanted, f"{word} {number}", this.beside(word))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_sympy(model: str) -> None:
+    """The expressions with common sub-expressions, as functions that `sympy.lambdify` makes."""
+    this = case(model)
+    found = sympy_model(this.compiled)
+    names = dict(zip((found.names[symbol] for symbol in (*found.u, *found.p)), np.concatenate(found.start[1:3]), strict=True))
+    assert_same(np.array([names[label] for label in labels(this)]), this.own, "parameters")
+    routines: dict[tuple[str, int | None], SymPyRoutine] = {("rates", None): found.rates, ("outputs", None): found.outputs}
+    routines[("guards", None)] = found.guards
+    for word, numbered in (("reset", found.resets), ("push", found.pushes), ("tick", dict(enumerate(found.ticks)))):
+        routines |= {(word, k): routine for k, routine in numbered.items()}
+    kernels = {(word, k): kernel for word, k, kernel in this.kernels() if word not in ("powers", "energies", "loop")}
+    assert set(routines) == set(kernels)
+    for (word, k), kernel in kernels.items():
+        function = routines[word, k].function()
+        with np.errstate(all="ignore"):
+            got = [function(t, x, *found.start[1:3], m) for t, x, m in zip(this.t, this.x, this.m, strict=True)]
+        assert_same(np.array(got, dtype=float).reshape(len(this.t), -1), this.wanted(kernel), f"{word} {k}", this.beside(word))
+
+
+def labels(this: Case) -> list[str]:
+    """The user's parameters, number by number."""
+    given = this.compiled.system.parameters.items()
+    return [label for name, value in given for label in labels_of(name, np.shape(value))]
 
 
 SMALL = [model for model in MODELS if model not in ("eggs", "delta", "hand")]

@@ -16,6 +16,7 @@ from examples import dexterous_hand, rolling_eggs
 from examples.bouncing_ball import with_restitution
 from models.delta import DeltaParameters, delta_graph
 from tests.analysis.models import motor
+from tests.emit.expressions import EXPRESSIONS
 from tests.export.test_c import diode
 from tests.tracing.test_impulses import boost
 
@@ -66,7 +67,18 @@ def clutch() -> Graph:
     return graph
 
 
+def every() -> Graph:
+    """A block for every formula that back ends must reproduce, of three states that grow."""
+    states = {name: StateSpec(0.5) for name in "abc"}
+    outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(EXPRESSIONS.values())]
+    growth = [(f"d{name}", lambda a, k=k: (k + 1) * a, [name]) for k, name in enumerate("abc")]
+    graph = Graph("every")
+    graph.add(Block("f", [*outputs, *growth], states=states, rates={name: f"d{name}" for name in "abc"}))
+    return graph
+
+
 MODELS: dict[str, Callable[[], Graph]] = {
+    "every": every,
     "rc": rc,
     "motor": motor,
     "bouncing ball": with_restitution,
@@ -124,7 +136,8 @@ def case(model: str) -> Case:
         modes = [combination for combination in itertools.product(*map(range, counts)) for _ in range(STATES)]
     else:
         modes = [tuple((k + place) % n for place, n in enumerate(counts)) for k in range(STATES)]
-    x = x0 + 0.1 * compiled.program.typical * rng.normal(size=(len(modes), len(x0)))
+    spread = 1.0 if model == "every" else 0.1  # there, negative numbers too
+    x = x0 + spread * compiled.program.typical * rng.normal(size=(len(modes), len(x0)))
     p = compiled.parameters()
     own = p[: sum(int(np.size(value)) for value in compiled.system.parameters.values())]
     m = np.array(modes, dtype=float).reshape(len(modes), len(counts))

@@ -105,12 +105,14 @@ def _source(content: Content, build: str) -> str:
         )
         parts.append(text)
 
-    signature = ("const double *restrict p", "double *restrict out")
-    steps = content.routines["prepare"]
-    parts.append(
-        functions(f"{n}_prepared", steps, signature, lambda _, k: own[k], "out[{}]".format, "static ", f"static {apart} ")
-    )
-    parts.append(f"void {n}_prepare(double *p)\n{{\n    {n}_prepared(p, p + {total['parameters']});\n}}\n")
+    if content.prepared:
+        signature = ("const double *restrict p", "double *restrict out")
+        steps = content.routines["prepare"]
+        parts.append(
+            functions(f"{n}_prepared", steps, signature, lambda _, k: own[k], "out[{}]".format, "static ", f"static {apart} ")
+        )
+    call = f"{n}_prepared(p, p + {total['parameters']})" if content.prepared else "(void)p"
+    parts.append(f"void {n}_prepare(double *p)\n{{\n    {call};\n}}\n")
     for word, table in KINDS.items():
         routine(word, content.routines[word], table)
     for k, (_, steps) in enumerate(content.loops):

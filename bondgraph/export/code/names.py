@@ -145,6 +145,6 @@ def _spelled(sign: str) -> str:
         return sign if sign.isascii() else ""
     words = unicodedata.name(sign, "").split()
     if words[:1] == ["GREEK"] and "LETTER" in words:
-        letter = words[words.index("LETTER") + 1].lower()
+        letter = words[words.index("LETTER") + 1].lower().replace("lamda", "lambda")  # as Unicode spells it
         return letter.capitalize() if "CAPITAL" in words else letter
     return f"u{ord(sign):04x}" if sign.isalpha() else "_"

@@ -1,0 +1,324 @@
+"""SymPy expressions of a compiled model: its routines with their common sub-expressions, which become callables in no time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.compile.state_names import labels_of
+from bondgraph.errors import refusal
+from bondgraph.export.code.content import BLOCKS, Content, content_of
+from bondgraph.export.code.names import Entry, count, identifiers
+from bondgraph.export.symbolic import inputs_of
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import Listing
+from screws.scalars import FUNCTIONS
+
+LARGEST = 24
+"""Operations up to which a value that is used once is written where it is used; larger ones get a symbol of their own."""
+
+
+@dataclass(frozen=True)
+class SymPyRoutine:
+    """One routine: results that depend on common sub-expressions, and these on the arguments and on each other.
+
+    Parameters
+    ----------
+    arguments : t, then tuples of the symbols x, u, p, m.
+    steps : (symbol, expression) in order of evaluation; an expression knows arguments and earlier symbols only.
+    results : an expression for each number that the routine gives.
+    """
+
+    arguments: tuple[Any, ...] = field(repr=False)
+    steps: tuple[tuple[Any, Any], ...] = field(repr=False)
+    results: tuple[Any, ...] = field(repr=False)
+
+    def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
+        """A callable of t and the sequences x, u, p, m that gives the results, made by `sympy.lambdify`, whose `options` these
+        are; the steps are handed over as its common sub-expressions."""
+        import sympy
+
+        def known(_: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
+            return list(self.steps), list(self.results)
+
+        made: Callable[..., list[Any]] = sympy.lambdify(self.arguments, [], modules, cse=known, **options)
+        return made
+
+    def expanded(self, most: int = 10_000) -> tuple[Any, ...]:
+        """The results in the arguments alone, every step put in where it is used; for small models.
+
+        Raises `ModelError` E272 where they would have more than `most` operations.
+        """
+        sizes: dict[Any, int] = {}
+
+        def size_of(expression: Any) -> int:
+            size = int(expression.count_ops(visual=False)) + sum(sizes.get(symbol, 0) for symbol in expression.free_symbols)
+            if size > most:
+                why = f"an expression would have more than {most} operations"
+                cure = "`steps` and `results`, which share what occurs twice"
+                title = "the model is too large for equations in one piece"
+                raise refusal("E272", title, cure, about="SymPy", why=why, places=())
+            return size
+
+        for symbol, expression in self.steps:
+            sizes[symbol] = size_of(expression)
+        for result in self.results:
+            size_of(result)
+        whole: dict[Any, Any] = {}
+        for symbol, expression in self.steps:
+            whole[symbol] = expression.xreplace(whole)
+        return tuple(result.xreplace(whole) for result in self.results)
+
+
+@dataclass(frozen=True)
+class SymPyModel:
+    """The routines of a model as expressions in its symbols.
+
+    Parameters
+    ----------
+    t, x, u, p, m : symbols: time, states, parameters of sources (inputs), all other parameters, modes.
+    names : symbol -> the user's name of it: "arm.pose[3]".
+    units : symbol -> its unit, where it has one.
+    start : (x, u, p, m) at the start: consistent states, and all parameters.
+    rates, outputs, guards : dx/dt; values by name are `labels["outputs"]`; one number for each transition.
+    resets, pushes : number of a transition -> x after it; what its impulse adds to the guards, then x without it.
+    ticks : x after a tick of each clock, in the order in which those that are due together tick.
+    clocks : (offset, period) of each, as symbols; no period (None) for one tick only.
+    transitions : (place in m, its number before, its number after).
+    labels : the user's names of the results of `rates` ("states"), `outputs` and `guards`.
+    """
+
+    name: str
+    t: Any
+    x: tuple[Any, ...]
+    u: tuple[Any, ...]
+    p: tuple[Any, ...]
+    m: tuple[Any, ...]
+    names: Mapping[Any, str] = field(repr=False)
+    units: Mapping[Any, str] = field(repr=False)
+    start: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
+    rates: SymPyRoutine
+    outputs: SymPyRoutine
+    guards: SymPyRoutine
+    resets: Mapping[int, SymPyRoutine]
+    pushes: Mapping[int, SymPyRoutine]
+    ticks: tuple[SymPyRoutine, ...]
+    clocks: tuple[tuple[Any, Any], ...]
+    transitions: tuple[tuple[int, int, int], ...]
+    labels: Mapping[str, tuple[str, ...]] = field(repr=False)
+
+    def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
+        """The rates as a callable of t and the sequences x, u, p, m; see `SymPyRoutine.function`."""
+        return self.rates.function(modules, **options)
+
+
+def sympy_model(model: Compilable) -> SymPyModel:
+    """A model in SymPy: the routines that are compiled here, as expressions with common sub-expressions.
+
+    Time derivatives, algebraic loops, dependent storages and constraints are solved, as in machine code, so that there is
+    nothing left to differentiate or to solve.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+
+    Raises `ModelError` E100 for what is no model, E271 if an operation has no form in SymPy, E262 if an algebraic loop has no
+    solution at the start.
+
+    >>> from bondgraph import J1, C, Graph, R, Se
+    >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, R("r", 5.0)).connect(Se("u", 1.0), loop)
+    >>> found = sympy_model(graph)
+    >>> found.rates.expanded()
+    ((-c_q/c_capacitance + u_value)/r_resistance,)
+    """
+    compiled = compiled_form(model, "sympy_model")
+    content = content_of(compiled, None, "sympy_model")
+    symbols, names, units = _symbols(content)
+    sources = set(inputs_of(compiled))
+    given = [place for entry in content.p if entry.name in sources for place in range(entry.start, entry.start + entry.size)]
+    others = sorted(set(range(count(content.p))) - set(given))
+    (t,), x, own, m = symbols
+    u, p = (tuple(own[place] for place in places) for places in (given, others))
+    arguments = (t, x, u, p, m)
+    prepare = content.routines["prepare"]
+
+    def routine(steps: Listing) -> SymPyRoutine:
+        return SymPyRoutine(arguments, *_expressions(_composed(prepare, steps, len(own)), symbols))
+
+    clocks = tuple((own[tick.offset], None if tick.period is None else own[tick.period]) for tick in content.ticks)
+    start = content.start
+    return SymPyModel(
+        name=content.system.name,
+        t=t,
+        x=x,
+        u=u,
+        p=p,
+        m=m,
+        names=MappingProxyType(names),
+        units=MappingProxyType(units),
+        start=(start.x, start.p[given], start.p[others], start.m),
+        rates=routine(content.routines["rates"]),
+        outputs=routine(content.routines["outputs"]),
+        guards=routine(content.routines["guards"]),
+        resets=MappingProxyType({k: routine(steps) for k, steps in content.resets.items()}),
+        pushes=MappingProxyType({k: routine(steps) for k, steps in content.pushes.items()}),
+        ticks=tuple(routine(tick.routine) for tick in content.ticks),
+        clocks=clocks,
+        transitions=tuple((event.slot, event.source, event.target) for event in content.system.events),
+        labels=MappingProxyType({word: _labels(content.tables[word]) for word in ("states", "outputs", "guards")}),
+    )
+
+
+def _labels(entries: Iterable[Entry]) -> tuple[str, ...]:
+    return tuple(label for entry in entries for label in labels_of(entry.name, entry.shape))
+
+
+def _symbols(content: Content) -> tuple[list[tuple[Any, ...]], dict[Any, str], dict[Any, str]]:
+    """A symbol for every number of each block, the names and the units of all."""
+    import sympy
+
+    t = sympy.Symbol("t", real=True)
+    blocks, names, units, taken = [(t,)], {t: "time"}, {t: "s"}, list(BLOCKS)
+    for entries in (content.x, content.p, content.m):
+        labels = _labels(entries)
+        found = identifiers(labels, taken)
+        taken += found
+        blocks.append(tuple(sympy.Symbol(one, real=True) for one in found))
+        names |= dict(zip(blocks[-1], labels, strict=True))
+        units |= {blocks[-1][place]: e.unit for e in entries if e.unit for place in range(e.start, e.start + e.size)}
+    return blocks, names, units
+
+
+def _composed(prepare: Listing, routine: Listing, own: int) -> Listing:
+    """One routine of t, x, the user's parameters and m: what it needs of `prepare` comes first."""
+    p = BLOCKS.index("p")
+    wanted = {step[2] - own for step in routine.steps if step[0] == op.INPUT and step[1] == p and step[2] >= own}
+    needed: set[int] = set()
+    stack = [prepare.outputs[place] for place in wanted]
+    while stack:
+        position = stack.pop()
+        if position not in needed:
+            needed.add(position)
+            stack += prepare.steps[position][1:] if prepare.steps[position][0] > op.INPUT else ()
+    steps: list[Any] = []
+    first: dict[int, int] = {}
+    for position in sorted(needed):
+        code, *arguments = prepare.steps[position]
+        first[position] = len(steps)
+        if code == op.INPUT:
+            steps.append((op.INPUT, p, arguments[1]))
+        else:
+            steps.append((code, *(arguments if code == op.CONSTANT else [first[a] for a in arguments])))
+    new: list[int] = []
+    for code, *arguments in routine.steps:
+        if code == op.INPUT and arguments[0] == p and arguments[1] >= own:
+            new.append(first[prepare.outputs[arguments[1] - own]])
+            continue
+        new.append(len(steps))
+        steps.append((code, *(arguments if code <= op.INPUT else [new[a] for a in arguments])))
+    return Listing(tuple(steps), tuple(new[output] for output in routine.outputs))
+
+
+def forms() -> dict[str, Callable[..., Any]]:
+    """Name of an instruction -> what SymPy makes of it. Nothing is evaluated that only costs time."""
+    import sympy
+
+    def kept(function: Any) -> Callable[..., Any]:
+        return lambda *arguments: function(*arguments, evaluate=False)
+
+    elementary = {name: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items()}
+    slow = ("minimum", "maximum", "less", "less_equal", "equal")
+    return (
+        elementary
+        | {name: kept(elementary[name]) for name in slow}
+        | {
+            "add": lambda a, b: a + b,
+            "subtract": lambda a, b: a - b,
+            "multiply": lambda a, b: a * b,
+            "divide": lambda a, b: a / b,
+            "negative": lambda a: -a,
+            "reciprocal": lambda a: 1 / a,
+            "power": lambda a, b: a**b,
+            "both": kept(sympy.And),
+            "either": kept(sympy.Or),
+            "opposite": kept(sympy.Not),
+            "where": lambda condition, a, b: sympy.Piecewise((a, condition), (b, True), evaluate=False),
+        }
+    )
+
+
+def _expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
+    """Steps with symbols of their own, and results. What is used once stands where it is used, as long as that can be read."""
+    import sympy
+
+    texts = forms()
+    uses = [0] * len(code.steps)
+    for step in code.steps:
+        for a in step[1:] if step[0] > op.INPUT else ():
+            uses[a] += 1
+    for output in code.outputs:
+        uses[output] += 1
+    values: list[Any] = []
+    sizes: list[int] = []
+    steps: list[tuple[Any, Any]] = []
+
+    def named(position: int) -> None:
+        """Give a step a symbol of its own."""
+        condition = code.steps[position][0] in op.CONDITIONS
+        symbol = sympy.Symbol(f"c{position}") if condition else sympy.Symbol(f"v{position}", real=True)
+        steps.append((symbol, values[position]))
+        values[position], sizes[position] = symbol, 0
+
+    def numeric(position: int) -> Any:
+        value = values[position]
+        return sympy.Piecewise((1, value), (0, True), evaluate=False) if code.steps[position][0] in op.CONDITIONS else value
+
+    def compared(position: int) -> Any:
+        """A number for a comparison without cases in it, which SymPy would fold into the condition, and not always rightly."""
+        if numeric(position).has(sympy.Piecewise):
+            if code.steps[position][0] in op.CONDITIONS:
+                symbol = sympy.Symbol(f"v{position}", real=True)
+                if (symbol, numeric(position)) not in steps:
+                    steps.append((symbol, numeric(position)))
+                return symbol
+            named(position)
+        return numeric(position)
+
+    def truth(position: int) -> Any:
+        known = code.steps[position][0] in op.CONDITIONS
+        return values[position] if known else sympy.Ne(compared(position), 0, evaluate=False)
+
+    for position, (kind, *arguments) in enumerate(code.steps):
+        if kind <= op.INPUT:
+            values.append(_number(arguments[0]) if kind == op.CONSTANT else symbols[arguments[0]][arguments[1]])
+            sizes.append(0)
+            continue
+        operation = op.OPERATIONS[kind]
+        if operation.name not in texts:
+            title = f'the operation "{operation.name}" has no form in SymPy'
+            raise refusal("E271", title, "run the compiled model instead", about="SymPy", places=())
+        if kind in (op.MULTIPLY, op.DIVIDE) and any(code.steps[a][0] == op.CONSTANT for a in arguments):
+            for a in arguments:
+                if getattr(values[a], "is_Add", False):
+                    named(a)  # else SymPy would multiply each term, and what cancels in the sum no longer would
+        number = compared if operation.is_condition else numeric
+        given = [truth(a) if k < operation.truths else number(a) for k, a in enumerate(arguments)]
+        values.append(texts[operation.name](*given))
+        sizes.append(1 + sum(sizes[a] for a in arguments))
+        if uses[position] > 1 or sizes[position] > LARGEST:
+            named(position)
+    return tuple(steps), tuple(numeric(output) for output in code.outputs)
+
+
+def _number(value: float) -> Any:
+    """A whole number exactly, any other with all its bits."""
+    import sympy
+
+    if not np.isfinite(value):
+        return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
+    return sympy.Integer(int(value)) if float(value).is_integer() and abs(value) < 2.0**53 else sympy.Float(value, 17)
