@@ -38,6 +38,7 @@ EXECUTED = [
     "motion_and_control.md",
     "delta.md",
     "hand.md",
+    "code.md",
     "architecture.md",
 ]
 ELEMENTS = {

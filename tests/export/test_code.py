@@ -18,7 +18,7 @@ import sympy
 
 from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.errors import FileError
-from bondgraph.export import OPERATIONS, c_source, matlab_source, numpy_source, sympy_model
+from bondgraph.export import OPERATIONS, c_source, matlab_source, numpy_source, straight_lines, sympy_model
 from bondgraph.export.code import sympy as in_sympy
 from bondgraph.export.code.c_functions import C as C_DIALECT
 from bondgraph.export.code.matlab import MATLAB
@@ -171,6 +171,13 @@ def test_the_files_of_a_package(tmp_path: Path) -> None:
     assert numpy_source(case("servo").compiled).write(tmp_path / "new") == tmp_path / "new" / "servo.py"
 
 
+def test_nothing_is_left_of_an_earlier_package(tmp_path: Path) -> None:
+    matlab_source(case("servo").compiled, "it").write(tmp_path)
+    (tmp_path / "+it" / "own.m").write_text("mine")
+    package = matlab_source(case("rc").compiled, "it").write(tmp_path)
+    assert {path.name for path in package.iterdir()} == {"own.m", *matlab_source(case("rc").compiled).files}
+
+
 def test_a_module_needs_nothing_but_numpy(tmp_path: Path) -> None:
     numpy_source(rc()).write(tmp_path)
     script = (
@@ -212,6 +219,19 @@ def test_a_run_by_hand_ticks_as_the_run_does(tmp_path: Path) -> None:
     for place in module.STATES.values():
         assert place.of(x) == pytest.approx(run[place.name][-1], rel=1e-9, abs=1e-10), place.name
     assert abs(run["control.y"][-1]) > 0.01
+
+
+def test_parameters_may_be_many_too(tmp_path: Path) -> None:
+    module = loaded(numpy_source(rc()).write(tmp_path))
+    resistances = np.array([1.0, 2.0, 4.0])
+    p = module.prepare(np.stack([np.broadcast_to(v, 3) if k != 1 else resistances for k, v in enumerate(module.p0)], axis=-1))
+    assert list(module.PARAMETERS)[1] == "r_resistance"
+    np.testing.assert_allclose(module.rates(0.0, module.x0, p, module.m0)[:, 0], (2.0 - 0.2 / 0.5) / resistances, rtol=1e-15)
+
+
+def test_steps_for_ones_own_language_have_the_ticks_too() -> None:
+    codes = straight_lines(servo())
+    assert [len(code.outputs) for name, code in codes.items() if name.startswith("tick_")] == [9, 9, 9]
 
 
 def test_the_tables_of_clocks() -> None:

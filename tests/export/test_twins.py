@@ -6,6 +6,7 @@ import ctypes
 import importlib.util
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 from bondgraph.compile.points import consistent, point_of
 from bondgraph.compile.state_names import labels_of
 from bondgraph.emit.kernel import address_of
-from bondgraph.export import SymPyRoutine, c_source, matlab_source, numpy_source, sympy_model
+from bondgraph.export import SymPyModel, SymPyRoutine, c_source, matlab_source, numpy_source, sympy_model
 from bondgraph.run.bound import Bound
 from tests.export.twin_models import MODELS, Case, assert_same, case
 
@@ -162,15 +163,20 @@ def test_sympy(model: str) -> None:
     assert_same(np.array([names[label] for label in labels(this)]), this.own, "parameters")
     routines: dict[tuple[str, int | None], SymPyRoutine] = {("rates", None): found.rates, ("outputs", None): found.outputs}
     routines[("guards", None)] = found.guards
-    for word, numbered in (("reset", found.resets), ("push", found.pushes), ("tick", dict(enumerate(found.ticks)))):
+    for word, numbered in numbered_routines(found):
         routines |= {(word, k): routine for k, routine in numbered.items()}
-    kernels = {(word, k): kernel for word, k, kernel in this.kernels() if word not in ("powers", "energies", "loop")}
+    kernels = {(word, k): kernel for word, k, kernel in this.kernels() if word not in ("powers", "energies")}
     assert set(routines) == set(kernels)
     for (word, k), kernel in kernels.items():
         function = routines[word, k].function()
         with np.errstate(all="ignore"):
             got = [function(t, x, *found.start[1:3], m) for t, x, m in zip(this.t, this.x, this.m, strict=True)]
         assert_same(np.array(got, dtype=float).reshape(len(this.t), -1), this.wanted(kernel), f"{word} {k}", this.beside(word))
+
+
+def numbered_routines(found: SymPyModel) -> list[tuple[str, Mapping[int, SymPyRoutine]]]:
+    ticks, loops = dict(enumerate(found.ticks)), {k: routine for k, (routine, _) in enumerate(found.loops)}
+    return [("reset", found.resets), ("push", found.pushes), ("tick", ticks), ("loop", loops)]
 
 
 def labels(this: Case) -> list[str]:

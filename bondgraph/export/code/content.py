@@ -25,7 +25,7 @@ BLOCKS = ("t", "x", "p", "m")
 
 @dataclass(frozen=True)
 class Tick:
-    """A clock that changes states: its number among the routines, its element, and its times as places in p, s."""
+    """A clock that changes states: its element, its times as places in p (no period: one tick only), and x after a tick."""
 
     element: str
     offset: int

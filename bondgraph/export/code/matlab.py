@@ -39,6 +39,12 @@ _RESULTS = {
 }
 
 
+_ALWAYS = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
+_SOMETIMES = ("transitions", "push", "tick", "clocks", "loop")
+_FILES = frozenset(f"{name}.m" for name in (*_ALWAYS, *_SOMETIMES))
+"""All files that a package may have: of an earlier one in the same place, none is left."""
+
+
 @dataclass(frozen=True)
 class MatlabSource:
     """A package of functions: the text of each file by its name."""
@@ -54,7 +60,7 @@ class MatlabSource:
             for name, text in self.files.items():
                 (part / name).write_text(text, encoding="utf-8")
 
-        write_all(package, write, self.files)
+        write_all(package, write, _FILES)
         return package
 
 

@@ -89,6 +89,8 @@ class SymPyModel:
     resets, pushes : number of a transition -> x after it; what its impulse adds to the guards, then x without it.
     ticks : x after a tick of each clock, in the order in which those that are due together tick.
     clocks : (offset, period) of each, as symbols; no period (None) for one tick only.
+    loops : of each nonlinear algebraic loop the residuals, then a Newton step for the states that follow it, which are to be
+        found before a run, after events and ticks; and the places of these states in x.
     transitions : (place in m, its number before, its number after).
     labels : the user's names of the results of `rates` ("states"), `outputs` and `guards`.
     """
@@ -109,6 +111,7 @@ class SymPyModel:
     pushes: Mapping[int, SymPyRoutine]
     ticks: tuple[SymPyRoutine, ...]
     clocks: tuple[tuple[Any, Any], ...]
+    loops: tuple[tuple[SymPyRoutine, tuple[int, ...]], ...]
     transitions: tuple[tuple[int, int, int], ...]
     labels: Mapping[str, tuple[str, ...]] = field(repr=False)
 
@@ -151,7 +154,7 @@ def sympy_model(model: Compilable) -> SymPyModel:
         return SymPyRoutine(arguments, *_expressions(_composed(prepare, steps, len(own)), symbols))
 
     clocks = tuple((own[tick.offset], None if tick.period is None else own[tick.period]) for tick in content.ticks)
-    start = content.start
+    start, places = content.start, content.system.places
     return SymPyModel(
         name=content.system.name,
         t=t,
@@ -169,6 +172,7 @@ def sympy_model(model: Compilable) -> SymPyModel:
         pushes=MappingProxyType({k: routine(steps) for k, steps in content.pushes.items()}),
         ticks=tuple(routine(tick.routine) for tick in content.ticks),
         clocks=clocks,
+        loops=tuple((routine(steps), tuple(k for name in loop.guesses for k in places[name])) for loop, steps in content.loops),
         transitions=tuple((event.slot, event.source, event.target) for event in content.system.events),
         labels=MappingProxyType({word: _labels(content.tables[word]) for word in ("states", "outputs", "guards")}),
     )
