@@ -27,7 +27,7 @@ from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.steps import Dialect, pieces
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
-from tests.export.twin_models import case, clutch, rc, servo
+from tests.export.twin_models import case, clutch, every, rc, servo
 
 # --- names ---
 
@@ -136,6 +136,12 @@ def test_every_instruction_has_a_form_in_every_target() -> None:
     for dialect in (C_DIALECT, NUMPY, MATLAB):
         assert not [one.name for one in computed if not dialect.form(one)], dialect.language
     assert set(in_sympy.forms()) == {one.name for one in computed}
+
+
+def test_every_instruction_is_compared_by_its_numbers() -> None:
+    """The model of all formulas, whose twins are compared, uses each."""
+    used = {step[0] for step in straight_lines(every())["outputs"].steps}
+    assert used == {one.name for one in OPERATIONS}
 
 
 @pytest.mark.parametrize("dialect", [C_DIALECT, NUMPY, MATLAB], ids=lambda dialect: dialect.language)

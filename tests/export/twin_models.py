@@ -71,7 +71,7 @@ def every() -> Graph:
     """A block for every formula that back ends must reproduce, of three states that grow."""
     states = {name: StateSpec(0.5) for name in "abc"}
     outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(EXPRESSIONS.values())]
-    growth = [(f"d{name}", lambda a, k=k: (k + 1) * a, [name]) for k, name in enumerate("abc")]
+    growth = [(f"d{name}", lambda a, k=k: (k + 1) * a / (3.0 + a * a), [name]) for k, name in enumerate("abc")]
     graph = Graph("every")
     graph.add(Block("f", [*outputs, *growth], states=states, rates={name: f"d{name}" for name in "abc"}))
     return graph

@@ -13,7 +13,7 @@ from bondgraph.export.code.c_functions import functions, number, passed
 from bondgraph.export.code.c_header import KINDS, constants, header_of, places
 from bondgraph.export.code.content import Content, content_of
 from bondgraph.export.code.story import plain
-from bondgraph.output.folders import write_all
+from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
 
 _SIGNATURE = (
@@ -37,14 +37,7 @@ class CSource:
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """Write `name.h` and `name.c` to a folder, which is made if there is none; returns their paths. Both or none (E413)."""
-        texts = {f"{self.name}.h": self.header, f"{self.name}.c": self.source}
-
-        def write(part: Path) -> None:
-            for name, text in texts.items():
-                (part / name).write_text(text, encoding="utf-8")
-
-        write_all(folder, write, texts)
-        header, source = (Path(folder) / name for name in texts)
+        header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.source})
         return header, source
 
 

@@ -13,7 +13,7 @@ from bondgraph.export.code.content import BLOCKS, Content, content_of
 from bondgraph.export.code.names import count
 from bondgraph.export.code.steps import Dialect, constant, pieces
 from bondgraph.export.code.story import Voice, plain, story
-from bondgraph.output.folders import write_all
+from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
 
 MATLAB = Dialect(
@@ -55,12 +55,7 @@ class MatlabSource:
     def write(self, folder: str | Path) -> Path:
         """Write the package `+name` into a folder, which is made if there is none; returns its path. All files or none (E413)."""
         package = Path(folder) / f"+{self.name}"
-
-        def write(part: Path) -> None:
-            for name, text in self.files.items():
-                (part / name).write_text(text, encoding="utf-8")
-
-        write_all(package, write, _FILES)
+        write_texts(package, self.files, _FILES)
         return package
 
 
@@ -86,31 +81,27 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
 def _functions(content: Content) -> dict[str, str]:
     """The text of each function of the package."""
     lengths = {word: count(given) for word, given in content.tables.items()}
-    n, transitions = lengths["states"], lengths["guards"]
     files = {"Contents": _contents(content), "start": _start(content), "names": _names(content), "prepare": _prepare(content)}
     for word, meaning in _RESULTS.items():
         files[word] = _routine(word, content.routines[word], meaning.format(**lengths))
     files["jacobian"] = _jacobian(content)
     same = "x after transition k; x itself where that does not change it."
-    files["resets"] = _numbered("resets", content.resets, same, n, "out = x(:);")
+    files["resets"] = _numbered("resets", content.resets, same, "out = x(:);")
     if content.system.events:
         edges = [(e.slot + 1, e.source, e.target) for e in content.system.events]
         files["transitions"] = _matrix("transitions", "Rows (place in m, its number before, its number after).", edges)
     if content.pushes:
-        meaning = f"What the impulse of transition k adds to {transitions} guards, then x without it; [] without any."
-        files["push"] = _numbered("push", content.pushes, meaning, transitions + n, "out = [];")
+        meaning = f"What the impulse of transition k adds to {lengths['guards']} guards, then x without it; [] without any."
+        files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
     if content.ticks:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
-        files["tick"] = _numbered("tick", ticks, "x after a tick of clock k.", n, "error('there is no clock %d', k);")
+        files["tick"] = _numbered("tick", ticks, "x after a tick of clock k.", "error('there is no clock %d', k);")
         places = [(tick.offset + 1, "NaN" if tick.period is None else tick.period + 1) for tick in content.ticks]
-        files["clocks"] = _matrix(
-            "clocks", "Rows (place of the offset in p, place of the period in p), NaN for no period.", places
-        )
+        files["clocks"] = _matrix("clocks", "Rows (place of the offset in p, place of the period or NaN).", places)
     if content.loops:
         meaning = "Residuals of algebraic loop k, then a Newton step for the states that follow it."
         found = {k: steps for k, (_, steps) in enumerate(content.loops)}
-        size = max(len(steps.outputs) for steps in found.values())
-        files["loop"] = _numbered("loop", found, meaning, size, "error('there is no loop %d', k);")
+        files["loop"] = _numbered("loop", found, meaning, "error('there is no loop %d', k);")
     return files
 
 
@@ -227,12 +218,12 @@ def _jacobian(content: Content) -> str:
     return _routine("jacobian", content.routines["jacobian"], f"d rates / d x, a sparse matrix of {n} rows.", BLOCKS, after)
 
 
-def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, size: int, otherwise: str) -> str:
+def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str) -> str:
     """The function that runs one of several by its number k."""
-    texts, lines = [], [f"out = zeros({size}, 1);", "switch k"]
+    texts, lines = [], ["switch k"]
     for k, steps in routines.items():
         functions, calls = _parts(f"{name}_{k + 1}", steps)
         texts += functions
-        lines += [f"    case {k + 1}", *(f"        {call}" for call in calls)]
+        lines += [f"    case {k + 1}", *(f"        {line}" for line in [f"out = zeros({len(steps.outputs)}, 1);", *calls])]
     lines += ["    otherwise", f"        {otherwise}", "end"]
     return "\n".join([_text(f"out = {name}(k, {', '.join(BLOCKS)})", meaning, lines), *texts])

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bondgraph.compile.pipeline import Compilable
-from bondgraph.export.code.content import Content, content_of
+from bondgraph.export.code.content import BLOCKS, Content, content_of
 from bondgraph.export.code.names import Entry, count
 from bondgraph.export.code.steps import Dialect, constant, pieces
 from bondgraph.export.code.story import Voice, plain, story
-from bondgraph.output.folders import write_all
+from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
 
 NUMPY = Dialect(
@@ -81,9 +81,8 @@ class NumPySource:
 
     def write(self, folder: str | Path) -> Path:
         """Write `name.py` to a folder, which is made if there is none; returns its path. Whole or not at all (E413)."""
-        file = f"{self.name}.py"
-        write_all(folder, lambda part: _text(part / file, self.source), [file])
-        return Path(folder) / file
+        (path,) = write_texts(folder, {f"{self.name}.py": self.source})
+        return path
 
 
 _VOICE = Voice(
@@ -96,10 +95,6 @@ _VOICE = Voice(
     tick="tick(k, t, x, p, m)",
     loop="loop(k, t, x, p, m)",
 )
-
-
-def _text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
@@ -141,20 +136,12 @@ def _source(content: Content) -> str:
     same = "    if k not in _RESET:\n        return np.array(x, dtype=float)"
     parts.append(_numbered("reset", content.resets, f"x after transition k, (..., {n}).", same))
     if content.pushes:
-        meaning = (
-            f"What the impulse of transition k adds to the guards (..., {k}), and x without it (..., {n}); None without any."
-        )
-        parts.append(
-            _numbered(
-                "push", content.pushes, meaning, "    if k not in _PUSH:\n        return None", f"[..., :{k}]", f"[..., {k}:]"
-            )
-        )
+        meaning = f"What the impulse of transition k adds to the guards (..., {k}), and x without it (..., {n}); or None."
+        none = "    if k not in _PUSH:\n        return None"
+        parts.append(_numbered("push", content.pushes, meaning, none, f"[..., :{k}]", f"[..., {k}:]"))
     if content.ticks:
-        parts.append(
-            _numbered(
-                "tick", {k: tick.routine for k, tick in enumerate(content.ticks)}, f"x after a tick of clock k, (..., {n})."
-            )
-        )
+        ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
+        parts.append(_numbered("tick", ticks, f"x after a tick of clock k, (..., {n})."))
     if content.loops:
         meaning = "Residuals of loop k, then a Newton step for the states that follow it."
         parts.append(_numbered("loop", {k: steps for k, (_, steps) in enumerate(content.loops)}, meaning))
@@ -181,11 +168,8 @@ def _story(content: Content) -> list[str]:
 
 
 def _table(name: str, given: Sequence[Entry]) -> str:
-    named = [entry for entry in given if entry.identifier]
-    lines = [
-        f"    {entry.identifier!r}: Place({entry.name!r}, {entry.start}, {entry.shape!r}, {entry.unit!r}, {entry.remark!r}),"
-        for entry in named
-    ]
+    named = {e.identifier: (e.name, e.start, e.shape, e.unit, e.remark.lstrip(",;: ")) for e in given if e.identifier}
+    lines = [f"    {identifier!r}: Place{place!r}," for identifier, place in named.items()]
     return "\n".join([f"{name} = {{", *lines, "}"])
 
 
@@ -193,16 +177,14 @@ def _tuple(name: str, items: Sequence[str]) -> str:
     return "\n".join([f"{name} = (", *(f"    {item}," for item in items), ")"])
 
 
-def _array(name: str, numbers: Sequence[float]) -> str:
+def _array(name: str, numbers: Sequence[float], kind: str = "float") -> str:
     lines = textwrap.wrap(", ".join(map(repr, numbers)), 120)
-    return "\n".join([f"{name} = np.array([", *(f"    {line}" for line in lines), "], dtype=float)"])
+    return "\n".join([f"{name} = np.array([", *(f"    {line}" for line in lines), f"], dtype={kind})"])
 
 
-def _parts(name: str, steps: Listing, given: Sequence[str] = ("t", "x", "p", "m")) -> tuple[str, str]:
+def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[str, str]:
     """Functions of a routine, and the arguments that `_run` wants of them."""
-    bodies, room = pieces(
-        NUMPY, steps, lambda block, k: given[block] if given[block] == "t" else f"{given[block]}[{k}]", "out[{}]".format
-    )
+    bodies, room = pieces(NUMPY, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}[{k}]", "out[{}]".format)
     texts = [
         "\n".join([f"def _{name}_{k}(t, x, p, m, out, w):", *(f"    {line}" for line in body or ["pass"]), "\n"])
         for k, body in enumerate(bodies)
@@ -233,8 +215,8 @@ def _jacobian(content: Content) -> str:
     texts, run = _parts("jacobian", content.routines["jacobian"])
     spread = [column for column in range(n) for _ in range(int(columns[column]), int(columns[column + 1]))]
     lines = [
-        _array("_ROWS", rows.tolist()).replace("float", "int"),
-        _array("_COLUMNS", spread).replace("float", "int"),
+        _array("_ROWS", rows.tolist(), "int"),
+        _array("_COLUMNS", spread, "int"),
         "\n",
         "def jacobian(t, x, p, m):",
         f'    """d rates / d x, (..., {n}, {n})."""',
@@ -250,9 +232,7 @@ def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwis
     """The function that runs one of several by its number k; `halves` are what it gives apart."""
     found = {k: _parts(f"{name}_{k}", steps) for k, steps in routines.items()}
     table = [f"_{name.upper()} = {{", *(f"    {k}: ({how})," for k, (_, how) in found.items()), "}\n\n"]
-    head = [f"def {name}(k, t, x, p, m):", f'    """{meaning}"""', *([otherwise] if otherwise else [])]
-    both = f"_run(*_{name.upper()}[k], t, x, p, m)"
-    tail = (
-        [f"    both = {both}", f"    return {', '.join(f'both{half}' for half in halves)}"] if halves else [f"    return {both}"]
-    )
+    head = [f"def {name}(k, t, x, p, m):", f'    """{meaning}"""', *filter(None, [otherwise])]
+    run = f"_run(*_{name.upper()}[k], t, x, p, m)"
+    tail = [f"    both = {run}", f"    return {', '.join(f'both{half}' for half in halves)}"] if halves else [f"    return {run}"]
     return "\n".join([*(text for text, _ in found.values()), *table, *head, *tail, "\n"])

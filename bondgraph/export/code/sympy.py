@@ -137,7 +137,7 @@ def sympy_model(model: Compilable) -> SymPyModel:
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, R("r", 5.0)).connect(Se("u", 1.0), loop)
     >>> found = sympy_model(graph)
     >>> found.rates.expanded()
-    ((-c_q/c_capacitance + u_value)/r_resistance,)
+    ((u_value - c_q/c_capacitance)/r_resistance,)
     """
     compiled = compiled_form(model, "sympy_model")
     content = content_of(compiled, None, "sympy_model")
