@@ -18,8 +18,8 @@ import sympy
 
 from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.errors import FileError
-from bondgraph.export import OPERATIONS, c_source, matlab_source, numpy_source, straight_lines, sympy_model
-from bondgraph.export.code import sympy as in_sympy
+from bondgraph.export import OPERATIONS, SymPyRoutine, c_source, matlab_source, numpy_source, straight_lines, sympy_model
+from bondgraph.export.code import expressions as in_sympy
 from bondgraph.export.code.c_functions import C as C_DIALECT
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.names import LONGEST, identifier, identifiers, model_identifier
@@ -256,7 +256,7 @@ def test_the_tables_of_clocks() -> None:
 
 def test_cases_inside_a_comparison() -> None:
     """SymPy folds `Eq(0, Piecewise(...))` inside another `Piecewise` to false."""
-    found = in_sympy._expressions(
+    found = in_sympy.expressions(
         Listing(
             (
                 (op.INPUT, 0, 0),
@@ -273,7 +273,7 @@ def test_cases_inside_a_comparison() -> None:
         ),
         [sympy.symbols("x,", real=True)],
     )
-    function = in_sympy.SymPyRoutine(sympy.symbols("x,", real=True), *found).function()
+    function = SymPyRoutine(sympy.symbols("x,", real=True), *found).function()
     assert function(2.0) == [2.0, 2.0] and function(-2.0) == [0.0, 0.0]
 
 
