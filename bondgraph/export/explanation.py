@@ -15,9 +15,10 @@ from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import raise_if_any
 from bondgraph.export.paper.equations import Writer
 from bondgraph.export.paper.markup.as_latex import breakable
-from bondgraph.export.paper.notation.definitions import Definitions, says_all
+from bondgraph.export.paper.notation.definitions import Definitions
 from bondgraph.export.paper.notation.letters import letters_of
 from bondgraph.export.paper.notation.parts import parts_of
+from bondgraph.export.paper.notation.told import told
 from bondgraph.export.roles import solved_only
 from bondgraph.model.laws import Junction
 from bondgraph.model.names import need_name
@@ -199,7 +200,7 @@ class _Tracer:
             return
         left = ", ".join(statement.outs)
         self.seen.update(statement.outs)
-        equation = self.writer.equation(statement)
+        equation = " \\\\\n".join(self.writer.equations(statement))
         owner = self._owner(statement.element)
         yield Reason(depth, statement.outs[0], f"{left} = {_plain(self.system, statement)}", owner, equation, statement.op.source)
         if self._followed(depth):
@@ -237,7 +238,8 @@ def _plain(system: System, statement: Statement) -> str:
         return f"d/dt {args[0]}"
     if isinstance(operation, Constant):
         return _numbers(operation())
-    if operation is IDENTITY or operation is SOUGHT or not says_all(operation):
+    known = told(operation, len(statement.outs))
+    if operation is IDENTITY or operation is SOUGHT or known is None or known.remarks:
         return f"{operation.name}({', '.join(args)})"
     formula = operation.latex
     for pattern, words in _WORDS:
