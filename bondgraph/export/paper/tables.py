@@ -32,10 +32,12 @@ def parameters(compiled: Compiled, letters: Letters) -> list[Block]:
     """Every parameter with its value and unit."""
     system = compiled.system
     rows: Rows = []
-    for first, names in groups(letters, system.parameters).items():
+    for first, names in groups(letters, (name for name, value in system.parameters.items() if np.size(value))).items():
         owner = letters.parts.owner(first).path
         unit = unit_of(compiled.model, owner, first.removeprefix(f"{owner}."), system.values[first].unit)
-        rows.append((_symbol(letters, first), _name(first, names), _unit(unit), _several([system.parameters[n] for n in names])))
+        value = _several([system.parameters[name] for name in names])
+        idle: Words = () if first in letters.asked else (" (in no equation)",)
+        rows.append((_symbol(letters, first), _name(first, names), _unit(unit), (*value, *idle)))
     return _table("Parameters", ("symbol", "name", "unit", "value"), (0.14, 0.32, 0.16, 0.38), rows)
 
 
