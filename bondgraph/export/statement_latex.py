@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from bondgraph.assembly.system import Statement, System
-from bondgraph.export.growth import written_out
+from bondgraph.export.forms.growth import written_out
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import text, value_latex
 from bondgraph.model.ops import SOUGHT
@@ -58,7 +58,7 @@ def condition(system: System, statement: Statement) -> str:
 def _run_on_symbols(system: System, statement: Statement) -> str:
     import sympy
 
-    from bondgraph.export.canonical import decimal, exact
+    from bondgraph.export.forms.canonical import decimal, exact
 
     arguments = [symbol_of(system, arg) for arg in statement.args]
     try:

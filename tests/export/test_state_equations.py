@@ -34,7 +34,7 @@ from bondgraph import (
     compile_model,
 )
 from bondgraph.export import StateEquations, state_equations
-from bondgraph.export.canonical import exact, rational
+from bondgraph.export.forms.canonical import exact, rational
 from campaigns.graphs.drawn import random_graph, rigid_graph, switched_graph
 from screws.scalars import array, exp, sin, where
 from tests.acceptance import test_acceptance as acceptance

@@ -17,8 +17,8 @@ from bondgraph.assembly.stages import Stages
 from bondgraph.assembly.system import Statement, System, Unknown
 from bondgraph.compile.state_names import own_states
 from bondgraph.errors import ModelError, ScrewbondError, refusal
-from bondgraph.export.canonical import exact, reduced
-from bondgraph.export.growth import too_large, written_out
+from bondgraph.export.forms.canonical import exact, reduced
+from bondgraph.export.forms.growth import too_large, written_out
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.linear.modewise import parts_of
 from bondgraph.tracing.on_tape.values import Values, owners_of, placed, residuals_of, scalars_of, shaped, shapes_of

@@ -16,8 +16,8 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import labels_of, own_states, unknown_name
 from bondgraph.errors import Problem, raise_if_any
-from bondgraph.export.closed_form import Case, StateEquations
-from bondgraph.export.growth import too_large
+from bondgraph.export.forms.closed_form import Case, StateEquations
+from bondgraph.export.forms.growth import too_large
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import dotted, value_latex
 from bondgraph.model.laws import Source
@@ -68,8 +68,8 @@ def state_equations(
     """
     import sympy
 
-    from bondgraph.export.canonical import canonical, decimal
-    from bondgraph.export.elimination import eliminated
+    from bondgraph.export.forms.canonical import canonical, decimal
+    from bondgraph.export.forms.elimination import eliminated
 
     compiled = compiled_form(model, "state_equations")
     system = compiled.system
@@ -148,7 +148,7 @@ def _given(system: System, kept: Collection[str], varying: Sequence[str], number
     """States, parameters and time as symbols or exact numbers; and the time derivatives of what moves by itself."""
     import sympy
 
-    from bondgraph.export.canonical import rational
+    from bondgraph.export.forms.canonical import rational
 
     given: dict[str, Any] = {"time": symbol_of(system, "time")}
     given |= {state.name: symbol_of(system, state.name) for state in own_states(system)[0]}
