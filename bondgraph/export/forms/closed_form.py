@@ -6,10 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bondgraph.export.forms.letters import letter_of
+from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted, text
 
 Case = tuple[str, Any]
 """The modes in which it holds, in words, and the expression."""
+
+
+@dataclass(frozen=True)
+class LinearSystem:
+    """A w = b for unknowns w that are not eliminated, since what they are would be beyond reading."""
+
+    unknowns: tuple[str, ...]
+    A: Any
+    """SymPy matrix (n, n) in states, parameters, inputs and what is defined."""
+    b: Any
+    """SymPy matrix (n, 1)."""
+
+    @property
+    def rows(self) -> tuple[tuple[Any, Any], ...]:
+        """Left and right side of every equation."""
+        import sympy
+
+        w = sympy.Matrix([sympy.Symbol(name, real=True) for name in self.unknowns])
+        return tuple(zip(self.A * w, self.b, strict=True))
 
 
 @dataclass(frozen=True)
@@ -21,63 +42,56 @@ class StateEquations:
     """State, or component of one such as `body.p[2]` -> its rate, in symbols of the users' names and `time`."""
     outputs: Mapping[str, Any]
     """The further values that were asked for."""
+    definitions: Mapping[str, Any]
+    """What would be too long to put in: name of a symbol -> its expression, in an order in which they can be evaluated. It is a
+    value of the model by its name, a time derivative with a dash, or a part s1, s2 ... that several have in common."""
+    systems: tuple[LinearSystem, ...]
+    """Unknowns that would be too long to solve for, with the linear equations that they fulfil."""
     states: tuple[str, ...]
     inputs: tuple[str, ...]
-    """Parameters of sources, which stay symbols."""
+    """Parameters of sources, which stay symbols; of a part, what comes over its boundary too."""
     parameters: Mapping[str, float]
     """Every other parameter that occurs -> its number."""
     letters: Mapping[str, str] = field(repr=False)
     """Name of a symbol -> its LaTeX."""
     cases: Mapping[str, tuple[Case, ...]] = field(repr=False)
     """State or output -> what holds in which modes of the switches; one case where they make no difference."""
+    modes: Mapping[str, tuple[str, ...]] = field(repr=False)
+    """Mode signals -> names of their states; in expressions a mode is the number of its state."""
 
     def latex(self) -> str:
-        """An `align*` environment with one line for each state and output."""
-        left = {name: dotted(self.letters[name]) for name in self.equations} | {name: self.letters[name] for name in self.outputs}
-        lines = [rf"{letter} &= {self._right(name)} \\" for name, letter in left.items()]
+        """An `align*` environment with one line for each state and output, and then for each definition."""
+        writing = self._writing
+        letters = {name: dotted(self.letters[name]) for name in self.equations} | {n: self.letters[n] for n in self.outputs}
+        lines = [rf"{letter} &= {self._right(writing, name)} \\" for name, letter in letters.items()]
+        if self.definitions or self.systems:
+            lines.append(r"\intertext{where}")
+        lines += [rf"{letter_of(self.letters, name)} &= {writing.latex(meant)} \\" for name, meant in self.definitions.items()]
+        for system in self.systems:
+            lines += [rf"{writing.latex(left)} &= {writing.latex(right)} \\" for left, right in system.rows]
         return "\\begin{align*}\n" + "\n".join(lines).removesuffix(r" \\") + "\n\\end{align*}\n"
 
-    def _right(self, name: str) -> str:
-        import sympy
+    @property
+    def _writing(self) -> Writing:
+        return Writing(self.letters, self.modes, (*self.inputs, "time", *self.states))
 
-        names = {
-            symbol: self.letters.get(symbol.name, symbol.name)
-            for _, expression in self.cases[name]
-            for symbol in expression.free_symbols
-        }
-        written = [
-            (when, sympy.latex(expression, symbol_names=names, order="none" if expression.is_Add else None))
-            for when, expression in map(self._ordered, self.cases[name])
-        ]
+    def _right(self, writing: Writing, name: str) -> str:
+        written = [(when, writing.latex(expression)) for when, expression in self.cases[name]]
         if len(written) == 1:
             return written[0][1]
         rows = [rf"{right} & {text(when)}" for when, right in written]
         return r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}"
 
-    def _ordered(self, case: Case) -> Case:
-        """Terms with inputs first, then by the order of the states."""
-        import sympy
-
-        when, expression = case
-        if not expression.is_Add:
-            return case
-        order = {name: k for k, name in enumerate((*self.inputs, "time", *self.states))}
-
-        def place(term: Any) -> tuple[Any, ...]:
-            met = sorted(order[s.name] for s in term.free_symbols if s.name in order)
-            return (not met, met, term.sort_key())
-
-        return when, sympy.Add(*sorted(expression.args, key=place), evaluate=False)
-
     def __str__(self) -> str:
-        import sympy
-
-        lines = []
+        lines, writing = [], self._writing
         for name, cases in self.cases.items():
             left = f"{name}'" if name in self.equations else name
-            for when, expression in map(self._ordered, cases):
-                right = sympy.sstr(expression, order="none" if expression.is_Add else None)
-                lines.append(f"{left} = {right}" + (f"   ({when})" if len(cases) > 1 else ""))
+            for when, expression in cases:
+                lines.append(f"{left} = {writing.plain(expression)}" + (f"   ({when})" if len(cases) > 1 else ""))
+        lines += ["where"] if self.definitions or self.systems else []
+        lines += [f"{name} = {writing.plain(meant)}" for name, meant in self.definitions.items()]
+        for system in self.systems:
+            lines += [f"{writing.plain(left)} = {writing.plain(right)}" for left, right in system.rows]
         return "\n".join(lines)
 
     def _repr_latex_(self) -> str:
