@@ -74,7 +74,14 @@ class Numbers:
             self.known[name] = float(self._value(self.found.definitions[name]))
 
 
+_FUNCTIONS: dict[int, tuple[Any, list[str], Any]] = {}
+
+
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
-    """An expression or matrix at a point."""
-    free = sorted(expression.free_symbols, key=str)
-    return sympy.lambdify([free], expression, modules="numpy", dummify=True)([numbers[s.name] for s in free])
+    """An expression or matrix at a point; the same one is made a function once."""
+    if id(expression) not in _FUNCTIONS:
+        free = sorted(expression.free_symbols, key=str)
+        function = sympy.lambdify([free], expression, modules="numpy", dummify=True, cse=not expression.has(sympy.Piecewise))
+        _FUNCTIONS[id(expression)] = expression, [s.name for s in free], function
+    _, names, function = _FUNCTIONS[id(expression)]
+    return function([numbers[name] for name in names])

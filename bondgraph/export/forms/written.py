@@ -37,7 +37,10 @@ class Writing:
             return words
 
         worded = self._worded(expression, told)
-        ordered = worded if worded.is_Matrix else self._ordered(worded)
+        if worded.is_Matrix:
+            names |= {symbol: letter_of(self.letters, symbol.name) for symbol in worded.free_symbols if symbol not in names}
+            return str(sympy.latex(worded, symbol_names=names, full_prec=False))
+        ordered = self._ordered(worded)
         names |= {symbol: letter_of(self.letters, symbol.name) for symbol in ordered.free_symbols if symbol not in names}
         order = "none" if ordered.is_Add else None
         return str(sympy.latex(ordered, symbol_names=names, order=order, full_prec=False))

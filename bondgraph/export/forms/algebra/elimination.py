@@ -45,6 +45,8 @@ READABLE = Limits(400, 4000, 6, 400)
 """Of small models."""
 BY_PARTS = Limits(60, 60, 1, 12)
 """Of large ones."""
+IN_ONE_PIECE = Limits(10**9, 10**9, 10**9, 10**9)
+"""Where nothing may be defined apart, since all is put into matrices."""
 
 
 def eliminated(
