@@ -10,6 +10,7 @@ from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 from bondgraph import IC, J0, J1, MTF, TF, C, Compiled, Constraint, EulerJunction, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.export import MechanicalEquations, hamilton_equations, lagrange_equations, mechanical_equations, port_hamiltonian
 from models import rigid_body
+from models.delta import DeltaParameters, delta_graph
 from screws.scalars import absolute, array, cos, sin
 from tests.export.numeric import point_of, rates_of, start_of, value_of
 
@@ -368,3 +369,21 @@ def test_velocities_without_coordinates_have_no_lagrangian(graph: Graph, element
         with pytest.raises(ModelError, match="E278") as caught:
             function(compiled(graph))
         assert f'"{element}"' in str(caught.value)
+
+
+def test_delta_robot_of_nine_coordinates_and_six_constraints() -> None:
+    """Arms as IC fields with centrifugal forces of their own, a friction matrix of the angles, three tips held together."""
+    model = compiled(delta_graph(DeltaParameters.fit()))
+    found = mechanical_equations(model)
+    assert found.M.shape == (9, 9) and found.H.shape == (6, 9) and len(found.multipliers) == 6
+    matrix, right = found.mass_matrix, found.forcing
+    for seed in range(20):
+        x, m = start_of(model, seed, 0.1)
+        at, wanted = point_of(model, x, m), rates_of(model, x, m)
+        at |= {u: float(value_of(value, at)) for u, value in found.values.items()}
+        solved = np.linalg.solve(np.array(value_of(matrix, at), dtype=float), np.ravel(value_of(right, at)).astype(float))
+        size = max(map(abs, wanted.values()))
+        assert max(abs(solved[k] - wanted[v]) for k, v in enumerate(found.v)) < 1e-12 * size, seed
+        known = model.evaluate(0.3, x, None, m)
+        multipliers = np.concatenate([known[f"closure {k}.multiplier"] for k in (2, 3)])
+        assert solved[9:] == pytest.approx(multipliers, rel=1e-9, abs=1e-9 * np.abs(multipliers).max())

@@ -122,13 +122,46 @@ class Definitions:
 
 def linear_in(expression: Any, sought: Collection[Any]) -> tuple[Any, dict[Any, Any]] | None:
     """Constant and coefficients of an expression that is linear in the symbols sought; None if it is not."""
-    met = sorted(expression.free_symbols & set(sought), key=str)
-    if not met:
-        return expression, {}
-    slopes = {w: sympy.diff(expression, w) for w in met}
-    if any(slope.free_symbols & set(sought) for slope in slopes.values()):
+    constant: list[Any] = []
+    slopes: dict[Any, list[Any]] = {}
+    # term by term: most have one factor with unknowns, and derivatives of long sums by each of many are slow
+    todo = [(term, sympy.S.One) for term in sympy.Add.make_args(expression)]
+    wanted = frozenset(sought)
+    while todo:
+        term, factor = todo.pop()
+        if term in wanted:
+            slopes.setdefault(term, []).append(factor)
+        elif wanted.isdisjoint(term.free_symbols):
+            constant.append(term * factor)
+        else:
+            free, bound = _parted(term, wanted)
+            if len(bound) != 1 or not (bound[0].is_Add or bound[0].is_Symbol):
+                whole = _by_derivatives(term, wanted)
+                if whole is None:
+                    return None
+                constant.append(whole[0] * factor)
+                for w, slope in whole[1].items():
+                    slopes.setdefault(w, []).append(slope * factor)
+            else:
+                todo += [(inner, free * factor) for inner in sympy.Add.make_args(bound[0])]
+    found = {w: sympy.Add(*slopes[w]) for w in sorted(slopes, key=str)}
+    return sympy.Add(*constant), {w: slope for w, slope in found.items() if slope != 0}
+
+
+def _parted(term: Any, wanted: frozenset[Any]) -> tuple[Any, list[Any]]:
+    """Product of the factors without the symbols wanted, and the factors with them."""
+    factors = sympy.Mul.make_args(term)
+    bound = [factor for factor in factors if not wanted.isdisjoint(factor.free_symbols)]
+    return sympy.Mul(*(factor for factor in factors if wanted.isdisjoint(factor.free_symbols))), bound
+
+
+def _by_derivatives(term: Any, wanted: frozenset[Any]) -> tuple[Any, dict[Any, Any]] | None:
+    """The same for any expression."""
+    met = sorted(term.free_symbols & wanted, key=str)
+    slopes = {w: sympy.diff(term, w) for w in met}
+    if any(not wanted.isdisjoint(slope.free_symbols) for slope in slopes.values()):
         return None
-    return expression.xreplace(dict.fromkeys(met, sympy.S.Zero)), {w: slope for w, slope in slopes.items() if slope != 0}
+    return term.xreplace(dict.fromkeys(met, sympy.S.Zero)), slopes
 
 
 class Slopes:
