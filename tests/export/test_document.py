@@ -189,7 +189,7 @@ def test_what_must_be_told_is_told() -> None:
 
 
 def test_another_style_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"E275 style=.word. is no style"):
+    with pytest.raises(ModelError, match=r"E279 style=.word. is no style"):
         document(MODELS["motor"](), style="word")  # type: ignore[arg-type]
 
 

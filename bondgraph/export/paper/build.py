@@ -30,9 +30,9 @@ def document(model: Compilable, style: Style = "latex") -> str:
     model : compiled, or a graph, which is compiled first.
     style : "latex" for pdflatex, or "markdown" with formulas for KaTeX or MathJax.
 
-    Raises `ModelError` E100 for what is no model, E275 for another style.
+    Raises `ModelError` E100 for what is no model, E279 for another style.
     """
     if style not in STYLES:
         known = ", ".join(f'"{name}"' for name in get_args(Style))
-        raise refusal("E275", f"style={style!r} is no style of documents", f"one of {known}", about="document", places=())
+        raise refusal("E279", f"style={style!r} is no style of documents", f"one of {known}", about="document", places=())
     return STYLES[style](paper_of(compiled_form(model, "document")))

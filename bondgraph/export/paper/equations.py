@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.assembly.system import Statement, System, Unknown
-from bondgraph.export.paper.notation.definitions import Definition, Definitions
+from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.told import Told, told
 from bondgraph.export.statement_latex import filled
@@ -31,7 +31,7 @@ class Counterparts:
 class Writer:
     """Writes statements in letters, and collects the definitions that they need."""
 
-    def __init__(self, system: System, letters: Letters, definitions: Definitions, alike: Counterparts | None = None):
+    def __init__(self, system: System, letters: Letters, definitions: Functions, alike: Counterparts | None = None):
         self.system, self.letters, self.definitions, self.alike = system, letters, definitions, alike
         self.producer: Mapping[str, Statement] = {out: s for s in system.statements for out in s.outs}
 

@@ -14,7 +14,7 @@ from bondgraph.export.paper.equations import Counterparts, Writer, needless
 from bondgraph.export.paper.figure import figure
 from bondgraph.export.paper.machines import clocks, machine
 from bondgraph.export.paper.markup.content import Block, Code, Equations, Math, Numbered, Paper, Paragraph, Piece, Section, Words
-from bondgraph.export.paper.notation.definitions import Definition, Definitions
+from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters, letters_of
 from bondgraph.export.paper.notation.parts import Branch, Component, branches, inside, parts_of
 from bondgraph.export.roles import ledger_only, of_transitions, solved_only
@@ -28,7 +28,7 @@ def paper_of(compiled: Compiled) -> Paper:
     parts = parts_of(model)
     tree = branches(system, model, parts)
     letters = letters_of(system, parts, tree, (name for name in system.values if not _of_machine(system, name)))
-    body = _Body(compiled, letters, Definitions(), _hidden(compiled))
+    body = _Body(compiled, letters, Functions(), _hidden(compiled))
     writer = Writer(system, letters, body.definitions)
     sections = [block for branch in tree for block in body.branch(branch, writer)]
     balance, ticks = body.balance(writer), clocks(writer)
@@ -73,7 +73,7 @@ class _Body:
 
     compiled: Compiled
     letters: Letters
-    definitions: Definitions
+    definitions: Functions
     hidden: frozenset[str]
     count: int = 0
     sought: list[tuple[str, str]] = field(default_factory=list)

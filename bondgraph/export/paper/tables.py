@@ -94,7 +94,9 @@ def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Se
     blocks: list[Block] = []
     for k in range(0, len(rows), _COLUMNS):
         some = rows[k : k + _COLUMNS]
-        cells: list[tuple[Words, ...]] = [((number,), *((Math(each[k]),) for _, each in some)) for k, number in enumerate(numbers)]
+        cells: list[tuple[Words, ...]] = [
+            ((number,), *((Math(each[k]),) for _, each in some)) for k, number in enumerate(numbers)
+        ]
         head: tuple[Words, ...] = ((Math(index),), *((Math(left),) for left, _ in some))
         blocks.append(Table(("",) * len(head), (1 / len(head),) * len(head), (head, *cells)))
     return blocks

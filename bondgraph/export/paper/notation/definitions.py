@@ -1,4 +1,4 @@
-"""Definitions: operations as they are met in; a name for each that is no plain formula, and its formula written out once, out."""
+"""Functions: operations as they are met in; a name for each that is no plain formula, and its formula written out once, out."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Definition:
         return tuple(k in blocks for k in range(len(self.arguments)))
 
 
-class Definitions:
+class Functions:
     """Gives names to operations, each one once; equal ones share a name."""
 
     def __init__(self) -> None:
