@@ -105,7 +105,7 @@ RATES = Op(
             r"#4^{-1}\,b",
             r"\omega_z + #3 \cdot a + #6 \cdot b",
             r"-v_z",
-            r"a = R\,C\,(w + #5\,u),\; b = C\,(B\,w - A\,u),\; C = (#5\,B + A)^{-1},\; A = R\,#2\,R,\; B = #8\,A + \mathbf{1}",
+            r"a = R\,C\,(w + #5\,u),\; b = C^T\,(B\,w - A\,u),\; C = (#5\,B + A)^{-1},\; A = R\,#2\,R,\; B = #8\,A + \mathbf{1}",
             r"R = \begin{bmatrix} \cos #7 & -\sin #7 \\ -\sin #7 & -\cos #7 \end{bmatrix}",
             r"w = (-\omega_y, \omega_x),\; u = (v_x, v_y),\; (\omega, v) = #9",
         )

@@ -12,6 +12,7 @@ import pytest
 
 from bondgraph import Graph, ModelError, compile_model
 from bondgraph.export import document
+from bondgraph.export.paper import figure, sections
 from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import split
 from bondgraph.export.paper.notation.told import told
@@ -186,6 +187,17 @@ def test_what_must_be_told_is_told() -> None:
     assert "it starts in `" in eggs and "change of description" in eggs and "the run ends" in eggs
     held = page("held")
     assert "impulses bring to rest what begins to hold" in held
+
+
+def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a length only parts that occur several times are written, and the page says so."""
+    whole = page("hand")
+    monkeypatch.setattr(sections, "HUGE", 100)
+    monkeypatch.setattr(figure, "HUGE", 3)
+    short = document(MODELS["hand"](), style="markdown")
+    assert len(short) < len(whole) and "only parts that occur several times are written here, 2 of 5" in short
+    assert "### i contact 0, contact 1, contact 2" in short and "### 4 controller" not in short
+    assert "is too large for a page" in short and "data:image" not in short and "too large" not in whole
 
 
 def test_another_style_is_refused() -> None:

@@ -21,6 +21,9 @@ from bondgraph.export.roles import ledger_only, of_transitions, solved_only
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model
 
+HUGE = 1500
+"""Equations beyond which only parts that occur several times are written."""
+
 
 def paper_of(compiled: Compiled) -> Paper:
     """The content of a model's document."""
@@ -30,7 +33,13 @@ def paper_of(compiled: Compiled) -> Paper:
     letters = letters_of(system, parts, tree, (name for name in system.values if not _of_machine(system, name)))
     body = _Body(compiled, letters, Functions(), _hidden(compiled))
     writer = Writer(system, letters, body.definitions)
-    sections = [block for branch in tree for block in body.branch(branch, writer)]
+    length = sum(len(inside(system, branch.members[0])) for branch in tree)
+    told = [branch for branch in tree if branch.index or length <= HUGE]
+    sections = [block for branch in told for block in body.branch(branch, writer)]
+    if len(told) < len(tree):
+        kept = f"only parts that occur several times are written here, {len(told)} of {len(tree)}; "
+        words = (f"This model would take {length} equations: ", kept, Code("latex(model)"), " has a line for each.")
+        sections.insert(0, Paragraph(words))
     balance, ticks = body.balance(writer), clocks(writer)
     functions = [_definition(each, each.number in body.definitions.whole) for each in body.definitions.found.values()]
     tabled = [*tables.parameters(compiled, letters), *tables.states(compiled, letters)]

@@ -121,45 +121,39 @@ class Letters:
         """Values of the first of parts that are alike which every other has too."""
         counts = Counter(map(self._counterpart, self.letters))
         return frozenset(
-            name for name, count in counts.items() if count == math.prod(len(branch.members) for branch in self._around(name))
+            name for name, count in counts.items() if count == math.prod(len(branch.members) for branch, _ in self._around(name))
         )
 
     def _counterpart(self, name: str) -> str:
-        for branch in self._around(name):
-            name = _of_first(branch, name)
+        for branch, path in self._around(name):
+            first = branch.members[0].path
+            name = " -> ".join(first + end[len(path) :] for end in name.split(" -> "))
         return name
 
     def general(self, name: str) -> str:
         """LaTeX of the first of a group of values, with letters for the numbers of parts."""
-        around = [branch for branch in self._around(name) if branch.index] if name in self.shared else []
+        around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), given={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
         """The letters for numbers of parts in `general`, and what they stand for."""
         around = self._around(name) if name in self.shared else ()
-        return [(branch.index, tuple(part.number for part in branch.members)) for branch in around if branch.index]
+        return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
-    def _around(self, name: str) -> list[Branch]:
-        """The branches that a value lies in, from outside to inside."""
-        level, found = self.tree, list[Branch]()
-        while level:
-            branch = next((b for b in level if any(_mentions(name, part.path) for part in b.members)), None)
-            if branch is None:
-                break
-            name, level = _of_first(branch, name), branch.below
-            found.append(branch)
+    def _around(self, name: str) -> list[tuple[Branch, str]]:
+        """The branches that a value lies in, from outside to inside, each with the part that it lies in."""
+        found: list[tuple[Branch, str]] = []
+        path = ""
+        for word in self.parts.owner(name).path.split("."):
+            path = f"{path}.{word}" if path else word
+            if path in self._members:
+                found.append((self._members[path], path))
+                path = self._members[path].members[0].path
         return found
 
-
-def _of_first(branch: Branch, name: str) -> str:
-    """The name of a value of one of several parts, as it is called in the first."""
-    path = next(part.path for part in branch.members if _mentions(name, part.path))
-    return " -> ".join(branch.members[0].path + end[len(path) :] for end in name.split(" -> "))
-
-
-def _mentions(name: str, path: str) -> bool:
-    """Whether a value belongs to a part: both ends of a bond."""
-    return all(_begins(end, path, ".:") for end in name.lstrip("-").split(" -> "))
+    @cached_property
+    def _members(self) -> Mapping[str, Branch]:
+        return {part.path: branch for top in self.tree for branch in top.all() for part in branch.members}
 
 
 def _begins(text: str, start: str, after: str) -> bool:
