@@ -116,7 +116,12 @@ GRAVITY = Op(
 POTENTIAL = Op("potential", _gravity_energy, r"-#2\,#4 \cdot (p + R\,#3)" + "\n" + _PARTS)
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)", "Stramigioli 2001")
 BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2", OF_AD)
-GYROSCOPIC = Op("Euler junction structure", gyroscopic, r"J(#1)", "Stramigioli 2001")
+GYROSCOPIC = Op(
+    "Euler junction structure",
+    gyroscopic,
+    r"-\begin{bmatrix} \tilde a & \tilde b \\ \tilde b & 0 \end{bmatrix}" + "\n" + "(a, b) = #1",
+    "Stramigioli 2001",
+)
 
 
 def rigid_body(

@@ -14,7 +14,9 @@ from screws.vectors import length
 PULL = Op("pull", lambda r, size: size * r / length(r), r"#2\,#1 / |#1|")
 WELL = Op("well", lambda r, size: size * length(r), r"#2\,|#1|")
 ORIGIN = Op(
-    "origin velocity", lambda pose: velocity_at(pose_from_state(pose)[:3, 3]), r"\begin{bmatrix} -\tilde p & I \end{bmatrix}(#1)"
+    "origin velocity",
+    lambda pose: velocity_at(pose_from_state(pose)[:3, 3]),
+    r"\begin{bmatrix} -\tilde p & \mathbf{1} \end{bmatrix}" + "\n" + "(R, p) = #1",
 )
 
 

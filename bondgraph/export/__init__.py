@@ -1,7 +1,11 @@
-"""Text: a compiled model in; its document, its equations as LaTeX, SymPy or state equations, or C source, out."""
+"""Text: a compiled model in; its document, equations as LaTeX, SymPy or state equations, or source code, out."""
 
-from bondgraph.export.c_code.source import CSource, c_source
 from bondgraph.export.closed_form import StateEquations
+from bondgraph.export.code.c import CSource, c_source
+from bondgraph.export.code.matlab import MatlabSource, matlab_source
+from bondgraph.export.code.numpy import NumPySource, numpy_source
+from bondgraph.export.code.sympy import SymPyModel, SymPyRoutine, sympy_model
+from bondgraph.export.explanation import Explanation, explain
 from bondgraph.export.latex_lines import latex
 from bondgraph.export.paper.build import document
 from bondgraph.export.state_form import state_equations
@@ -12,12 +16,21 @@ from bondgraph.tape.opcodes import OPERATIONS
 __all__ = [
     "OPERATIONS",
     "CSource",
+    "Explanation",
+    "MatlabSource",
+    "NumPySource",
     "StateEquations",
     "StraightLine",
+    "SymPyModel",
+    "SymPyRoutine",
     "c_source",
     "document",
+    "explain",
     "latex",
+    "matlab_source",
+    "numpy_source",
     "state_equations",
     "straight_lines",
+    "sympy_model",
     "sympy_statements",
 ]

@@ -8,7 +8,7 @@ from bondgraph.model.ops import SLIPPING, TIME_DERIVATIVE
 
 def solved_only(system: System) -> set[str]:
     """Values that nothing but the equations of unknowns reads, and residuals of algebraic loops."""
-    own = {name for u in system.unknowns for name in (u.held, u.residual, u.stopped)}
+    own = {name for u in system.unknowns for name in (u.held, u.residual, u.stopped) if name != u.vanishing}
     own |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
     producer = {out: s for s in system.statements for out in s.outs}
     read_by: dict[str, set[str]] = {}

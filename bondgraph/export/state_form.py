@@ -18,7 +18,7 @@ from bondgraph.compile.state_names import labels_of, own_states, unknown_name
 from bondgraph.errors import Problem, raise_if_any
 from bondgraph.export.closed_form import Case, StateEquations
 from bondgraph.export.growth import too_large
-from bondgraph.export.symbolic import symbol_of
+from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.export.symbols import dotted, value_latex
 from bondgraph.model.laws import Source
 from bondgraph.model.names import names_of
@@ -81,8 +81,7 @@ def state_equations(
     stages = stages_of(system, wanted)
     needed = stages.statements
     _refuse_large(system, needed)
-    sources = tuple(f"{path}." for path, element in compiled.model.elements.items() if isinstance(element.law, Source))
-    inputs = [name for name in system.parameters if name.startswith(sources)]
+    inputs = inputs_of(compiled)
     given, slopes = _given(system, {*inputs, *varying}, varying, numbers)
     moving = {s for n in ("time", *inputs, *varying, *(state.name for state in states)) for s in scalars_of(given[n])}
     moving |= {slope for slope in slopes.values() if slope.is_Symbol}

@@ -30,7 +30,8 @@ class StraightLine:
 
 def straight_lines(model: Compilable) -> dict[str, StraightLine]:
     """The routines of a model by name: `prepare` (p alone -> what stands behind the parameters), `rates`, `outputs`, `guards`,
-    `powers`, `energies`, the nonzeros of the `jacobian`, and of each event k what it resets (`reset_k`, `push_k`).
+    `powers`, `energies`, the nonzeros of the `jacobian`, of each event k what it resets (`reset_k`, `push_k`), and x after a tick
+    of each clock that changes states (`tick_k`, in the order in which those that are due together tick).
 
     Raises `ModelError` E100 for what is no model, and what compiling finds.
     """

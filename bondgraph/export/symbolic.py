@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import System
+from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.model.laws import Source
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
@@ -38,6 +40,12 @@ def sympy_statements(model: Compilable) -> list[Any]:
         residual = env[unknown.residual]
         out.append(sympy.Eq(_matrix(residual), _matrix(0 * residual), evaluate=False))
     return out
+
+
+def inputs_of(compiled: Compiled) -> list[str]:
+    """Names of the parameters of sources, which are the inputs of a model."""
+    sources = tuple(f"{path}." for path, element in compiled.model.elements.items() if isinstance(element.law, Source))
+    return [name for name in compiled.system.parameters if name.startswith(sources)]
 
 
 def symbol_of(system: System, name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bondgraph.errors import FileError, Problem
@@ -40,6 +40,17 @@ def write_all(out: str | os.PathLike[str], write: Callable[[Path], None], files:
         names = sorted(path.name for path in new.iterdir())
         _check_names(out, names)
         _exchange(out, new, old, names, sorted({*names, *files}))
+
+
+def write_texts(out: str | os.PathLike[str], texts: Mapping[str, str], files: Iterable[str] = ()) -> list[Path]:
+    """Write texts by the names of their files, all or none, as `write_all` does; returns their paths."""
+
+    def write(folder: Path) -> None:
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+    write_all(out, write, {*texts, *files})
+    return [Path(out) / name for name in texts]
 
 
 @contextlib.contextmanager

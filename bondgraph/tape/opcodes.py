@@ -1,4 +1,5 @@
-"""The instructions of a tape, one table: a record for each in; its code, and what NumPy, LLVM, C and derivatives make of it, out.
+"""The instructions of a tape, one table: a record for each in; its code, and what NumPy, LLVM, C, Python, MATLAB and derivatives
+make of it, out.
 
 What follows from a formula is read from here only. A new elementary function is an entry of `screws.scalars.FUNCTIONS`, with its
 rule for jets, and a line here.
@@ -29,6 +30,8 @@ class Operation:
     arguments : how many; of these the first `truths` are conditions.
     numpy : the function of floats and arrays.
     llvm, c : expressions in {x}, {y}, {z}, the texts of the arguments; LLVM may need lines before, whose names end in {v}.
+    python, matlab : the same for NumPy's arrays, and for MATLAB and Octave; there a text with {v} is a whole statement, which
+        gives {v} its value. Functions that MATLAB continues into the complex plane are no number there, as everywhere else.
     slope : derivative of a function of one argument.
     is_condition : its result is true or false; in arithmetic it counts as 1 or 0.
     selects : it passes on one of several values; its derivatives select too.
@@ -42,6 +45,8 @@ class Operation:
     numpy: Callable[..., Any]
     llvm: str
     c: str
+    python: str = ""
+    matlab: str = ""
     slope: Slope | None = None
     truths: int = 0
     is_condition: bool = False
@@ -61,18 +66,36 @@ def _operation(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, 
     return len(OPERATIONS) - 1
 
 
-def _function(name: str, slope: Slope | None = None, c: str = "", arguments: int = 1, flags: str = "", **facts: Any) -> int:
-    """The code of an elementary function that LLVM has by name, and C too unless it is given."""
+def _written(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, text: str, **facts: Any) -> int:
+    """The code of a new instruction that C, Python and MATLAB write alike."""
+    return _operation(name, arguments, numpy, llvm, text, python=text, matlab=text, **facts)
+
+
+def _function(
+    name: str, slope: Slope | None = None, c: str = "", matlab: str = "", arguments: int = 1, flags: str = "", **facts: Any
+) -> int:
+    """The code of an elementary function that LLVM has by name, and C and MATLAB too unless they are given."""
     x = ("{x}", "{y}")[:arguments]
-    called = {"absolute": "fabs"}.get(name, name)
+    called, numpy = {"absolute": "fabs"}.get(name, name), FUNCTIONS[name][0]
     llvm = f"call {flags}double @llvm.{called}.f64({', '.join(f'double {a}' for a in x)})"
-    return _operation(name, arguments, FUNCTIONS[name][0], llvm, c or f"{called}({', '.join(x)})", slope=slope, **facts)
+    c = c or f"{called}({', '.join(x)})"
+    texts = {"python": f"np.{numpy.__name__}({', '.join(x)})", "matlab": matlab or c}
+    return _operation(name, arguments, numpy, llvm, c, slope=slope, **texts, **facts)
 
 
-def _comparison(name: str, llvm: str, c: str, **facts: Any) -> int:
-    return _operation(
-        name, 2, FUNCTIONS[name][0], f"fcmp {llvm} double {{x}}, {{y}}", f"{{x}} {c} {{y}}", is_condition=True, flat=True, **facts
-    )
+def _comparison(name: str, llvm: str, sign: str, **facts: Any) -> int:
+    llvm, text = f"fcmp {llvm} double {{x}}, {{y}}", f"{{x}} {sign} {{y}}"
+    return _written(name, 2, FUNCTIONS[name][0], llvm, text, is_condition=True, flat=True, **facts)
+
+
+def _unless(outside: str, expression: str) -> str:
+    """A statement of MATLAB: no number where an argument is outside of what is real."""
+    return f"if {outside}, {{v}} = NaN; else, {{v}} = {expression}; end"
+
+
+def _first_where(first: str) -> str:
+    """A statement of MATLAB, whose own extremes pass over what is no number: the first argument where `first` holds."""
+    return f"if {first.replace('!=', '~=')}, {{v}} = {{x}}; else, {{v}} = {{y}}; end"
 
 
 def _one_minus_square(tape: Any, a: int) -> int:
@@ -100,12 +123,12 @@ def _known(*_: Any) -> Any:
 CONSTANT = _operation("constant", 0, _known, "", "", flat=True)
 INPUT = _operation("input", 0, _known, "", "", flat=True)
 # operators of NumPy's scalars give the same bits as `np.add`, in a third of the time
-ADD = _operation("add", 2, operator.add, "fadd contract double {x}, {y}", "{x} + {y}", commutes=True)
-SUBTRACT = _operation("subtract", 2, operator.sub, "fsub contract double {x}, {y}", "{x} - {y}")
-MULTIPLY = _operation("multiply", 2, operator.mul, "fmul contract double {x}, {y}", "{x} * {y}", commutes=True)
-DIVIDE = _operation("divide", 2, operator.truediv, "fdiv double {x}, {y}", "{x} / {y}")
-NEGATIVE = _operation("negative", 1, operator.neg, "fneg double {x}", "-{x}", slope=lambda t, a, y: t.constant(-1.0))
-RECIPROCAL = _operation(
+ADD = _written("add", 2, operator.add, "fadd contract double {x}, {y}", "{x} + {y}", commutes=True)
+SUBTRACT = _written("subtract", 2, operator.sub, "fsub contract double {x}, {y}", "{x} - {y}")
+MULTIPLY = _written("multiply", 2, operator.mul, "fmul contract double {x}, {y}", "{x} * {y}", commutes=True)
+DIVIDE = _written("divide", 2, operator.truediv, "fdiv double {x}, {y}", "{x} / {y}")
+NEGATIVE = _written("negative", 1, operator.neg, "fneg double {x}", "-{x}", slope=lambda t, a, y: t.constant(-1.0))
+RECIPROCAL = _written(
     "reciprocal",
     1,
     lambda a: np.float64(1.0) / a,
@@ -113,19 +136,27 @@ RECIPROCAL = _operation(
     "1.0 / {x}",
     slope=lambda t, a, y: t.negative(t.multiply(y, y)),
 )
-POWER = _operation("power", 2, np.power, "call double @llvm.pow.f64(double {x}, double {y})", "pow({x}, {y})")
+POWER = _operation(
+    "power",
+    2,
+    np.power,
+    "call double @llvm.pow.f64(double {x}, double {y})",
+    "pow({x}, {y})",
+    python="np.power({x}, {y})",
+    matlab=_unless("{x} < 0 && {y} ~= floor({y})", "{x} ^ {y}"),
+)
 SIN = _function("sin", lambda t, a, y: t.function("cos", a), parity=-1)
 COS = _function("cos", lambda t, a, y: t.negative(t.function("sin", a)), parity=1)
 TAN = _function("tan", lambda t, a, y: _one_plus_square(t, y), parity=-1)
-ASIN = _function("asin", lambda t, a, y: _arc_slope(t, a), parity=-1)
-ACOS = _function("acos", lambda t, a, y: t.negative(_arc_slope(t, a)))
+ASIN = _function("asin", lambda t, a, y: _arc_slope(t, a), matlab=_unless("abs({x}) > 1", "asin({x})"), parity=-1)
+ACOS = _function("acos", lambda t, a, y: t.negative(_arc_slope(t, a)), matlab=_unless("abs({x}) > 1", "acos({x})"))
 ATAN = _function("atan", lambda t, a, y: t.reciprocal(_one_plus_square(t, a)), parity=-1)
 ATAN2 = _function("atan2", arguments=2)
-SQRT = _function("sqrt", lambda t, a, y: t.multiply(t.constant(0.5), t.reciprocal(y)))
+SQRT = _function("sqrt", lambda t, a, y: t.multiply(t.constant(0.5), t.reciprocal(y)), matlab=_unless("{x} < 0", "sqrt({x})"))
 EXP = _function("exp", lambda t, a, y: y)
-LOG = _function("log", lambda t, a, y: t.reciprocal(a))
+LOG = _function("log", lambda t, a, y: t.reciprocal(a), matlab=_unless("{x} < 0", "log({x})"))
 TANH = _function("tanh", lambda t, a, y: _one_minus_square(t, y), parity=-1)
-ABSOLUTE = _function("absolute", selects=True, parity=1)
+ABSOLUTE = _function("absolute", matlab="abs({x})", selects=True, parity=1)
 SIGN = _operation(
     "sign",
     1,
@@ -134,21 +165,40 @@ SIGN = _operation(
     "%n{v} = fcmp olt double {x}, 0.0\n%g{v} = fcmp ogt double {x}, 0.0\n"
     "%s{v} = select i1 %n{v}, double -1.0, double {x}\nselect i1 %g{v}, double 1.0, double %s{v}",
     "{x} > 0.0 ? 1.0 : {x} < 0.0 ? -1.0 : {x}",
+    python="np.sign({x})",
+    matlab="sign({x})",
     flat=True,
     parity=-1,
 )
 FLOOR = _function("floor", flat=True)
 _EXTREME: dict[str, Any] = {"arguments": 2, "flags": "nsz ", "selects": True, "commutes": True}
-MINIMUM = _function("minimum", c="{x} < {y} || {x} != {x} ? {x} : {y}", **_EXTREME)
-MAXIMUM = _function("maximum", c="{x} > {y} || {x} != {x} ? {x} : {y}", **_EXTREME)
+MINIMUM = _function(
+    "minimum", c="{x} < {y} || {x} != {x} ? {x} : {y}", matlab=_first_where("{x} < {y} || {x} ~= {x}"), **_EXTREME
+)
+MAXIMUM = _function(
+    "maximum", c="{x} > {y} || {x} != {x} ? {x} : {y}", matlab=_first_where("{x} > {y} || {x} ~= {x}"), **_EXTREME
+)
 LESS = _comparison("less", "olt", "<")
 LESS_EQUAL = _comparison("less_equal", "ole", "<=")
 EQUAL = _comparison("equal", "oeq", "==", commutes=True)
 _LOGIC: dict[str, Any] = {"is_condition": True, "flat": True}
-BOTH = _operation("both", 2, np.logical_and, "and i1 {x}, {y}", "{x} && {y}", truths=2, commutes=True, **_LOGIC)
-EITHER = _operation("either", 2, np.logical_or, "or i1 {x}, {y}", "{x} || {y}", truths=2, commutes=True, **_LOGIC)
-OPPOSITE = _operation("opposite", 1, np.logical_not, "xor i1 {x}, true", "!{x}", truths=1, **_LOGIC)
-WHERE = _operation("where", 3, _where, "select i1 {x}, double {y}, double {z}", "{x} ? {y} : {z}", truths=1, selects=True)
+_AND = {"python": "np.logical_and({x}, {y})", "matlab": "{x} && {y}"}
+_OR = {"python": "np.logical_or({x}, {y})", "matlab": "{x} || {y}"}
+_NOT = {"python": "np.logical_not({x})", "matlab": "~{x}"}
+BOTH = _operation("both", 2, np.logical_and, "and i1 {x}, {y}", "{x} && {y}", **_AND, truths=2, commutes=True, **_LOGIC)
+EITHER = _operation("either", 2, np.logical_or, "or i1 {x}, {y}", "{x} || {y}", **_OR, truths=2, commutes=True, **_LOGIC)
+OPPOSITE = _operation("opposite", 1, np.logical_not, "xor i1 {x}, true", "!{x}", **_NOT, truths=1, **_LOGIC)
+WHERE = _operation(
+    "where",
+    3,
+    _where,
+    "select i1 {x}, double {y}, double {z}",
+    "{x} ? {y} : {z}",
+    python="where({x}, {y}, {z})",
+    matlab="if {x}, {v} = {y}; else, {v} = {z}; end",
+    truths=1,
+    selects=True,
+)
 
 NAMES = tuple(operation.name for operation in OPERATIONS)
 CODES = {name: code for code, name in enumerate(NAMES)}

@@ -92,4 +92,6 @@ def _automaton(chain: Chain, name: str, k: int, ends: bool) -> Automaton:
 
 def _distance(k: int, limit: float, sign: float) -> Op:
     """Positive beyond the limit (sign 1: above an upper one; -1: below a lower one)."""
-    return Op("limit", lambda q: sign * (_entry(q, k) - limit), f"{'' if sign > 0 else '-'}(#1_{{{k + 1}}} - ({limit:g}))")
+    joint, bound = f"#1_{{{k + 1}}}", f"{abs(limit):g}"
+    beyond = f"{joint} {'-' if limit > 0 else '+'} {bound}" if sign > 0 else f"{'' if limit > 0 else '-'}{bound} - {joint}"
+    return Op("limit", lambda q: sign * (_entry(q, k) - limit), beyond)

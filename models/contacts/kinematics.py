@@ -101,12 +101,13 @@ RATES = Op(
     _rates,
     "\n".join(
         (
-            r"#1^{-1} R (#5 B + A)^{-1} (w + #5 v)",
-            r"#4^{-1} (B #5 + A)^{-1} (B w - A v)",
-            r"\omega_z + #3 #1 \dot q_1 + #6 #4 \dot q_2",
+            r"#1^{-1}\,a",
+            r"#4^{-1}\,b",
+            r"\omega_z + #3 \cdot a + #6 \cdot b",
             r"-v_z",
-            r"R = \begin{bmatrix} \cos #7 & -\sin #7 \\ -\sin #7 & -\cos #7 \end{bmatrix},\; A = R #2 R,\; B = #8 A + I",
-            r"w = (-\omega_y, \omega_x),\; v = (v_x, v_y),\; (\omega, v) = #9",
+            r"a = R\,C\,(w + #5\,u),\; b = C\,(B\,w - A\,u),\; C = (#5\,B + A)^{-1},\; A = R\,#2\,R,\; B = #8\,A + \mathbf{1}",
+            r"R = \begin{bmatrix} \cos #7 & -\sin #7 \\ -\sin #7 & -\cos #7 \end{bmatrix}",
+            r"w = (-\omega_y, \omega_x),\; u = (v_x, v_y),\; (\omega, v) = #9",
         )
     ),
     "VI02 (18), (20); VI02 (14), (19), (21), corrected",
@@ -134,8 +135,10 @@ def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
 UNIQUENESS = Op(
     "uniqueness",
     _uniqueness,
-    r"\min(\det S, \mathrm{tr} S\,|\mathrm{tr} S|) - 10^{-8}(|#1|^2 + |#2|^2)"
+    r"\min(\det S, \mathrm{tr}(S)\,|\mathrm{tr}(S)|) - 10^{-8}\,(|#1|^2 + |#2|^2)"
     + "\n"
-    + r"S = #2 B + A,\; A = R #1 R,\; R = R(#3),\; B = #4 A + I",
+    + r"S = #2\,B + A,\; A = R\,#1\,R,\; B = #4\,A + \mathbf{1}"
+    + "\n"
+    + r"R = \begin{bmatrix} \cos #3 & -\sin #3 \\ -\sin #3 & -\cos #3 \end{bmatrix}",
 )
 """How far the closest points are from not being unique, see `_uniqueness`."""

@@ -31,7 +31,7 @@ def _place(pose: Any, point: Any) -> Any:
 
 
 PLACE = Op("place", _place, "#1\\,#2")
-VELOCITY = Op("point velocity", velocity_at, r"\begin{bmatrix} -\tilde #1 & I \end{bmatrix}")
+VELOCITY = Op("point velocity", velocity_at, r"\begin{bmatrix} -\tilde{#1} & \mathbf{1} \end{bmatrix}")
 
 DIFFERENCE = Op("difference", lambda b, a: b - a, "#1 - #2")
 WITHOUT_LENGTH = (

@@ -40,6 +40,7 @@ EXECUTED = [
     "hand.md",
     "papers.md",
     "notation.md",
+    "code.md",
     "architecture.md",
 ]
 ELEMENTS = {

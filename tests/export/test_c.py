@@ -19,7 +19,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.emit import numpy as reference
 from bondgraph.emit.kernel import address_of
 from bondgraph.export import CSource, c_source
-from bondgraph.export.c_code.steps import functions, number
+from bondgraph.export.code.c_functions import functions, number
 from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.interpret import OPERATIONS
@@ -385,7 +385,7 @@ def test_impulses_come_with_what_another_transition_answers(tmp_path: Path) -> N
     """A transistor cuts off a coil's current: the diode must close, and the header says how a program finds that."""
     compiled = compile_model(boost("open", 4.0, 24.0))
     source = c_source(compiled, "boost")
-    assert "a diode closes rather than" in source.header and "int boost_push(" in source.header
+    assert "a diode closes rather than" in source.header.replace("\n * ", " ") and "int boost_push(" in source.header
     library = shared_library(source, tmp_path)
     x, m, p = *compiled.initial(), compiled.parameters()
     bound = Bound(compiled.program, p)

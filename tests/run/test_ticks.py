@@ -215,11 +215,3 @@ def test_a_sampler_sees_a_step_at_its_own_instant():
     graph = pushed(signals.step("jump", 0.3), signals.hold("control", "jump.y", 0.1))
     run = compile_model(graph).simulate(0.5, samples=[0.29, 0.31])
     assert run["control.y"].tolist() == [0.0, 0.0, 1.0]
-
-
-def test_the_c_export_refuses_clocks_but_not_steps():
-    from bondgraph.export.c_code.source import c_source
-
-    with pytest.raises(ModelError, match="E332"):
-        c_source(compile_model(pushed(proportional(0.1))))
-    assert c_source(compile_model(pushed(signals.step("control", 0.3)))).source

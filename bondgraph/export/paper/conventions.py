@@ -12,16 +12,20 @@ from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece,
 from bondgraph.export.paper.notation.parts import Branch
 from bondgraph.model.laws import Junction
 
-
-PAPERS = {
-    "VI02": "Visser, Stramigioli and Heemskerk (2002)",
-    "BO18": "Bortoff (2018)",
-    "BO20": "Bortoff (2020)",
+LITERATURE = {
+    "VI02": "M. Visser, S. Stramigioli and C. Heemskerk (2002), Screw bondgraph contact dynamics",
+    "BO18": "S. A. Bortoff (2018), Object-oriented modeling and control of delta robots",
+    "BO20": "S. A. Bortoff (2020), Modeling contact and collisions for robotic assembly control",
+    "Brockett 1984": "R. W. Brockett (1984), Robotic manipulators and the product of exponentials formula",
+    "Fasse and Broenink 1997": "E. D. Fasse and J. F. Broenink (1997), A spatial impedance controller for robotic manipulation",
+    "Featherstone 2008": "R. Featherstone (2008), Rigid Body Dynamics Algorithms",
+    "Murray, Li and Sastry 1994": "R. Murray, Z. Li and S. Sastry (1994), A Mathematical Introduction to Robotic Manipulation",
+    "Stramigioli 2001": "S. Stramigioli (2001), Modeling and IPC Control of Interactive Mechanical Systems",
 }
-"""Papers that operations cite by a short name."""
+"""What operations cite by a short name."""
 
 
-def summary(compiled: Compiled, equations: int) -> list[Block]:
+def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]]) -> list[Block]:
     """Counts, and the class of the model: which kinds of equations there are."""
     system, model = compiled.system, compiled.model
     size = sum(np.size(state.initial) for state in system.states if state.name not in system.guesses)
@@ -30,21 +34,17 @@ def summary(compiled: Compiled, equations: int) -> list[Block]:
         f"{len(system.parameters)} parameters, {equations} numbered equations."
     )
     kinds: list[Piece] = ["The states follow "]
-    implicit = bool(system.unknowns or system.loops)
     kinds += [
-        Math(r"\dot x = f(t, x, p, m" + (r", \lambda)" if implicit else ")")),
-        ": the equations below, evaluated in the order in which each",
+        Math(r"\dot x = f(t, x, p, \sigma)" if system.modes else r"\dot x = f(t, x, p)"),
+        ": the equations below, evaluated as each needs the others, give the rates that the table of states names",
     ]
-    kinds.append(" needs the others, give the rates that the table of states names")
-    if implicit:
-        kinds += [
-            "; efforts and flows ",
-            Math(r"\lambda"),
-            " that no equation gives explicitly are such that the equations of the form",
-        ]
-        kinds.append(" left = right without a new letter hold")
+    if sought:
+        kinds.append("; unknown are ")
+        for k, (letter, number) in enumerate(sought):
+            kinds += [", " if k else "", Math(letter), f" ({number})"]
+        kinds.append(": they are such that the equations whose numbers stand there hold")
     if system.modes:
-        kinds += ["; the modes ", Math("m"), " of state machines change at events, where states may jump"]
+        kinds += ["; the modes ", Math(r"\sigma"), " of state machines change at events, where states may jump"]
     if any(clock.period for clock in system.clocks):
         kinds.append("; sampled blocks set their states at the ticks of clocks and hold them in between")
     kinds.append(".")
@@ -66,7 +66,7 @@ def conventions(system: System, functions: Sequence[Paragraph], alike: Sequence[
         Math("a^{-1}"),
         " of it has the reciprocals; ",
         Math(r"^{\top}"),
-        " transposes; components are counted from 1.",
+        " transposes; a matrix of one row gives a number; components are counted from 1. Some values serve the reader alone.",
     ]
     if functions:
         words += [
@@ -80,7 +80,10 @@ def conventions(system: System, functions: Sequence[Paragraph], alike: Sequence[
             Math(r"\vee"),
             " or, ",
             Math(r"\neg"),
-            " not; a mode stands for the number of its state.",
+            " not; a mode stands for the number of its state",
+            "; ",
+            Math(r"|\cdot|"),
+            " is the root of the sum of squares, also of a matrix.",
         ]
     for k, branch in enumerate(alike):
         names = ", ".join(part.path for part in branch.members)
@@ -89,10 +92,10 @@ def conventions(system: System, functions: Sequence[Paragraph], alike: Sequence[
     blocks: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
     if r"\mathrm{Ad}" in latex:
         blocks.append(Paragraph(_SCREWS))
-    cited = [f"{short} is {long}" for short, long in PAPERS.items() if any(short in s.op.source for s in system.statements)]
+    cited = [f"{short}: {long}" for short, long in LITERATURE.items() if any(short in s.op.source for s in system.statements)]
     if cited:
-        told = f"{'; '.join(cited)}: numbers of equations there; corrected, where what is printed there is wrong."
-        blocks.append(Paragraph((told,)))
+        told = f"{'. '.join(cited)}. Numbers are those of equations there; corrected, where what is printed there is wrong."
+        blocks.append(Paragraph((told,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
         blocks.append(Paragraph(("At an event, ", Math(":="), " sets a state to a value computed just before, all at once.")))
     return blocks
@@ -107,7 +110,7 @@ _SCREWS: Words = (
     Math("H"),
     " is a matrix ",
     Math(r"\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}"),
-    ", or seven numbers: a quaternion (w, x, y, z), of which only the direction counts, and ",
+    ", or seven numbers (of unit 1, m): a quaternion (w, x, y, z), of which only the direction counts, and ",
     Math("p"),
     "; ",
     Math(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.assembly.system import Statement, System, Unknown
-from bondgraph.export.paper.notation.definitions import Definition, Definitions, says_all
+from bondgraph.export.paper.notation.definitions import Definition, Definitions
 from bondgraph.export.paper.notation.letters import Letters
+from bondgraph.export.paper.notation.told import Told, told
 from bondgraph.export.statement_latex import filled
 from bondgraph.export.symbols import escaped
 from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate
@@ -38,17 +38,29 @@ class Writer:
     def _siblings(self, statement: Statement) -> tuple[Statement, ...]:
         return self.alike.others.get(statement.outs, ()) if self.alike else ()
 
-    def equation(self, statement: Statement) -> str:
-        """`left = right` of a statement."""
+    def equations(self, statement: Statement) -> list[str]:
+        """`left = right` for each result of a statement, or one for all; remarks follow the last."""
         if statement.op is SOUGHT:
             one, other = (self.letters[arg] for arg in statement.args[1:])
-            return f"{one} = {other}"
-        left = ", ".join(self.letters[out] for out in statement.outs)
-        return f"{left if len(statement.outs) == 1 else f'({left})'} = {self.right(statement)}"
+            return [f"{one} = {other}"]
+        left = [self.letters[out] for out in statement.outs]
+        found = told(statement.op, len(left))
+        if found is None or len(left) == 1:
+            several = ", ".join(left)
+            return [f"{several if len(left) == 1 else f'({several})'} = {self.right(statement)}"]
+        letters = [self.letters[arg] for arg in statement.args]
+        lines = [f"{one} = {filled(line, letters)}" for one, line in zip(left, found.lines, strict=True)]
+        return [*lines[:-1], lines[-1] + self._remarks(found, letters)]
+
+    @staticmethod
+    def _remarks(found: Told, letters: Sequence[str]) -> str:
+        return "".join(rf"\text{{{', ' if k else ' with '}}}{filled(remark, letters)}" for k, remark in enumerate(found.remarks))
 
     def right(self, statement: Statement) -> str:
         """What a statement computes: its formula, or the function that is defined elsewhere."""
         operation = statement.op
+        if operation is NEGATE and statement.args[0].endswith(ALONG):
+            return f"-{self.right(self.producer[statement.args[0]])}"
         empty = [0 in shape for shape in self._shapes(statement)]
         letters = ["" if nothing else self.letters[arg] for arg, nothing in zip(statement.args, empty, strict=True)]
         if isinstance(operation, Gate):
@@ -56,21 +68,25 @@ class Writer:
         if isinstance(operation, Choice):
             held = self.mode(statement.args[0], operation.active)
             return rf"{letters[1]} \text{{ if }} {held} \text{{, else }} {letters[2]}"
-        if operation is NEGATE and statement.args[0].endswith(ALONG):
-            return f"-{self.right(self.producer[statement.args[0]])}"
         if operation is TIME_DERIVATIVE:
             return self.slope(statement.args[0])
         if isinstance(operation, Constant):
             texts = [each.op.latex for each in (statement, *self._siblings(statement))]
             return self._one_of("c", texts) if len(set(texts)) > 1 else texts[0]
-        if says_all(operation):
-            return re.sub(r"\^T(?![a-zA-Z])", r"^{\\top}", filled(operation.latex, letters))
+        found = told(operation, len(statement.outs))
+        if found is not None and len(statement.outs) == 1:
+            return filled(found.lines[0], letters) + self._remarks(found, letters)
         short = [self.definitions.plain(each.op, self._shapes(each), letters) for each in (statement, *self._siblings(statement))]
         if short[0] and len(set(short)) == 1:
             return short[0]
-        functions = [self._definition(each).function for each in (statement, *self._siblings(statement))]
+        each = [self._definition(one) for one in (statement, *self._siblings(statement))]
+        functions = [definition.function for definition in each]
         function = functions[0] if len(set(functions)) == 1 else self._one_of(functions[0].partition("_")[0], functions)
-        return f"{function}({', '.join(filter(None, letters))})"
+        reads = [any(places) for places in zip(*(definition.reads for definition in each), strict=True)]
+        if {definition.reads for definition in each} != {tuple(reads)}:
+            reads = [True] * len(letters)
+            self.definitions.whole.update(definition.number for definition in each)
+        return f"{function}({', '.join(letter for letter, read in zip(letters, reads, strict=True) if letter and read)})"
 
     def _shapes(self, statement: Statement) -> list[tuple[int, ...]]:
         return [self.system.values[_bare(arg)].shape or () for arg in statement.args]
@@ -92,7 +108,7 @@ class Writer:
 
     def in_full(self, statement: Statement) -> bool:
         """Whether the equation of a statement names no function that is defined elsewhere."""
-        return isinstance(statement.op, Constant) or says_all(statement.op)
+        return isinstance(statement.op, Constant) or told(statement.op, len(statement.outs)) is not None
 
     def mode(self, mode: str, active: Sequence[int]) -> str:
         """That a state machine is in one of some states."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
@@ -32,10 +32,10 @@ def paper_of(compiled: Compiled) -> Paper:
     writer = Writer(system, letters, body.definitions)
     sections = [block for branch in tree for block in body.branch(branch, writer)]
     balance, ticks = body.balance(writer), clocks(writer)
-    functions = [_definition(each) for each in body.definitions.found.values()]
+    functions = [_definition(each, each.number in body.definitions.whole) for each in body.definitions.found.values()]
     tabled = [*tables.parameters(compiled, letters), *tables.states(compiled, letters)]
     blocks: list[Block] = [
-        *summary(compiled, body.count),
+        *summary(compiled, body.count, body.sought),
         *figure(compiled, parts),
         *conventions(system, functions, [b for top in tree for b in top.all() if b.index]),
     ]
@@ -76,6 +76,8 @@ class _Body:
     definitions: Definitions
     hidden: frozenset[str]
     count: int = 0
+    sought: list[tuple[str, str]] = field(default_factory=list)
+    """Unknowns, and the number of the equation that each makes hold."""
 
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
         """The next equation."""
@@ -123,10 +125,16 @@ class _Body:
         blocks: list[Block] = []
         if part.path in model.elements:
             own = [s for s in system.statements if s.element == part.path and self._visible(s)]
-            lines = [(writer.equation(s), s.op.source if writer.in_full(s) else "") for s in own]
+            lines = [(line, s.op.source if writer.in_full(s) else "") for s in own for line in writer.equations(s)]
+            torn = {f"{unknown.value}:computed" for loop in system.loops for unknown in loop.unknowns}
+            places = (k for k, s in enumerate(own) for _ in writer.equations(s))
+            for k, place in enumerate(places, start=self.count + 1):
+                self.sought += [(writer.letters[out], str(k)) for out in own[place].outs if out in torn]
             for unknown in system.unknowns:
                 if unknown.element == part.path:
-                    lines += [(line, writer.producer[unknown.held or unknown.residual].op.source) for line in writer.implicit(unknown)]
+                    source = writer.producer[unknown.held or unknown.residual].op.source
+                    lines += [(line, source) for line in writer.implicit(unknown)]
+                    self.sought.append((writer.letters[unknown.value], str(self.count + len(lines))))
             name, kind = model.elements[part.path].name, _kind(model, part.path)
             lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
             items = tuple(self.numbered(line, () if k else lead, source) for k, (line, source) in enumerate(lines))
@@ -154,13 +162,14 @@ class _Body:
         return [Section("Energy", 2), Paragraph(words), Equations((equation,))]
 
 
-def _definition(each: Definition) -> Paragraph:
+def _definition(each: Definition, whole: bool) -> Paragraph:
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
-    read = [letter for letter, shape in zip(each.arguments, each.code.shapes, strict=True) if 0 not in shape]
+    sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
+    read = [letter for letter, shape, used in sized if 0 not in shape and (used or whole)]
     words: list[Piece] = [Math(rf"{left} = {each.function}({', '.join(read)})")]
     for letter, shape in zip((*each.arguments, *each.results), (*each.code.shapes, *each.code.results), strict=True):
         size = r" \times ".join(map(str, shape))
-        words += [", ", Math(rf"{letter} \in \mathbb{{R}}^{{{size}}}")] if shape and 0 not in shape else []
+        words += [", ", Math(rf"{letter} \in \mathbb{{R}}^{{{size}}}")] if shape and letter in (*read, *each.results) else []
     formula = each.formula
     words.append(": with " if formula.parts else ": ")
     words += [piece for k, part in enumerate(formula.parts) for piece in (", " if k else "", Math(part))]

@@ -13,6 +13,7 @@ from bondgraph.export.paper.markup.content import Block, Code, Math, Section, Ta
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.pieces import number
 from bondgraph.export.paper.notation.units import UNKNOWN, unit_of
+from bondgraph.model.laws import Ratio
 
 MOST = 400
 """Numbers of an array beyond which only its size is told."""
@@ -43,12 +44,12 @@ def states(compiled: Compiled, letters: Letters) -> list[Block]:
     system, (x, _) = compiled.system, compiled.initial()
     rows: Rows = []
     start = {state.name: x[system.places[state.name].start : system.places[state.name].stop] for state in system.states}
-    rates = {state.name: state.rate for state in system.states if state.name not in system.guesses}
-    sized = [state.name for state in system.states if np.size(state.initial)]
+    rates = {state.name: state.rate for state in system.states}
+    sized = [state.name for state in system.states if np.size(state.initial) and state.name not in system.guesses]
     for first, names in groups(letters, sized).items():
         shape = system.values[first].shape or ()
         values = [start[name].reshape(shape) if shape else start[name][0] for name in names]
-        rate: Words = (Math(_local(letters, first, rates[first])),) if first in rates else ("follows the equations",)
+        rate: Words = (Math(_local(letters, first, rates[first])),)
         rows.append(
             (_symbol(letters, first), _name(first, names), _unit(system.values[first].unit or "1"), rate, _several(values))
         )
@@ -63,7 +64,9 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
     cells: Rows = []
     for first in sorted((n for n in letters.asked if n not in known), key=lambda n: (_place(letters, n), n)):
         value = system.values[first]
-        shape = "" if not value.shape else " x ".join(map(str, value.shape))
+        law = getattr(compiled.model.elements.get(letters.parts.owner(first).path), "law", None)
+        row = len(value.shape or ()) == 1 and isinstance(law, Ratio) and first.endswith((".N", ".r"))
+        shape = " x ".join(map(str, (1, *(value.shape or ())) if row else value.shape or ()))
         if first == "time":
             cells.append(((Math("t"),), (Code("time"),), (), ("s",)))
         else:

@@ -11,7 +11,7 @@ from bondgraph.export.symbols import escaped
 _HEAD = r"""\RequirePackage{fix-cm}
 \documentclass[10pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
-\usepackage{amsmath,amssymb,array,longtable,color}
+\usepackage{amsmath,amssymb,amsbsy,array,longtable,color}
 \usepackage[a4paper,margin=18mm]{geometry}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{2pt plus 1pt}

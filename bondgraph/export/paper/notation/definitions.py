@@ -7,14 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bondgraph.export.paper.notation.formulas import SHARED, Formula, Recorded, recorded, written
+from bondgraph.export.paper.notation.told import local
 from bondgraph.model.ops import Op
-
-_SAYS_NOTHING_ELSE = re.compile(
-    r"#\d+|\\(?:tfrac\d\d?|tfrac|frac|cdot|left|right|min|max|sin|cos|exp|ln|top|le|mathrm\{Ad\}|mathrm\{ad\}|tilde)(?![a-zA-Z])"
-    r"|\\[,;!|]|\^T|[\d\s+\-*/^_{}()\[\]|,.<>=]"
-)
-"""What the LaTeX of an operation may hold that needs no explanation."""
-
+from bondgraph.tape import opcodes
 
 _SHORT = 24
 """Most steps of an operation on scalars that is written where it stands."""
@@ -35,12 +30,13 @@ class Definition:
     @property
     def formula(self) -> Formula:
         """What it computes."""
-        return written(self.code, self.arguments, self.results, rf"\mathsf{{{SHARED}}}")
+        return written(self.code, self.arguments, self.results, local(SHARED))
 
-
-def says_all(operation: Op) -> bool:
-    """Whether the LaTeX of an operation tells what it computes in letters of its arguments alone."""
-    return bool(operation.latex) and "\n" not in operation.latex and not _SAYS_NOTHING_ELSE.sub("", operation.latex)
+    @property
+    def reads(self) -> tuple[bool, ...]:
+        """Which of its arguments it depends on."""
+        blocks = {int(step[1]) for step in self.code.steps if step[0] == opcodes.INPUT}
+        return tuple(k in blocks for k in range(len(self.arguments)))
 
 
 class Definitions:
@@ -48,6 +44,8 @@ class Definitions:
 
     def __init__(self) -> None:
         self.found: dict[Recorded, Definition] = {}
+        self.whole: set[int] = set()
+        """Numbers of those that are called with all arguments, also those that they do not read."""
 
     def plain(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str]) -> str:
         """The formula of an operation on scalars in these letters, if it is short; else ""."""
@@ -66,26 +64,31 @@ class Definitions:
         if known is None:
             number = len(self.found) + 1
             function = rf"\mathrm{{{_word(operation.name)}}}_{{{number}}}"
-            local = _local([*letters, *results])
-            arguments, outs = tuple(local[: len(letters)]), tuple(local[len(letters) :])
+            own = _local([*letters, *results])
+            arguments, outs = tuple(own[: len(letters)]), tuple(own[len(letters) :])
             known = Definition(number, operation.name, function, arguments, outs, code, operation.source)
             self.found[code] = known
         return known
 
 
 def _word(name: str) -> str:
-    """The first words of a name that make a short name of a function."""
+    """The first word of a name."""
     words = re.findall(r"[A-Za-z]+", name)
     return words[0] if words else "f"
 
 
 def _local(letters: Sequence[str]) -> list[str]:
-    """A local letter for each, upright and without serifs: that which it begins with, or the next that is free."""
-    free = [c for c in "abcdefghijklmnopqrtuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if c != SHARED]
-    found: list[str] = []
+    """A local letter for each: its own; with a hat or so, where an earlier one has it already."""
+    taken, found = {local(SHARED)}, list[str]()
     for letter in letters:
-        own = re.sub(r"\\[a-zA-Z]+", "", letter)
-        first = next((c for c in own if c in free), free[0]) if own else free[0]
-        free.remove(first)
-        found.append(rf"\mathsf{{{first}}}")
+        own = re.search(r"\\[a-z]+|[A-Za-z]", re.sub(r"\\(?:bar|hat|tilde|d+ot|math[a-z]+|text)(?![a-z])", "", letter))
+        first = own[0] if own else "a"
+        marked = (mark.format(local(first)) for mark in _MARKS)
+        free = next((each for each in marked if each not in taken), None)
+        free = free or next(local(c) for c in "abcdefghijklmnopqrtuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if local(c) not in taken)
+        taken.add(free)
+        found.append(free)
     return found
+
+
+_MARKS = ("{}", r"\hat{{{}}}", r"\tilde{{{}}}", r"\bar{{{}}}")

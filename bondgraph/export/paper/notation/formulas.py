@@ -116,7 +116,7 @@ class _Scribe:
         if not (again or awkward):
             return piece
         name = Piece(f"{self.shared}_{{{len(self.parts) + 1}}}")
-        self.parts.append(f"{name.latex} = {piece.latex}")
+        self.parts.append(f"{name.latex} = [{piece.latex}]" if code in op.CONDITIONS else f"{name.latex} = {piece.latex}")
         return name
 
     def _piece(self, step: tuple[float | int, ...]) -> Piece:

@@ -14,7 +14,7 @@ from bondgraph.assembly.system import System
 from bondgraph.export.paper.notation.parts import Branch, Parts
 from bondgraph.export.symbols import LOCAL, escaped, greek_or_letter, text
 
-DOTS = ("", r"\dot", r"\ddot")
+DOTS = ("", r"\dot", r"\ddot", r"\dddot")
 ARROW = r"\to "
 _LITTLE = ("of", "a", "the", "at", "in")
 WORDS = LOCAL | {
@@ -154,9 +154,9 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
     rates = {state.rate: state.name for state in system.states}
     for name in dict.fromkeys(names):
         found[name] = _base(system, name, many)
-    for rate, state in rates.items():
-        if rate in found and state in found and not (system.values[rate].symbol and "dot" not in system.values[rate].symbol):
-            found[rate] = replace(found[state], dots=1)
+    for rate, state in sorted(rates.items(), key=lambda pair: pair[1] in rates):
+        if rate in found and state in found and not (system.values[rate].symbol and not found[rate].dots):
+            found[rate] = replace(found[state], dots=found[state].dots + 1)
     clashes = Counter(letter.latex for letter in found.values())
     for name, letter in found.items():
         part = parts.owner(name)
@@ -188,8 +188,12 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
     # a symbol with the name of one of many equal parts is none for all of them
     symbol = value.symbol if value is not None else ""
     if symbol and not any(_begins(name, path, ".:") and path.partition(".")[0] in symbol.replace("\\ ", " ") for path in many):
-        return split(symbol)
+        found = split(symbol)
+        dotted = re.fullmatch(r"\\(d{1,2})ot\s*(\{?)(\\?[A-Za-z]+)\}?", found.core)
+        return replace(found, core=dotted[3], dots=len(dotted[1])) if dotted else found
     path, _, local = name.rpartition(".")
+    if name in system.modes:
+        return Letter(r"\sigma")
     if ":" in local or " -> " in name:
         return Letter(LOCAL.get(name.rpartition(":")[2], text(name.rpartition(":")[2])))
     dots = len(local) - len(local.rstrip("'"))

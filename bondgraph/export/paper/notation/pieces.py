@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CHOICE, SUM, PRODUCT, POWER, ATOM = range(5)
+CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
 """How strongly a piece holds together; a weaker one takes parentheses inside of a stronger one."""
 
 
@@ -76,7 +76,7 @@ def over(a: Piece, b: Piece, widest: int) -> Piece:
     """a / b: as a fraction where it is narrow, else on the line, where it may be broken."""
     if max(width(a.latex), width(b.latex)) <= widest and r"\frac" not in a.latex + b.latex and not a.negative:
         return Piece(rf"\frac{{{a.latex}}}{{{b.latex}}}", POWER)
-    return Piece(f"{a.within(PRODUCT)} / {b.within(POWER)}", PRODUCT)
+    return Piece(f"{a.within(PRODUCT)} / {b.within(POWER)}", RATIO)
 
 
 def raised(a: Piece, exponent: str) -> Piece:

@@ -1,1 +1,0 @@
-"""C: routines of a compiled model in; a source file, its header and names out."""

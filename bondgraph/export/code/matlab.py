@@ -1,0 +1,229 @@
+"""MATLAB source of a compiled model: a package folder of functions, which Octave runs too."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from bondgraph.compile.pipeline import Compilable
+from bondgraph.export.code.content import BLOCKS, Content, content_of
+from bondgraph.export.code.names import count
+from bondgraph.export.code.steps import Dialect, constant, pieces
+from bondgraph.export.code.story import Voice, plain, story
+from bondgraph.output.folders import write_texts
+from bondgraph.tape.routine import Listing
+
+MATLAB = Dialect(
+    language="MATLAB",
+    form=lambda operation: operation.matlab,
+    number=lambda value: constant(value, "NaN", "Inf"),
+    value="{v} = {right};",
+    condition="{v} = {right};",
+    counted="double({c})",
+    asked="({v} ~= 0)",
+    stored="{place} = {value};",
+    slot=lambda k: f"w({k + 1})",
+    whole=2000,
+    part=1000,
+)
+
+_RESULTS = {
+    "rates": "dx/dt, {states} numbers.",
+    "outputs": "All values, {outputs} numbers: those of names().outputs, and steps between them.",
+    "guards": "One number for each of {guards} transitions.",
+    "powers": "Powers of {powers} elements, W: integrated along a run they are the energy account.",
+    "energies": "Energies of {energies} storages, J.",
+}
+
+
+_ALWAYS = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
+_SOMETIMES = ("transitions", "push", "tick", "clocks", "loop")
+_FILES = frozenset(f"{name}.m" for name in (*_ALWAYS, *_SOMETIMES))
+"""All files that a package may have: of an earlier one in the same place, none is left."""
+
+
+@dataclass(frozen=True)
+class MatlabSource:
+    """A package of functions: the text of each file by its name."""
+
+    name: str
+    files: Mapping[str, str] = field(repr=False)
+
+    def write(self, folder: str | Path) -> Path:
+        """Write the package `+name` into a folder, which is made if there is none; returns its path. All files or none (E413)."""
+        package = Path(folder) / f"+{self.name}"
+        write_texts(package, self.files, _FILES)
+        return package
+
+
+def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
+    """MATLAB source of a model: the routines that are compiled here, the same operations in the same order; Octave runs it too.
+
+    The package has `start` and `names`, `prepare`, `rates`, `jacobian` (sparse), `outputs`, `guards`, `powers` and `energies`,
+    `resets` and `push` of `transitions`, `tick` of `clocks` and `loop` of nonlinear algebraic loops. Vectors are columns, and
+    what has a number is counted from 1: `ode45(@(t, x) servo.rates(t, x, p, m), ...)`.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    name : of the package, an identifier; the model's name by default.
+
+    Raises `ModelError` E100 for what is no model, E270 if `name` is no identifier or taken, E271 if an operation has no form in
+    MATLAB, E262 if an algebraic loop has no solution at the start.
+    """
+    content = content_of(model, name, "matlab_source")
+    return MatlabSource(content.name, MappingProxyType({f"{name}.m": text for name, text in _functions(content).items()}))
+
+
+def _functions(content: Content) -> dict[str, str]:
+    """The text of each function of the package."""
+    lengths = {word: count(given) for word, given in content.tables.items()}
+    files = {"Contents": _contents(content), "start": _start(content), "names": _names(content), "prepare": _prepare(content)}
+    for word, meaning in _RESULTS.items():
+        files[word] = _routine(word, content.routines[word], meaning.format(**lengths))
+    files["jacobian"] = _jacobian(content)
+    same = "x after transition k; x itself where that does not change it."
+    files["resets"] = _numbered("resets", content.resets, same, "out = x(:);")
+    if content.system.events:
+        edges = [(e.slot + 1, e.source, e.target) for e in content.system.events]
+        files["transitions"] = _matrix("transitions", "Rows (place in m, its number before, its number after).", edges)
+    if content.pushes:
+        meaning = f"What the impulse of transition k adds to {lengths['guards']} guards, then x without it; [] without any."
+        files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
+    if content.ticks:
+        ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
+        files["tick"] = _numbered("tick", ticks, "x after a tick of clock k.", "error('there is no clock %d', k);")
+        places = [(tick.offset + 1, "NaN" if tick.period is None else tick.period + 1) for tick in content.ticks]
+        files["clocks"] = _matrix("clocks", "Rows (place of the offset in p, place of the period or NaN).", places)
+    if content.loops:
+        meaning = "Residuals of algebraic loop k, then a Newton step for the states that follow it."
+        found = {k: steps for k, (_, steps) in enumerate(content.loops)}
+        files["loop"] = _numbered("loop", found, meaning, "error('there is no loop %d', k);")
+    return files
+
+
+def _contents(content: Content) -> str:
+    """The help of the package: what there is, and how it is used."""
+    n = content.name
+    voice = Voice(
+        first=1,
+        mode="m(slot) becomes target; row k of transitions() is [slot, source, target]",
+        reset="resets(k, t, x, p, m)",
+        push="Where push(k, t, x, p, m) is not empty,",
+        parts="It is what the impulse adds to the guards, then x without it.",
+        times="p(offset) + i p(period), i = 0, 1, ..., row k of clocks() being [offset, period] (one only where that is NaN)",
+        tick="tick(k, t, x, p, m)",
+        loop="loop(k, t, x, p, m)",
+    )
+    lines = [
+        f'{n}: the model "{plain(content.system.name)}", written by screwbond.',
+        "",
+        f"    [x0, p0, m0] = {n}.start();",
+        f"    p = {n}.prepare(p0);",
+        f"    [t, x] = ode45(@(t, x) {n}.rates(t, x, p, m0), [0 1], x0);",
+        "",
+        "t is the time, s; x are the states, m the modes as whole numbers from 0, p the parameters; vectors are columns.",
+        "prepare puts what follows from your parameters behind them; all other functions want them so.",
+        "names() says what the numbers are: names().states.<identifier>.places are those of one.",
+        *story(content, voice),
+    ]
+    return _help(lines)
+
+
+def _help(lines: Iterable[str]) -> str:
+    return "".join(f"% {line}".rstrip() + "\n" for line in lines)
+
+
+def _start(content: Content) -> str:
+    start = content.start
+    vectors = [_vector(f"{letter}0", numbers.tolist()) for letter, numbers in (("x", start.x), ("p", start.p), ("m", start.m))]
+    return _text("[x0, p0, m0] = start()", "States, parameters and modes at the start.", vectors)
+
+
+def _vector(name: str, numbers: Sequence[float]) -> str:
+    if not numbers:
+        return f"{name} = zeros(0, 1);"
+    lines = textwrap.wrap("; ".join(map(MATLAB.number, numbers)), 110)
+    return f"{name} = [ ...\n    " + " ...\n    ".join(lines) + "];"
+
+
+def _names(content: Content) -> str:
+    meaning = "What the numbers of each array are: name, places, shape (row by row), unit and remark by identifier."
+    lines = []
+    for word, given in content.tables.items():
+        lines.append(f"out.{word} = struct();")
+        for e in given:
+            if e.identifier:
+                name, unit, remark = map(_quoted, (e.name, e.unit, e.remark.lstrip(",;: ")))
+                place = f"{e.start + 1}:{e.start + e.size}, [{' '.join(map(str, e.shape))}]"
+                lines.append(f"out.{word}.{e.identifier} = one({name}, {place}, {unit}, {remark});")
+    fields = "'name', name, 'places', places, 'shape', shape, 'unit', unit, 'remark', remark"
+    one = f"function out = one(name, places, shape, unit, remark)\n    out = struct({fields});\nend\n"
+    return _text("out = names()", meaning, lines) + "\n" + one
+
+
+def _quoted(words: str) -> str:
+    return "'" + " ".join(words.replace("'", "''").split()) + "'"
+
+
+def _matrix(name: str, meaning: str, rows: Sequence[tuple[object, ...]]) -> str:
+    lines = ["out = [", *(f"    {' '.join(map(str, row))}" for row in rows), "];"]
+    return _text(f"out = {name}()", meaning, lines)
+
+
+def _text(signature: str, meaning: str, lines: Iterable[str]) -> str:
+    body = "\n".join(lines).split("\n")
+    return "\n".join([f"function {signature}", f"    % {meaning}", *(f"    {line}".rstrip() for line in body), "end", ""])
+
+
+def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[list[str], list[str]]:
+    """Functions of a routine in parts, and the lines that fill `out`."""
+    bodies, room = pieces(
+        MATLAB, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}({k + 1})", lambda k: f"out({k + 1})"
+    )
+    arguments = ", ".join(blocks)
+    if len(bodies) == 1:
+        return [], bodies[0]
+    texts, calls = [], [f"w = zeros({max(room, 1)}, 1);"]
+    for k, body in enumerate(bodies):
+        signature = f"[out, w] = {name}_steps_{k + 1}({arguments}, out, w)"
+        texts.append(_text(signature, f"Part {k + 1} of {len(bodies)}.", body))
+        calls.append(f"{signature};")
+    return texts, calls
+
+
+def _routine(name: str, steps: Listing, meaning: str, blocks: Sequence[str] = BLOCKS, after: Sequence[str] = ()) -> str:
+    texts, calls = _parts(name, steps, blocks)
+    head = _text(f"out = {name}({', '.join(blocks)})", meaning, [f"out = zeros({len(steps.outputs)}, 1);", *calls, *after])
+    return "\n".join([head, *texts])
+
+
+def _prepare(content: Content) -> str:
+    own = count(content.p)
+    meaning = f"{own} parameters of yours with what follows from them, {own + content.prepared} numbers."
+    return _routine("prepare", content.routines["prepare"], meaning, ("p",), [f"out = [reshape(p(1:{own}), {own}, 1); out];"])
+
+
+def _jacobian(content: Content) -> str:
+    n, (columns, rows) = count(content.x), content.pattern
+    spread = [column + 1 for column in range(n) for _ in range(int(columns[column]), int(columns[column + 1]))]
+    after = [
+        _vector("rows", [row + 1 for row in rows.tolist()]),
+        _vector("columns", spread),
+        f"out = sparse(rows, columns, out, {n}, {n});",
+    ]
+    return _routine("jacobian", content.routines["jacobian"], f"d rates / d x, a sparse matrix of {n} rows.", BLOCKS, after)
+
+
+def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str) -> str:
+    """The function that runs one of several by its number k."""
+    texts, lines = [], ["switch k"]
+    for k, steps in routines.items():
+        functions, calls = _parts(f"{name}_{k + 1}", steps)
+        texts += functions
+        lines += [f"    case {k + 1}", *(f"        {line}" for line in [f"out = zeros({len(steps.outputs)}, 1);", *calls])]
+    lines += ["    otherwise", f"        {otherwise}", "end"]
+    return "\n".join([_text(f"out = {name}(k, {', '.join(BLOCKS)})", meaning, lines), *texts])

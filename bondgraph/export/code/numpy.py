@@ -1,0 +1,238 @@
+"""NumPy source of a compiled model: one module that needs nothing but NumPy, for single points and for arrays of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bondgraph.compile.pipeline import Compilable
+from bondgraph.export.code.content import BLOCKS, Content, content_of
+from bondgraph.export.code.names import Entry, count
+from bondgraph.export.code.steps import Dialect, constant, pieces
+from bondgraph.export.code.story import Voice, plain, story
+from bondgraph.output.folders import write_texts
+from bondgraph.tape.routine import Listing
+
+NUMPY = Dialect(
+    language="NumPy",
+    form=lambda operation: operation.python,
+    number=lambda value: constant(value, "np.nan", "np.inf"),
+    value="{v} = {right}",
+    condition="{v} = {right}",
+    counted="(1.0 * {c})",
+    asked="({v} != 0.0)",
+    stored="{place} = {value}",
+    slot="w[{}]".format,
+    whole=4000,
+    part=2000,  # what a part does not hand on is freed at its end, which counts where every value is an array
+)
+
+_RESULTS = {
+    "rates": "dx/dt, (..., {states}).",
+    "outputs": "All values (..., {outputs}): those of OUTPUTS, and steps between them.",
+    "guards": "One number for each transition, (..., {guards}).",
+    "powers": "Powers (..., {powers}), W: integrated along a run they are the energy account.",
+    "energies": "Energies of the storages (..., {energies}), J.",
+}
+
+_HELPERS = '''
+class Place(NamedTuple):
+    """What the numbers of an array from `start` on are: the user's name, a shape (row by row), a unit and a remark."""
+
+    name: str
+    start: int
+    shape: tuple
+    unit: str
+    remark: str
+
+    def of(self, array):
+        """Its numbers (..., *shape) of a whole array (..., length)."""
+        array = np.asarray(array)
+        stop = self.start + int(np.prod(self.shape))
+        return array[..., self.start : stop].reshape(array.shape[:-1] + self.shape)
+
+
+def where(condition, a, b):
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, a, b)
+    return a if condition else b
+
+
+def _run(parts, count, room, t, x, p, m):
+    t = np.asarray(t, dtype=float)[()]
+    x, p, m = (np.moveaxis(np.asarray(block, dtype=float), -1, 0) for block in (x, p, m))
+    out = np.empty((count, *np.broadcast_shapes(t.shape, x.shape[1:], p.shape[1:], m.shape[1:])))
+    w = [None] * room
+    with np.errstate(all="ignore"):
+        for part in parts:
+            part(t, x, p, m, out, w)
+    return np.moveaxis(out, 0, -1)
+'''.replace(r"\`", "`")
+
+
+@dataclass(frozen=True)
+class NumPySource:
+    """A module of Python that imports NumPy alone."""
+
+    name: str
+    source: str = field(repr=False)
+
+    def write(self, folder: str | Path) -> Path:
+        """Write `name.py` to a folder, which is made if there is none; returns its path. Whole or not at all (E413)."""
+        (path,) = write_texts(folder, {f"{self.name}.py": self.source})
+        return path
+
+
+_VOICE = Voice(
+    first=0,
+    mode="m[slot] becomes target; TRANSITIONS[k] is (slot, source, target)",
+    reset="reset(k, t, x, p, m)",
+    push="Where push(k, t, x, p, m) is not None,",
+    parts="It is what the impulse adds to the guards, and x without it.",
+    times="p[offset] + i p[period], i = 0, 1, ..., CLOCKS[k] being (offset, period) (one only where the period is None)",
+    tick="tick(k, t, x, p, m)",
+    loop="loop(k, t, x, p, m)",
+)
+
+
+def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
+    """NumPy source of a model: the routines that are compiled here, as a module of plain Python, the same operations in the same
+    order.
+
+    It has `prepare`, `rates`, `jacobian`, `outputs`, `guards`, `powers` and `energies`, `reset` and `push` of transitions, `tick`
+    of clocks and `loop` of nonlinear algebraic loops, the start `x0`, `p0`, `m0`, and tables of the user's names. Every function
+    takes one point, or arrays of points in the axes before the last.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    name : of the module, an identifier; the model's name by default.
+
+    Raises `ModelError` E100 for what is no model, E270 if `name` is no identifier or taken, E271 if an operation has no form in
+    NumPy, E262 if an algebraic loop has no solution at the start.
+    """
+    content = content_of(model, name, "numpy_source")
+    return NumPySource(content.name, _source(content))
+
+
+def _source(content: Content) -> str:
+    start, lengths = content.start, {word: count(given) for word, given in content.tables.items()}
+    parts = [
+        '"""' + "\n".join(_story(content)) + '\n"""\n',
+        "from typing import NamedTuple\n",
+        f"import numpy as np\n\n{_HELPERS}\n",
+    ]
+    parts += [_table(word.upper(), given) for word, given in content.tables.items()]
+    transitions = [f"({event.slot}, {event.source}, {event.target})" for event in content.system.events]
+    parts.append(_tuple("TRANSITIONS", transitions))
+    parts.append(_tuple("CLOCKS", [f"({tick.offset}, {tick.period})" for tick in content.ticks]))
+    parts += [_array(f"{letter}0", numbers.tolist()) for letter, numbers in (("x", start.x), ("p", start.p), ("m", start.m))]
+    parts.append(f"\n{_prepare(content)}")
+    parts += [_function(word, content.routines[word], meaning.format(**lengths)) for word, meaning in _RESULTS.items()]
+    parts.append(_jacobian(content))
+    n, k = lengths["states"], lengths["guards"]
+    same = "    if k not in _RESET:\n        return np.array(x, dtype=float)"
+    parts.append(_numbered("reset", content.resets, f"x after transition k, (..., {n}).", same))
+    if content.pushes:
+        meaning = f"What the impulse of transition k adds to the guards (..., {k}), and x without it (..., {n}); or None."
+        none = "    if k not in _PUSH:\n        return None"
+        parts.append(_numbered("push", content.pushes, meaning, none, f"[..., :{k}]", f"[..., {k}:]"))
+    if content.ticks:
+        ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
+        parts.append(_numbered("tick", ticks, f"x after a tick of clock k, (..., {n})."))
+    if content.loops:
+        meaning = "Residuals of loop k, then a Newton step for the states that follow it."
+        parts.append(_numbered("loop", {k: steps for k, (_, steps) in enumerate(content.loops)}, meaning))
+    return "\n".join(parts)
+
+
+def _story(content: Content) -> list[str]:
+    """Lines of the module's docstring: what there is, and how it is used."""
+    n = content.name
+    return [
+        f'{n}: the model "{plain(content.system.name)}", written by screwbond.',
+        "",
+        f"    import {n}",
+        "",
+        f"    p = {n}.prepare({n}.p0)",
+        f"    {n}.rates(0.0, {n}.x0, p, {n}.m0)",
+        "",
+        "t is the time, s; x are the states, m the modes as whole numbers, p the parameters, as STATES, MODES and",
+        "PARAMETERS say. `prepare` puts what follows from your parameters behind them; all other functions want them so.",
+        "They take one point, or many: arrays (..., length), and times (...), that broadcast. The tables lead from",
+        'identifiers to the names of the model: `STATES["..."].of(x)` are the numbers of one.',
+        *story(content, _VOICE),
+    ]
+
+
+def _table(name: str, given: Sequence[Entry]) -> str:
+    named = {e.identifier: (e.name, e.start, e.shape, e.unit, e.remark.lstrip(",;: ")) for e in given if e.identifier}
+    lines = [f"    {identifier!r}: Place{place!r}," for identifier, place in named.items()]
+    return "\n".join([f"{name} = {{", *lines, "}"])
+
+
+def _tuple(name: str, items: Sequence[str]) -> str:
+    return "\n".join([f"{name} = (", *(f"    {item}," for item in items), ")"])
+
+
+def _array(name: str, numbers: Sequence[float], kind: str = "float") -> str:
+    lines = textwrap.wrap(", ".join(map(repr, numbers)), 120)
+    return "\n".join([f"{name} = np.array([", *(f"    {line}" for line in lines), f"], dtype={kind})"])
+
+
+def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[str, str]:
+    """Functions of a routine, and the arguments that `_run` wants of them."""
+    bodies, room = pieces(NUMPY, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}[{k}]", "out[{}]".format)
+    texts = [
+        "\n".join([f"def _{name}_{k}(t, x, p, m, out, w):", *(f"    {line}" for line in body or ["pass"]), "\n"])
+        for k, body in enumerate(bodies)
+    ]
+    calls = "".join(f"_{name}_{k}, " for k in range(len(bodies)))
+    return "\n".join(texts), f"({calls.strip()}), {len(steps.outputs)}, {room}"
+
+
+def _function(name: str, steps: Listing, meaning: str) -> str:
+    texts, run = _parts(name, steps)
+    return f'{texts}\ndef {name}(t, x, p, m):\n    """{meaning}"""\n    return _run({run}, t, x, p, m)\n\n'
+
+
+def _prepare(content: Content) -> str:
+    own = count(content.p)
+    texts, run = _parts("prepare", content.routines["prepare"], ("p",))
+    lines = [
+        "def prepare(p):",
+        f'    """Your parameters (..., {own}) with what follows from them, (..., {own + content.prepared})."""',
+        f"    added = _run({run}, 0.0, (), p, ())",
+        "    return np.concatenate([np.asarray(p, dtype=float), added], axis=-1)\n\n",
+    ]
+    return "\n".join([texts, *lines])
+
+
+def _jacobian(content: Content) -> str:
+    n, (columns, rows) = count(content.x), content.pattern
+    texts, run = _parts("jacobian", content.routines["jacobian"])
+    spread = [column for column in range(n) for _ in range(int(columns[column]), int(columns[column + 1]))]
+    lines = [
+        _array("_ROWS", rows.tolist(), "int"),
+        _array("_COLUMNS", spread, "int"),
+        "\n",
+        "def jacobian(t, x, p, m):",
+        f'    """d rates / d x, (..., {n}, {n})."""',
+        f"    values = _run({run}, t, x, p, m)",
+        f"    out = np.zeros((*values.shape[:-1], {n}, {n}))",
+        "    out[..., _ROWS, _COLUMNS] = values",
+        "    return out\n\n",
+    ]
+    return "\n".join([texts, *lines])
+
+
+def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str = "", *halves: str) -> str:
+    """The function that runs one of several by its number k; `halves` are what it gives apart."""
+    found = {k: _parts(f"{name}_{k}", steps) for k, steps in routines.items()}
+    table = [f"_{name.upper()} = {{", *(f"    {k}: ({how})," for k, (_, how) in found.items()), "}\n\n"]
+    head = [f"def {name}(k, t, x, p, m):", f'    """{meaning}"""', *filter(None, [otherwise])]
+    run = f"_run(*_{name.upper()}[k], t, x, p, m)"
+    tail = [f"    both = {run}", f"    return {', '.join(f'both{half}' for half in halves)}"] if halves else [f"    return {run}"]
+    return "\n".join([*(text for text, _ in found.values()), *table, *head, *tail, "\n"])

@@ -1,0 +1,255 @@
+"""Explanations: the name of a value in; the chain of equations from it back to states, parameters and time, out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bondgraph.assembly.system import Statement, System
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.compile.state_names import unknown_name
+from bondgraph.errors import raise_if_any
+from bondgraph.export.paper.equations import Writer
+from bondgraph.export.paper.markup.as_latex import breakable
+from bondgraph.export.paper.notation.definitions import Definitions
+from bondgraph.export.paper.notation.letters import letters_of
+from bondgraph.export.paper.notation.parts import parts_of
+from bondgraph.export.paper.notation.told import told
+from bondgraph.export.roles import solved_only
+from bondgraph.model.laws import Junction
+from bondgraph.model.names import need_name
+from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One line: a value, what gives it, whose equation that is, and how many steps it is from what was asked for."""
+
+    depth: int
+    value: str
+    words: str
+    element: str = ""
+    equation: str = ""
+    """LaTeX; "" of what is no equation."""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The causes of a value, each before its own causes; printed as an indented list."""
+
+    name: str
+    causes: tuple[Reason, ...]
+    definitions: tuple[str, ...] = field(repr=False, default=())
+    """LaTeX of the functions that the equations name."""
+
+    def latex(self) -> str:
+        """A `gather*` environment: the equations in this order, then the functions that they name."""
+        lines = [breakable(cause.equation) for cause in self.causes if cause.equation]
+        return "\\begin{gather*}\n" + " \\\\\n".join([*lines, *map(breakable, self.definitions)]) + "\n\\end{gather*}\n"
+
+    def __str__(self) -> str:
+        lines = []
+        for cause in self.causes:
+            owner = f"   ({cause.element}{', ' + cause.source if cause.source else ''})" if cause.element else ""
+            lines.append(f"{'  ' * cause.depth}{cause.words}{owner}")
+        return "\n".join(lines)
+
+    def _repr_latex_(self) -> str:
+        return self.latex()
+
+
+def explain(model: Compilable, name: str, *, depth: int | None = None, through: bool = False) -> Explanation:
+    """Why a value is what it is: the equation that gives it, those of what that reads, and so on to states, parameters and time.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    name : of a value, as in a result: a state, a signal, the effort or flow of an element.
+    depth : the most steps that are followed; None: all.
+    through : whether the rates of states that are met on the way are followed too.
+
+    If the value is a state, its rate is followed, and every transition and clock that sets it is told. What was explained
+    before is not explained twice. Raises `ModelError` E100 for what is no model, E251 for an unknown name.
+
+    >>> from bondgraph import J1, C, Graph, R
+    >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))
+    >>> print(explain(graph, "c.q"))
+    c.q is a state; it starts at 0
+      its rate is c.flow
+      c.flow = r.resistance^-1 * r.effort   (R "r")
+        r.effort = -c.effort   (1-junction "loop")
+          c.effort = c.capacitance^-1 * c.q   (C "c")
+            c.q: see above
+            c.capacitance = 2
+        r.resistance = 5
+    """
+    compiled = compiled_form(model, "explain")
+    system = compiled.system
+    need_name("value", name)
+    found = system.resolve(name)
+    if found not in system.values:
+        raise_if_any(system.name, [unknown_name("E251", name, "value of the model", [*system.values, *system.aliases])])
+    tracer = _Tracer(compiled, depth, through)
+    causes = list(tracer.value(found, 0))
+    if found != name:
+        causes.insert(0, Reason(0, name, f"{name} is {found}"))
+    definitions = tuple(
+        line for each in tracer.writer.definitions.found.values() for line in (*each.formula.parts, *each.formula.results)
+    )
+    return Explanation(name, tuple(causes), definitions)
+
+
+class _Tracer:
+    """Follows values to what gives them, each once."""
+
+    def __init__(self, compiled: Compiled, most: int | None, through: bool):
+        system, parts = compiled.system, parts_of(compiled.model)
+        self.compiled, self.system, self.most, self.through = compiled, system, most, through
+        self.writer = Writer(system, letters_of(system, parts, (), system.values), Definitions())
+        self.states = {state.name: state for state in system.states}
+        self.unknown = {u.value: u for u in (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns))}
+        self.hidden = solved_only(system)
+        self.seen: set[str] = set()
+        x, _ = compiled.initial()
+        self.start: Mapping[str, np.ndarray] = {name: x[place.start : place.stop] for name, place in system.places.items()}
+
+    def value(self, name: str, depth: int) -> Iterator[Reason]:
+        """What gives a value, then what gives that."""
+        name = name.removesuffix(":computed")
+        if name == "time":
+            return
+        if name in self.seen:
+            yield Reason(depth, name, f"{name}: see above")
+            return
+        self.seen.add(name)
+        if name in self.states:
+            yield from self._state(name, depth)
+        elif name in self.system.parameters:
+            yield Reason(depth, name, f"{name} = {_numbers(self.system.parameters[name])}")
+        elif name in self.system.modes:
+            states, start = self.system.modes[name]
+            yield Reason(depth, name, f"{name} is one of {', '.join(states)}; it starts in {start}")
+            yield from self._transitions(name.removesuffix(".mode"), depth + 1)
+        elif name in self.unknown:
+            yield from self._unknown(name, depth)
+        elif name in self.writer.producer:
+            yield from self._statement(self.writer.producer[name], depth)
+
+    def _followed(self, depth: int) -> bool:
+        return self.most is None or depth < self.most
+
+    def _state(self, name: str, depth: int) -> Iterator[Reason]:
+        state = self.states[name]
+        if depth and not self.through:
+            yield Reason(depth, name, f"{name} is a state")
+            return
+        yield Reason(depth, name, f"{name} is a state; it starts at {_numbers(self.start[name])}")
+        for event in self.system.events:
+            for reset, value in event.resets:
+                if reset == name:
+                    statement = self.writer.producer.get(value)
+                    after = _plain(self.system, statement) if statement is not None else value
+                    yield Reason(depth + 1, name, f"at {event.kind}: {name} := {after}", event.automaton)
+        for clock in self.system.clocks:
+            for updated, value in clock.updates:
+                if updated == name:
+                    yield Reason(depth + 1, name, f"at each tick: {name} := {value}", clock.element)
+                    if self._followed(depth):
+                        yield from self.value(value, depth + 1)
+        if name in self.system.guesses:
+            yield Reason(depth + 1, name, "it follows the solution of an algebraic loop")
+            return
+        letter = self.writer.letters[name]
+        yield Reason(
+            depth + 1, name, f"its rate is {state.rate}", "", rf"\tfrac{{d}}{{dt}} {letter} = {self.writer.letters[state.rate]}"
+        )
+        if self._followed(depth):
+            yield from self.value(state.rate, depth + 1)
+
+    def _transitions(self, automaton: str, depth: int) -> Iterator[Reason]:
+        for event in self.system.events:
+            if event.automaton == automaton and not event.contradicting:
+                states = self.system.modes[f"{automaton}.mode"][0]
+                statement = self.writer.producer.get(event.guard)
+                guard = _plain(self.system, statement) if statement is not None and ":" in event.guard else event.guard
+                goal = "the run ends" if event.error else states[event.target]
+                yield Reason(depth, event.guard, f"{states[event.source]} -> {goal} when {guard} rises through 0")
+
+    def _unknown(self, name: str, depth: int) -> Iterator[Reason]:
+        unknown = self.unknown[name]
+        lines = self.writer.implicit(unknown)
+        yield Reason(
+            depth,
+            name,
+            f"{name} is such that {unknown.vanishing or unknown.residual} vanishes",
+            self._owner(unknown.element),
+            lines[-1],
+        )
+        if self._followed(depth) and (unknown.vanishing or unknown.residual):
+            yield from self.value(unknown.vanishing or unknown.residual, depth + 1)
+
+    def _statement(self, statement: Statement, depth: int) -> Iterator[Reason]:
+        if statement.op is NEGATE and statement.outs[0] == f"-{statement.args[0]}":
+            self.seen.discard(statement.outs[0])
+            yield from self.value(statement.args[0], depth)
+            return
+        left = ", ".join(statement.outs)
+        self.seen.update(statement.outs)
+        equation = " \\\\\n".join(self.writer.equations(statement))
+        owner = self._owner(statement.element)
+        yield Reason(depth, statement.outs[0], f"{left} = {_plain(self.system, statement)}", owner, equation, statement.op.source)
+        if self._followed(depth):
+            for arg in dict.fromkeys(statement.args):
+                yield from self.value(arg.lstrip("-") if arg not in self.system.values else arg, depth + 1)
+
+    def _owner(self, path: str) -> str:
+        element = self.compiled.model.elements.get(path)
+        if element is None:
+            return path
+        return f'{element.kind}{"-junction" if isinstance(element.law, Junction) else ""} "{path}"'
+
+
+_WORDS = (
+    (r"\\tfrac\{?(\d)\}?\{?(\d)\}?", r"\1/\2 "),
+    (r"\\mathrm\{(\w+)\}", r"\1"),
+    (r"\\cdot ?", "* "),
+    (r"\\[,;!]", " * "),
+    (r"\^\{-1\}", "^-1"),
+    (r"\\top", "T"),
+    (r"\{|\}|\\left|\\right", ""),
+    (r"\\([a-z]+)", r"\1"),
+    (r"  +", " "),
+)
+
+
+def _plain(system: System, statement: Statement) -> str:
+    """What a statement computes, in the names of the program; those with spaces in quotes."""
+    operation, args = statement.op, [f'"{arg}"' if " " in arg else arg for arg in statement.args]
+    if isinstance(operation, (Gate, Choice)):
+        states = system.modes[statement.args[0]][0]
+        when = " or ".join(states[k] for k in operation.active)
+        return f"{args[1]} while {statement.args[0].removesuffix('.mode')} is {when}, else {[*args, '0'][2]}"
+    if operation is TIME_DERIVATIVE:
+        return f"d/dt {args[0]}"
+    if isinstance(operation, Constant):
+        return _numbers(operation())
+    known = told(operation, len(statement.outs))
+    if operation is IDENTITY or operation is SOUGHT or known is None or known.remarks:
+        return f"{operation.name}({', '.join(args)})"
+    formula = operation.latex
+    for pattern, words in _WORDS:
+        formula = re.sub(pattern, words, formula)
+    return re.sub(r"#(\d+)", lambda found: args[int(found[1]) - 1], formula).replace("+-", "-").replace("--", "+").strip()
+
+
+def _numbers(value: object) -> str:
+    """A number, or an array in one line."""
+    numbers = np.asarray(value, dtype=float) + 0.0
+    if numbers.size == 1:
+        return f"{float(numbers.ravel()[0]):g}"
+    return " ".join(np.array2string(numbers, precision=6, separator=", ", threshold=24).split())
