@@ -18,7 +18,9 @@ import numpy as np
 Node = Callable[[Any], Any]
 TOKEN = re.compile(r"\\text\{[^{}]*\}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\S")
 SPACES = {r"\,", r"\;", r"\:", "\\ ", r"\left", r"\right", r"\!"}
-ENDS = {")", "]", "}", ",", "+", "-", "^", "_", "&", r"\\", r"\wedge", r"\vee", r"\end"}
+ENDS = {")", "]", "}", ",", "+", "-", "^", "_", "&", r"\\", r"\wedge", r"\vee", r"\end", r"\times"}
+ACCENTS = {rf"\{word}" for word in ("hat", "tilde", "bar", "check", "breve", "acute", "grave", "vec", "dot", "ddot")}
+AXES = ("x", "y", "z")
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: a == b,
     r"\ne": lambda a, b: a != b,
@@ -32,6 +34,19 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 class Unreadable(Exception):
     """What the page does not say, or says twice, or says in a form without a meaning."""
+
+
+def own_letter(tokens: Sequence[str], place: int) -> tuple[str, int] | None:
+    """A letter without serifs that begins there, with its accent, and the place after it."""
+    if tokens[place] in ACCENTS and list(tokens[place + 1 : place + 2]) == ["{"]:
+        inner = own_letter(tokens, place + 2)
+        if inner and list(tokens[inner[1] : inner[1] + 1]) == ["}"]:
+            return tokens[place] + "{" + inner[0] + "}", inner[1] + 1
+        return None
+    if tokens[place] not in (r"\mathsf", r"\boldsymbol"):
+        return None
+    end = list(tokens).index("}", place)
+    return "".join(tokens[place : end + 1]), end + 1
 
 
 def tokens_of(text: str) -> list[str]:
@@ -191,6 +206,59 @@ def transposed(value: Any) -> Any:
     return np.asarray(value)[None, :] if np.ndim(value) == 1 else np.transpose(value)
 
 
+class One:
+    """The identity, of the size that fits."""
+
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> Any:
+        return np.eye(len(other)) + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + np.eye(len(other))
+
+    def __neg__(self) -> Any:
+        raise Unreadable("-1 for a matrix without a size")
+
+
+def skew(vector: Any) -> Any:
+    """The matrix (3, 3) of a cross product."""
+    a, b, c = vector
+    return np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
+
+
+def crossed(left: Any, right: Any, poses: bool) -> Any:
+    return skew(left) @ right
+
+
+def halves(value: Any, poses: bool) -> tuple[Any, Any]:
+    """(R, p) of a pose, or the halves of a column."""
+    if poses and is_pose(value):
+        matrix = matrix_of(value)
+        return matrix[:3, :3], matrix[:3, 3]
+    if np.ndim(value) != 1 or len(value) % 2:
+        raise Unreadable(f"two parts of a value of shape {np.shape(value)}")
+    return value[: len(value) // 2], value[len(value) // 2 :]
+
+
+def assembled(rows: Sequence[Sequence[Any]]) -> Any:
+    """A matrix of numbers or of blocks, where 0 and 1 have the size that fits; columns below one another are a column."""
+    blocks = [[entry[:, None] if np.ndim(entry) == 1 else entry for entry in row] for row in rows]
+    sized = [(i, j, block.shape) for i, row in enumerate(blocks) for j, block in enumerate(row) if np.ndim(block) == 2]
+    if not sized:
+        return np.array(rows)
+    high, wide = {i: shape[0] for i, _, shape in sized}, {j: shape[1] for _, j, shape in sized}
+    for i, row in enumerate(blocks):
+        for j, block in enumerate(row):
+            if np.ndim(block) == 0:
+                n, k = high.get(i, wide.get(j)), wide.get(j, high.get(i))
+                row[j] = np.eye(n) if isinstance(block, One) else np.full((n, k), block)
+    whole = np.block(blocks)
+    return whole[:, 0] if whole.shape[1] == 1 else whole
+
+
+PRODUCTS = {"": times, r"\cdot": dotted, r"\times": crossed}
+
 # ---------------------------------------------------------------------------------------------------------------- grammar
 
 
@@ -307,7 +375,7 @@ class Parser:
         factors: list[tuple[str, Node]] = [("", self.factor())]
         while True:
             token = self.next()
-            if token in (r"\cdot", "/"):
+            if token in (r"\cdot", r"\times", "/"):
                 self.take()
                 factors.append((token, self.factor()))
             elif self.begins():
@@ -328,7 +396,7 @@ class Parser:
                 if value is None:
                     value = other
                 else:
-                    value = (dotted if factors[k + 1][0] == r"\cdot" else times)(other, value, poses)
+                    value = PRODUCTS[factors[k + 1][0].strip("/")](other, value, poses)
             return value
 
         return multiplied
@@ -346,6 +414,9 @@ class Parser:
         language = self.language
         while self.next() in ("^", "_"):
             mark = self.take()
+            if self.next() in AXES:
+                node = part(node, [1 + AXES.index(self.take())])
+                continue
             self.take("{")
             if mark == "_":
                 node = part(node, self.indices())
@@ -371,6 +442,9 @@ class Parser:
         return [int(number) for number in found]
 
     def list(self, end: str) -> list[Node]:
+        if self.next() == end:
+            self.take()
+            return []
         found = [self.choice()]
         while self.next() == ",":
             self.take()
@@ -397,10 +471,20 @@ class Parser:
             number = float(self.take())
             return lambda at: number
         self.take()
-        if token in ("(", "["):
+        if token == "(":
+            nodes = self.inside(lambda: self.list(")"))
+            return nodes[0] if len(nodes) == 1 else lambda at: np.array([node(at) for node in nodes])
+        if token in ("[", "{"):
             node = self.inside(self.choice)
-            self.take(")" if token == "(" else "]")
+            self.take("]" if token == "[" else "}")
             return node
+        if token == r"\tilde":
+            return after(skew, self.braced() if self.next() == "{" else self.atom())
+        if token == r"\det":
+            return after(np.linalg.det, self.factor())
+        if token == r"\mathbf":
+            self.take("{"), self.take("1"), self.take("}")
+            return lambda at: One()
         if token == "|":
             self.bars += 1
             node = self.sum()
@@ -419,8 +503,11 @@ class Parser:
             name = token[1:]
             if token == r"\operatorname":
                 name = self.word()
-            self.take("(")
-            arguments, function = self.inside(lambda: self.list(")")), FUNCTIONS[name]
+            function = FUNCTIONS[name]
+            if self.next() != "(":
+                return after(function, self.factor())
+            self.take()
+            arguments = self.inside(lambda: self.list(")"))
             return lambda at: function(*(argument(at) for argument in arguments))
         if token == r"\mathrm":
             return self.named(self.word())
@@ -463,12 +550,14 @@ class Parser:
         self.take()
         if self.word() != kind:
             raise Unreadable(f"the matrix of {self.text} does not end")
-        return lambda at: np.array([[entry(at) for entry in row] for row in rows])
+        return lambda at: assembled([[entry(at) for entry in row] for row in rows])
 
     def named(self, name: str) -> Node:
         if name == "Ad":
             self.take("_")
             return after(adjoint, self.braced())
+        if name == "tr":
+            return after(np.trace, self.factor())
         self.take("_")
         self.take("{")
         index = ""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.export.latex_reader import Language, Node, Parser, Unreadable, digits, seven_of, tokens_of
+from tests.export.latex_reader import Language, Node, Parser, Unreadable, after, digits, halves, own_letter, seven_of, tokens_of
 
 STEP = 1e-30
 """Of a derivative with a complex step, s."""
@@ -153,6 +153,20 @@ class State:
 # --------------------------------------------------------------------------------------------------------------- functions
 
 
+SHARED = r"\mathsf{s}"
+
+
+def own_letters(text: str) -> list[str]:
+    """Letters without serifs of a list of them."""
+    tokens, place, found = tokens_of(text), 0, []
+    while place < len(tokens):
+        one = own_letter(tokens, place)
+        if one:
+            found.append(one[0])
+        place = one[1] if one else place + 1
+    return found
+
+
 class Function:
     """A function of the page: its head, and the equations of its letters without serifs, each evaluated by need."""
 
@@ -162,14 +176,13 @@ class Function:
         if head is None:
             raise Unreadable(f"no head of a function: {first}")
         self.name, self.number = head[2], head[3]
-        self.results = re.findall(r"\\mathsf\{(\w)\}", head[1])
-        self.arguments = re.findall(r"\\mathsf\{(\w)\}", head[4])
+        self.results, self.arguments = own_letters(head[1]), own_letters(head[4])
         self.many, self.zeros = head[1].startswith("("), "all others 0" in body
         self.sizes: dict[str, tuple[int, ...]] = {}
         self.given: dict[tuple[str, str], Node] = {}
         self.language = Language(self.letter, page.called, page.no_states, page.no_derivative, False, page.doubts)
         for text in rest:
-            size = re.fullmatch(r"\\mathsf\{(\w)\} \\in \\mathbb\{R\}\^\{([\d \\times]+)\}", text)
+            size = re.fullmatch(r"(.*) \\in \\mathbb\{R\}\^\{([\d \\times]+)\}", text)
             if size:
                 self.sizes[size[1]] = tuple(map(int, re.findall(r"\d+", size[2])))
             else:
@@ -181,11 +194,11 @@ class Function:
         targets = []
         while found := self.target(tokens):
             letter, index, place = found
-            if tokens[place : place + 1] != ["="] or (targets and targets[0][0] == "s" and "s" not in self.results):
+            if tokens[place : place + 1] != ["="]:
                 break
             targets.append((letter, index))
             tokens = tokens[place + 1 :]
-            if letter == "s" and "s" not in self.results:
+            if letter == SHARED and SHARED not in self.results:
                 break
         if not targets:
             raise Unreadable(f"no letter is given by {text}")
@@ -200,13 +213,14 @@ class Function:
 
     def target(self, tokens: Sequence[str]) -> tuple[str, str, int] | None:
         found = self.bare(tokens, 0)
-        return found if found and (found[0] in self.results or found[0] == "s") else None
+        return found if found and (found[0] in self.results or found[0] == SHARED) else None
 
     @staticmethod
     def bare(tokens: Sequence[str], place: int) -> tuple[str, str, int] | None:
-        if list(tokens[place : place + 2]) != [r"\mathsf", "{"]:
+        found = own_letter(tokens, place) if place < len(tokens) else None
+        if found is None:
             return None
-        letter, place, index = tokens[place + 2], place + 4, ""
+        (letter, place), index = found, ""
         if list(tokens[place : place + 2]) == ["_", "{"]:
             end = list(tokens).index("}", place)
             index, place = "".join(tokens[place + 2 : end]), end + 1
@@ -277,6 +291,8 @@ class Page:
         self.machines: dict[str, Machine] = {}
         self.standing: dict[str, str] = {}
         self.needed: set[str] = set()
+        self.own: dict[str, str] = {}
+        self.unreadable: list[str] = []
         self.functions: dict[tuple[str, str], Function] = {}
         self.parameters: dict[str, Any] = {}
         self.states: dict[str, State] = {}
@@ -368,6 +384,12 @@ class Page:
             if tuple(tokens[place:end]) == known:
                 self.needed.add(letter)
                 return reading(letter), end
+        if own := own_letter(tokens, place):
+            if own[0] not in self.own and own[0].startswith(r"\tilde") and own[0][7:-1] in self.own:
+                return None  # the matrix of a cross product
+            if own[0] not in self.own:
+                raise Unreadable(f"{own[0]} is explained by no equation")
+            return reading(self.own[own[0]]), own[1]
         if list(tokens[place : place + 3]) == ["u", "_", "{"]:
             end = list(tokens).index("}", place) + 1
             if "".join(tokens[place:end]) in self.standing:
@@ -426,10 +448,19 @@ class Page:
                     for what, *stand in table[1:]:
                         for number, other in zip(table[0][1:], stand, strict=True):
                             self.standing["".join(tokens_of(with_index(what.strip("$"), letter, number)))] = other.strip("$")
+        blocks: list[str] = []
+        waiting: list[str] = []
         for block in body.split("\n\n"):
-            for text in re.findall(r"&emsp; \$((?:\\.|[^$\\])+)\$ &emsp; \(", block):
-                for one, _ in self.each(text):
-                    self.read_equation(one)
+            texts = re.findall(r"&emsp; \$((?:\\.|[^$\\])+)\$ &emsp; \(", block)
+            blocks += texts
+        for text in blocks:
+            main, _, clauses = text.partition(r"\text{ with }")
+            waiting.append(main)
+            if clauses or not re.search(r"\\(mathsf|boldsymbol)", main):
+                groups = zip(*(list(self.each(one)) for one in [*waiting, clauses or main]), strict=True)
+                for *group, (with_what, _) in groups:
+                    self.read_group([one for one, _ in group], with_what if clauses else "")
+                waiting = []
         for machine, rows in re.findall(r"^\*\*.*?\(state machine\)\*\* \$(.*?)\$: .*\n\n((?:\|.*\n?)*)", body, re.MULTILINE):
             for letter, _ in self.each(machine):
                 one = rows
@@ -443,6 +474,23 @@ class Page:
     def expression(self, text: str) -> Node:
         parser = Parser(text, self.language)
         return parser.whole(parser.choice)
+
+    def read_group(self, equations: Sequence[str], clauses: str) -> None:
+        """Equations, with the letters that stand behind the last of them, which are theirs alone."""
+        rest = clauses.split(r"\text{, }") if clauses else []
+        group, pairs = len(self.definitions), [clause.split(" = ", 1) for clause in rest]
+        self.own = {letter: f"{letter} of {group}" for left, _ in pairs for letter in own_letters(left)}
+        self.names |= {name: name for name in self.own.values()}
+        try:
+            for left, right in pairs:
+                letters, node = tuple(self.own[letter] for letter in own_letters(left)), self.expression(right)
+                split = after(lambda value: halves(value, self.poses), node) if len(letters) > 1 else node
+                self.definitions |= dict.fromkeys(letters, Definition(letters, split, f"{left} = {right}"))
+            for text in equations:
+                self.read_equation(text)
+        except Unreadable as error:
+            self.unreadable.append(f"{equations[0]}: {error}")
+        self.own = {}
 
     def read_equation(self, text: str) -> None:
         if text.startswith(r"\tfrac{d}{dt}(") and re.fullmatch(r"\\tfrac\{d\}\{dt\}\([^()]*\) = \S*", text):
@@ -523,6 +571,8 @@ class Page:
 
     def fitting(self, letter: str, value: Any) -> Any:
         """A value in the size of its letter; a row stays one."""
+        if letter not in self.sizes:
+            return value
         size = self.sizes[letter]
         if np.shape(value) == size:
             return value
@@ -628,13 +678,14 @@ class Point:
             return np.concatenate(rows)
 
         z = np.zeros(sum(sizes))
-        for _ in range(200):
+        for _ in range(100):
             left = residual(z)
             around = np.maximum(1.0, np.abs(z)) * 1e-6 if page.torn else np.ones(len(z))
             slopes = np.array(
                 [(residual(z + d) - residual(z - d)) / (2.0 * d[k]) for k, d in enumerate(np.diag(around))]
             ).T.reshape(len(left), len(z))
-            size = np.maximum(np.abs(slopes).max(axis=1, initial=0.0), 1e-300)
+            size = np.abs(slopes).max(axis=1, initial=0.0)
+            size = np.maximum(size, 1e-6 * size.max(initial=1e-300))
             step = np.linalg.lstsq(slopes / size[:, None], -left / size, rcond=1e-11)[0]
             z = z + step
             if np.abs(step).max(initial=0.0) <= 1e-14 * max(np.abs(z).max(initial=0.0), 1e-9):
