@@ -25,7 +25,7 @@ def ideal_lines(system: System) -> dict[str, list[str]]:
             found.setdefault(unknown.element, []).append(rf"{equation} &= 0 \\")
         else:
             switch = tuple(rf"{value_latex(system, name)} &= 0" for name in (unknown.vanishing, unknown.value))
-            lines = switch if unknown.reason == "switch" else _constraint(system, unknown, producer)
+            lines = switch if unknown.reason == "switch" and unknown.algebraic else _constraint(system, unknown, producer)
             found.setdefault(unknown.element, []).extend(_by_mode(system, unknown, producer, lines))
     return found
 
@@ -49,7 +49,7 @@ def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Stateme
     off = producer.get(producer[unknown.residual].args[2]) if unknown.residual != unknown.held else None
     if off is not None and off.op is SLIPPING:
         return f"{whole} &= 0", f"{value_latex(system, off.args[0])} &= {value_latex(system, off.args[1])}"
-    name = system.resolve(f"{path}.multiplier")
+    name = system.resolve(f"{path}.multiplier") if unknown.reason == "constraint" else unknown.value
     return f"{whole} &= 0", rf"{value_latex(system, name if name in system.values else unknown.value)} &= 0"
 
 

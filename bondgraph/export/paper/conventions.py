@@ -123,7 +123,13 @@ _SCREWS: Words = (
     Math(r"\tilde p\,a = p \times a"),
     "; ",
     Math(r"H^{-1}"),
-    " is the inverse pose, and a product of poses is that of their matrices.",
+    " is the inverse pose; a product of poses is that of their matrices, in seven numbers with the product of the quaternions; ",
+    Math(r"H\,b"),
+    " of a point ",
+    Math("b"),
+    " is ",
+    Math(r"R\,b + p"),
+    ".",
 )
 
 

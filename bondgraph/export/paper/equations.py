@@ -123,7 +123,7 @@ class Writer:
         """The equations that decide an unknown, each with the modes in which it holds."""
         if not unknown.held:
             return [f"{self.right(self.producer[unknown.residual])} = 0"]
-        if unknown.reason == "switch":
+        if unknown.reason == "switch" and unknown.algebraic:
             held, off = (f"{self.letters[name]} = 0" for name in (unknown.vanishing, unknown.value))
         else:
             held, off = self._constraint(unknown)
@@ -135,6 +135,8 @@ class Writer:
         choice = self.producer[unknown.residual]
         assert isinstance(choice.op, Choice)
         when = self.mode(choice.args[0], choice.op.active)
+        if unknown.algebraic and unknown.reason == "constraint":
+            held += rf"\text{{, without the term }}{self.slope(unknown.vanishing)}\text{{ where an unknown acts on it at once,}}"
         return [*before, rf"{held} \text{{ if }} {when} \text{{, else }} {off}"]
 
     def _constraint(self, unknown: Unknown) -> tuple[str, str]:

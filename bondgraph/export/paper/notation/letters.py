@@ -5,10 +5,12 @@ A value that shares its letter with others bears the number of its part: e_{2.3}
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from bondgraph.assembly.system import System
 from bondgraph.export.paper.notation.parts import Branch, Parts
@@ -110,32 +112,49 @@ class Letters:
         return replace(self, inside=(*self.inside, branch), given={**self.given, **given})
 
     def first(self, name: str) -> str:
-        """The value of the same meaning in the first of the parts that are alike."""
-        branch = next(self._around(name), None)
-        while branch is not None:
-            part = next(part for part in branch.members if _mentions(name, part.path))
-            name = name.replace(part.path, branch.members[0].path)
-            branch = next((below for below in branch.below if any(_mentions(name, each.path) for each in below.members)), None)
+        """The value of the same meaning in the first of the parts that are alike, if each of them has one; else itself."""
+        first = self._counterpart(name)
+        return first if first in self.shared else name
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Values of the first of parts that are alike which every other has too."""
+        counts = Counter(map(self._counterpart, self.letters))
+        return frozenset(
+            name for name, count in counts.items() if count == math.prod(len(branch.members) for branch in self._around(name))
+        )
+
+    def _counterpart(self, name: str) -> str:
+        for branch in self._around(name):
+            name = _of_first(branch, name)
         return name
 
     def general(self, name: str) -> str:
         """LaTeX of the first of a group of values, with letters for the numbers of parts."""
-        around = [branch for branch in self._around(name) if branch.index]
+        around = [branch for branch in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), given={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
         """The letters for numbers of parts in `general`, and what they stand for."""
-        return [(b.index, tuple(part.number for part in b.members)) for b in self._around(name) if b.index]
+        around = self._around(name) if name in self.shared else ()
+        return [(branch.index, tuple(part.number for part in branch.members)) for branch in around if branch.index]
 
-    def _around(self, name: str) -> Iterator[Branch]:
-        """The branches that a value of the first of each lies in, from outside to inside."""
-        level = self.tree
+    def _around(self, name: str) -> list[Branch]:
+        """The branches that a value lies in, from outside to inside."""
+        level, found = self.tree, list[Branch]()
         while level:
-            found = next((b for b in level if any(_mentions(name, part.path) for part in b.members)), None)
-            if found is None:
-                return
-            yield found
-            level = found.below
+            branch = next((b for b in level if any(_mentions(name, part.path) for part in b.members)), None)
+            if branch is None:
+                break
+            name, level = _of_first(branch, name), branch.below
+            found.append(branch)
+        return found
+
+
+def _of_first(branch: Branch, name: str) -> str:
+    """The name of a value of one of several parts, as it is called in the first."""
+    path = next(part.path for part in branch.members if _mentions(name, part.path))
+    return " -> ".join(branch.members[0].path + end[len(path) :] for end in name.split(" -> "))
 
 
 def _mentions(name: str, path: str) -> bool:
