@@ -304,6 +304,9 @@ class Page:
         self.clocks: dict[str, list[tuple[str, Node]]] = {}
         self.read_equations()
         self.read_clocks()
+        used = set(self.needed)
+        self.energy = [self.energy_law(text) for text in formulas(section(self.text, "Energy"))]
+        self.needed = used
         self.torn: set[str] = set()
 
     # letters
@@ -483,6 +486,8 @@ class Page:
         self.names |= {name: name for name in self.own.values()}
         try:
             for left, right in pairs:
+                if set(own_letters(left)) & set(own_letters(right)):
+                    raise Unreadable(f"a letter explains itself: {left} = {right}")
                 letters, node = tuple(self.own[letter] for letter in own_letters(left)), self.expression(right)
                 split = after(lambda value: halves(value, self.poses), node) if len(letters) > 1 else node
                 self.definitions |= dict.fromkeys(letters, Definition(letters, split, f"{left} = {right}"))
@@ -513,6 +518,15 @@ class Page:
         else:
             definition = Definition(letters, self.expression(right), text)  # type: ignore[arg-type]
             self.definitions |= dict.fromkeys(definition.letters, definition)
+
+    def energy_law(self, text: str) -> Implicit:
+        left, right = text.split(" = ")
+        return Implicit(((self.expression(left), self.expression(right)),), lambda at: True, text)
+
+    def powers(self, law: Implicit) -> list[str]:
+        """Letters of the powers in a law of energy."""
+        found = [self.alone(part.strip()) for part in re.split(r" [+-] |^- ", law.text.split(" = ")[1])]
+        return [letter for letter in found if letter is not None]
 
     @staticmethod
     def apart(text: str) -> list[str]:
@@ -677,26 +691,31 @@ class Point:
                 rows.append(np.ravel(np.asarray(point.guesses[name]) - np.asarray(point.value(name))))
             return np.concatenate(rows)
 
-        z = np.zeros(sum(sizes))
-        for _ in range(100):
-            left = residual(z)
-            around = np.maximum(1.0, np.abs(z)) * 1e-6 if page.torn else np.ones(len(z))
-            slopes = np.array(
-                [(residual(z + d) - residual(z - d)) / (2.0 * d[k]) for k, d in enumerate(np.diag(around))]
-            ).T.reshape(len(left), len(z))
-            size = np.abs(slopes).max(axis=1, initial=0.0)
-            size = np.maximum(size, 1e-6 * size.max(initial=1e-300))
-            step = np.linalg.lstsq(slopes / size[:, None], -left / size, rcond=1e-11)[0]
-            z = z + step
-            if np.abs(step).max(initial=0.0) <= 1e-14 * max(np.abs(z).max(initial=0.0), 1e-9):
-                break
-        fits = np.abs(residual(z)) <= 1e-9 * (size * max(np.abs(z).max(initial=0.0), 1e-9) + np.abs(left))
-        if not fits.all():
-            raise Unreadable(f"the equations that are left over do not hold for any {sought}")
-        point = with_guess(z)
+        point = with_guess(root_of(residual, sum(sizes), not page.torn))
         point.rates()
         return point
 
     def rates(self) -> dict[str, Any]:
         """Of all states, by letter."""
         return {letter: self.rate(letter) for letter, state in self.page.states.items() if state.rate is not None}
+
+
+def root_of(residual: Callable[[np.ndarray], np.ndarray], count: int, affine: bool) -> np.ndarray:
+    """Where residuals vanish (Newton's method from zero; least norm where they leave something open); raises where they do not."""
+    z = np.zeros(count)
+    slopes = size = left = np.zeros(0)
+    for round_ in range(100):
+        left = residual(z)
+        if not affine or round_ == 0:
+            around = np.ones(count) if affine else 1e-6 * np.maximum(1.0, np.abs(z))
+            columns = [(residual(z + d) - (left if affine else residual(z - d))) for d in np.diag(around)]
+            slopes = np.array(columns).T.reshape(len(left), count) / (around if affine else 2.0 * around)
+            size = np.abs(slopes).max(axis=1, initial=0.0)
+            size = np.maximum(size, 1e-6 * size.max(initial=1e-300))
+        step = np.linalg.lstsq(slopes / size[:, None], -left / size, rcond=1e-11)[0]
+        z = z + step
+        if np.abs(step).max(initial=0.0) <= 1e-13 * max(np.abs(z).max(initial=0.0), 1e-9) or (affine and round_ == 4):
+            break
+    if (np.abs(residual(z)) > 1e-9 * (size * max(np.abs(z).max(initial=0.0), 1e-9) + np.abs(left))).any():
+        raise Unreadable("the equations that are left over do not hold for any values of the unknowns")
+    return z
