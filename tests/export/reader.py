@@ -8,7 +8,7 @@ complex step, or with differences where one is inside another.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -701,7 +701,7 @@ class Point:
 
 
 def root_of(residual: Callable[[np.ndarray], np.ndarray], count: int, affine: bool) -> np.ndarray:
-    """Where residuals vanish (Newton's method from zero; least norm where they leave something open); raises where they do not."""
+    """Where residuals vanish, by Newton's method from zero, of least norm where they leave something open."""
     z = np.zeros(count)
     slopes = size = left = np.zeros(0)
     for round_ in range(100):

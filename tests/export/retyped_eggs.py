@@ -1,7 +1,8 @@
 """The page of the rolling eggs, retyped by hand: x (26,), p (14 numbers and vectors), m (3,) -> x' (26,).
 
 Typed from the printed page alone, line by line as a reader does: letters are those of the page, components are counted from 1
-there and from 0 here. Numbers in brackets are those of its equations.
+there and from 0 here. Numbers in brackets are those of the equations of the page that was typed (check sum 8a8d59578c79), and Dk
+its functions, of which pages write some as formulas by now.
 """
 
 from __future__ import annotations

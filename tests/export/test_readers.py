@@ -153,9 +153,18 @@ def same_jump(it: Read, point: Point, sets: Any, x: np.ndarray, kernel: Any, blo
     np.testing.assert_allclose(after, x if kernel is None else kernel(*blocks), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "own"])
+def models(known: dict[str, str]) -> list[Any]:
+    """Names of the models, without the one whose user wrote a formula that is not its law; `known` pages have a mistake."""
+    mark = {name: pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason) for name, reason in known.items()}
+    return [pytest.param(name, marks=mark.get(name, ())) for name in MODELS if name != "own"]
+
+
+TRANSPOSED = dict.fromkeys(("rolling eggs", "two bodies"), "q_2' = M_2^{-1} b needs b = C^T (B w - A u), the page says C")
+UNDEFINED = {"hand": "the rotation vector of R in the energy of the reference spring is not defined"}
+
+
+@pytest.mark.parametrize("name", models(TRANSPOSED))
 def test_the_page_is_the_model(name: str) -> None:
-    """Without the model whose user wrote a formula that is not its law."""
     it = read(MODELS[name]())
     heavy = len(it.page.states) > 20 or it.page.implicit
     same_rates(it, 2 if heavy else 5, 4 if it.page.implicit else 16)
@@ -169,10 +178,11 @@ def test_pages_of_the_acceptance_suite_are_the_models(name: str, monkeypatch: py
             it = read(graph)
         except ModelError:
             continue  # entries that are refused
+        assert not it.page.doubts and not it.page.unreadable
         same_rates(it, 5, 16)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "own"])
+@pytest.mark.parametrize("name", models(UNDEFINED))
 def test_nothing_on_a_page_can_be_read_in_two_ways(name: str) -> None:
     page = read(MODELS[name]()).page
     assert not page.doubts and not page.unreadable
