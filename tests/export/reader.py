@@ -457,8 +457,8 @@ class Page:
             texts = re.findall(r"&emsp; \$((?:\\.|[^$\\])+)\$ &emsp; \(", block)
             blocks += texts
         for text in blocks:
-            main, _, clauses = text.partition(r"\text{ with }")
-            waiting.append(main)
+            main, _, clauses = text.replace(r"\text{with }", r"\text{ with }").partition(r"\text{ with }")
+            waiting += [main] if main else []
             if clauses or not re.search(r"\\(mathsf|boldsymbol)", main):
                 groups = zip(*(list(self.each(one)) for one in [*waiting, clauses or main]), strict=True)
                 for *group, (with_what, _) in groups:

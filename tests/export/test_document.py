@@ -28,7 +28,8 @@ KATEX = set(
         r"\w+",
         """mathsf mathrm mathbf boldsymbol mathit mathbb
         mathcal text det tfrac frac sqrt sin cos tan arcsin arccos arctan exp ln tanh min max
-        operatorname cdot left right begin end le in times to dot ddot dddot bar hat tilde lfloor rfloor wedge vee neg top infty
+        operatorname cdot left right begin end le in times to dot ddot dddot bar hat check tilde
+        lfloor rfloor wedge vee neg top infty
         nabla partial quad ldots xi Vert vert circ alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu pi rho
         sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega""",
     )
@@ -105,7 +106,7 @@ def test_functions_use_their_own_letters_alone(name: str) -> None:
     for title, body in re.findall(r"\*\*D(\d+ [^*]*)\*\* (.*)", page(name)):
         head, *rest = formulas(body)
         bare = r"\\(?:mathsf\{\w\}|boldsymbol\{\\\w+\})"
-        local = rf"\\(?:hat|tilde|bar)\{{{bare}\}}|{bare}"
+        local = rf"\\(?:hat|check|bar)\{{{bare}\}}|{bare}"
         own = set(re.findall(local, head)) | {r"\mathsf{s}"}
         found = {letter for formula in rest for letter in re.findall(local, formula)}
         assert found <= own, title

@@ -17,6 +17,10 @@ ALONG = " along the arrow"
 """How the name of a power ends that only serves another."""
 
 
+WITH = r"\text{with }"
+"""How a line begins that only explains letters of the equations before it."""
+
+
 @dataclass(frozen=True)
 class Counterparts:
     """What a part stands for that is written for several: the letter for their numbers, and the statements of the others."""
@@ -39,7 +43,7 @@ class Writer:
         return self.alike.others.get(statement.outs, ()) if self.alike else ()
 
     def equations(self, statement: Statement) -> list[str]:
-        """`left = right` for each result of a statement, or one for all; remarks follow the last."""
+        """`left = right` for each result of a statement, or one for all; remarks on several have a line of their own."""
         if statement.op is SOUGHT:
             one, other = (self.letters[arg] for arg in statement.args[1:])
             return [f"{one} = {other}"]
@@ -50,7 +54,8 @@ class Writer:
             return [f"{several if len(left) == 1 else f'({several})'} = {self.right(statement)}"]
         letters = [self.letters[arg] for arg in statement.args]
         lines = [f"{one} = {filled(line, letters)}" for one, line in zip(left, found.lines, strict=True)]
-        return [*lines[:-1], lines[-1] + self._remarks(found, letters)]
+        remarks = self._remarks(found, letters).removeprefix(r"\text{ with }")
+        return [*lines, WITH + remarks] if remarks else lines
 
     @staticmethod
     def _remarks(found: Told, letters: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper import tables
 from bondgraph.export.paper.conventions import conventions, method, summary
-from bondgraph.export.paper.equations import Counterparts, Writer, needless
+from bondgraph.export.paper.equations import WITH, Counterparts, Writer, needless
 from bondgraph.export.paper.figure import figure
 from bondgraph.export.paper.machines import clocks, machine
 from bondgraph.export.paper.markup.content import Block, Code, Equations, Math, Numbered, Paper, Paragraph, Piece, Section, Words
@@ -89,7 +89,9 @@ class _Body:
     """Unknowns, and the number of the equation that each makes hold."""
 
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
-        """The next equation."""
+        """The next equation; a line that explains letters of those before it has no number of its own."""
+        if latex.startswith(WITH):
+            return Numbered(f"in {self.count}, and above", latex)
         self.count += 1
         return Numbered(str(self.count), latex, lead, source)
 
@@ -136,14 +138,15 @@ class _Body:
             own = [s for s in system.statements if s.element == part.path and self._visible(s)]
             lines = [(line, s.op.source if writer.in_full(s) else "") for s in own for line in writer.equations(s)]
             torn = {f"{unknown.value}:computed" for loop in system.loops for unknown in loop.unknowns}
-            places = (k for k, s in enumerate(own) for _ in writer.equations(s))
+            places = (k for k, s in enumerate(own) for line in writer.equations(s) if not line.startswith(WITH))
             for k, place in enumerate(places, start=self.count + 1):
                 self.sought += [(writer.letters[out], str(k)) for out in own[place].outs if out in torn]
             for unknown in system.unknowns:
                 if unknown.element == part.path:
                     source = writer.producer[unknown.held or unknown.residual].op.source
                     lines += [(line, source) for line in writer.implicit(unknown)]
-                    self.sought.append((writer.letters[unknown.value], str(self.count + len(lines))))
+                    count = sum(not line.startswith(WITH) for line, _ in lines)
+                    self.sought.append((writer.letters[unknown.value], str(self.count + count)))
             name, kind = model.elements[part.path].name, _kind(model, part.path)
             lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
             items = tuple(self.numbered(line, () if k else lead, source) for k, (line, source) in enumerate(lines))

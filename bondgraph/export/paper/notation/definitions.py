@@ -91,4 +91,4 @@ def _local(letters: Sequence[str]) -> list[str]:
     return found
 
 
-_MARKS = ("{}", r"\hat{{{}}}", r"\tilde{{{}}}", r"\bar{{{}}}")
+_MARKS = ("{}", r"\hat{{{}}}", r"\check{{{}}}", r"\bar{{{}}}")
