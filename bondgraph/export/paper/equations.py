@@ -111,6 +111,13 @@ class Writer:
         self.alike.differs[name] = tuple(each)
         return name
 
+    def sourced(self, statement: Statement) -> list[tuple[str, str]]:
+        """The equations of a statement, each with its source, unless a function that is defined elsewhere bears it."""
+        lines, sources = self.equations(statement), statement.op.source.split("\n")
+        if not self.in_full(statement):
+            return [(line, "") for line in lines]
+        return list(zip(lines, sources if len(sources) == len(lines) else [statement.op.source] * len(lines), strict=True))
+
     def in_full(self, statement: Statement) -> bool:
         """Whether the equation of a statement names no function that is defined elsewhere."""
         return isinstance(statement.op, Constant) or told(statement.op, len(statement.outs)) is not None

@@ -136,7 +136,7 @@ class _Body:
         blocks: list[Block] = []
         if part.path in model.elements:
             own = [s for s in system.statements if s.element == part.path and self._visible(s)]
-            lines = [(line, s.op.source if writer.in_full(s) else "") for s in own for line in writer.equations(s)]
+            lines = [found for s in own for found in writer.sourced(s)]
             torn = {f"{unknown.value}:computed" for loop in system.loops for unknown in loop.unknowns}
             places = (k for k, s in enumerate(own) for line in writer.equations(s) if not line.startswith(WITH))
             for k, place in enumerate(places, start=self.count + 1):
@@ -189,6 +189,9 @@ def _definition(each: Definition, whole: bool) -> Paragraph:
     words += [piece for k, result in enumerate(formula.results) for piece in (", " if k else "", Math(result))]
     words.append(", all others 0" if formula.others_zero else "")
     words.append(f" ({each.source})." if each.source else ".")
+    if each.note:
+        words.append(" In the notation of the source: ")
+        words += [Math(text) if k % 2 else text for k, text in enumerate(each.note.split("$")) if text]
     return Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True)
 
 

@@ -26,6 +26,7 @@ class Definition:
     results: tuple[str, ...]
     code: Recorded
     source: str = ""
+    note: str = ""
 
     @property
     def formula(self) -> Formula:
@@ -66,7 +67,7 @@ class Functions:
             function = rf"\mathrm{{{_word(operation.name)}}}_{{{number}}}"
             own = _local([*letters, *results])
             arguments, outs = tuple(own[: len(letters)]), tuple(own[len(letters) :])
-            known = Definition(number, operation.name, function, arguments, outs, code, operation.source)
+            known = Definition(number, operation.name, function, arguments, outs, code, operation.source, operation.note)
             self.found[code] = known
         return known
 
