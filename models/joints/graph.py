@@ -23,7 +23,7 @@ import numpy as np
 
 from bondgraph import J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.domains import SCREW
+from bondgraph.model.domains import SCREW, motions
 from bondgraph.model.ops import NEGATE
 from models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
 from models.joints.kinds import KINDS, missed
@@ -93,13 +93,16 @@ def joint_graph(
                 "frame b": Parameter(_frame(name, "frame_b", frame_b, joint), "1, m"),
                 **numbers,
             },
-            symbols={"H": "H_B^A", "H_A_0": "H_0^A"},
+            symbols={"H": "H_B^A", "H_A_0": "H_0^A", "frame a": "H_A^a", "frame b": "H_B^b", **LETTERS},
+            units={"H": "1, m", "H_A_0": "1, m"},
         )
     )
     signals = [f"relative pose.{key}" for key in ("H", *numbers)]
     if joint.freedoms < 6:
         count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
-        hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, None))
+        angles = KINDS[joint.kind].angles
+        held = motions([True] * angles + [False] * (count - angles))
+        hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, held))
         graph.connect(twist, hold)
         options: dict[str, Any] = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2, "closing": closing}
         position = _op("violation", joint.kind)
@@ -112,17 +115,21 @@ def joint_graph(
             graph.start(check, ["pose a", "pose b", *given], [])
     if joint.freedoms:
         count, matrix = joint.freedoms, _op("free", joint.kind)
-        motion = J1("motion", dimension=count, symbols={"flow": r"\dot q"})
-        leave = MTF("free", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, None))
+        domain = motions([bool(np.any(screw[:3])) for screw in joint.screws.T])
+        motion = J1("motion", dimension=count, domain=domain, symbols={"flow": r"\dot q"})
+        leave = MTF("free", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, domain))
         graph.connect(twist, leave).connect(leave, motion)
         graph.connect(motion, Se("no torque", dimension=count))
         graph.expose("motion", motion)
         graph.export("rate", "motion.flow")
         names = ["H", *numbers]
         inputs = dict(zip(names, signals, strict=True))
-        graph.add(Block("coordinates", [("q", _op("coordinates", joint.kind), names)], inputs=inputs))
+        angles_and_lengths = {"q": domain.displacement_unit}
+        formula = _op("coordinates", joint.kind)
+        graph.add(Block("coordinates", [("q", formula, names)], inputs=inputs, units=angles_and_lengths))
         graph.export("q", "coordinates.q")
-    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, units={"wrench": "N m, N"}))
+    own: dict[str, Any] = {"units": {"wrench": SCREW.effort_unit}, "symbols": {"wrench": "W^A"}}
+    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, **own))
     graph.export("wrench", "reaction.wrench")
     return graph
 
@@ -184,14 +191,18 @@ def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any
 
 RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
 
-LETTERS = {"held": "W^T", "violation": "h", "free": "F", "coordinates": "q"}
+FORMULAS = {"held": "W^T", "violation": "h", "free": "F", "coordinates": "q"}
 """Formula of a kind of joint -> its letter in equations."""
+
+
+LETTERS = {"pitch": "p", "psi": r"\psi"}
+"""Of the numbers that kinds of joints have of their own."""
 
 
 @cache
 def _op(role: str, kind: str) -> Op:
     """One operation for each role and kind of joint, shared by all joints of that kind."""
-    return Op(f"{role} {kind}", getattr(KINDS[kind], role), rf"{LETTERS[role]}_{{\mathrm{{{kind}}}}}(#1)")
+    return Op(f"{role} {kind}", getattr(KINDS[kind], role), rf"{FORMULAS[role]}_{{\mathrm{{{kind}}}}}(#1)")
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:

@@ -15,8 +15,8 @@ from bondgraph.export import document
 from bondgraph.export.paper.notation.definitions import says_all
 from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import split
-from bondgraph.export.paper.notation.units import quotient
 from bondgraph.model.ops import Op
+from bondgraph.model.units import quotient
 from bondgraph.tape import opcodes
 from tests.acceptance.test_acceptance import SUITE
 from tests.export.documented import MODELS

@@ -92,7 +92,9 @@ class _Writer:
 
         def valued(wanted: Sequence[str]) -> list[tuple[str, tuple[int, ...], str]]:
             values = [self.system.values[n] for n in wanted]
-            return [(v.name, v.shape or (), (f", {v.unit}" if v.unit else "") + also.get(v.name, "")) for v in values]
+            return [
+                (v.name, v.shape or (), (f", {v.unit}" if v.unit not in ("", "1") else "") + also.get(v.name, "")) for v in values
+            ]
 
         system = self.system
         modes = [(n, (), ": " + ", ".join(f"{k} {s}" for k, s in enumerate(system.modes[n][0]))) for n in system.modes]

@@ -12,8 +12,9 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper.markup.content import Block, Code, Math, Section, Table, Words
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.pieces import number
-from bondgraph.export.paper.notation.units import UNKNOWN, unit_of
 
+UNKNOWN = "not given"
+"""In place of a unit that no domain implies and the user has not named."""
 MOST = 400
 """Numbers of an array beyond which only its size is told."""
 Rows = list[tuple[Words, ...]]
@@ -32,9 +33,8 @@ def parameters(compiled: Compiled, letters: Letters) -> list[Block]:
     system = compiled.system
     rows: Rows = []
     for first, names in groups(letters, system.parameters).items():
-        owner = letters.parts.owner(first).path
-        unit = unit_of(compiled.model, owner, first.removeprefix(f"{owner}."), system.values[first].unit)
-        rows.append((_symbol(letters, first), _name(first, names), _unit(unit), _several([system.parameters[n] for n in names])))
+        unit = _unit(system.values[first].unit)
+        rows.append((_symbol(letters, first), _name(first, names), unit, _several([system.parameters[n] for n in names])))
     return _table("Parameters", ("symbol", "name", "unit", "value"), (0.14, 0.32, 0.16, 0.38), rows)
 
 
@@ -49,9 +49,7 @@ def states(compiled: Compiled, letters: Letters) -> list[Block]:
         shape = system.values[first].shape or ()
         values = [start[name].reshape(shape) if shape else start[name][0] for name in names]
         rate: Words = (Math(_local(letters, first, rates[first])),) if first in rates else ("follows the equations",)
-        rows.append(
-            (_symbol(letters, first), _name(first, names), _unit(system.values[first].unit or "1"), rate, _several(values))
-        )
+        rows.append((_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), rate, _several(values)))
     heads = ("symbol", "name", "unit", "its rate is", "starts at")
     return _table("States", heads, (0.13, 0.24, 0.12, 0.12, 0.39), rows)
 
