@@ -7,6 +7,7 @@ unit that nobody has given, and what comes of one is unknown too.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 _POWER = re.compile(r"(?:\^|\*\*)\(?([-+]?\d+(?:/\d+)?)\)?")
-_SYMBOL = re.compile(r"[^\d\s^*/(),·⋅+-]+|1")
+_SYMBOL = re.compile(r"[^\d\s^*/(),.·⋅+-]+|1")
 
 
 def parts(unit: str) -> list[str]:
@@ -47,10 +48,11 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
     over, under = parts(rows), parts(columns)
     if entries is not None and (known := _of_entries(over, under, np.asarray(entries))):
         return known
-    table = [[_quotient(a, b) for b in _runs(under)] for a in _runs(over)]
+    table = [[_quotient(a, b) for b in _blocks(under)] for a in _blocks(over)]
     if not all(map(all, table)):
         return ""
-    return "; ".join(together(row) for row in table) if len({entry for row in table for entry in row}) > 1 else table[0][0]
+    several = len({entry for row in table for entry in row}) > 1
+    return "; ".join(map(", ".join, table)) if several else table[0][0]
 
 
 def together(units: Sequence[str]) -> str:
@@ -75,9 +77,10 @@ def _of_entries(over: list[str], under: list[str], entries: np.ndarray) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _runs(units: list[str]) -> list[str]:
-    """Neighbours that are equal in one."""
-    return [unit for unit, _ in itertools.groupby(units)]
+def _blocks(units: list[str]) -> list[str]:
+    """The fewest units that tell the same, one for each of blocks of equal length."""
+    size = math.gcd(*(len(list(run)) for _, run in itertools.groupby(units)))
+    return units[::size]
 
 
 def _quotient(above: str, below: str) -> str:

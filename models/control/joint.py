@@ -45,7 +45,6 @@ def joint_pid(
     limit: ArrayLike | None = None,
     period: float | None = None,
     unit: str = "N m",
-    position_unit: str = "rad",
 ) -> Element:
     """Torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
 
@@ -60,13 +59,14 @@ def joint_pid(
     limit : largest torque, () or (joints,). While it is reached, the integral is wound back with the time kp / ki.
     period : s between samples; the torque is held between them, q' is a filtered difference, the integral a sum. None:
         continuous.
-    unit, position_unit : of the torque and of q.
+    unit : of the torque; q is in rad if it is N m, in m if it is N.
 
     Raises `ModelError` E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not
     positive.
 
     Source: Astrom and Hagglund 2006 (back-calculation).
     """
+    position_unit = {"N m": "rad", "N": "m"}.get(unit, "")
     shape = paths.count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):
         given = 0.0 if value is None else value

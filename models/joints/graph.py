@@ -93,7 +93,7 @@ def joint_graph(
                 "frame b": Parameter(_frame(name, "frame_b", frame_b, joint), "1, m"),
                 **numbers,
             },
-            symbols={"H": "H_B^A", "H_A_0": "H_0^A", "frame a": "H_A^a", "frame b": "H_B^b", **LETTERS},
+            symbols={"H": "H_B^A", "H_A_0": "H_0^A", "frame a": "H_A^a", "frame b": "H_B^b", **_letters(joint)},
             units={"H": "1, m", "H_A_0": "1, m"},
         )
     )
@@ -191,24 +191,25 @@ def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any
 
 RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
 
-FORMULAS = {"held": "W^T", "violation": "h", "free": "F", "coordinates": "q"}
+LETTERS = {"held": "W^T", "violation": "h", "free": "F", "coordinates": "q"}
 """Formula of a kind of joint -> its letter in equations."""
-
-
-LETTERS = {"pitch": "p", "psi": r"\psi"}
-"""Of the numbers that kinds of joints have of their own."""
 
 
 @cache
 def _op(role: str, kind: str) -> Op:
     """One operation for each role and kind of joint, shared by all joints of that kind."""
-    return Op(f"{role} {kind}", getattr(KINDS[kind], role), rf"{FORMULAS[role]}_{{\mathrm{{{kind}}}}}(#1)")
+    return Op(f"{role} {kind}", getattr(KINDS[kind], role), rf"{LETTERS[role]}_{{\mathrm{{{kind}}}}}(#1)")
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
     """The kind's own number: pitch or angle between the axes."""
     own = KINDS[joint.kind].number
     return {} if own is None else {own.name: Parameter(own.of(joint), own.unit)}
+
+
+def _letters(joint: Joint) -> dict[str, str]:
+    own = KINDS[joint.kind].number
+    return {} if own is None else {own.name: own.symbol}
 
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:
