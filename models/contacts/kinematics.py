@@ -8,11 +8,14 @@ import numpy as np
 
 from bondgraph import Block, Element, Op, Parameter, StateSpec
 from bondgraph.model.units import matrix
+from models.bodies import upright
 from models.contacts.transport import TWIST_2, turning_equation
 from screws.contact import contact_rates, drift, motion_rate, relative_curvature
 from screws.poses import pose_from_state
 from screws.scalars import absolute, array, minimum
 from screws.surfaces import Geometry, Surface
+from screws.surfaces.closed import Ellipsoid, Sphere
+from screws.surfaces.profiles import Egg
 from screws.surfaces.single_chart import Cylinder, Plane, Torus
 
 
@@ -28,7 +31,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     symbols = {"drawn": r"\hat T", "uniqueness": r"\Delta", "alpha'": r"\dot\alpha", "d'": r"\dot d", "turning": r"\omega_s"}
     units = {"drawn": "rad/s, m/s", "uniqueness": "1/m^2", "turning": "rad/s"}
     for i, surface in ((1, surface1), (2, surface2)):
-        numbers = {f"surface {i} {key}": Parameter(value, "m") for key, value in surface.parameters.items()}
+        numbers = {f"surface {i} {key}": Parameter(value, _length(surface)) for key, value in surface.parameters.items()}
         charts = [f"chart {i}"] if surface.charts > 1 else []
         inputs |= {chart: f"{chart}.mode" for chart in charts}
         parameters |= numbers
@@ -67,8 +70,8 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     )
 
 
-_COORDINATES = {Plane: "m", Cylinder: "rad, m", Torus: "rad"}
-"""Units of the coordinates of surfaces in one chart; those of formulas of the user's own are not known."""
+_COORDINATES = {Plane: "m", Cylinder: "rad, m", Torus: "rad", Sphere: "rad", Ellipsoid: "rad", Egg: "rad"}
+"""Units of the coordinates of surfaces whose numbers are lengths; those of formulas of the user's own are not known."""
 
 
 def coordinates_unit(surface: Surface) -> str:
@@ -76,9 +79,13 @@ def coordinates_unit(surface: Surface) -> str:
     return "rad" if surface.charts > 1 else _COORDINATES.get(type(surface.shape), "")
 
 
+def _length(surface: Surface) -> str:
+    return "m" if type(surface.shape) in _COORDINATES else ""
+
+
 def _letter(parameter: str, surface: int) -> str:
     """The letter of a length of a surface, with the number of its body."""
-    letter, *below = LETTERS.get(parameter, (parameter,) if len(parameter) == 1 else (rf"\mathrm{{{parameter}}}",))
+    letter, *below = LETTERS.get(parameter, (parameter if len(parameter) == 1 else upright(parameter),))
     return f"{letter}_{{{','.join((*below, f'O_{surface}'))}}}"
 
 

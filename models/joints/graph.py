@@ -48,7 +48,8 @@ def joint_graph(
     """Joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
 
     Port `motion` has the rates of the joint's free motions as flow, in the order of its screws, and the torques and forces on
-    them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open.
+    them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open. Its domain is that of these
+    motions: rotation, translation, or both.
 
     Parameters
     ----------
