@@ -16,7 +16,6 @@ from bondgraph.export.paper import figure, sections
 from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import split
 from bondgraph.export.paper.notation.told import told
-from bondgraph.export.paper.notation.units import quotient
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from tests.acceptance.test_acceptance import SUITE
@@ -243,17 +242,3 @@ def test_what_needs_a_definition(latex: str, all_said: bool) -> None:
 def test_symbols_in_pieces(symbol: str, core: str, below: str, above: str) -> None:
     found = split(symbol)
     assert (found.core, found.below, found.above) == (core, below, above)
-
-
-@pytest.mark.parametrize(
-    ("above", "below", "found"),
-    [
-        ("N", "m/s", "N s/m"),
-        ("N m, N", "rad, m", "N m/rad, N/m"),
-        ("V", "A", "V/A"),
-        ("m", "m", "1"),
-        ("1/s^2", "m m", "1/(s^2 m^2)"),
-    ],
-)
-def test_units_divide(above: str, below: str, found: str) -> None:
-    assert quotient(above, below) == found

@@ -185,10 +185,10 @@ def test_nothing_on_a_page_can_be_read_in_two_ways(name: str) -> None:
 MISTAKES = {
     "rate": (r"\dot{p} = -e_{3}-e_{4}+e_{7}", r"\dot{p} = -e_{3}+e_{4}+e_{7}"),
     "law": ("e_{3} = K\\,q", "e_{3} = K\\,q^{2}"),
-    "value": ("| `mass.inertia` | N s$^{2}$/m | $2$ |", "| `mass.inertia` | N s$^{2}$/m | $2.001$ |"),
+    "value": ("| `mass.inertia` | kg | $2$ |", "| `mass.inertia` | kg | $2.001$ |"),
     "energy": (r"= P_{7} - P_{4}$", r"= P_{7}$"),
-    "function": (r"+ \check{\mathsf{k}}", r"- \check{\mathsf{k}}"),
-    "clock": (r"$y_{6} := y_{\mathrm{next}}$; ", ""),
+    "function": (r"+ \hat{\mathsf{K}}\,\mathsf{s}_{1}", r"- \hat{\mathsf{K}}\,\mathsf{s}_{1}"),
+    "clock": (r"$y_{6} := y^{+}$; ", ""),
 }
 """Of the page of a sampled controller: what stands there, and what a careless writer puts."""
 
