@@ -357,7 +357,8 @@ class Page:
             whole, paths = list(self.each(f"_{{{number}}}")), self.heads()
             for (index, _), (letter, _) in zip(whole, self.each(symbol) if len(whole) > 1 else [(symbol, "")], strict=True):
                 above = index[2:-1].rpartition(".")[0]
-                path = f"{paths[above]}.{local}" if above else local
+                own = re.sub(r"\\(.)", r"\1", local)
+                path = f"{paths[above]}.{own}" if above else own
                 self.add(letter, (), path)
                 numbers = {name: int(k) for name, k in re.findall(r"`(.*?)` \((\d+)\)", states)}
                 self.machines[letter] = Machine(path, letter, numbers, start)
