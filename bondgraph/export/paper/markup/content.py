@@ -1,4 +1,4 @@
-"""Content of a document, without its markup: what builders put together and writers (LaTeX, Markdown) write."""
+"""Content of a document, without its markup: what builders put together and writers (LaTeX, Markdown, Typst) write."""
 
 from __future__ import annotations
 
