@@ -15,8 +15,10 @@ from bondgraph.export.paper.markup.as_typst import as_typst
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
 from bondgraph.export.paper.markup.typst_math import typst_math
 from bondgraph.export.paper.sections import paper_of
+from tests.acceptance.test_acceptance import SUITE
 from tests.export.documented import MODELS
 from tests.export.test_document import KATEX
+from tests.laws.test_acceptance_models import shown_by
 
 try:
     import typst
@@ -92,6 +94,17 @@ def test_no_letter_of_a_formula_is_lost(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_compiler_takes_it(name: str) -> None:
     assert not printed(as_typst(paper(name)))
+
+
+@needs_typst
+@pytest.mark.parametrize("name", SUITE)
+def test_the_compiler_takes_every_acceptance_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for shown in shown_by(name, monkeypatch)[:1]:
+        try:
+            compiled = compile_model(shown.graph, backend="numpy")
+        except ModelError:
+            return  # entries that are refused
+        assert not printed(document(compiled, "typst"))
 
 
 @pytest.mark.parametrize(

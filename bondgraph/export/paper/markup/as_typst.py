@@ -64,7 +64,9 @@ def _block(block: object) -> str:
             scale = min(LARGEST, WIDEST / width)
             size = f"width: {width * scale:.1f}pt, height: {height * scale:.1f}pt"
             image = f'#image(bytes({quoted(svg)}), format: "svg", {size})'
-            return f"#align(center)[\n{image}\n{_words(caption)}\n]"
+            return (
+                f"#align(center)[\n{image}\n{_words(caption)}\n]" if caption else f"#align(center, block(sticky: true)[{image}])"
+            )
     raise TypeError(f"{type(block).__name__} is no block of a document")
 
 
