@@ -56,14 +56,15 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 def unknown_unit(unit: object, own: Collection[str] = ()) -> str | None:
     """The part of a unit that is none, or None where all is well; `own` are further symbols.
 
-    A unit is a product of powers, `kg m^2/s`; commas part the units of unlike components, `N m, N` or `m, m/s ...`.
+    A unit is a product of powers, `kg m^2/s`; commas part the units of unlike components, `N m, N` or `m, m/s ...`, and
+    semicolons rows of a matrix.
 
     >>> unknown_unit("N m/rad, N/m"), unknown_unit("kgg"), unknown_unit("m^2/(K s)"), unknown_unit(3)
     (None, 'kgg', None, '3')
     """
     if not isinstance(unit, str):
         return repr(unit)
-    for part in re.split(r"[,\s*·⋅/()]+(?![-+\d./]*\))", unit.replace("**", "^").translate(_SUPERSCRIPTS)):
+    for part in re.split(r"[,;\s*·⋅/()]+(?![-+\d./]*\))", unit.replace("**", "^").translate(_SUPERSCRIPTS)):
         if part in ("", "..."):  # the second: so on for all further components
             continue
         factor = _FACTOR.match(part)
@@ -74,4 +75,4 @@ def unknown_unit(unit: object, own: Collection[str] = ()) -> str | None:
 
 def symbols_of(unit: str) -> tuple[str, ...]:
     """The symbols that a unit is made of."""
-    return tuple(re.findall(r"[^\d\s^*/(),·⋅+-]+", unit))
+    return tuple(re.findall(r"[^\d\s^*/(),;·⋅+-]+", unit))

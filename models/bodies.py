@@ -6,6 +6,7 @@ signals `pose` ([qw, qx, qy, qz, px, py, pz], object to world) and `twist` (T_b_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,6 +30,9 @@ from screws.twists import transform_twist_back
 from screws.vectors import cross
 
 IDENTITY_QUATERNION = (1.0, 0.0, 0.0, 0.0)
+
+TWIST = SCREW.flow_unit
+"""Unit of a twist."""
 
 UNIT_TOLERANCE = 1e-3
 """A quaternion whose norm is off by less is normalised; by more, it is refused."""
@@ -167,12 +171,12 @@ def rigid_body(
     twist = np.concatenate([omega, R.T @ speed - np.cross(omega, centre)])
 
     body = Body(name, surface)
-    one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{_tex(name)},0}}"})
+    one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{upright(name)},0}}"})
     to_world = screw_transformer(AD, BY_AD, "pose.H", (name, "0"))
     world = world_junction(name)
-    body.connect(one, I("inertia", as_diagonal(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{_tex(name)}}}"}))
+    body.connect(one, I("inertia", as_diagonal(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{upright(name)}}}"}))
     body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
-    body.connect(one, _pose_storage(pose, mass, centre, weight, rf"H_{{{_tex(name)}}}^0"))
+    body.connect(one, _pose_storage(pose, mass, centre, weight, rf"H_{{{upright(name)}}}^0"))
     body.connect(one, to_world)
     body.connect(to_world, world)
     return finished(body, world, "pose.H", "body twist.flow")
@@ -182,12 +186,12 @@ def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np
     """C whose state is the pose itself: it integrates the body twist on SE(3) and holds the energy of the weight."""
     law = Storage("effort", "H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
     parameters = {"mass": Parameter(mass, "kg"), "centre of mass": Parameter(centre, "m"), "gravity": Parameter(gravity, "m/s^2")}
-    return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters)
+    return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters, (), {"mass": "m", "centre of mass": "c", "gravity": "g"})
 
 
 def world_junction(name: str) -> Element:
     """1-junction of a body's world twist."""
-    return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{_tex(name)}}}^{{0,0}}"})
+    return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{upright(name)}}}^{{0,0}}"})
 
 
 def finished(body: Body, world: Element, pose: str, twist: str) -> Body:
@@ -198,8 +202,10 @@ def finished(body: Body, world: Element, pose: str, twist: str) -> Body:
     return body
 
 
-def _tex(name: str) -> str:
-    return rf"\mathrm{{{name}}}".replace(" ", r"\ ")
+def upright(name: str) -> str:
+    """A name as part of a letter."""
+    plain = re.sub(r"([_&%$#{}])", r"\\\1", name).replace(" ", r"\ ")
+    return rf"\mathrm{{{plain}}}"
 
 
 def ground(
@@ -217,7 +223,12 @@ def ground(
             "pose",
             [("H", IDENTITY, ["fixed"]), ("twist", zeros((6,)), [])],
             parameters={"fixed": Parameter(start_pose(name, position, quaternion), "1, m")},
-            symbols={"H": rf"H_{{{_tex(name)}}}^0"},
+            symbols={
+                "H": rf"H_{{{upright(name)}}}^0",
+                "fixed": rf"H_{{{upright(name)}}}^0",
+                "twist": rf"T^{{{upright(name)},0}}",
+            },
+            units={"H": "1, m", "twist": TWIST},
         )
     )
     return finished(body, world, "pose.H", "pose.twist")
@@ -247,8 +258,10 @@ def prescribed_body(
             "pose",
             [("twist", BODY_TWIST, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
             inputs={"T": "world twist.flow"},
-            states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{_tex(name)}}}^0")},
+            states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{upright(name)}}}^0")},
             rates={"H": "rate"},
+            symbols={"twist": rf"T^{{{upright(name)},0}}"},
+            units={"twist": TWIST},
         )
     )
     return finished(body, world, "pose.H", "pose.twist")

@@ -30,6 +30,7 @@ from bondgraph.assembly.storages import storage, storages_that_cannot_follow
 from bondgraph.assembly.system import Clock, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
 from bondgraph.assembly.two_ports import gyrator, reaction, skew_gyrator, transformer
+from bondgraph.assembly.units import parameter_unit
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model import laws
@@ -37,6 +38,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.modal import choose_by, numbers_of
 from bondgraph.model.model import Model
 from bondgraph.model.ops import NEGATE, zeros
+from bondgraph.model.units import per_second
 
 Writer = Callable[[Assembly, str, Element], None]
 
@@ -53,7 +55,8 @@ def assemble(model: Model, causality: Causality) -> System:
     for path, element in model.elements.items():
         for name, parameter in element.parameters.items():
             for own, value in numbers_of(name, parameter).items():
-                draft.declare(f"{path}.{own}", np.shape(value), parameter.unit)
+                unit = parameter.unit or parameter_unit(model, path, name, value)
+                draft.declare(f"{path}.{own}", np.shape(value), unit, element.symbols.get(own, ""))
                 draft.parameters[f"{path}.{own}"] = np.asarray(value, dtype=float)
             if isinstance(parameter.value, laws.ByMode):
                 _by_mode(draft, path, name, parameter)
@@ -91,7 +94,8 @@ def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -
     given = parameter.value
     states = draft.model.automata[given.automaton].states
     own = tuple(f"{path}.{key}" for key in numbers_of(name, parameter))
-    chosen = draft.declare(f"{path}.{name}", draft.values[own[0]].shape, parameter.unit)
+    known = draft.values[own[0]]
+    chosen = draft.declare(f"{path}.{name}", known.shape, known.unit, draft.model.elements[path].symbols.get(name, ""))
     choose = choose_by(tuple(states.index(state) for state in given.values))
     draft.write(path, choose, chosen, f"{given.automaton}.mode", *own)
 
@@ -129,14 +133,19 @@ def _block(draft: Assembly, path: str, element: Element) -> None:
     law = element.law_as(laws.SignalBlock)
     names = {local: f"{path}.{local}" for local in (*element.parameters, *law.kept)}
     names |= dict(zip(law.inputs, element.signals, strict=True))
+    implied = {rate: per_second(law.kept[state].unit) for state, rate in law.rates.items()}
+    implied |= {value: law.kept[state].unit for state, value in law.updates.items()}
     for equation in law.equations:
         for out in equation.outs:
-            names[out] = draft.declare(f"{path}.{out}", None, law.units.get(out, ""), law.symbols.get(out, ""))
+            unit = law.units.get(out) or implied.get(out, "")
+            names[out] = draft.declare(f"{path}.{out}", None, unit, law.symbols.get(out, ""))
     for equation in law.equations:
         draft.write(path, equation.op, tuple(names[o] for o in equation.outs), *(names[a] for a in equation.args))
     for name, spec in law.kept.items():
-        rate = names[law.rates[name]] if name in law.rates else draft.declare(f"{path}.{name}'", spec.shape)
-        if name not in law.rates:
+        if name in law.rates:
+            rate = names[law.rates[name]]
+        else:
+            rate = draft.declare(f"{path}.{name}'", spec.shape, per_second(spec.unit))
             draft.write(path, zeros(spec.shape), rate)
         declare_state(draft, path, name, spec, spec.shape, rate)
     draft.clocks += [Clock(path, names[when]) for when in law.breaks]

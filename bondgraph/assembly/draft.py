@@ -143,7 +143,7 @@ def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *st
 def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:
     """Power into the element (for a source: out of it), and its part in the ledger."""
     name = draft.declare(f"{path}.power", (), "W")
-    raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), "W")
+    raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), "W", r"\bar P")
     draft.write(path, POWER, raw, effort(bond), flow(bond))
     if sign < 0:
         draft.write(path, NEGATE, name, raw)

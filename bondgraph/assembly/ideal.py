@@ -16,6 +16,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.gradient import partials
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Switched
 from bondgraph.model.model import Bond
+from bondgraph.model.units import per_second
 from screws.scalars import array
 
 STABILISERS = ("alpha1", "alpha0", "alpha2")
@@ -32,17 +33,20 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     else:
         bond = draft.bond_at(path)
         force, moving = effort(bond), signed(draft, path, flow(bond), into(bond, path))
-    shape, unit = draft.values[force].shape or (), draft.values[force].unit
+    shape, unit, speed = draft.values[force].shape or (), draft.values[force].unit, draft.values[moving].unit
+    place = "" if law.coordinates else draft.bond_at(path).domain.displacement_unit
     if law.position is not None:
-        draft.declare(f"{path}.h", shape if law.coordinates else None)
+        draft.declare(f"{path}.h", shape if law.coordinates else None, place, element.symbols.get("h", ""))
         draft.write(path, law.position, f"{path}.h", *read)
     elif law.stores_position:
-        declare_state(draft, path, "h", law.start, shape, f"{path}.h'")
-    draft.declare(f"{path}.h'", shape)
+        spec = replace(law.start, unit=law.start.unit or place, symbol=element.symbols.get("h", law.start.symbol))
+        declare_state(draft, path, "h", spec, shape, f"{path}.h'")
+    draft.declare(f"{path}.h'", shape, speed)
     draft.same(path, f"{path}.h'", moving)
     draft.declare(f"{path}.multiplier", shape, unit, element.symbols.get("multiplier", r"\lambda"))
     draft.write(path, ops.NEGATE, f"{path}.multiplier", force)
-    second, held = draft.declare(f"{path}.h''", shape), draft.declare(f"{path}:held", shape)
+    bent = per_second(speed)
+    second, held = draft.declare(f"{path}.h''", shape, bent), draft.declare(f"{path}:held", shape, bent)
     draft.write(path, ops.TIME_DERIVATIVE, second, moving)
     if law.position is not None or law.stores_position:
         draft.write(path, ops.STABILISED, held, second, moving, f"{path}.h", *(f"{path}.{name}" for name in STABILISERS))
@@ -52,7 +56,7 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     if law.released is not None:
         given = draft.declare(f"{path}.released effort", shape, unit)
         draft.write(path, law.released, given, law.mode, moving, *read)
-        off = draft.declare(f"{path}:off", shape)
+        off = draft.declare(f"{path}:off", shape, unit)
         draft.write(path, ops.SLIPPING, off, force, given)
     unknown = Unknown(force, held, path, "constraint", held, moving, moving if law.impulsive else "")
     draft.unknowns.append(unknown if law.automaton is None else _while_active(draft, law, law.active, unknown, off))
@@ -134,7 +138,8 @@ def switch(draft: Assembly, path: str, element: Element) -> None:
     else:
         states = draft.model.automata[law.automaton].states
         value, vanishing, active, sense = effort(bond), inward, tuple(s for s in states if s not in law.active), 1
-    second, held = draft.declare(f"{path}:rate", bond.shape), draft.declare(f"{path}:held", bond.shape)
+    bent = per_second(draft.values[vanishing].unit)
+    second, held = draft.declare(f"{path}:rate", bond.shape, bent), draft.declare(f"{path}:held", bond.shape, bent)
     draft.write(path, ops.TIME_DERIVATIVE, second, vanishing)
     draft.write(path, ops.DAMPED, held, second, vanishing, f"{path}.alpha1")
     unknown = Unknown(value, held, path, "switch", held, vanishing, vanishing, sense=sense)
@@ -150,6 +155,6 @@ def _while_active(draft: Assembly, law: Switched, active: Collection[str], unkno
     residual, stopped = draft.declare(f"{path}:residual", shape), unknown.stopped
     draft.write(path, ops.choose(places), residual, law.mode, unknown.held, off)
     if stopped:
-        stopped = draft.declare(f"{path}:stopped", shape)
+        stopped = draft.declare(f"{path}:stopped", shape, draft.values[unknown.vanishing].unit)
         draft.write(path, ops.gate(places), stopped, law.mode, unknown.vanishing)
     return replace(unknown, residual=residual, stopped=stopped)

@@ -8,6 +8,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.laws import InertialField, StateSpec
 from bondgraph.model.model import Bond
 from bondgraph.model.ops import TIME_DERIVATIVE, combine
+from bondgraph.model.units import per_second
 
 
 def inertial_field(draft: Assembly, path: str, element: Element) -> None:
@@ -37,14 +38,14 @@ def _moving(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
 
 def _moved(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
     """Derivative causality: others set the flow, and the effort is what its momentum then takes, p' - dT/dq + dV/dq."""
-    law, shape = element.law_as(InertialField), bond.shape
+    law, shape, unit = element.law_as(InertialField), bond.shape, bond.domain.effort_unit
     state = f"{path}.q", f"{path}.v", *law_arguments(path, element)
     draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))
     name, symbol = (f"{path}.p", element.symbols.get("p", "")) if law.motion == "p" else (f"{path}:momentum", "p")
     p = draft.declare(name, shape, bond.domain.momentum_unit, symbol)
-    rate = draft.declare(f"{p}'", shape, "", rf"\dot {symbol}" if symbol else "")
-    own = draft.declare(f"{path}:own rate", shape, "", r"\dot p^\ast")
-    needed, residual = draft.declare(f"{path}:needed", shape, "", r"\hat e"), draft.declare(f"{path}:residual", shape)
+    rate = draft.declare(f"{p}'", shape, unit, rf"\dot {symbol}" if symbol else "")
+    own = draft.declare(f"{path}:own rate", shape, unit, r"\dot p^\ast")
+    needed, residual = draft.declare(f"{path}:needed", shape, unit, r"\hat e"), draft.declare(f"{path}:residual", shape, unit)
     draft.write(path, law.momentum, p, *state)
     draft.write(path, TIME_DERIVATIVE, rate, p)
     draft.write(path, law.own_rate, own, *state)
@@ -56,4 +57,4 @@ def _moved(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
 def _state(draft: Assembly, path: str, element: Element, bond: Bond, name: str, spec: StateSpec, unit: str) -> None:
     declared = StateSpec(spec.initial, spec.nominal, unit, element.symbols.get(name, spec.symbol))
     declare_state(draft, path, name, declared, bond.shape, f"{path}.{name}'")
-    draft.declare(f"{path}.{name}'", bond.shape)
+    draft.declare(f"{path}.{name}'", bond.shape, per_second(unit))

@@ -6,7 +6,7 @@ What runs the statements, on a tape (`bondgraph.tracing`) or with symbols (`bond
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,12 +47,13 @@ class Stages:
         return gate.op(values[gate.args[0]], 1.0, 0.0) if gate is not None and zero_else else 1.0
 
 
-def stages_of(system: System, wanted: Iterable[str] | None = None) -> Stages:
-    """Stages of the statements that the wanted values follow from, of all statements without these."""
-    producer = {out: index for index, s in enumerate(system.statements) for out in s.outs}
+def stages_of(system: System, wanted: Iterable[str] | None = None, known: Container[str] = ()) -> Stages:
+    """Stages of the statements that the wanted values follow from, of all statements without these; what is known already, such
+    as what comes from outside of a part, follows from nothing."""
+    producer = {out: index for index, s in enumerate(system.statements) for out in s.outs if out not in known}
     derivatives = {index for index, s in enumerate(system.statements) if s.op is TIME_DERIVATIVE}
     needs = [[producer[arg] for arg in s.args if arg in producer] for s in system.statements]
-    kept = range(len(needs)) if wanted is None else sorted(_needed(system, wanted, producer, derivatives))
+    kept = range(len(needs)) if wanted is None else sorted(_needed(system, wanted, producer, derivatives, known))
     late = _that_need(needs, derivatives)
     loops = {index: loop for loop in system.loops for index in range(loop.start, loop.stop)}
     early = itertools.groupby(
@@ -75,11 +76,14 @@ def _that_need(needs: Sequence[Sequence[int]], seeds: Iterable[int]) -> set[int]
     return found
 
 
-def _needed(system: System, wanted: Iterable[str], producer: Mapping[str, int], derivatives: Iterable[int]) -> set[int]:
+def _needed(
+    system: System, wanted: Iterable[str], producer: Mapping[str, int], derivatives: Collection[int], known: Container[str]
+) -> set[int]:
     """What wanted values follow from: solving for one unknown takes all of its set, a time derivative all rates."""
-    sets = {u.value: system.unknowns for u in system.unknowns}
-    sets |= {u.value: loop.unknowns for loop in system.loops for u in loop.unknowns}
-    rates = [state.rate for state in system.states if state.name not in system.guesses]
+    sought = [system.unknowns, *(loop.unknowns for loop in system.loops)]
+    open_sets = [[u for u in unknowns if u.value not in known] for unknowns in sought]
+    sets = {u.value: unknowns for unknowns in open_sets for u in unknowns}
+    rates = [state.rate for state in system.states if state.name not in system.guesses and state.name not in known]
     todo, seen, found = list(wanted), set[str](), set[int]()
     while todo:
         name = todo.pop()

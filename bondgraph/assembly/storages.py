@@ -14,17 +14,19 @@ from bondgraph.model.element import Element
 from bondgraph.model.laws import OTHER, StateSpec, Storage
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE, combine
+from bondgraph.model.units import per_second
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
     """The state is the integral of what flows in (or as its own law says) and the output follows from it; or the reverse."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     unit = bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
-    spec = StateSpec(law.spec.initial, law.spec.nominal, unit, element.symbols.get(law.state, law.spec.symbol))
+    symbol = element.symbols.get(law.state, law.spec.symbol)
+    spec = replace(law.spec, unit=law.spec.unit or unit, symbol=symbol)
     if path in draft.causality.derivative:
         _dependent(draft, path, element, spec)
     else:
-        _independent(draft, path, element, law.spec if law.spec.unit else spec)
+        _independent(draft, path, element, spec)
     account_energy(draft, path, element, law.energy, f"{path}.{law.state}")
 
 
@@ -34,7 +36,7 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
     shape = bond.shape if law.rate is None else spec.shape
     state, rate, arguments = f"{path}.{law.state}", f"{path}.{law.state}'", law_arguments(path, element)
     declare_state(draft, path, law.state, spec, shape, rate)
-    draft.declare(rate, shape)
+    draft.declare(rate, shape, per_second(spec.unit))
     draft.write(path, law.output, variable(bond, law.gives), state, *arguments)
     moving = signed(draft, path, variable(bond, OTHER[law.gives]), into(bond, path))
     if law.rate is None:
@@ -48,8 +50,9 @@ def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) ->
     law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
     state = draft.declare(f"{path}.{law.state}", bond.shape, spec.unit, spec.symbol)
-    rate = draft.declare(f"{path}.{law.state}'", bond.shape)
-    residual = draft.declare(f"{path}:residual", bond.shape)
+    unit = per_second(spec.unit)
+    rate = draft.declare(f"{path}.{law.state}'", bond.shape, unit)
+    residual = draft.declare(f"{path}:residual", bond.shape, unit)
     if law.inverse is None:
         if np.any(np.asarray(spec.initial, dtype=float)):
             draft.values[state] = replace(draft.values[state], near=spec.initial)

@@ -25,7 +25,7 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
             draft.write(automaton.name, as_op(edge.guard, "guard"), guard, *edge.signals)
             resets = []
             for state, op, args in edge.resets:
-                value = draft.declare(f"{prefix} {state}", None, "")
+                value = draft.declare(f"{prefix} {state}", None, draft.values[state].unit if state in draft.values else "")
                 draft.write(automaton.name, as_op(op, "reset"), value, *args)
                 resets.append((state, value))
             kind = edge.kind or f"{automaton.name}: {edge.source} to {edge.target}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondgraph.assembly.draft import Assembly, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.assembly.system import Power
+from bondgraph.assembly.units import across_unit, ratio_unit
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Action, Gyrator, Ratio, Reaction, SkewGyrator, Transformer
@@ -43,7 +44,7 @@ def _two_port(draft: Assembly, path: str, element: Element) -> tuple[Bond, Bond,
     law = element.law_as(Ratio)
     one, two = ordered_bonds(draft.model, path)
     shape = () if law.invertible else None
-    ratio = draft.declare(f"{path}.{law.letter}", shape, "", element.symbols.get("matrix", ""))
+    ratio = draft.declare(f"{path}.{law.letter}", shape, ratio_unit(element, one, two), element.symbols.get("matrix", ""))
     draft.write(path, law.matrix, ratio, *law_arguments(path, element))
     name_port(draft, path, element, one, f"{path}.1")
     name_port(draft, path, element, two, f"{path}.2")
@@ -59,7 +60,7 @@ def skew_gyrator(draft: Assembly, path: str, element: Element) -> None:
     """An effort across the flow of the same bond."""
     law = element.law_as(SkewGyrator)
     bond = draft.bond_at(path)
-    matrix = draft.declare(f"{path}.J", None, "", element.symbols.get("matrix", ""))
+    matrix = draft.declare(f"{path}.J", None, across_unit(bond.domain), element.symbols.get("matrix", ""))
     draft.write(path, law.matrix, matrix, *law_arguments(path, element))
     draft.write(path, APPLY, effort(bond), matrix, signed(draft, path, flow(bond), into(bond, path)))
     name_port(draft, path, element, bond, path)

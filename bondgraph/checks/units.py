@@ -29,7 +29,7 @@ def check_units(model: Model) -> Iterator[Problem]:
             near = difflib.get_close_matches(wrong, sorted(UNITS), n=3, cutoff=0.5)
             details = (f"there is no unit {wrong!r}" + (f"; near it: {', '.join(near)}" if near else ""),)
             places = (element.place,)
-            cures = ('a product of powers, such as "kg m^2/s"; "" for a plain number',)
+            cures = ('a product of powers, such as "kg m^2/s"; "1" for a plain number',)
             yield Problem("E156", f'{element.kind} "{path}": the unit of {name} cannot be {unit!r}', details, places, cures)
 
 

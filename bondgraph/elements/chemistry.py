@@ -120,9 +120,12 @@ def _latex(values: Mapping[str, Any], function: str, x: str) -> str:
     return (f"{places['RT']}\\," if "RT" in places else "") + rf"{function}\left({inner}\right)"
 
 
+_UNITS = {"constant": "1/mol", "RT": "J/mol", "rate": "mol/s"}
+
+
 def _positive(kind: str, name: str, **given: Any) -> dict[str, Parameter]:
     """The parameters that are given; E137 unless they are positive."""
-    values = parameters_of({key: value for key, value in given.items() if value is not None})
+    values = parameters_of({key: value for key, value in given.items() if value is not None}, _UNITS)
     numbers = {key: real(parameter.value) for key, parameter in values.items()}
     bad = [key for key, number in numbers.items() if number is not None and not np.all(number > 0)]
     if bad:

@@ -63,6 +63,7 @@ def Diode(
 
 
 STICK, FORWARD, BACKWARD = "stick", "forward", "backward"
+_LETTERS = {"limit": r"e_{\mathrm{C}}", "stick_limit": r"e_{\mathrm{S}}", "viscous": "b"}
 
 
 def Friction(
@@ -124,5 +125,5 @@ def Friction(
         edges += [Transition(state, state, negative, signals, kind=kind, error=wrong) for state in (STICK, FORWARD, BACKWARD)]
     still = StateSpec(np.zeros(()))
     law = IdealConstraint(None, still, Op("friction", slip), stores_position=False, automaton=name, active=(STICK,))
-    made = one_port("friction", name, law, values, signals, 1, domain, symbols)
+    made = one_port("friction", name, law, values, signals, 1, domain, {**_LETTERS, **(symbols or {})})
     return replace(made, automaton=Automaton(name, (STICK, FORWARD, BACKWARD), initial, tuple(edges)))

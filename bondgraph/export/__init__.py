@@ -1,14 +1,27 @@
 """Text: a compiled model in; its document, equations as LaTeX, SymPy or state equations, or source code, out."""
 
-from bondgraph.export.closed_form import StateEquations
 from bondgraph.export.code.c import CSource, c_source
 from bondgraph.export.code.matlab import MatlabSource, matlab_source
 from bondgraph.export.code.numpy import NumPySource, numpy_source
 from bondgraph.export.code.sympy import SymPyModel, SymPyRoutine, sympy_model
 from bondgraph.export.explanation import Explanation, explain
+from bondgraph.export.forms import (
+    HamiltonEquations,
+    LagrangeEquations,
+    LinearEquations,
+    LinearSystem,
+    MechanicalEquations,
+    PortHamiltonian,
+    StateEquations,
+    hamilton_equations,
+    lagrange_equations,
+    linear_equations,
+    mechanical_equations,
+    port_hamiltonian,
+    state_equations,
+)
 from bondgraph.export.latex_lines import latex
 from bondgraph.export.paper.build import document
-from bondgraph.export.state_form import state_equations
 from bondgraph.export.straight_line import StraightLine, straight_lines
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.tape.opcodes import OPERATIONS
@@ -19,6 +32,12 @@ __all__ = [
     "Explanation",
     "MatlabSource",
     "NumPySource",
+    "HamiltonEquations",
+    "LagrangeEquations",
+    "LinearEquations",
+    "LinearSystem",
+    "MechanicalEquations",
+    "PortHamiltonian",
     "StateEquations",
     "StraightLine",
     "SymPyModel",
@@ -29,6 +48,11 @@ __all__ = [
     "latex",
     "matlab_source",
     "numpy_source",
+    "hamilton_equations",
+    "lagrange_equations",
+    "linear_equations",
+    "mechanical_equations",
+    "port_hamiltonian",
     "state_equations",
     "straight_lines",
     "sympy_model",

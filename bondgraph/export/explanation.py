@@ -15,7 +15,7 @@ from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import raise_if_any
 from bondgraph.export.paper.equations import Writer
 from bondgraph.export.paper.markup.as_latex import breakable
-from bondgraph.export.paper.notation.definitions import Definitions
+from bondgraph.export.paper.notation.definitions import Functions
 from bondgraph.export.paper.notation.letters import letters_of
 from bondgraph.export.paper.notation.parts import parts_of
 from bondgraph.export.paper.notation.told import told
@@ -110,7 +110,7 @@ class _Tracer:
     def __init__(self, compiled: Compiled, most: int | None, through: bool):
         system, parts = compiled.system, parts_of(compiled.model)
         self.compiled, self.system, self.most, self.through = compiled, system, most, through
-        self.writer = Writer(system, letters_of(system, parts, (), system.values), Definitions())
+        self.writer = Writer(system, letters_of(system, parts, (), system.values), Functions())
         self.states = {state.name: state for state in system.states}
         self.unknown = {u.value: u for u in (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns))}
         self.hidden = solved_only(system)
@@ -223,6 +223,7 @@ _WORDS = (
     (r"\\top", "T"),
     (r"\{|\}|\\left|\\right", ""),
     (r"\\([a-z]+)", r"\1"),
+    (r"(?<=\d)([+-])(?=#)", r" \1 "),
     (r"  +", " "),
 )
 

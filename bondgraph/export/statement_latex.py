@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bondgraph.assembly.system import Statement, System
-from bondgraph.export.growth import written_out
+from bondgraph.export.forms.algebra.growth import written_out
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import text, value_latex
 from bondgraph.model.ops import SOUGHT
@@ -64,7 +64,7 @@ def condition(system: System, statement: Statement) -> str:
 def _run_on_symbols(system: System, statement: Statement) -> str:
     import sympy
 
-    from bondgraph.export.canonical import decimal, exact
+    from bondgraph.export.forms.algebra.canonical import decimal, exact
 
     arguments = [symbol_of(system, arg) for arg in statement.args]
     try:
@@ -75,7 +75,8 @@ def _run_on_symbols(system: System, statement: Statement) -> str:
         return right_side(system, statement)
     if np.shape(result):
         return right_side(system, statement)
-    result = decimal(exact(result))
+    numbers = sympy.S(result).atoms(sympy.Float)
+    result = decimal(exact(result), all(float(number).is_integer() for number in numbers))
     letters = {
         symbol: value_latex(system, arg)
         for arg, symbol in zip(statement.args, arguments, strict=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from bondgraph.model.units import together
 
 
 @dataclass(frozen=True)
@@ -42,3 +45,19 @@ SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N 
 
 DOMAINS = {domain.name: domain for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)}
 """Every domain by its name."""
+
+
+def motions(turns: Sequence[bool]) -> Domain:
+    """The domain of a bond of several motions, in order: for each, whether it turns (else it slides).
+
+    Of like ones that is rotation or translation, of a twist's six the screw's.
+    """
+    several = [ROTATION if turn else TRANSLATION for turn in turns]
+    if list(turns) == [True] * 3 + [False] * 3:
+        return SCREW
+    if len(set(turns)) == 1:
+        return several[0]
+    units = [(d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit) for d in several]
+    effort, flow, displacement, momentum = (together(column) for column in zip(*units, strict=True))
+    names = "torques and forces", "velocities"
+    return Domain("rotation and translation", names[0], effort, names[1], flow, displacement, momentum, len(several))

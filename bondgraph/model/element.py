@@ -39,7 +39,7 @@ class Element(Frozen):
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     signals: tuple[str, ...] = ()
     symbols: Mapping[str, str] = field(default_factory=dict)
-    """LaTeX of this element's signals (`flow`, `effort`, a state's name)."""
+    """LaTeX of this element's signals (`flow`, `effort`, a state's name) and parameters."""
     domain: Domain | None = None
     frame: str | None = None
     place: Place | None = None
@@ -80,7 +80,7 @@ class OnePort(TypedDict, total=False):
     """Components of its effort and flow; None: as its start value or parameters say, else its bond."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
-    """LaTeX of its signals, by local name."""
+    """LaTeX of its signals and parameters, by local name."""
     frame: str | None
 
 

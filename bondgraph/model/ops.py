@@ -29,7 +29,10 @@ class Op(Frozen):
     """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
     source: str = ""
     """Where the formula is from: a work and its equations, "corrected" where they are wrong in print, entries apart by "; ":
-    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md has the works and their equations; empty: from none."""
+    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md has the works and their equations; empty: from none. One line
+    for all results, or one for each line of `latex`."""
+    note: str = ""
+    """For a reader of the source: the same in its notation, words with formulas between $ signs, all letters explained."""
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import value_of
+from bondgraph.model.arguments import parameters_of, value_of
 from bondgraph.model.laws import Parameter
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
@@ -83,6 +83,11 @@ def coefficients(name: str, which: str, given: Any) -> np.ndarray:
         title, cure = f'transfer function "{name}": den is zero', "a polynomial with at least one coefficient that is not zero"
         raise refusal("E145", title, cure, about=name, why=f"given: {given!r}")
     return trimmed if trimmed.size else np.zeros(1)
+
+
+def in_seconds(**times: Any) -> dict[str, Parameter]:
+    """Parameters that are times, s."""
+    return parameters_of(times, dict.fromkeys(times, "s"))
 
 
 def same_unit(given: Any, value: Any) -> Any:

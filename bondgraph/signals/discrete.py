@@ -17,8 +17,8 @@ from bondgraph.model.laws import StateSpec
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Held, Shown, inputs_of, need_order, need_positive, numbers_of, start_values
-from bondgraph.signals.wiring import Wiring
+from bondgraph.signals.arguments import Held, Shown, in_seconds, inputs_of, need_order, need_positive, numbers_of, start_values
+from bondgraph.signals.wiring import PID_LETTERS, Wiring
 
 
 @spelled_out
@@ -97,7 +97,9 @@ def sampled_derivative(
     Raises `ModelError` E142 unless the period is positive.
     """
     need_positive("sampled derivative", name, period=period)
-    wiring = Wiring(name, inputs={"u": input}, parameters={"time_constant": time_constant}, period=period, offset=offset)
+    own = in_seconds(time_constant=time_constant)
+    letters = {"time_constant": r"T_{\mathrm{f}}", "y_next": "y^{+}"}
+    wiring = Wiring(name, inputs={"u": input}, parameters=own, period=period, offset=offset, symbols=letters)
     wiring.add_difference("u", "y", StateSpec(start_values(0.0, dimension), **result), "y_next", "time_constant")
     return wiring.block()
 
@@ -131,24 +133,24 @@ def sampled_pid(
     E148 for limits in the wrong order, E331 for a filter period that is no multiple of the period.
     """
     need_positive("sampled pid", name, period=period)
-    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, period=period, offset=offset)
+    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, period=period, offset=offset, symbols=dict(PID_LETTERS))
     zero, own = start_values(0.0, dimension), wiring.parameters
     arguments, results = ["u", "period", "kp"], ["y_next"]
     wiring.states["y"], wiring.updates["y"] = StateSpec(zero, nominal, unit, symbol), "y_next"
     if ki is not None:
         own["ki"] = ki
-        wiring.states["integral"], wiring.updates["integral"] = StateSpec(zero, nominal), "integral_next"
+        wiring.states["integral"], wiring.updates["integral"] = StateSpec(zero, nominal, "", "z"), "integral_next"
         arguments += ["ki", "integral"]
         results.append("integral_next")
     if kd is not None:
-        own |= {"kd": kd, "time_constant": time_constant}
+        own |= {"kd": kd, **in_seconds(time_constant=time_constant)}
         if filter_period is not None:
             need_multiple(name, period, filter_period)
-            own["filter_period"] = filter_period
+            own |= in_seconds(filter_period=filter_period)
         if measurement is not None:
             wiring.inputs["measured"] = measurement
         of, every = "u" if measurement is None else "measured", "period" if filter_period is None else "filter_period"
-        wiring.add_difference(of, "slope", StateSpec(zero, nominal), "slope_next", "time_constant", every)
+        wiring.add_difference(of, "slope", StateSpec(zero, nominal, "", "v"), "slope_next", "time_constant", every)
         arguments += ["kd", "slope_next"]
     elif measurement is not None or filter_period is not None:
         title, why = f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope"

@@ -12,8 +12,18 @@ from bondgraph.errors import refusal
 from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Held, Shown, coefficients, need_positive, result_of, same_unit, start_values, static_block
-from bondgraph.signals.wiring import Wiring
+from bondgraph.signals.arguments import (
+    Held,
+    Shown,
+    coefficients,
+    in_seconds,
+    need_positive,
+    result_of,
+    same_unit,
+    start_values,
+    static_block,
+)
+from bondgraph.signals.wiring import PID_LETTERS, Wiring
 
 
 @spelled_out
@@ -29,7 +39,7 @@ def lowpass(
 ) -> Element:
     """y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state. Raises `ModelError` E142 unless T > 0."""
     need_positive("lowpass", name, time_constant=time_constant)
-    wiring = Wiring(name, inputs={"u": input}, parameters={"time_constant": time_constant})
+    wiring = Wiring(name, inputs={"u": input}, parameters=in_seconds(time_constant=time_constant))
     wiring.add("rate", formulas.LAG, "u", "y", "time_constant")
     wiring.add_state("y", StateSpec(start_values(initial, dimension), **result), "rate")
     return wiring.block()
@@ -51,7 +61,7 @@ def derivative_filter(
     Give u's own start value there for a derivative that starts at zero. Raises `ModelError` E142 unless T > 0.
     """
     need_positive("derivative filter", name, time_constant=time_constant)
-    wiring = Wiring(name, inputs={"u": input}, parameters={"time_constant": time_constant}, **result_of(**shown))
+    wiring = Wiring(name, inputs={"u": input}, parameters=in_seconds(time_constant=time_constant), **result_of(**shown))
     wiring.add("y", formulas.LAG, "u", "filtered", "time_constant")
     wiring.add_state("filtered", StateSpec(start_values(initial, dimension), nominal), "y")
     return wiring.block()
@@ -82,15 +92,16 @@ def pid(
         title, why = f'pid "{name}" has {given} but no {missing}', "a pure derivative of a signal does not exist: it is filtered"
         raise refusal("E143", title, f"{missing}=...", about=name, why=why)
     wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(unit, symbol))
+    wiring.symbols |= PID_LETTERS
     arguments, start = ["u"], dict(initial or {})
     if ki is not None:
         wiring.parameters["ki"] = ki
         arguments.append("integral")
-        wiring.add_state("integral", StateSpec(start_values(start.pop("integral", 0.0), None), nominal), "u")
+        wiring.add_state("integral", StateSpec(start_values(start.pop("integral", 0.0), None), nominal, "", "z"), "u")
     gains = list(wiring.parameters)
     if kd is not None:
         need_positive("pid", name, filter_time=filter_time)
-        wiring.parameters |= {"kd": kd, "filter_time": filter_time}
+        wiring.parameters |= {"kd": kd, **in_seconds(filter_time=filter_time)}
         gains.append("kd")
         arguments.append("slope")
         wiring.add("slope", formulas.LAG, "u", "filtered", "filter_time")

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from bondgraph.elements import Element
-from bondgraph.model.arguments import spelled_out
+from bondgraph.model.arguments import parameters_of, spelled_out
+from bondgraph.model.ops import Op
+from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import Shown, need_order, need_positive, static_block
+
+_UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {"omega": "rad/s", "phase": "rad", "duty": "1"}
+
+
+def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Shown]) -> Element:
+    """A block of the time; its numbers are times, or have the unit of the result."""
+    unit = shown.get("unit", "")
+    own = {key: _UNITS.get(key, per_second(unit) if key == "slope" else unit) for key in values}
+    return static_block(name, op, ["time"], parameters_of(values, own), breaks, **shown)
 
 
 @spelled_out
@@ -16,14 +28,14 @@ def sine(
 ) -> Element:
     """y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
-    return static_block(name, formulas.SINE, ["time"], values, **shown)
+    return _wave(name, formulas.SINE, values, **shown)
 
 
 @spelled_out
 def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]) -> Element:
     """y = `before` until t = start (s), `after` from then on; integration stops at the jump and begins anew."""
     values = {"start": start, "before": before, "after": after}
-    return static_block(name, formulas.STEP, ["time"], values, ["start"], **shown)
+    return _wave(name, formulas.STEP, values, ["start"], **shown)
 
 
 @spelled_out
@@ -34,7 +46,7 @@ def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, afte
     """
     need_positive("pulse", name, width=width)
     values = {"start": start, "width": width, "before": before, "after": after}
-    return static_block(name, formulas.PULSE, ["time"], values, **shown)
+    return _wave(name, formulas.PULSE, values, **shown)
 
 
 @spelled_out
@@ -47,7 +59,7 @@ def square(
     """
     need_positive("square wave", name, period=period)
     values = {"period": period, "start": start, "duty": duty, "low": low, "high": high}
-    return static_block(name, formulas.SQUARE, ["time"], values, **shown)
+    return _wave(name, formulas.SQUARE, values, **shown)
 
 
 @spelled_out
@@ -58,7 +70,7 @@ def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, hig
     """
     need_positive("sawtooth", name, period=period)
     values = {"period": period, "start": start, "low": low, "high": high}
-    return static_block(name, formulas.SAWTOOTH, ["time"], values, **shown)
+    return _wave(name, formulas.SAWTOOTH, values, **shown)
 
 
 @spelled_out
@@ -69,9 +81,9 @@ def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset:
     """
     values = {"slope": slope, "start": start, "offset": offset}
     if end is None:
-        return static_block(name, formulas.RAMP, ["time"], values, ["start"], **shown)
+        return _wave(name, formulas.RAMP, values, ["start"], **shown)
     need_order("ramp", name, start=start, end=end)
-    return static_block(name, formulas.RAMP_TO, ["time"], {**values, "end": end}, ["start", "end"], **shown)
+    return _wave(name, formulas.RAMP_TO, {**values, "end": end}, ["start", "end"], **shown)
 
 
 @spelled_out
@@ -84,4 +96,4 @@ def smooth_step(
     """
     need_positive("smooth step", name, duration=duration)
     values = {"start": start, "duration": duration, "before": before, "after": after}
-    return static_block(name, formulas.SMOOTH_STEP, ["time"], values, **shown)
+    return _wave(name, formulas.SMOOTH_STEP, values, **shown)

@@ -9,7 +9,26 @@ from typing import Any
 from bondgraph.elements import Block, Element
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.ops import Op
+from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
+
+PID_LETTERS = {
+    "kp": "K_p",
+    "ki": "K_i",
+    "kd": "K_d",
+    "integral": "z",
+    "integral_next": "z^{+}",
+    "slope": "v",
+    "slope_next": "v^{+}",
+    "filtered": r"\hat u",
+    "y_next": "y^{+}",
+    "time_constant": r"T_{\mathrm{f}}",
+    "filter_time": r"T_{\mathrm{f}}",
+    "filter_period": r"T_{\mathrm{d}}",
+    "lowest": r"y_{\min}",
+    "highest": r"y_{\max}",
+}
+"""Letters of what PID controllers consist of."""
 
 
 @dataclass
@@ -46,7 +65,9 @@ class Wiring:
         fresh : local name of the state after the tick.
         time, between : parameters, T and the time between differences, a multiple of the period, s.
         """
-        self.states |= {state: spec, "previous": StateSpec(spec.initial, spec.nominal), "count": StateSpec(-1.0)}
+        before = StateSpec(spec.initial, spec.nominal, per_second(spec.unit, -1), rf"\bar {of[0]}")
+        self.states |= {state: spec, "previous": before, "count": StateSpec(-1.0, None, "1", r"\nu")}
+        self.symbols |= {"previous_next": rf"\bar {of[0]}^{{+}}", "count_next": r"\nu^{+}"}
         found = [fresh, "previous_next", "count_next"]
         self.equations.append((found, formulas.DIFFERENCE, [of, "previous", state, "count", "period", between, time]))
         self.updates |= dict(zip((state, "previous", "count"), found, strict=True))

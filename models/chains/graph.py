@@ -19,10 +19,11 @@ import numpy as np
 
 from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain
+from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain, motions
 from bondgraph.model.element import PortRef
 from bondgraph.model.names import names_of
-from models.bodies import BODY_TWIST, Body, finished, world_junction
+from bondgraph.model.units import quotient
+from models.bodies import BODY_TWIST, Body, finished, upright, world_junction
 from models.chains import limits as stops
 from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential, recursion_is_shorter
 from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
@@ -118,7 +119,7 @@ def chain_graph(
     pull = as_floats(gravity)
     raise_if_any(label, _problems(chain, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness))
     graph = ChainGraph(label, chain, ports)
-    joints = J1("joint velocities", dimension=n, domain=_domain(chain), symbols={"flow": r"\dot q"})
+    joints = J1("joint velocities", dimension=n, domain=joint_domain(chain), symbols={"flow": r"\dot q"})
     limited = limits != "ignore" and bool(np.isfinite(chain.limits).any())
     stopped = limited and limits == "stop"
     stiffness = np.broadcast_to(np.asarray(stop_stiffness, dtype=float), n) if stopped else None
@@ -126,7 +127,7 @@ def chain_graph(
     if np.any(chain.damping):
         graph.connect(joints, R("damping", resistance=Parameter(chain.damping if n > 1 else chain.damping[0])))
     if stopped:
-        graph.connect(joints, stops.dissipation(chain, stop_dissipation))
+        graph.connect(joints, stops.dissipation(chain, stop_dissipation, quotient("1", joint_domain(chain).flow_unit)))
     if limited:
         stops.watch(graph, chain, ends=limits == "end")
     graph.expose("joints", joints)
@@ -152,14 +153,14 @@ def _mechanism(
 ) -> Element:
     """The IC; its formulas take the numbers of the inertias first, then gravity and the stops' stiffness, if there are any."""
     numbers = inertia_numbers(chain)
-    count = len(numbers)
+    count, domain = len(numbers), joint_domain(chain)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
     size = float(np.linalg.norm(gravity))
     direction = gravity / size if size else gravity
     if size:
         parameters["gravity"] = Parameter(size, "m/s^2")
     if stiffness is not None:
-        parameters["stop stiffness"] = Parameter(stiffness, "N m/rad, N/m")
+        parameters["stop stiffness"] = Parameter(stiffness, quotient(domain.effort_unit, domain.displacement_unit))
 
     def energy(q: Any, *p: Any) -> Any:
         total: Any = potential(chain, direction * p[count], q, *p[:count]) if size else 0.0
@@ -177,8 +178,8 @@ def _mechanism(
         parameters=parameters,
         nominal=nominal,
         dimension=chain.freedoms,
-        domain=_domain(chain),
-        symbols={"q": "q", "v": r"\dot q", "p": "p"},
+        domain=domain,
+        symbols={"q": "q", "v": r"\dot q", "p": "p", **_letters(chain), "gravity": "g", "stop stiffness": r"K_{\mathrm{stop}}"},
     )
 
 
@@ -192,10 +193,10 @@ def _link_graph(chain: Chain, link: int) -> Body:
         Op("Jacobian", lambda q: space_jacobian(chain, link, _vector(q)), "J(#1)", KINEMATICS),
         signals=["q"],
         dimensions=(chain.freedoms, 6),
-        domains=(_domain(chain), SCREW),
+        domains=(joint_domain(chain), SCREW),
         frames=(None, "0"),
     )
-    world = world_junction(name)
+    world, letter = world_junction(name), upright(name)
     poses = Block(
         "pose",
         [
@@ -204,6 +205,8 @@ def _link_graph(chain: Chain, link: int) -> Body:
             ("twist", BODY_TWIST, ["H", "T"]),
         ],
         inputs={"q": "q", "T": "world twist.flow"},
+        units={"H": "1, m", "state": "1, m", "twist": SCREW.flow_unit},
+        symbols={"H": rf"H_{{{letter}}}^0", "state": rf"\bar H_{{{letter}}}^0", "twist": rf"T^{{{letter},0}}"},
     )
     body.connect(jacobian, world)
     body.add(poses)
@@ -217,10 +220,20 @@ def _vector(q: Any) -> Any:
     return q if np.ndim(q) else array([q])
 
 
-def _domain(chain: Chain) -> Domain | None:
-    """Domain of the joints' bond: None (generic) where rotations and translations mix."""
-    kinds = {section.turns for section in chain.sections.freedoms}
-    return None if len(kinds) > 1 else ROTATION if kinds == {True} else TRANSLATION
+def joint_domain(chain: Chain) -> Domain:
+    """Domain of the joints' bond."""
+    return motions([section.turns for section in chain.sections.freedoms])
+
+
+def _letters(chain: Chain) -> dict[str, str]:
+    """Of the numbers of the inertias: m, centre of mass c and moments of inertia I, of each link."""
+    kinds, found = {"mass": "m", "centre": "c", "inertia": "I"}, {}
+    for link in chain.links:
+        for name in inertia_numbers(chain):
+            kind, *entry = name.removeprefix(f"{link.name} ").split(" ")
+            if name.startswith(f"{link.name} ") and kind in kinds and len(entry) < 2:
+                found[name] = f"{kinds[kind]}_{{{','.join((*entry, upright(link.name)))}}}"
+    return found
 
 
 def _problems(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph import Automaton, Element, Graph, Op, R, Transition
+from bondgraph import Automaton, Element, Graph, Op, Parameter, R, Transition
 from screws.scalars import array, maximum
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _entry(values: Any, k: int) -> Any:
     return values[k] if np.ndim(values) else values
 
 
-def dissipation(chain: Chain, factor: float) -> Element:
+def dissipation(chain: Chain, factor: float, unit: str) -> Element:
     """R of the stops: the spring's force times `factor` times the velocity, and never more than the spring pushes."""
 
     def effort(v: Any, factor: Any, q: Any, stiffness: Any) -> Any:
@@ -54,9 +54,10 @@ def dissipation(chain: Chain, factor: float) -> Element:
     return R(
         "stops",
         effort=Op("stops", effort, "\\max(#2\\,#1, -1)\\,k\\,x(#3)"),
-        parameters={"dissipation": factor},
+        parameters={"dissipation": Parameter(factor, unit)},
         signals=["mechanism.q", "mechanism.stop stiffness"],
         dimension=chain.freedoms,
+        symbols={"dissipation": r"\chi"},
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place
+from bondgraph.model.domains import Domain, motions
 from models.connections import Touchable
 from screws.given import real, reals
 
@@ -42,6 +43,11 @@ def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
     """Component -> its value out of (normal, tangential, rotational)."""
     by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
     return {component: by_kind[KINDS.get(component, "rotational")] for component in COMPONENTS}
+
+
+def domain_of(components: Sequence[str]) -> Domain:
+    """Domain of a bond of these components."""
+    return motions([component.startswith("omega") for component in components])
 
 
 def pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:

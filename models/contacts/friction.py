@@ -34,7 +34,10 @@ import numpy as np
 
 from bondgraph import TF, Automaton, Block, Element, Graph, Op, Parameter, R, Transition
 from bondgraph.errors import Problem, caller_place
+from bondgraph.model.domains import Domain
 from bondgraph.model.ops import IDENTITY, NEGATE
+from bondgraph.model.units import quotient
+from models.contacts.components import domain_of
 from screws.given import real
 from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
@@ -65,7 +68,12 @@ class Cone:
     @property
     def unit(self) -> str:
         """Of the coefficient."""
-        return "m" if self.components == ("omega_z",) else ""
+        return "m" if self.components == ("omega_z",) else "1"
+
+    @property
+    def domain(self) -> Domain:
+        """Of the slider's bond."""
+        return domain_of(self.components)
 
 
 def friction_cones(chosen: Sequence[str], friction: float | None, torsional: float | None) -> tuple[Cone, ...]:
@@ -115,7 +123,13 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
         signals = [*(f"{cone.name} cone.{s}" for s in ("trial", "limit", "damping")), f"{cone.name}.mode"]
         symbols = {"flow": "u", "effort": "f"}
         slider = R(f"{cone.name} slider", flow=SLIP, signals=signals, dimension=len(places), symbols=symbols)
-        pick = TF(f"{cone.name} components", into, structural=True, symbols={"matrix": r"S_{\mathrm{cone}}"})
+        pick = TF(
+            f"{cone.name} components",
+            into,
+            structural=True,
+            domains=(cone.domain, domain_of(chosen)),
+            symbols={"matrix": r"S_{\mathrm{cone}}"},
+        )
         graph.connect(force, pick.port("2")).connect(pick.port("1"), slider)
         tangential = [chosen.index(component) for component in ("v_x", "v_y") if component in chosen]
         graph.add(_cone_block(cone, places, chosen.index("v_z"), tangential))
@@ -128,6 +142,7 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
 
 def _cone_block(cone: Cone, places: Sequence[int], normal: int, tangential: Sequence[int]) -> Element:
     trial = _trial_force(tuple(places), normal, tuple(tangential))
+    effort = cone.domain.effort_unit
     return Block(
         f"{cone.name} cone",
         [
@@ -138,8 +153,16 @@ def _cone_block(cone: Cone, places: Sequence[int], normal: int, tangential: Sequ
         ],
         inputs={"spring": "spring.effort", "rate": "constrained.2.flow", "dampings": "damper.damping"},
         parameters={"coefficient": Parameter(cone.coefficient, cone.unit)},
-        symbols={"normal": "N", "trial": "w", "limit": r"\mu N", "damping": "c", "pressing": "N_{|\\,|}", "coefficient": r"\mu"},
-        units={"normal": "N", "pressing": "N", "excess": "N m" if cone.unit else "N", "limit": "N m" if cone.unit else "N"},
+        symbols={
+            "normal": "N",
+            "trial": "w",
+            "limit": r"\mu N",
+            "damping": r"D_{\mathrm{t}}",
+            "pressing": "N_{|\\,|}",
+            "coefficient": r"\mu",
+        },
+        units={"normal": "N", "pressing": "N", "damping": quotient(effort, cone.domain.flow_unit)}
+        | dict.fromkeys(("trial", "limit", "excess", "beyond"), effort),
     )
 
 

@@ -30,8 +30,9 @@ from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Parameter, R, Se
 from bondgraph.errors import raise_if_any
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
+from bondgraph.model.units import quotient
 from models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
-from models.contacts.components import COMPONENTS, argument_problems, by_component, in_order, near_problems
+from models.contacts.components import COMPONENTS, argument_problems, by_component, domain_of, in_order, near_problems
 from models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contacts.kinematics import contact_kinematics
 from models.contacts.start import start_parameters, start_results, start_values
@@ -152,7 +153,9 @@ def _selection(components: Sequence[str]) -> np.ndarray:
 def _connect_free(graph: Graph, split: Element, chosen: Sequence[str]) -> None:
     free = [component for component in COMPONENTS if component not in chosen]
     if free:
-        pick = TF("free", _selection(free), structural=True, symbols={"matrix": r"S_{\mathrm{free}}"})
+        pick = TF(
+            "free", _selection(free), structural=True, domains=(SCREW, domain_of(free)), symbols={"matrix": r"S_{\mathrm{free}}"}
+        )
         graph.connect(split, pick).connect(pick, Se("no wrench", dimension=len(free)))
 
 
@@ -165,7 +168,10 @@ def _connect_constrained(
     cones: Sequence[Cone],
     transport: str,
 ) -> None:
-    pick = TF("constrained", _selection(chosen), structural=True, symbols={"matrix": r"S_{\mathrm{con}}"})
+    domain = domain_of(chosen)
+    pick = TF(
+        "constrained", _selection(chosen), structural=True, domains=(SCREW, domain), symbols={"matrix": r"S_{\mathrm{con}}"}
+    )
     common = J1("deformation rate", symbols={"flow": r"\dot s"})
     k, r = (np.array([values[c] for c in chosen]) for values in (stiffness, damping))
     spring = contact_spring(k, chosen, transport)
@@ -173,7 +179,7 @@ def _connect_constrained(
     damper = R(
         "damper",
         effort=Op("damping", _damping(normal), r"#2\,#1 \text{, along } z \text{ at least } -#3"),
-        parameters={"damping": Parameter(float(r[0]) if len(chosen) == 1 else r)},
+        parameters={"damping": Parameter(float(r[0]) if len(chosen) == 1 else r, quotient(domain.effort_unit, domain.flow_unit))},
         signals=["spring.effort"],
     )
     graph.connect(split, pick)

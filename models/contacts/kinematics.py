@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Block, Element, Op, Parameter, StateSpec
+from bondgraph.model.units import matrix
+from models.bodies import upright
 from models.contacts.transport import TWIST_2, turning_equation
 from screws.contact import contact_rates, drift, motion_rate, relative_curvature
 from screws.poses import pose_from_state
 from screws.scalars import absolute, array, minimum
 from screws.surfaces import Geometry, Surface
+from screws.surfaces.closed import Ellipsoid, Sphere
+from screws.surfaces.profiles import Egg
+from screws.surfaces.single_chart import Cylinder, Plane, Torus
 
 
 def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | None = None) -> Element:
@@ -24,13 +29,17 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     parameters: dict[str, Parameter] = {}
     geometries: list[Any] = []
     symbols = {"drawn": r"\hat T", "uniqueness": r"\Delta", "alpha'": r"\dot\alpha", "d'": r"\dot d", "turning": r"\omega_s"}
+    units = {"drawn": "rad/s, m/s", "uniqueness": "1/m^2", "turning": "rad/s"}
     for i, surface in ((1, surface1), (2, surface2)):
-        numbers = {f"surface {i} {key}": Parameter(value) for key, value in surface.parameters.items()}
+        numbers = {f"surface {i} {key}": Parameter(value, _length(surface)) for key, value in surface.parameters.items()}
         charts = [f"chart {i}"] if surface.charts > 1 else []
         inputs |= {chart: f"{chart}.mode" for chart in charts}
         parameters |= numbers
         symbols |= {f"H_O{i}_C{i}": f"H_{{C_{i}}}^{{O_{i}}}", f"H_0_C{i}": f"H_{{C_{i}}}^0", f"q{i}'": rf"\dot q_{i}"}
         symbols |= {f"{letter}{i}": f"{letter}_{i}" for letter in "MKT"}
+        symbols |= {f"surface {i} {key}": _letter(key, i) for key in surface.parameters}
+        units |= {f"H_O{i}_C{i}": "1, m", f"H_0_C{i}": "1, m", f"K{i}": "1/m", f"T{i}": "rad/m"}
+        units[f"M{i}"] = matrix("m", coordinates_unit(surface))
         geometries.append(((f"H_O{i}_C{i}", f"M{i}", f"K{i}", f"T{i}"), geometry_op(surface, i), [f"q{i}", *charts, *numbers]))
     size = min(surface1.size, surface2.size)
     further = [] if transport is None else [turning_equation(transport)]
@@ -49,16 +58,39 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
         ],
         inputs=inputs,
         states={
-            "q1": StateSpec(np.zeros(2), surface1.size if surface1.charts == 1 else 1.0, "", "q_1"),
-            "q2": StateSpec(np.zeros(2), surface2.size if surface2.charts == 1 else 1.0, "", "q_2"),
+            "q1": StateSpec(np.zeros(2), surface1.size if surface1.charts == 1 else 1.0, coordinates_unit(surface1), "q_1"),
+            "q2": StateSpec(np.zeros(2), surface2.size if surface2.charts == 1 else 1.0, coordinates_unit(surface2), "q_2"),
             "alpha": StateSpec(0.0, 1.0, "rad", r"\alpha"),
             "d": StateSpec(0.0, 1e-2 * size, "m", "d"),
         },
         rates={"q1": "q1'", "q2": "q2'", "alpha": "alpha'", "d": "d'"},
         parameters=parameters,
         symbols=symbols,
-        units={"d'": "m/s", "alpha'": "rad/s", "turning": "rad/s"},
+        units=units,
     )
+
+
+_COORDINATES = {Plane: "m", Cylinder: "rad, m", Torus: "rad", Sphere: "rad", Ellipsoid: "rad", Egg: "rad"}
+"""Units of the coordinates of surfaces whose numbers are lengths; those of formulas of the user's own are not known."""
+
+
+def coordinates_unit(surface: Surface) -> str:
+    """Unit of u and v: closed surfaces have two angles."""
+    return "rad" if surface.charts > 1 else _COORDINATES.get(type(surface.shape), "")
+
+
+def _length(surface: Surface) -> str:
+    return "m" if type(surface.shape) in _COORDINATES else ""
+
+
+def _letter(parameter: str, surface: int) -> str:
+    """The letter of a length of a surface, with the number of its body."""
+    letter, *below = LETTERS.get(parameter, (parameter if len(parameter) == 1 else upright(parameter),))
+    return f"{letter}_{{{','.join((*below, f'O_{surface}'))}}}"
+
+
+LETTERS = {"radius": ("r",), "zB": ("z", "B")}
+"""Letters of lengths, and what is below them."""
 
 
 def geometry_op(surface: Surface, index: int) -> Op:
@@ -105,7 +137,7 @@ RATES = Op(
             r"#4^{-1}\,b",
             r"\omega_z + #3 \cdot a + #6 \cdot b",
             r"-v_z",
-            r"a = R\,C\,(w + #5\,u),\; b = C\,(B\,w - A\,u),\; C = (#5\,B + A)^{-1},\; A = R\,#2\,R,\; B = #8\,A + \mathbf{1}",
+            r"a = R\,C\,(w + #5\,u),\; b = C^T\,(B\,w - A\,u),\; C = (#5\,B + A)^{-1},\; A = R\,#2\,R,\; B = #8\,A + \mathbf{1}",
             r"R = \begin{bmatrix} \cos #7 & -\sin #7 \\ -\sin #7 & -\cos #7 \end{bmatrix}",
             r"w = (-\omega_y, \omega_x),\; u = (v_x, v_y),\; (\omega, v) = #9",
         )

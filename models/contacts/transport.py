@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import C, Element, Op, StateSpec
+from bondgraph import C, Element, Op, Parameter, StateSpec
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.element import one_port
 from bondgraph.model.laws import Storage
-from models.contacts.components import pairs
+from bondgraph.model.units import quotient
+from models.contacts.components import domain_of, pairs
 from screws.scalars import array, cos, equal, sin, sqrt, where
 
 TRANSPORTS = ("parallel", "bodies", "gauss")
@@ -46,7 +47,7 @@ def contact_spring(stiffness: np.ndarray, chosen: Sequence[str], transport: str)
     """The C of the constrained components, its state s in C2, m or rad."""
     one = len(chosen) == 1
     k, start = (float(stiffness[0]), 0.0) if one else (stiffness, np.zeros(len(chosen)))
-    symbols = {"q": "s"}
+    symbols = {"q": "s", "stiffness": "K_s"}
     if not turns(transport, chosen):
         return C("spring", stiffness=k, initial=start, symbols=symbols)
     vectors = tuple(pairs(chosen))
@@ -58,7 +59,9 @@ def contact_spring(stiffness: np.ndarray, chosen: Sequence[str], transport: str)
         Op("energy", lambda s, k, turning: s @ (k * s) / 2, "\\tfrac12 #1^T #2\\,#1"),
         Op("transport", lambda s, rate, k, turning: array(_carried(s, rate, k, turning, vectors)), r"#2 + #4\,J #1"),
     )
-    return one_port("C", "spring", law, {"stiffness": k}, ["kinematics.turning"], len(chosen), None, symbols, None)
+    domain = domain_of(chosen)
+    values = {"stiffness": Parameter(k, quotient(domain.effort_unit, domain.displacement_unit))}
+    return one_port("C", "spring", law, values, ["kinematics.turning"], len(chosen), None, symbols, None)
 
 
 def _carried(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequence[tuple[int, int]]) -> list[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import IDENTITY
+from bondgraph.model.units import per_second, quotient
 from models.control import paths
 from models.control.paths import ModelTerm
 from models.motion.polynomials import Motion
@@ -58,12 +59,14 @@ def joint_pid(
     limit : largest torque, () or (joints,). While it is reached, the integral is wound back with the time kp / ki.
     period : s between samples; the torque is held between them, q' is a filtered difference, the integral a sum. None:
         continuous.
+    unit : of the torque; q is in rad if it is N m, in m if it is N.
 
     Raises `ModelError` E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not
     positive.
 
     Source: Astrom and Hagglund 2006 (back-calculation).
     """
+    position_unit = {"N m": "rad", "N": "m"}.get(unit, "")
     shape = paths.count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):
         given = 0.0 if value is None else value
@@ -72,12 +75,17 @@ def joint_pid(
             refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", "a positive gain", name)
     wiring = paths.wiring_of(name, period)
     paths.add_reference(wiring, reference, ("position", "velocity"))
-    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal)
-    terms, value, rate = paths.add_pd(wiring, kp, kd), "demand", "error"
+    paths.add_rate(
+        wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
+    )
+    gains = quotient(unit, position_unit), quotient(unit, per_second(position_unit))
+    terms, value, rate = paths.add_pd(wiring, kp, kd, position_unit, gains), "demand", "error"
+    wiring.units |= dict.fromkeys(("demand", "compensated", "limited"), unit)
+    wiring.symbols |= {"demand": r"\tau_{\mathrm{PID}}", "compensated": r"\tau_{\mathrm{c}}", "limited": r"\tau_{\mathrm{l}}"}
     if ki is None:
         wiring.add(value, PD_TERMS, *terms)
     else:
-        paths.add_gain(wiring, "ki", ki)
+        paths.add_gain(wiring, "ki", ki, quotient(unit, per_second(position_unit, -1)))
         wiring.add(value, PID_TERMS, *terms, "ki", "integral")
     if compensation is not None:
         paths.add_term(wiring, "compensation", compensation, paths.add_signals(wiring, "c", compensation_signals))
@@ -88,13 +96,16 @@ def joint_pid(
         if not np.all(most > 0.0):
             refuse("E478", f'the limit of "{name}" is {limit!r}', "", "a positive torque", name)
         wiring.parameters["limit"] = Parameter(most[()], unit)
+        wiring.symbols["limit"] = r"\tau_{\max}"
         wiring.add("limited", SATURATED, value, "limit")
         if ki is not None:
             wiring.add("integral rate", WOUND_BACK, "error", "limited", value, "kp")
+            wiring.units["integral rate"] = position_unit
             rate = "integral rate"
         value = "limited"
     if ki is not None:
-        wiring.states["integral"] = StateSpec(np.zeros(shape)[()], nominal)
+        wiring.states["integral"] = StateSpec(np.zeros(shape)[()], nominal, per_second(position_unit, -1), "z")
+        wiring.symbols["summed"] = "z^{+}"
         if period is None:
             wiring.rates["integral"] = rate
         else:

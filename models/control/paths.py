@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import as_op
+from bondgraph.model.units import per_second
 from bondgraph.signals.formulas import LAG
 from bondgraph.signals.wiring import Wiring
-from models.motion.blocks import DERIVATIVES, motion_parameters
+from models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
 from models.motion.polynomials import QUANTITIES, Motion
 from models.motion.refusals import numbers, refuse
 
@@ -62,9 +63,13 @@ def add_reference(wiring: Wiring, reference: str | Mapping[str, str], needed: Se
             wiring.add(local, ZERO_LIKE, "reference")
 
 
-def add_rate(wiring: Wiring, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any) -> None:
-    """`y` and `dy`: measured, or y filtered, dy = filtered' = (y - filtered) / T; sampled, a filtered difference quotient."""
+def add_rate(
+    wiring: Wiring, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
+) -> None:
+    """`y`, of this unit, and `dy`: measured, or y filtered, dy = filtered' = (y - filtered) / T; sampled, a filtered difference
+    quotient."""
     wiring.inputs["y"] = position
+    wiring.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
     if (velocity is None) == (filter_time is None):
         title, why = f'"{wiring.name}" needs either a velocity or a filter', f"velocity {velocity!r}, filter_time {filter_time!r}"
         refuse("E478", title, why, "the path of a measured velocity, or a `filter_time` in s that differentiates y", wiring.name)
@@ -75,29 +80,39 @@ def add_rate(wiring: Wiring, position: str, velocity: str | None, filter_time: A
     if not time > 0.0:
         refuse("E478", f'the filter time of "{wiring.name}" is {float(time):g} s', "", "more than 0 s", wiring.name)
     wiring.parameters["filter_time"] = Parameter(float(time), "s")
+    wiring.symbols |= {"filter_time": r"T_{\mathrm{f}}", "dy": "v^{+}" if wiring.period is not None else r"\dot y"}
+    wiring.units["dy"] = per_second(unit)
     if wiring.period is not None:
-        wiring.add_difference("y", "slope", StateSpec(np.zeros(np.shape(initial))[()], nominal), "dy", "filter_time")
+        slope = StateSpec(np.zeros(np.shape(initial))[()], nominal, per_second(unit), "v")
+        wiring.add_difference("y", "slope", slope, "dy", "filter_time")
         return
-    wiring.states["filtered"] = StateSpec(initial, nominal)
+    wiring.states["filtered"] = StateSpec(initial, nominal, unit, r"\hat y")
     wiring.add("dy", LAG, "y", "filtered", "filter_time")
     wiring.rates["filtered"] = "dy"
 
 
 def add_gain(wiring: Wiring, local: str, gain: Motion | ArrayLike, unit: str = "") -> None:
     """A gain under a local name: a run-time parameter, or a function of time."""
+    letter = f"K_{{{local[1:]}}}"
+    wiring.symbols[local] = letter
     if not isinstance(gain, Motion):
         wiring.parameters[local] = Parameter(numbers(f"the gain {local}", gain)[()], unit)
         return
     wiring.inputs["t"] = "time"
     wiring.parameters |= motion_parameters(gain, unit, f"{local} ")
+    wiring.symbols |= motion_symbols(letter, f"{local} ")
+    wiring.units[local] = unit
     wiring.add(local, DERIVATIVES[0], "t", f"{local} breaks", f"{local} coefficients")
     wiring.breaks.append(f"{local} breaks")
 
 
-def add_pd(wiring: Wiring, kp: Motion | ArrayLike, kd: ArrayLike, units: tuple[str, str] = ("", "")) -> list[str]:
-    """Gains, and the errors of the reference against `y` and of its velocity against `dy`; the local names of all four."""
-    add_gain(wiring, "kp", kp, units[0])
-    add_gain(wiring, "kd", kd, units[1])
+def add_pd(wiring: Wiring, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
+    """Gains, and the errors of the reference against `y`, of this unit, and of its velocity against `dy`; the local names of all
+    four."""
+    add_gain(wiring, "kp", kp, gains[0])
+    add_gain(wiring, "kd", kd, gains[1])
+    wiring.units |= {"error": unit, "error_rate": per_second(unit)}
+    wiring.symbols |= {"error": r"\tilde y", "error_rate": r"\dot{\tilde y}"}
     wiring.add("error", DIFFERENCE, "reference", "y")
     wiring.add("error_rate", DIFFERENCE, "reference_velocity", "dy")
     return ["kp", "kd", "error", "error_rate"]
@@ -123,6 +138,7 @@ def add_signals(wiring: Wiring, prefix: str, paths: Sequence[str]) -> list[str]:
 def finished(wiring: Wiring, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
     """The block; of a sampled one, the result is a state that holds the local value `now` of the last tick."""
     if wiring.period is not None:
-        wiring.states[result], wiring.updates[result] = StateSpec(start), now
+        wiring.states[result], wiring.updates[result] = StateSpec(start, None, unit, symbol), now
+        wiring.symbols.setdefault(now, f"{symbol}^{{+}}")
     wiring.units[result], wiring.symbols[result] = unit, symbol
     return wiring.block()

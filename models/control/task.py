@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph import Element, Op
+from bondgraph.model.units import per_second
 from models.control import paths
 from models.control.gains import check_gains
 from models.control.paths import ModelTerm
@@ -60,8 +61,9 @@ def pd_feedforward(
     shape = paths.count_of(name, dimension, (kp, kd))
     wiring = paths.wiring_of(name, period)
     paths.add_reference(wiring, reference, ("position", "velocity", "acceleration"))
-    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal)
-    arguments = [*paths.add_pd(wiring, kp, kd, ("1/s^2", "1/s")), "reference_acceleration"]
+    place = per_second(unit, -2)
+    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, place)
+    arguments = [*paths.add_pd(wiring, kp, kd, place, ("1/s^2", "1/s")), "reference_acceleration"]
     now = "acceleration" if period is None else "sample"
     if extra is None:
         wiring.add(now, PD, *arguments)
@@ -158,6 +160,7 @@ def operational_torque(
     now = "torque" if period is None else "sample"
     wiring.add(now if compensation is None else "moving", law, "inertia", "jacobian", wanted)
     if compensation is not None:
+        wiring.units["moving"], wiring.symbols["moving"] = unit, r"\tau_u"
         paths.add_term(wiring, "compensation", compensation, [*q, *v])
         wiring.add(now, paths.SUM, "moving", "compensation")
     return paths.finished(wiring, "torque", now, np.zeros(dimension or ())[()], unit, r"\tau")

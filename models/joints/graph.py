@@ -23,7 +23,7 @@ import numpy as np
 
 from bondgraph import J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.domains import SCREW
+from bondgraph.model.domains import SCREW, motions
 from bondgraph.model.ops import NEGATE
 from models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
 from models.joints.kinds import KINDS, missed
@@ -48,7 +48,8 @@ def joint_graph(
     """Joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
 
     Port `motion` has the rates of the joint's free motions as flow, in the order of its screws, and the torques and forces on
-    them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open.
+    them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open. Its domain is that of these
+    motions: rotation, translation, or both.
 
     Parameters
     ----------
@@ -93,13 +94,16 @@ def joint_graph(
                 "frame b": Parameter(_frame(name, "frame_b", frame_b, joint), "1, m"),
                 **numbers,
             },
-            symbols={"H": "H_B^A", "H_A_0": "H_0^A"},
+            symbols={"H": "H_B^A", "H_A_0": "H_0^A", "frame a": "H_A^a", "frame b": "H_B^b", **_letters(joint)},
+            units={"H": "1, m", "H_A_0": "1, m"},
         )
     )
     signals = [f"relative pose.{key}" for key in ("H", *numbers)]
     if joint.freedoms < 6:
         count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
-        hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, None))
+        angles = KINDS[joint.kind].angles
+        held = motions([True] * angles + [False] * (count - angles))
+        hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, held))
         graph.connect(twist, hold)
         options: dict[str, Any] = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2, "closing": closing}
         position = _op("violation", joint.kind)
@@ -112,17 +116,21 @@ def joint_graph(
             graph.start(check, ["pose a", "pose b", *given], [])
     if joint.freedoms:
         count, matrix = joint.freedoms, _op("free", joint.kind)
-        motion = J1("motion", dimension=count, symbols={"flow": r"\dot q"})
-        leave = MTF("free", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, None))
+        domain = motions([bool(np.any(screw[:3])) for screw in joint.screws.T])
+        motion = J1("motion", dimension=count, domain=domain, symbols={"flow": r"\dot q"})
+        leave = MTF("free", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, domain))
         graph.connect(twist, leave).connect(leave, motion)
         graph.connect(motion, Se("no torque", dimension=count))
         graph.expose("motion", motion)
         graph.export("rate", "motion.flow")
         names = ["H", *numbers]
         inputs = dict(zip(names, signals, strict=True))
-        graph.add(Block("coordinates", [("q", _op("coordinates", joint.kind), names)], inputs=inputs))
+        angles_and_lengths = {"q": domain.displacement_unit}
+        formula = _op("coordinates", joint.kind)
+        graph.add(Block("coordinates", [("q", formula, names)], inputs=inputs, units=angles_and_lengths))
         graph.export("q", "coordinates.q")
-    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, units={"wrench": "N m, N"}))
+    own: dict[str, Any] = {"units": {"wrench": SCREW.effort_unit}, "symbols": {"wrench": "W^A"}}
+    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, **own))
     graph.export("wrench", "reaction.wrench")
     return graph
 
@@ -198,6 +206,11 @@ def _numbers(joint: Joint) -> dict[str, Parameter]:
     """The kind's own number: pitch or angle between the axes."""
     own = KINDS[joint.kind].number
     return {} if own is None else {own.name: Parameter(own.of(joint), own.unit)}
+
+
+def _letters(joint: Joint) -> dict[str, str]:
+    own = KINDS[joint.kind].number
+    return {} if own is None else {own.name: own.symbol}
 
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:

@@ -30,6 +30,7 @@ class Own:
 
     name: str
     unit: str
+    symbol: str
     of: Callable[[Joint], float]
     """Its value for a joint."""
 
@@ -185,7 +186,7 @@ KINDS: dict[str, Kind] = {
         lambda H, pitch: H[2, 3] / pitch,  # all turns
         2,
         _off_axis,
-        Own("pitch", "m/rad", _pitch),
+        Own("pitch", "m/rad", "p", _pitch),
     ),
     "cylindrical": Kind(_across, lambda H: UNIT[[2, 5]], lambda H: array([_turn(H), H[2, 3]]), 2, _off_axis),
     "universal": Kind(
@@ -194,7 +195,7 @@ KINDS: dict[str, Kind] = {
         _universal_angles,
         1,
         _off_psi,
-        Own("psi", "rad", _between),
+        Own("psi", "rad", r"\psi", _between),
     ),
     "spherical": Kind(_at_point, lambda H: UNIT[:3], _skew, 0, _none),
     "planar": Kind(

@@ -6,6 +6,8 @@ from typing import Any
 
 from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import Domain
+from bondgraph.model.element import OnePort
+from bondgraph.model.units import per_second
 from models.motion.polynomials import QUANTITIES, Motion, bases, horner, pieces, select
 
 
@@ -28,17 +30,17 @@ DERIVATIVES = tuple(map(_value, range(len(QUANTITIES))))
 """Position, velocity, acceleration and jerk as operations on time, breaks and coefficients."""
 
 
-def unit_of(unit: str, order: int) -> str:
-    """The unit of a derivative in time: "m" gives "m/s", "m/s^2" ...; an empty one stays empty."""
-    return unit if not unit or not order else f"{unit}/s" if order == 1 else f"{unit}/s^{order}"
-
-
 def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[str, Parameter]:
     """`breaks` (N + 1,) and `coefficients` (N + 2, m, ...), the first and last of which are the straight motions outside."""
     return {
         f"{prefix}breaks": Parameter(motion.breaks, "s"),
-        f"{prefix}coefficients": Parameter(pieces(motion), unit and f"{unit}, {unit}/s ..."),
+        f"{prefix}coefficients": Parameter(pieces(motion), unit and f"{unit}, {per_second(unit)} ..."),
     }
+
+
+def motion_symbols(letter: str, prefix: str = "") -> dict[str, str]:
+    """Letters of the `motion_parameters` of what has this letter."""
+    return {f"{prefix}breaks": f"t_{{{letter}}}", f"{prefix}coefficients": f"c_{{{letter}}}"}
 
 
 def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", time: str = "time") -> Element:
@@ -61,8 +63,8 @@ def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", t
         equations,
         inputs={"t": time},
         parameters=motion_parameters(motion, unit),
-        units={what: unit_of(unit, k) for k, what in enumerate(QUANTITIES)},
-        symbols=dict(zip(QUANTITIES, marks, strict=True)),
+        units={what: per_second(unit, k) for k, what in enumerate(QUANTITIES)},
+        symbols=dict(zip(QUANTITIES, marks, strict=True)) | motion_symbols(symbol),
         breaks=["breaks"] if time == "time" else [],
     )
 
@@ -75,6 +77,5 @@ def flow_source(
 ) -> Element:
     """Sf of r': what is bonded to it moves by r(t) - r(0), whatever effort that takes."""
     dimension = motion.shape[0] if motion.shape else None
-    return Sf(
-        name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], dimension=dimension, domain=domain, frame=frame
-    )
+    given: OnePort = {"dimension": dimension, "domain": domain, "symbols": motion_symbols("r"), "frame": frame}
+    return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], **given)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from models.motion.blocks import unit_of
+from bondgraph.model.units import per_second
 from models.motion.polynomials import QUANTITIES, Motion
 from models.pictures.figures import plot_file
 from models.pictures.style import AXES, INK, MUTED
@@ -53,7 +53,7 @@ def profiles(
                     panel.axhline(sign * value, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
             for start, _ in phases:
                 panel.axvline(start, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
-            shown = unit_of(unit, order).replace(f"^{order}", f"$^{order}$")
+            shown = per_second(unit, order).replace(f"^{order}", f"$^{order}$")
             panel.set_ylabel(f"{what}\n{SYMBOLS[order]} ({shown})")
             panel.locator_params(axis="y", nbins=5)
             panel.margins(y=0.12)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bondgraph import J1, Block, Element, Op, Parameter, Sf
+from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import SCREW
 from bondgraph.model.ops import IDENTITY
-from models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, finished, start_pose
-from models.motion.blocks import DERIVATIVES, motion_parameters
+from bondgraph.model.units import per_second
+from models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, finished, start_pose, world_junction
+from models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
 from models.motion.joining import axes, hold
 from models.motion.polynomials import Array, Motion
 from models.motion.refusals import numbers, refuse
@@ -176,20 +177,37 @@ FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
 # --- in a graph -------------------------------------------------------------------------------------------------------
 
 
+_UNITS = {"pose": "1, m", "twist": "rad/s, m/s", "body_twist": "rad/s, m/s", "twist_rate": "rad/s^2, m/s^2"}
+_LETTERS = {
+    "pose": "H",
+    "twist": "T",
+    "body_twist": r"T_{\mathrm{body}}",
+    "twist_rate": r"\dot T",
+    "axes": "a",
+    "quaternion": r"\eta",
+    "arm": r"\rho",
+}
+"""Of all signals and numbers of a reference but those of its centre r and angles phi."""
+
+
 def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Element:
     """The signals `<name>.pose` (7,), `.twist` (6,) in world coordinates, `.twist_rate` (6,) and `.body_twist` (6,)."""
     equations: list[tuple[Any, Op, list[str]]] = []
     arguments: list[str] = []
     parameters: dict[str, Parameter] = {}
-    for prefix, path, unit in (("centre", motion.centre, "m"), ("angle", motion.turn.angles, "rad")):
+    units, symbols = dict(_UNITS), dict(_LETTERS)
+    for prefix, letter, path, unit in (("centre", "r", motion.centre, "m"), ("angle", r"\varphi", motion.turn.angles, "rad")):
         parameters |= motion_parameters(path, unit, f"{prefix} ")
+        symbols |= motion_symbols(letter, f"{prefix} ")
         names = (prefix, f"{prefix} rate", f"{prefix} acceleration")
+        units |= {what: per_second(unit, order) for order, what in enumerate(names)}
+        symbols |= {what: f"{dots}{letter}" for dots, what in zip(("", r"\dot ", r"\ddot "), names, strict=True)}
         found = ["t", f"{prefix} breaks", f"{prefix} coefficients"]
         equations += [(what, DERIVATIVES[order], found) for order, what in enumerate(names)]
         arguments += names
     own = {
-        "axes": Parameter(motion.turn.directions),
-        "quaternion": Parameter(motion.quaternion),
+        "axes": Parameter(motion.turn.directions, "1"),
+        "quaternion": Parameter(motion.quaternion, "1"),
         "arm": Parameter(motion.arm, "m"),
     }
     rates = MOVING if motion.turn.moving else FIXED
@@ -200,7 +218,8 @@ def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Elem
         equations,
         inputs={"t": time},
         parameters=parameters | own,
-        units={"pose": "1, m", "twist": "rad/s, m/s", "body_twist": "rad/s, m/s", "twist_rate": "rad/s^2, m/s^2"},
+        units=units,
+        symbols=symbols,
         breaks=["centre breaks", "angle breaks"] if time == "time" else [],
     )
 
@@ -211,7 +230,7 @@ def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = N
     `models.prescribed_body` integrates a twist instead.
     """
     body = Body(name, surface)
-    world = J1("world twist", domain=SCREW, frame="0")
+    world = world_junction(name)
     body.add(pose_reference("motion", motion, time=time))
     body.connect(Sf("drive", IDENTITY, signals=["motion.twist"], dimension=6, domain=SCREW, frame="0"), world)
     return finished(body, world, "motion.pose", "motion.body_twist")

@@ -76,6 +76,7 @@ def point_spring(
             inputs={"pose a": "pose a", "pose b": "pose b"},
             parameters={f"point {label}": Parameter(value, "m") for label, value in points.items()},
             units=dict.fromkeys("abr", "m"),
+            symbols={"a": "p_a^0", "b": "p_b^0", "point a": "p_a^a", "point b": "p_b^b"},
         )
     )
     graph.expose("a", a.port("1"))

@@ -16,6 +16,15 @@ from models.springs.formulas import frame_pose
 from screws.poses import Ad_of_inverse
 from screws.twists import transform_twist_back, transform_wrench
 
+NUMBERS = {
+    "rotational": ("N m/rad", "K_r"),
+    "translational": ("N/m", "K_t"),
+    "coupling": ("N", "K_c"),
+    "stiffness": ("N/m", "K"),
+    "rest length": ("m", "L"),
+}
+"""Unit and letter of every number of a spring between bodies."""
+
 AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}", OF_AD)
 TO_FRAME = Action(
     Op(
@@ -35,7 +44,7 @@ TO_FRAME = Action(
 
 def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
     """MTF that expresses T_0_a_b in the frame B fixed to body b: T_B_A_B."""
-    fixed, symbols = {"frame b": Parameter(frame_b, "1, m")}, {"matrix": r"\mathrm{Ad}_{H_0^B}"}
+    fixed, symbols = {"frame b": Parameter(frame_b, "1, m")}, {"matrix": r"\mathrm{Ad}_{H_0^B}", "frame b": "H_B^b"}
     to_B = screw_transformer(AD_FRAME, TO_FRAME, "pose b", ("0", "B"), parameters=fixed, symbols=symbols)
     graph.connect(relative, to_B)
     return to_B
@@ -55,8 +64,9 @@ def spring_of_signal(
     the tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
     """
     law = Storage("effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
-    values = {key: Parameter(value) for key, value in parameters.items()}
-    return Element("C", "spring", law, (Port("1", dimension, domain, frame),), values, (signal,), {}, domain, frame)
+    values = {key: Parameter(value, NUMBERS[key][0]) for key, value in parameters.items()}
+    letters = {key: NUMBERS[key][1] for key in parameters}
+    return Element("C", "spring", law, (Port("1", dimension, domain, frame),), values, (signal,), letters, domain, frame)
 
 
 _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")

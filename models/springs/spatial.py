@@ -124,7 +124,8 @@ def _relative(A: np.ndarray, B: np.ndarray, vector: bool) -> Any:
         equations,
         inputs={"pose a": "pose a", "pose b": "pose b"},
         parameters={"frame a": Parameter(A, "1, m"), "frame b": Parameter(B, "1, m")},
-        symbols={"H": "H_B^A"},
+        symbols={"H": "H_B^A", "frame a": "H_A^a", "frame b": "H_B^b", "cosine": r"\gamma"},
+        units={"H": "1, m"} | ({"cosine": "1"} if vector else {}),
     )
 
 

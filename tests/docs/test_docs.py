@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import bondgraph
-from bondgraph import J1, C, Compiled, Graph, I, R, ScrewbondError, Se, compile_model, signals
+from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
 from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
-from bondgraph.export import c_source
+from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, program_of, run_page, text_of
@@ -32,6 +32,7 @@ ROOT = Path(bondgraph.__file__).parents[1]
 EXECUTED = [
     "tutorial.md",
     "elements.md",
+    "equations.md",
     "signals.md",
     "mechanisms.md",
     "contact.md",
@@ -203,6 +204,17 @@ def pushed(force: Any = 1.0, **more: Any) -> Compiled:
     return compile_model(graph.connect(Se("push", force, **more), v).connect(v, I("m", 1.0)), backend="numpy")
 
 
+def held() -> Compiled:
+    graph, a = Graph("held"), J1("a")
+    graph.connect(a, I("m", 1.0)).connect(a, Constraint("hold")).connect(a, R("r", 1.0))
+    return compile_model(graph, backend="numpy")
+
+
+def lettered(symbol: str) -> Graph:
+    graph, loop = Graph("lettered"), J1("loop")
+    return graph.connect(loop, C("c", 1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
+
+
 def touching(**more: Any) -> Graph:
     ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0))
     return contact("touch", ground("floor", surface=plane()), ball, normal_stiffness=1.0, **more)
@@ -232,6 +244,12 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E260", lambda: linearise(pushed(lambda p: sqrt(p), signals=["m.p"]))),
     ("E261", lambda: operating_point(rc(), fixed=["r.resistance"])),
     ("E270", lambda: c_source(rc(), name="my model")),
+    ("E275", lambda: state_equations(rc(), part="nobody")),
+    ("E276", lambda: linear_equations(pushed(lambda t: t, signals=["time"]))),
+    ("E277", lambda: port_hamiltonian(held())),
+    ("E278", lambda: mechanical_equations(rc())),
+    ("E279", lambda: document(rc(), style="word")),
+    ("E280", lambda: document(lettered(r"\mathscr{Q}"), style="typst")),
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bondgraph import J1, Block, C, Graph, I, Op, R, Se, StateSpec
+from bondgraph import J1, TF, Automaton, Block, C, Graph, I, Op, R, Se, StateSpec, Transition
 from bondgraph.signals import sampled_pid
 from examples import bouncing_ball
 from models.delta import DeltaRobot, linearising_control, task_control
@@ -33,6 +33,18 @@ def greek() -> Graph:
     return graph.connect(v, R("Dämpfer {a}", 1.0))
 
 
+def long_names() -> Graph:
+    """Names that are longer than any column."""
+    long = "an_unusually_long_name_that_somebody_gave_to_a_part_of_the_machine_number_"
+    graph, v, inner, w = Graph(long * 2), J1(f"{long}v", domain="translation"), Graph(f"{long}inner"), J1(f"{long}w")
+    inner.connect(w, I(f"{long}m2", 1.0)).connect(w, R(f"{long}r2", 0.3)).expose("port", w)
+    graph.connect(v, I(f"{long}m", 2.0)).connect(v, C(f"{long}k", stiffness=3.0)).connect(v, lever := TF(f"{long}t", 2.0))
+    reset = (f"{long}k.q", lambda q: 0 * q, (f"{long}k.q",))
+    turn = Transition(f"{long}one", f"{long}two", lambda q: q - 1.0, (f"{long}k.q",), (reset,))
+    graph.add_automaton(Automaton(f"{long}auto", (f"{long}one", f"{long}two"), f"{long}one", (turn,)))
+    return graph.connect(lever, inner.port("port"))
+
+
 def sampled_delta() -> Graph:
     """The delta robot under task control at 1 kHz."""
     control = task_control(test_indices.ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0, period=1e-3)
@@ -54,6 +66,7 @@ MODELS: dict[str, Callable[[], Graph]] = {
     **test_indices.MODELS,
     "sampled": sampled,
     "greek": greek,
+    "long names": long_names,
     "bouncing": bouncing_ball.with_restitution,
     "bouncing on a constraint": lambda: bouncing_ball.on_constraint(20.0),
     "delta, sampled": sampled_delta,

@@ -333,7 +333,7 @@ def test_text_is_in_the_users_names() -> None:
     for line in (
         "    OSCILLATOR_X_MASS_P = 0, /* mass.p, N s */",
         "    OSCILLATOR_X_SPRING_Q = 1, /* spring.q, m */",
-        "    OSCILLATOR_P_DAMPER_RESISTANCE = 3, /* damper.resistance */",
+        "    OSCILLATOR_P_DAMPER_RESISTANCE = 3, /* damper.resistance, N s/m */",
         "    OSCILLATOR_POWER_PUSH = 0, /* push, W, supplied */",
         "/* out: dx/dt, OSCILLATOR_STATES numbers. */",
     ):

@@ -12,10 +12,10 @@ import pytest
 
 from bondgraph import Graph, ModelError, compile_model
 from bondgraph.export import document
+from bondgraph.export.paper import figure, sections
 from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import split
 from bondgraph.export.paper.notation.told import told
-from bondgraph.export.paper.notation.units import quotient
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from tests.acceptance.test_acceptance import SUITE
@@ -27,7 +27,8 @@ KATEX = set(
         r"\w+",
         """mathsf mathrm mathbf boldsymbol mathit mathbb
         mathcal text det tfrac frac sqrt sin cos tan arcsin arccos arctan exp ln tanh min max
-        operatorname cdot left right begin end le in times to dot ddot dddot bar hat tilde lfloor rfloor wedge vee neg top infty
+        operatorname cdot left right begin end le in times to dot ddot dddot bar hat check tilde
+        lfloor rfloor wedge vee neg top infty
         nabla partial quad ldots xi Vert vert circ alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu pi rho
         sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega""",
     )
@@ -104,7 +105,7 @@ def test_functions_use_their_own_letters_alone(name: str) -> None:
     for title, body in re.findall(r"\*\*D(\d+ [^*]*)\*\* (.*)", page(name)):
         head, *rest = formulas(body)
         bare = r"\\(?:mathsf\{\w\}|boldsymbol\{\\\w+\})"
-        local = rf"\\(?:hat|tilde|bar)\{{{bare}\}}|{bare}"
+        local = rf"\\(?:hat|check|bar)\{{{bare}\}}|{bare}"
         own = set(re.findall(local, head)) | {r"\mathsf{s}"}
         found = {letter for formula in rest for letter in re.findall(local, formula)}
         assert found <= own, title
@@ -188,8 +189,19 @@ def test_what_must_be_told_is_told() -> None:
     assert "impulses bring to rest what begins to hold" in held
 
 
+def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a length only parts that occur several times are written, and the page says so."""
+    whole = page("hand")
+    monkeypatch.setattr(sections, "HUGE", 100)
+    monkeypatch.setattr(figure, "HUGE", 3)
+    short = document(MODELS["hand"](), style="markdown")
+    assert len(short) < len(whole) and "only parts that occur several times are written here, 2 of 5" in short
+    assert "### i contact 0, contact 1, contact 2" in short and "### 4 controller" not in short
+    assert "is too large for a page" in short and "![The bond graph" not in short and "too large" not in whole
+
+
 def test_another_style_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"E275 style=.word. is no style"):
+    with pytest.raises(ModelError, match=r"E279 style=.word. is no style"):
         document(MODELS["motor"](), style="word")  # type: ignore[arg-type]
 
 
@@ -230,17 +242,3 @@ def test_what_needs_a_definition(latex: str, all_said: bool) -> None:
 def test_symbols_in_pieces(symbol: str, core: str, below: str, above: str) -> None:
     found = split(symbol)
     assert (found.core, found.below, found.above) == (core, below, above)
-
-
-@pytest.mark.parametrize(
-    ("above", "below", "found"),
-    [
-        ("N", "m/s", "N s/m"),
-        ("N m, N", "rad, m", "N m/rad, N/m"),
-        ("V", "A", "V/A"),
-        ("m", "m", "1"),
-        ("1/s^2", "m m", "1/(s^2 m^2)"),
-    ],
-)
-def test_units_divide(above: str, below: str, found: str) -> None:
-    assert quotient(above, below) == found

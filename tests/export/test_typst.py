@@ -150,14 +150,14 @@ def test_small_formulas(latex: str, written: str) -> None:
 
 @pytest.mark.parametrize("latex", [r"\mathscr{X}", r"x_{1", r"a & b", r"\begin{cases} 1 \end{cases}", r"\left( x", r"\frac{1}"])
 def test_what_is_not_understood_is_refused(latex: str) -> None:
-    with pytest.raises(ModelError, match=r"E276 the formula .* cannot be written in Typst"):
+    with pytest.raises(ModelError, match=r"E280 the formula .* cannot be written in Typst"):
         typst_math(latex)
 
 
 def test_a_symbol_that_only_latex_has_is_refused() -> None:
     graph, v = Graph("own symbols"), J1("v")
     graph.connect(v, C("spring", 1.0, initial=1.0, symbols={"q": r"\mathscr{Q}"})).connect(v, R("drag", 1.0))
-    with pytest.raises(ModelError, match=r"E276 the formula .*mathscr is not known"):
+    with pytest.raises(ModelError, match=r"E280 the formula .*mathscr is not known"):
         document(graph, "typst")
     assert r"\mathscr{Q}" in document(graph, "latex")
 

@@ -78,7 +78,7 @@ class Entry:
     def comment(self) -> str:
         """Name, shape, unit and remark in words."""
         size = f" [{', '.join(map(str, self.shape))}]" if self.shape else ""
-        return " ".join(f"{self.name}{size}{self.unit and f', {self.unit}'}{self.remark}".split())
+        return " ".join(f"{self.name}{size}{f', {self.unit}' if self.unit not in ('', '1') else ''}{self.remark}".split())
 
 
 def identifier(name: str) -> str:

@@ -31,10 +31,10 @@ def document(model: Compilable, style: Style = "latex") -> str:
     model : compiled, or a graph, which is compiled first.
     style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
 
-    Raises `ModelError` E100 for what is no model, E275 for another style, E276 for a symbol or formula of
+    Raises `ModelError` E100 for what is no model, E279 for another style, E280 for a symbol or formula of
     your own with a command of LaTeX that has no form in Typst.
     """
     if style not in STYLES:
         known = ", ".join(f'"{name}"' for name in get_args(Style))
-        raise refusal("E275", f"style={style!r} is no style of documents", f"one of {known}", about="document", places=())
+        raise refusal("E279", f"style={style!r} is no style of documents", f"one of {known}", about="document", places=())
     return STYLES[style](paper_of(compiled_form(model, "document")))

@@ -66,7 +66,17 @@ def conventions(system: System, functions: Sequence[Paragraph], alike: Sequence[
         Math("a^{-1}"),
         " of it has the reciprocals; ",
         Math(r"^{\top}"),
-        " transposes; a matrix of one row gives a number; components are counted from 1. Some values serve the reader alone.",
+        " transposes; a matrix of one row gives a number; components are counted from 1, ",
+        Math("v_x, v_y, v_z"),
+        " are the first three, and ",
+        Math("(a, b) = c"),
+        " cuts ",
+        Math("c"),
+        " in halves, or a pose in its parts; ",
+        Math(r"\mathbf{1}"),
+        " is the unit matrix, ",
+        Math(r"\tilde a\,b = a \times b"),
+        ". Some values serve the reader alone.",
     ]
     if functions:
         words += [
@@ -119,8 +129,6 @@ _SCREWS: Words = (
     ),
     ". ",
     Math(r"\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}"),
-    ", ",
-    Math(r"\tilde p\,a = p \times a"),
     "; ",
     Math(r"H^{-1}"),
     " is the inverse pose; a product of poses is that of their matrices, in seven numbers with the product of the quaternions; ",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.assembly.system import Statement, System, Unknown
-from bondgraph.export.paper.notation.definitions import Definition, Definitions
+from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.told import Told, told
 from bondgraph.export.statement_latex import filled
@@ -15,6 +15,10 @@ from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIV
 
 ALONG = " along the arrow"
 """How the name of a power ends that only serves another."""
+
+
+WITH = r"\text{with }"
+"""How a line begins that only explains letters of the equations before it."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Counterparts:
 class Writer:
     """Writes statements in letters, and collects the definitions that they need."""
 
-    def __init__(self, system: System, letters: Letters, definitions: Definitions, alike: Counterparts | None = None):
+    def __init__(self, system: System, letters: Letters, definitions: Functions, alike: Counterparts | None = None):
         self.system, self.letters, self.definitions, self.alike = system, letters, definitions, alike
         self.producer: Mapping[str, Statement] = {out: s for s in system.statements for out in s.outs}
 
@@ -39,7 +43,7 @@ class Writer:
         return self.alike.others.get(statement.outs, ()) if self.alike else ()
 
     def equations(self, statement: Statement) -> list[str]:
-        """`left = right` for each result of a statement, or one for all; remarks follow the last."""
+        """`left = right` for each result of a statement, or one for all; remarks on several have a line of their own."""
         if statement.op is SOUGHT:
             one, other = (self.letters[arg] for arg in statement.args[1:])
             return [f"{one} = {other}"]
@@ -50,7 +54,8 @@ class Writer:
             return [f"{several if len(left) == 1 else f'({several})'} = {self.right(statement)}"]
         letters = [self.letters[arg] for arg in statement.args]
         lines = [f"{one} = {filled(line, letters)}" for one, line in zip(left, found.lines, strict=True)]
-        return [*lines[:-1], lines[-1] + self._remarks(found, letters)]
+        remarks = self._remarks(found, letters).removeprefix(r"\text{ with }")
+        return [*lines, WITH + remarks] if remarks else lines
 
     @staticmethod
     def _remarks(found: Told, letters: Sequence[str]) -> str:
@@ -105,6 +110,13 @@ class Writer:
         name = f"{letter}_{{{self.alike.index},{len(self.alike.differs) + 1}}}"
         self.alike.differs[name] = tuple(each)
         return name
+
+    def sourced(self, statement: Statement) -> list[tuple[str, str]]:
+        """The equations of a statement, each with its source, unless a function that is defined elsewhere bears it."""
+        lines, sources = self.equations(statement), statement.op.source.split("\n")
+        if not self.in_full(statement):
+            return [(line, "") for line in lines]
+        return list(zip(lines, sources if len(sources) == len(lines) else [statement.op.source] * len(lines), strict=True))
 
     def in_full(self, statement: Statement) -> bool:
         """Whether the equation of a statement names no function that is defined elsewhere."""

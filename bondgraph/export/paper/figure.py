@@ -5,27 +5,37 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.export.paper.markup.content import Block, Figure
+from bondgraph.export.paper.markup.content import Block, Code, Figure, Paragraph
 from bondgraph.export.paper.notation.parts import Parts
 from bondgraph.render.diagram import diagram
 
 LARGE = 16
 """Elements beyond which nested graphs are folded."""
+HUGE = 80
+"""Boxes and elements beyond which there is no figure."""
 _SVG = "http://www.w3.org/2000/svg"
 
 
 def figure(compiled: Compiled, parts: Parts) -> list[Block]:
     """The figure; the numbers are those of the sections."""
-    folded = len(compiled.model.elements) > LARGE and bool(compiled.model.groups)
+    model = compiled.model
+    folded = len(model.elements) > LARGE and bool(model.groups)
+    if (len(parts.whole.parts) if folded else len(model.elements)) > HUGE:
+        words = (
+            f"The bond graph, of {len(model.elements)} elements, is too large for a page; ",
+            Code("diagram(model)"),
+            " draws it.",
+        )
+        return [Paragraph(words)]
     drawing = diagram(compiled, folded="all" if folded else ())
     ElementTree.register_namespace("", _SVG)
     root = ElementTree.fromstring(drawing.svg)
     for group in root.iter(f"{{{_SVG}}}g"):
         part = parts.by_path.get(group.get("data-name", ""))
-        words = [text for text in group.iter(f"{{{_SVG}}}text") if text.text]
-        if part is not None and words:
+        drawn = [text for text in group.iter(f"{{{_SVG}}}text") if text.text]
+        if part is not None and drawn:
             name = part.path.rpartition(".")[2]
-            found = next((text for text in words if text.text == name), words[-1])
+            found = next((text for text in drawn if text.text == name), drawn[-1])
             label = f"{part.number} {found.text}"
             narrower = max(len(found.text or ""), 4) / max(len(label), 4)
             found.set("font-size", f"{float(found.get('font-size', '13')) * max(narrower, 0.7):.1f}")

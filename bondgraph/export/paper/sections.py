@@ -10,16 +10,19 @@ from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper import tables
 from bondgraph.export.paper.conventions import conventions, method, summary
-from bondgraph.export.paper.equations import Counterparts, Writer, needless
+from bondgraph.export.paper.equations import WITH, Counterparts, Writer, needless
 from bondgraph.export.paper.figure import figure
 from bondgraph.export.paper.machines import clocks, machine
 from bondgraph.export.paper.markup.content import Block, Code, Equations, Math, Numbered, Paper, Paragraph, Piece, Section, Words
-from bondgraph.export.paper.notation.definitions import Definition, Definitions
+from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters, letters_of
 from bondgraph.export.paper.notation.parts import Branch, Component, branches, inside, parts_of
 from bondgraph.export.roles import ledger_only, of_transitions, solved_only
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model
+
+HUGE = 1500
+"""Equations beyond which only parts that occur several times are written."""
 
 
 def paper_of(compiled: Compiled) -> Paper:
@@ -28,9 +31,15 @@ def paper_of(compiled: Compiled) -> Paper:
     parts = parts_of(model)
     tree = branches(system, model, parts)
     letters = letters_of(system, parts, tree, (name for name in system.values if not _of_machine(system, name)))
-    body = _Body(compiled, letters, Definitions(), _hidden(compiled))
+    body = _Body(compiled, letters, Functions(), _hidden(compiled))
     writer = Writer(system, letters, body.definitions)
-    sections = [block for branch in tree for block in body.branch(branch, writer)]
+    length = sum(len(inside(system, branch.members[0])) for branch in tree)
+    told = [branch for branch in tree if branch.index or length <= HUGE]
+    sections = [block for branch in told for block in body.branch(branch, writer)]
+    if len(told) < len(tree):
+        kept = f"only parts that occur several times are written here, {len(told)} of {len(tree)}; "
+        words = (f"This model would take {length} equations: ", kept, Code("latex(model)"), " has a line for each.")
+        sections.insert(0, Paragraph(words))
     balance, ticks = body.balance(writer), clocks(writer)
     functions = [_definition(each, each.number in body.definitions.whole) for each in body.definitions.found.values()]
     tabled = [*tables.parameters(compiled, letters), *tables.states(compiled, letters)]
@@ -73,14 +82,16 @@ class _Body:
 
     compiled: Compiled
     letters: Letters
-    definitions: Definitions
+    definitions: Functions
     hidden: frozenset[str]
     count: int = 0
     sought: list[tuple[str, str]] = field(default_factory=list)
     """Unknowns, and the number of the equation that each makes hold."""
 
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
-        """The next equation."""
+        """The next equation; a line that explains letters of those before it has no number of its own."""
+        if latex.startswith(WITH):
+            return Numbered(f"in {self.count}, and above", latex)
         self.count += 1
         return Numbered(str(self.count), latex, lead, source)
 
@@ -125,16 +136,17 @@ class _Body:
         blocks: list[Block] = []
         if part.path in model.elements:
             own = [s for s in system.statements if s.element == part.path and self._visible(s)]
-            lines = [(line, s.op.source if writer.in_full(s) else "") for s in own for line in writer.equations(s)]
+            lines = [found for s in own for found in writer.sourced(s)]
             torn = {f"{unknown.value}:computed" for loop in system.loops for unknown in loop.unknowns}
-            places = (k for k, s in enumerate(own) for _ in writer.equations(s))
+            places = (k for k, s in enumerate(own) for line in writer.equations(s) if not line.startswith(WITH))
             for k, place in enumerate(places, start=self.count + 1):
                 self.sought += [(writer.letters[out], str(k)) for out in own[place].outs if out in torn]
             for unknown in system.unknowns:
                 if unknown.element == part.path:
                     source = writer.producer[unknown.held or unknown.residual].op.source
                     lines += [(line, source) for line in writer.implicit(unknown)]
-                    self.sought.append((writer.letters[unknown.value], str(self.count + len(lines))))
+                    count = sum(not line.startswith(WITH) for line, _ in lines)
+                    self.sought.append((writer.letters[unknown.value], str(self.count + count)))
             name, kind = model.elements[part.path].name, _kind(model, part.path)
             lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
             items = tuple(self.numbered(line, () if k else lead, source) for k, (line, source) in enumerate(lines))
@@ -177,6 +189,9 @@ def _definition(each: Definition, whole: bool) -> Paragraph:
     words += [piece for k, result in enumerate(formula.results) for piece in (", " if k else "", Math(result))]
     words.append(", all others 0" if formula.others_zero else "")
     words.append(f" ({each.source})." if each.source else ".")
+    if each.note:
+        words.append(" In the notation of the source: ")
+        words += [Math(text) if k % 2 else text for k, text in enumerate(each.note.split("$")) if text]
     return Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True)
 
 

@@ -20,6 +20,8 @@ LANE = 11.0
 """Distance between arcs that pass other states."""
 GAP = 34.0
 """Least distance between boxes."""
+LONG = 24
+"""Letters of a name beyond which its middle is left out."""
 MOST_ORDERS = 6
 """States of which every order is tried."""
 Arrows = Mapping[tuple[int, int | None], str]
@@ -46,8 +48,8 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
     for number, ends in enumerate(transitions, start=1):
         numbers.setdefault(ends, []).append(str(number))
     arrows: Arrows = {ends: ", ".join(each) for ends, each in numbers.items()}
-    first = states.index(start)
-    boxes = _boxes(states, first, arrows)
+    first, names = states.index(start), _short(states)
+    boxes = _boxes(names, first, arrows)
     style = f'fill="{BOX_FILLS[0]}" stroke="{MUTED}" stroke-width="1.1"'
     size = f'width="{boxes.width:.0f}" height="{boxes.height:.0f}" viewBox="0 0 {boxes.width:.0f} {boxes.height:.0f}"'
     lines = [
@@ -56,17 +58,23 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
         _start(boxes.x[first] - boxes.half[first] + 8.0, boxes.middle - HALF),
         *(_arrow(boxes, a, b, label, (b, a) in arrows) for (a, b), label in arrows.items()),
     ]
-    for k, state in enumerate(states):
+    for k, name in enumerate(names):
         left, right = boxes.x[k] - boxes.half[k], boxes.x[k] + boxes.half[k]
         box = rounded(left, boxes.middle - HALF, right, boxes.middle + HALF, 6.0, style)
-        lines.append(box + text(boxes.x[k], boxes.middle, state, NAME))
+        lines.append(box + text(boxes.x[k], boxes.middle, name, NAME))
     return Figure("\n".join([*lines, "</svg>"]), (), boxes.width, boxes.height)
 
 
-def _boxes(states: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
+def _short(states: Sequence[str]) -> list[str]:
+    """What boxes say: long names without their middle, if that still tells them apart."""
+    short = [f"{name[:8]}...{name[-12:]}" if len(name) > LONG else name for name in states]
+    return short if len(set(short)) == len(states) else list(states)
+
+
+def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
     """Their places: neighbours as far apart as the labels between them ask for."""
-    order = in_order(len(states), start, arrows)
-    half = [max(text_width(state, NAME) / 2 + 8.0, 16.0) for state in states]
+    order = in_order(len(names), start, arrows)
+    half = [max(text_width(name, NAME) / 2 + 8.0, 16.0) for name in names]
     x = {order[0]: half[order[0]] + 2.0}
     for a, b in pairwise(order):
         label = max(text_width(arrows.get(ends, ""), LABEL) for ends in ((a, b), (b, a)))

@@ -12,11 +12,14 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper.markup.content import Block, Code, Math, Section, Table, Words
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.pieces import number
-from bondgraph.export.paper.notation.units import UNKNOWN, unit_of
 from bondgraph.model.laws import Ratio
 
+UNKNOWN = "not given"
+"""In place of a unit that no domain implies and the user has not named."""
 MOST = 400
 """Numbers of an array beyond which only its size is told."""
+_COLUMNS = 10
+"""Most columns of a table of parts that are alike."""
 Rows = list[tuple[Words, ...]]
 
 
@@ -33,11 +36,9 @@ def parameters(compiled: Compiled, letters: Letters) -> list[Block]:
     system = compiled.system
     rows: Rows = []
     for first, names in groups(letters, (name for name, value in system.parameters.items() if np.size(value))).items():
-        owner = letters.parts.owner(first).path
-        unit = unit_of(compiled.model, owner, first.removeprefix(f"{owner}."), system.values[first].unit)
         value = _several([system.parameters[name] for name in names])
         idle: Words = () if first in letters.asked else (" (in no equation)",)
-        rows.append((_symbol(letters, first), _name(first, names), _unit(unit), (*value, *idle)))
+        rows.append((_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), (*value, *idle)))
     return _table("Parameters", ("symbol", "name", "unit", "value"), (0.14, 0.32, 0.16, 0.38), rows)
 
 
@@ -52,9 +53,7 @@ def states(compiled: Compiled, letters: Letters) -> list[Block]:
         shape = system.values[first].shape or ()
         values = [start[name].reshape(shape) if shape else start[name][0] for name in names]
         rate: Words = (Math(_local(letters, first, rates[first])),)
-        rows.append(
-            (_symbol(letters, first), _name(first, names), _unit(system.values[first].unit or "1"), rate, _several(values))
-        )
+        rows.append((_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), rate, _several(values)))
     heads = ("symbol", "name", "unit", "its rate is", "starts at")
     return _table("States", heads, (0.13, 0.24, 0.12, 0.12, 0.39), rows)
 
@@ -82,12 +81,22 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
-    """What parts that are alike have instead of each other: a row for each letter, a column for each part."""
+    """What parts that are alike have instead of each other, in the direction that is narrower."""
     if not rows:
         return []
-    heads = (index, *numbers)
-    found = tuple(((Math(left),), *((Math(each),) for each in cells)) for left, cells in rows)
-    return [Table(heads, (1 / len(heads),) * len(heads), found)]
+    if len(numbers) <= max(6, len(rows)) and len(numbers) <= _COLUMNS:
+        heads: tuple[str, ...] = (index, *numbers)
+        found = tuple(((Math(left),), *((Math(each),) for each in cells)) for left, cells in rows)
+        return [Table(heads, (1 / len(heads),) * len(heads), found)]
+    blocks: list[Block] = []
+    for k in range(0, len(rows), _COLUMNS):
+        some = rows[k : k + _COLUMNS]
+        cells: list[tuple[Words, ...]] = [
+            ((number,), *((Math(each[k]),) for _, each in some)) for k, number in enumerate(numbers)
+        ]
+        head: tuple[Words, ...] = ((Math(index),), *((Math(left),) for left, _ in some))
+        blocks.append(Table(("",) * len(head), (1 / len(head),) * len(head), (head, *cells)))
+    return blocks
 
 
 def _table(title: str, heads: tuple[str, ...], widths: tuple[float, ...], rows: Rows) -> list[Block]:

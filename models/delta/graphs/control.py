@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph import Block, Element, Op, Parameter
+from bondgraph.model.units import per_second
 from models.control import joint_pid, operational_torque, pd_feedforward
 from models.delta.graphs.linearisation import linearising
 from models.delta.kinematics import arm
 from models.delta.kinematics.arm import ArmParameters, Constants
 from models.delta.kinematics.formulas import closed, newton
-from models.delta.kinematics.parameters import UNITS, DeltaParameters
+from models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
 from models.delta.kinematics.refusals import error
 from models.motion import Motion, reference
 
@@ -85,7 +86,7 @@ def robot_model(parameters: DeltaParameters, *, name: str = "model", y: str = "y
         inputs={"y": y},
         parameters={key: Parameter(getattr(parameters, key), unit) for key, unit in UNITS.items()},
         units={"w": "m", "jacobian": "m", "inertia": "kg m^2", "gravity": "N m"},
-        symbols={"w": "w", "jacobian": "J", "inertia": r"\bar M", "gravity": r"\bar G"},
+        symbols={"w": "w", "jacobian": "J", "inertia": r"\bar M", "gravity": r"\bar G", **LETTERS},
     )
 
 
@@ -221,9 +222,9 @@ def linearising_control(
     check_axes(motion)
     block = linearising(parameters, alpha1, alpha0, output, "control.acceleration")
     place, rate = ("tool", "tool velocity") if output == "tool" else ("y", "motor rates.rate")
-    pd = pd_feedforward("control", "goal", place, rate, kp=kp, kd=kd, dimension=3)
-    measured = [] if output == "tool" else [_motor_rates()]
     unit = "m" if output == "tool" else "rad"
+    pd = pd_feedforward("control", "goal", place, rate, kp=kp, kd=kd, dimension=3, unit=per_second(unit, 2))
+    measured = [] if output == "tool" else [_motor_rates()]
     return Control((reference("goal", motion, unit=unit), *measured, pd, block), "linearisation.torque")
 
 
@@ -235,7 +236,9 @@ def check_axes(motion: Motion) -> None:
 
 def _motor_rates() -> Element:
     paths = {f"v{i}": f"arm {i}.theta rate" for i in ARMS}
-    return Block("motor rates", [("rate", FIRSTS, list(paths))], inputs=paths, units={"rate": "rad/s"})
+    return Block(
+        "motor rates", [("rate", FIRSTS, list(paths))], inputs=paths, units={"rate": "rad/s"}, symbols={"rate": r"\dot y"}
+    )
 
 
 def _tool_rate(model: str) -> Element:
@@ -244,6 +247,7 @@ def _tool_rate(model: str) -> Element:
         [("velocity", PRODUCT, ["jacobian", "rate"])],
         inputs={"jacobian": f"{model}.jacobian", "rate": "motor rates.rate"},
         units={"velocity": "m/s"},
+        symbols={"velocity": r"\dot w"},
     )
 
 

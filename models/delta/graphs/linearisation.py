@@ -20,7 +20,7 @@ from bondgraph import Block, Element, Op, Parameter
 from models.delta.kinematics import arm
 from models.delta.kinematics.arm import ArmParameters, Constants
 from models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
-from models.delta.kinematics.parameters import UNITS, DeltaParameters
+from models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
 from models.delta.kinematics.refusals import error
 from screws.linear import solve_spd
 from screws.scalars import array, cos, sin
@@ -98,4 +98,5 @@ def linearising(parameters: DeltaParameters, alpha1: float, alpha0: float, outpu
         inputs={"u": acceleration, **{name: f"arm {name[1]}.{'theta' if name[0] == 'q' else 'theta rate'}" for name in names}},
         parameters={**values, "alpha1": Parameter(alpha1, "1/s"), "alpha0": Parameter(alpha0, "1/s^2")},
         units={"torque": "N m"},
+        symbols={"torque": r"\tau", **LETTERS},
     )

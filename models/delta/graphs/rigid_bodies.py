@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph import MTF, Block, Graph, Op, Parameter, R
-from bondgraph.model.domains import SCREW
+from bondgraph.model.domains import ROTATION, SCREW
 from models.bodies import Body, ground, rigid_body
 from models.delta.kinematics.arm import CONE, direction
 from models.delta.kinematics.formulas import ROTATIONS
-from models.delta.kinematics.parameters import DeltaParameters
+from models.delta.kinematics.parameters import LETTERS, DeltaParameters
 from models.delta.kinematics.whole_robot import DeltaKinematics
 from models.joints import attach_joint, joint_graph
 from screws.joints import revolute, universal
@@ -27,6 +27,8 @@ from screws.rotations import quaternion, tilde
 from screws.scalars import array, atan2, maximum, sqrt
 
 EYE = np.eye(3)
+DAMPING = {"resistance": LETTERS["DAMPING"]}
+"""Letter of a friction."""
 SHAFT = revolute((1.0, 0.0, 0.0))
 HOOKE = universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -83,14 +85,15 @@ def rigid_delta_graph(
         attach_joint(graph, shoulder, base, link)
         attach_joint(graph, elbow, link, rod)
         attach_joint(graph, wrist, tool, rod)
-        graph.connect(shoulder.port("motion"), R(f"shaft friction {label}", p.DAMPING))
+        graph.connect(shoulder.port("motion"), R(f"shaft friction {label}", p.DAMPING, symbols=DAMPING))
         _rod_friction(graph, rod, label, arm_axes, p.DAMPING)
         graph.expose(f"motor {label}", shoulder.port("motion"))
         angles = Block(
             f"angles {label}",
             [("phi", ANGLES, ["link", "rod", "axes"])],
             inputs={"link": link.pose_path, "rod": rod.pose_path},
-            parameters={"axes": Parameter(arm_axes)},
+            parameters={"axes": Parameter(arm_axes, "1")},
+            symbols={"axes": "R"},
             units={"phi": "rad"},
         )
         graph.add(angles)
@@ -177,8 +180,9 @@ def _rod_friction(graph: Graph, rod: Body, label: str, axes: np.ndarray, damping
         f"swing {label}",
         SWING,
         signals=[rod.pose_path],
-        parameters={"axes": Parameter(axes)},
+        parameters={"axes": Parameter(axes, "1")},
         dimensions=(6, 4),
-        domains=(SCREW, None),
+        domains=(SCREW, ROTATION),
+        symbols={"axes": "R"},
     )
-    graph.connect(rod.world, swing).connect(swing, R(f"rod friction {label}", [damping] * 4))
+    graph.connect(rod.world, swing).connect(swing, R(f"rod friction {label}", [damping] * 4, symbols=DAMPING))

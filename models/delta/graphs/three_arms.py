@@ -24,7 +24,7 @@ from models.delta.kinematics import arm
 from models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
 from models.delta.kinematics.arm import Constants
 from models.delta.kinematics.formulas import ROTATIONS
-from models.delta.kinematics.parameters import UNITS, DeltaParameters
+from models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
 from models.delta.kinematics.whole_robot import DeltaKinematics
 from screws.scalars import array
 
@@ -125,7 +125,7 @@ def _arm(
         velocity=velocity,
         parameters={key: Parameter(getattr(parameters, key), UNITS[key]) for key in INERTIAL},
         domain=ROTATION,
-        symbols={"q": r"\theta"},
+        symbols={"q": r"\theta", **{key: LETTERS[key] for key in INERTIAL}},
     )
     rates = J1("rates", dimension=3, domain=ROTATION, symbols={"flow": r"\dot\theta"})
     shaft, tip = J1("shaft", dimension=1, domain=ROTATION), J1("tip", dimension=3, domain=TRANSLATION)
@@ -148,7 +148,8 @@ def _arm(
         domains=(ROTATION, ROTATION),
         symbols={"matrix": "S"},
     )
-    damping = R("damping", resistance=Parameter(parameters.DAMPING, UNITS["DAMPING"]))
+    letter = {"resistance": LETTERS["DAMPING"]}
+    damping = R("damping", resistance=Parameter(parameters.DAMPING, UNITS["DAMPING"]), symbols=letter)
     graph.connect(rates, swing).connect(swing, damping)
     graph.connect(rates, to_tip).connect(to_tip, tip)
     graph.add(
@@ -158,7 +159,7 @@ def _arm(
             inputs={"theta": "mechanism.q", "L1": lengths[0], "L2": lengths[1]},
             parameters={key: Parameter(getattr(parameters, key), UNITS[key]) for key in SHAPE},
             units={"w": "m"},
-            symbols={"w": r"\psi"},
+            symbols={"w": r"\psi", **{key: LETTERS[key] for key in SHAPE}},
         )
     )
     graph.add(

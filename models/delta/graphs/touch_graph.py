@@ -83,7 +83,6 @@ def add_brick(
             alpha0=alpha0,
             alpha2=alpha2,
             domain=TRANSLATION,
-            symbols={"effort": r"\lambda"},
         ),
     )
     robot.connect(brick, I("brick mass", mass, domain=TRANSLATION))

@@ -85,6 +85,9 @@ class DeltaParameters:
 UNITS = {name: declared.unit for name, declared in declarations(DeltaParameters).items()}
 """Unit of every parameter, in the order of the record."""
 
+LETTERS = {name: f"{name[0]}_{{{name[1:]}}}" if name[1:] else name for name in UNITS} | {"DAMPING": "D"}
+"""Letter of every parameter, as in Bortoff 2018: L_{C1} of LC1."""
+
 
 def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
     """Parameters from a JSON file.

@@ -29,7 +29,7 @@ _HEAD = r"""\RequirePackage{fix-cm}
 
 def as_latex(paper: Paper) -> str:
     """The source of a whole document."""
-    lines = [_HEAD, r"\begin{document}", rf"\begin{{center}}\Large\bfseries {escaped(paper.title)}\end{{center}}"]
+    lines = [_HEAD, r"\begin{document}", rf"\begin{{center}}\Large\bfseries {_named(paper.title)}\end{{center}}"]
     for block in paper.blocks:
         lines.append(_block(block))
     return "\n".join([*lines, r"\end{document}", ""])
@@ -38,9 +38,9 @@ def as_latex(paper: Paper) -> str:
 def _block(block: object) -> str:
     match block:
         case Section(title, level):
-            return rf"\{'sub' * (level - 1)}section*{{{escaped(title)}}}"
+            return rf"\{'sub' * (level - 1)}section*{{{_named(title)}}}"
         case Paragraph(words, title, small):
-            head = rf"\textbf{{{escaped(title)}}}\ " if title else ""
+            head = rf"\textbf{{{_named(title)}}}\ " if title else ""
             size = r"\footnotesize\raggedright " if small else ""
             return rf"{{{size}{head}{_words(words)}\par}}"
         case Equations(items):
@@ -84,24 +84,42 @@ def _words(words: Words) -> str:
             case Code(text):
                 out.append(rf"\code{{{_named(text)}}}")
             case _:
-                out.append(escaped(piece))
+                out.append(_spoken(piece))
     return "".join(out)
 
 
+def _spoken(words: str) -> str:
+    """Text, in which names may be long."""
+    return " ".join(_named(word) if len(word) > _LONG else escaped(word) for word in words.split(" "))
+
+
 def _named(name: str) -> str:
-    """A name in typewriter letters, which may be broken after a dot or parenthesis."""
-    return re.sub(r"([.)])(?=.)", r"\1\\allowbreak ", escaped(name))
+    """Words that may be broken after a dot, parenthesis or underscore, and within what is long without any."""
+    pieces = re.split(r"(?<=[.)_\-/])(?=.)", name)
+    pieces = [piece[k : k + _LONG] for piece in pieces for k in range(0, len(piece), _LONG)]
+    return r"\allowbreak ".join(map(escaped, pieces))
+
+
+_LONG = 14
+"""Letters of a name that stay together."""
+
+
+def _parted(found: re.Match[str]) -> str:
+    """Long words in a formula, in pieces."""
+    pieces = re.findall(r"(?:\\_|[^_ ])*(?:\\_| |$)", found[1])
+    return r"\allowbreak ".join(rf"\text{{{piece}}}" for piece in pieces if piece)
 
 
 def breakable(latex: str) -> str:
     """A formula that may be broken after commas and between factors, wherever no braces and no fences enclose them."""
+    latex = re.sub(r"\\text\{((?:[^{}$\\]|\\_){20,})\}", _parted, latex)
     depth, out = 0, []
     for token in re.findall(r"\\begin\{[a-z]+\}|\\end\{[a-z]+\}|\\left|\\right|\\[a-zA-Z]+|\\.|, |.", latex, re.DOTALL):
         if (token.startswith((r"\begin", r"\left")) and token not in (r"\leftarrow",)) or token == "{":
             depth += 1
         elif (token.startswith((r"\end", r"\right")) and token not in (r"\rightarrow",)) or token == "}":
             depth -= 1
-        out.append(token + (r"\allowbreak " if depth == 0 and token in (", ", r"\,") else ""))
+        out.append(token + (r"\allowbreak " if depth == 0 and token in (", ", r"\,", ";") else ""))
         if depth == 0 and token == "}" and "".join(out[-12:]).endswith((r"\text{ if }", r"\text{, else }", r"\text{ or }")):
             out.append(r"\allowbreak ")
     return "".join(out)

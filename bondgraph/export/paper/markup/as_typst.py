@@ -12,7 +12,10 @@ _HEAD = r"""#set page(paper: "a4", margin: 18mm, numbering: "1")
 #set par(justify: true, leading: 0.5em, spacing: 0.6em)
 #show math.equation: set text(top-edge: "bounds", bottom-edge: "bounds") // lines make room for what is raised and lowered
 #show raw: set text(size: 1em)
-#show raw: name => { show regex("[.)]"): sign => sign + sym.zws; name } // names may be broken after these
+// Names may be broken after some signs, and long ones anywhere.
+#let parted(name) = { show regex("[.)_/-]|[^.)_/\s-]{14}"): piece => piece + sym.zws; name }
+#show raw: parted
+#show regex("\S{25,}"): parted
 #show heading: set block(above: 1.2em, below: 0.7em)
 #let small(body) = { set text(size: 8.5pt); set par(justify: false, leading: 0.4em); body }
 // The number stands at the right end of the last line, or of a line of its own.
@@ -36,7 +39,7 @@ LARGEST = 0.66
 
 
 def as_typst(paper: Paper) -> str:
-    """The source of a whole document; raises `ModelError` E276 for a formula of the user's that Typst cannot have."""
+    """The source of a whole document; raises `ModelError` E280 for a formula of the user's that Typst cannot have."""
     title = _plain(paper.title)
     head = [_HEAD + PREAMBLE, f"#set document(title: [{title}])", f"#align(center, text(size: 1.44em, weight: 700)[{title}])"]
     return "\n\n".join(["\n".join(head), *map(_block, paper.blocks)]) + "\n"

@@ -67,6 +67,8 @@ _BARS = frozenset("|‖")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)*|:=|\s+|.", re.DOTALL)
 _WORD = re.compile(r"(?:[^\W_]|[.'-]|\\[ _&#%$])+")
 _IN_TEXT: Mapping[str, str] = {r"\textbackslash": "\\", r"\textasciicircum": "^", r"\textasciitilde": "~", "~": "\u00a0"}
+_LONG = 20
+"""Letters of words in a formula that stay together."""
 _END = ""
 
 
@@ -86,7 +88,7 @@ class _Piece:
 def typst_math(latex: str) -> str:
     """A formula of LaTeX in Typst, without its dollar signs.
 
-    Raises `ModelError` E276 for a command that is not known here, which only a symbol or formula of the user's own can have.
+    Raises `ModelError` E280 for a command that is not known here, which only a symbol or formula of the user's own can have.
 
     >>> typst_math(r"\\dot{q}_{1} = \\frac{\\mathsf{a}}{2}\\,x^{\\top}")
     'dot(q)_1 = frac(sf(a), 2) br x^(⊤)'
@@ -106,9 +108,9 @@ class _Reader:
         self.latex, self.tokens, self.at = latex, _TOKEN.findall(latex), 0
 
     def refused(self, what: str) -> ModelError:
-        """E276."""
+        """E280."""
         cure = 'style="latex", or another symbols= or latex= where the model has it'
-        return refusal("E276", f"the formula {self.latex} cannot be written in Typst: {what}", cure, about="document", places=())
+        return refusal("E280", f"the formula {self.latex} cannot be written in Typst: {what}", cure, about="document", places=())
 
     def next(self) -> str:
         """The next token that is seen, which stays where it is."""
@@ -129,6 +131,7 @@ class _Reader:
         found: list[_Piece] = []
         while (token := self.next()) not in ends:
             pieces = self.scripted()
+            pieces = [part for piece in pieces for part in _parted(piece)] if outermost else pieces
             if outermost and token == r"\,":
                 pieces = [_Piece("br")]
             elif outermost and (token == "," or (token == r"\text" and pieces[-1].body.endswith(' "'))):
@@ -285,6 +288,14 @@ class _Reader:
         rows = rows[:-1] if rows[-1] == [""] else rows
         inside = "; ".join(", ".join(row) for row in rows)
         return [_Piece(f"display(mat(delim: {_MATRICES[kind]}, {inside}))")]
+
+
+def _parted(piece: _Piece) -> list[_Piece]:
+    """Long words in pieces, between which the formula may be broken."""
+    if not (piece.body.startswith('"') and len(piece.body) > _LONG and not piece.scripts):
+        return [piece]
+    parts = [_Piece(f'"{part}"', spaced=True) for part in re.findall(r"[^_ ]*[_ ]|[^_ ]+", piece.body[1:-1])]
+    return [each for part in parts for each in (part, _Piece("cut"))][:-1]
 
 
 def _argument(pieces: Iterable[_Piece]) -> str:

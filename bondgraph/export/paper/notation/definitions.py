@@ -1,4 +1,4 @@
-"""Definitions: operations as they are met in; a name for each that is no plain formula, and its formula written out once, out."""
+"""Functions: operations as they are met in; a name for each that is no plain formula, and its formula written out once, out."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Definition:
     results: tuple[str, ...]
     code: Recorded
     source: str = ""
+    note: str = ""
 
     @property
     def formula(self) -> Formula:
@@ -39,7 +40,7 @@ class Definition:
         return tuple(k in blocks for k in range(len(self.arguments)))
 
 
-class Definitions:
+class Functions:
     """Gives names to operations, each one once; equal ones share a name."""
 
     def __init__(self) -> None:
@@ -66,7 +67,7 @@ class Definitions:
             function = rf"\mathrm{{{_word(operation.name)}}}_{{{number}}}"
             own = _local([*letters, *results])
             arguments, outs = tuple(own[: len(letters)]), tuple(own[len(letters) :])
-            known = Definition(number, operation.name, function, arguments, outs, code, operation.source)
+            known = Definition(number, operation.name, function, arguments, outs, code, operation.source, operation.note)
             self.found[code] = known
         return known
 
@@ -91,4 +92,4 @@ def _local(letters: Sequence[str]) -> list[str]:
     return found
 
 
-_MARKS = ("{}", r"\hat{{{}}}", r"\tilde{{{}}}", r"\bar{{{}}}")
+_MARKS = ("{}", r"\hat{{{}}}", r"\check{{{}}}", r"\bar{{{}}}")

@@ -5,10 +5,12 @@ A value that shares its letter with others bears the number of its part: e_{2.3}
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from bondgraph.assembly.system import System
 from bondgraph.export.paper.notation.parts import Branch, Parts
@@ -16,7 +18,9 @@ from bondgraph.export.symbols import LOCAL, escaped, greek_or_letter, text
 
 DOTS = ("", r"\dot", r"\ddot", r"\dddot")
 ARROW = r"\to "
-_LITTLE = ("of", "a", "the", "at", "in")
+_LITTLE = ("of", "a", "the", "at", "in", "and", "for", "to")
+_WHOLE, _SHORTENED = 8, 4
+"""Most letters of a word that stands for itself, and how many of a longer one."""
 WORDS = LOCAL | {
     "centre": "c",
     "radius": "r",
@@ -33,15 +37,33 @@ WORDS = LOCAL | {
     "point": "p",
     "axis": "a",
     "axes": "a",
-    "breaks": r"\tau",
+    "breaks": r"t_{\mathrm{b}}",
+    "time": "t",
+    "count": r"\nu",
+    "ratio": "n",
+    "modulus": "r",
+    "length": "L",
+    "height": "h",
+    "distance": "d",
+    "area": "A",
+    "volume": "V",
+    "density": r"\rho",
+    "voltage": "U",
+    "amplitude": "A",
+    "phase": r"\varphi_0",
+    "gain": "k",
+    "slope": r"\beta",
+    "speed": "v",
+    "wrench": "W",
+    "momentum": "p",
     "coefficients": "c",
     "fixed": "H",
     "restitution": r"\epsilon",
     "friction": r"\mu",
     "torque": r"\tau",
     "value": "w",
-    "period": r"T",
-    "offset": r"t",
+    "period": r"T_{\mathrm{s}}",
+    "offset": r"t_0",
     "quaternion": r"\eta",
 }
 """Letters of the literature for words of longer names."""
@@ -110,37 +132,48 @@ class Letters:
         return replace(self, inside=(*self.inside, branch), given={**self.given, **given})
 
     def first(self, name: str) -> str:
-        """The value of the same meaning in the first of the parts that are alike."""
-        branch = next(self._around(name), None)
-        while branch is not None:
-            part = next(part for part in branch.members if _mentions(name, part.path))
-            name = name.replace(part.path, branch.members[0].path)
-            branch = next((below for below in branch.below if any(_mentions(name, each.path) for each in below.members)), None)
+        """The value of the same meaning in the first of the parts that are alike, if each of them has one; else itself."""
+        first = self._counterpart(name)
+        return first if first in self.shared else name
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Values of the first of parts that are alike which every other has too."""
+        counts = Counter(map(self._counterpart, self.letters))
+        return frozenset(
+            name for name, count in counts.items() if count == math.prod(len(branch.members) for branch, _ in self._around(name))
+        )
+
+    def _counterpart(self, name: str) -> str:
+        for branch, path in self._around(name):
+            first = branch.members[0].path
+            name = " -> ".join(first + end[len(path) :] for end in name.split(" -> "))
         return name
 
     def general(self, name: str) -> str:
         """LaTeX of the first of a group of values, with letters for the numbers of parts."""
-        around = [branch for branch in self._around(name) if branch.index]
+        around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), given={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
         """The letters for numbers of parts in `general`, and what they stand for."""
-        return [(b.index, tuple(part.number for part in b.members)) for b in self._around(name) if b.index]
+        around = self._around(name) if name in self.shared else ()
+        return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
-    def _around(self, name: str) -> Iterator[Branch]:
-        """The branches that a value of the first of each lies in, from outside to inside."""
-        level = self.tree
-        while level:
-            found = next((b for b in level if any(_mentions(name, part.path) for part in b.members)), None)
-            if found is None:
-                return
-            yield found
-            level = found.below
+    def _around(self, name: str) -> list[tuple[Branch, str]]:
+        """The branches that a value lies in, from outside to inside, each with the part that it lies in."""
+        found: list[tuple[Branch, str]] = []
+        path = ""
+        for word in self.parts.owner(name).path.split("."):
+            path = f"{path}.{word}" if path else word
+            if path in self._members:
+                found.append((self._members[path], path))
+                path = self._members[path].members[0].path
+        return found
 
-
-def _mentions(name: str, path: str) -> bool:
-    """Whether a value belongs to a part: both ends of a bond."""
-    return all(_begins(end, path, ".:") for end in name.lstrip("-").split(" -> "))
+    @cached_property
+    def _members(self) -> Mapping[str, Branch]:
+        return {part.path: branch for top in self.tree for branch in top.all() for part in branch.members}
 
 
 def _begins(text: str, start: str, after: str) -> bool:
@@ -157,12 +190,9 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
     for rate, state in sorted(rates.items(), key=lambda pair: pair[1] in rates):
         if rate in found and state in found and not (system.values[rate].symbol and not found[rate].dots):
             found[rate] = replace(found[state], dots=found[state].dots + 1)
-    clashes = Counter(letter.latex for letter in found.values())
-    for name, letter in found.items():
-        part = parts.owner(name)
-        often = clashes[letter.latex] > 1 or letter.latex in RESERVED or any(_begins(part.path, path, ".") for path in many)
-        if name != "time" and often:
-            found[name] = replace(letter, owner=_number(parts, name))
+    alike = {name for name in found if any(_begins(parts.owner(name).path, path, ".") for path in many)}
+    while numbered := _to_be_numbered(found, alike):
+        found |= {name: replace(found[name], owner=_number(parts, name)) for name in numbered}
     taken: set[str] = set()
     for name, letter in found.items():
         count = 2
@@ -172,6 +202,16 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
         taken.add(letter.latex)
         found[name] = letter
     return Letters(found, parts, tree)
+
+
+def _to_be_numbered(found: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
+    """What has no number of its part yet, and needs it: it is like others, or its letter is; a number may make it so."""
+    clashes = Counter(letter.latex for letter in found.values())
+    return [
+        name
+        for name, letter in found.items()
+        if name != "time" and not letter.owner and (clashes[letter.latex] > 1 or letter.latex in RESERVED or name in alike)
+    ]
 
 
 def _number(parts: Parts, name: str) -> str:
@@ -206,18 +246,38 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
 
 
 def _of_words(name: str) -> Letter:
-    """The letter of a name of several words: that of one which the literature has a letter for, and the others below it."""
-    words = re.findall(r"[^\W\d_]+|\d+", name) or ["x"]
-    short = [word.lower() in WORDS or (len(word) <= 2 and word.isalpha() and word not in _LITTLE) for word in words]
-    if not any(short):
-        initials, last = "".join(word[:4] for word in words[:2]), words[-1][:4] if len(words) > 2 else ""
-        return Letter(rf"\mathrm{{{escaped(initials)}}}", escaped(last))
-    known = len(words) - 1 - short[::-1].index(True)
-    word = words[known]
-    core = WORDS.get(word.lower(), word if len(word) == 1 else rf"\mathit{{{word}}}")
-    others = [escaped(word) for k, word in enumerate(words) if k != known and word not in _LITTLE]
-    below = r"\ ".join(others)
-    return Letter(core, rf"\mathrm{{{below}}}" if others else "")
+    """The letter of a name of several words: that of the main one, with the others below it.
+
+    The main word is the last one (before "of") that the literature has a letter for, else the last that is a letter, with what
+    follows it as an index ("zB"), else the last: if it is not long, it stands for itself.
+    """
+    head, *rest = (_WORD.findall(part) for part in re.split(r"(?<=[^\W_])[\s_]+of[\s_]+(?=[^\W_])", name, maxsplit=1))
+    order = [word for part in (head, *rest) for word in reversed(part)]
+    if not order:
+        return Letter(r"\mathrm{x}")
+    known = next((word for word in order if word.lower() in WORDS), None)
+    main = known or next(filter(_SHORT.fullmatch, order), None) or next(filter(str.isalpha, order), order[0])
+    words = [word for part in (head, *rest) for word in part]
+    words.remove(main)
+    letter = split(WORDS[main.lower()]) if known else Letter(main[0], main[1:]) if _SHORT.fullmatch(main) else _standing(main)
+    others = r"\ ".join(escaped(word) for k, word in enumerate(words) if word not in _LITTLE or k == len(words) - 1)
+    return replace(letter, below=",".join(filter(None, (letter.below, _upright(others)))))
+
+
+def _standing(word: str) -> Letter:
+    """A word that stands for itself: a Greek letter, or an upright word that is not long."""
+    written = escaped(word if len(word) <= _WHOLE else word[:_SHORTENED])
+    return Letter(written.strip("$")) if re.fullmatch(r"\$\\[a-zA-Z]+\$", written) else Letter(_upright(written))
+
+
+def _upright(words: str) -> str:
+    """Text as a part of a letter; with signs that only text can hold, as text."""
+    return "" if not words else rf"\text{{{words}}}" if "$" in words else rf"\mathrm{{{words}}}"
+
+
+_WORD = re.compile(r"[^\W\d_]+\d*|\d+")
+_SHORT = re.compile(r"(?!(?:of|at|in|to)$)[A-Za-z][A-Za-z]?\d*")
+"""A letter with an index."""
 
 
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)

@@ -37,18 +37,15 @@ class Parts:
         return {part.path: part for part in self.whole.all()[1:]}
 
     def owner(self, name: str) -> Component:
-        """The smallest part that a value belongs to, by its name; the whole for time."""
-        ends = name.lstrip("-").split(" -> ")
-        if len(ends) == 2:
-            paths = [self._owner(end.partition(":")[0]) for end in ends]
-            both = [part for part in self.whole.all() if all(_within(path.path, part.path) for path in paths)]
-            return both[-1] if both else self.whole
-        return self._owner(name.lstrip("-").partition(":")[0])
+        """The smallest part that a value belongs to, by its name, and both ends of a bond; the whole for time."""
+        ends = [self._owner(end.partition(":")[0]).split(".") for end in name.lstrip("-").split(" -> ")]
+        common = ".".join(one for one, *others in itertools.takewhile(lambda each: len(set(each)) == 1, zip(*ends, strict=False)))
+        return self.by_path[common] if common else self.whole
 
-    def _owner(self, path: str) -> Component:
+    def _owner(self, path: str) -> str:
         while path and path not in self.by_path:
             path = path.rpartition(".")[0]
-        return self.by_path[path] if path else self.whole
+        return path
 
 
 def parts_of(model: Model) -> Parts:

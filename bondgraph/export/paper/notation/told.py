@@ -40,6 +40,8 @@ def told(operation: Op, results: int) -> Told | None:
     first, *remarks = last.split(r",\; ")
     remarks += [remark for line in lines[results:] for remark in line.split(r",\; ")]
     own = {letter for remark in remarks for letter in _letters(remark.partition("=")[0])}
+    if any(_letters(left) & _letters(right) for left, _, right in (remark.partition("=") for remark in remarks)):
+        return None  # a letter for what has no formula of its own
     marked = [_marked(text, own) for text in (*right, first, *remarks)]
     if any(_KNOWN.sub("", re.sub(r"\\mathsf\{\w\}|\\boldsymbol\{\\\w+\}", "", text)) for text in marked):
         return None

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import System
-from bondgraph.errors import ModelError, refusal
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
+from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
@@ -22,28 +21,19 @@ def written_out(formula: Op, arguments: Sequence[Any]) -> int:
     """
     import sympy
 
-    tape, lengths = Tape(), list[int]()
+    tape, length = Tape(), dict[int, int]()
     given = []
     for number, argument in enumerate(arguments):
         scalars = [sympy.S(scalar) for scalar in scalars_of(argument)]
         places = tape.inputs(f"a{number}", len(scalars))
         taken = [place if s.free_symbols else float(s) for place, s in zip(places, scalars, strict=True)]
         given.append(shaped(taken, np.shape(argument)))
-        lengths += [1 + int(sympy.count_ops(scalar)) for scalar in scalars]
+        length |= {place.index: 1 + int(sympy.count_ops(s)) for place, s in zip(places, scalars, strict=True)}
     results = formula(*given)
     several = results if isinstance(results, tuple) else (results,)
     roots = [tape.scalar(scalar).index for result in several for scalar in scalars_of(result)]
-    inputs = iter(lengths)
-    length: list[int] = []
-    for node in tape.nodes:
-        if node[0] == opcodes.INPUT:
-            length.append(next(inputs))
-        else:
-            length.append(1 + sum(length[a] for a in node[1:]) if node[0] > opcodes.INPUT else 1)
+    for position in reachable(tape, roots):
+        node = tape.nodes[position]
+        if node[0] != opcodes.INPUT:
+            length[position] = 1 + sum(length[a] for a in node[1:]) if node[0] > opcodes.INPUT else 1
     return sum(length[root] for root in roots)
-
-
-def too_large(system: System, what: str, cure: str = "the equations of a part of it") -> ModelError:
-    """E272: text for a person to read ends here."""
-    cures = ("`bondgraph.export.latex(compiled)`: one line for each statement", cure)
-    return refusal("E272", "the model is too large for equations in one piece", *cures, about=system.name, why=what, places=())

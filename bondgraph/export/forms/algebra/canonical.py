@@ -29,17 +29,50 @@ def exact(expression: Any) -> Any:
 
 def rational(number: float) -> Any:
     """A fraction of small numbers that rounds to this float, else its shortest decimal form."""
+    if not math.isfinite(number):
+        return sympy.oo if number > 0 else -sympy.oo
     small = Fraction(number).limit_denominator(1000)
     if float(small) != number:
         small = Fraction(repr(number))
     return sympy.Rational(small.numerator, small.denominator)
 
 
-def decimal(expression: Any) -> Any:
-    """The expression with long rational numbers as floats again, in sums and fractions whose largest number is near 1."""
-    scaled = _scaled(sympy.S(expression))
-    long = [q for q in scaled.atoms(sympy.Rational) if abs(q.p) > PLAIN or q.q > PARTS]
-    return scaled.xreplace({q: sympy.Float(float(q), 15) for q in long})
+def decimal(expression: Any, whole: bool) -> Any:
+    """The expression with its numbers as they are read best, sums and fractions scaled so that their largest number is near 1.
+
+    Fractions of small numbers stay where all numbers that a user gave are `whole`, or there is no short decimal; else what is
+    9.81 is 9.81. All is computed exactly until here.
+    """
+    return _with_numbers(_scaled(sympy.S(expression)), whole)
+
+
+def _with_numbers(expression: Any, whole: bool) -> Any:
+    """Every number but an exponent as it is read best."""
+    if expression.is_Rational:
+        return _number(expression, whole)
+    if not expression.args:
+        return expression
+    if expression.is_Pow and expression.exp.is_Rational:
+        return _with_numbers(expression.base, whole) ** expression.exp
+    parts = [_with_numbers(part, whole) for part in expression.args]
+    if isinstance(expression, (sympy.Piecewise, sympy.core.relational.Relational)):
+        return expression.func(*parts, evaluate=False)
+    if isinstance(expression, sympy.functions.elementary.piecewise.ExprCondPair):
+        return sympy.functions.elementary.piecewise.ExprCondPair(*parts)
+    return expression.func(*parts) if any(a is not b for a, b in zip(parts, expression.args, strict=True)) else expression
+
+
+def _number(q: Any, whole: bool) -> Any:
+    if q.is_Integer:
+        return q if abs(q.p) <= PLAIN else sympy.Float(float(q), 15)
+    if not whole and _is_short_decimal(q):
+        return sympy.Float(float(q), 15)
+    return q if abs(q.p) <= PLAIN and q.q <= PARTS else sympy.Float(float(q), 15)
+
+
+def _is_short_decimal(q: Any) -> bool:
+    """Whether a fraction is exactly a decimal of so many digits as a float shows."""
+    return Fraction(repr(float(q))) == Fraction(int(q.p), int(q.q))
 
 
 def _scaled(expression: Any) -> Any:
@@ -47,7 +80,7 @@ def _scaled(expression: Any) -> Any:
     if not expression.args or not isinstance(expression, sympy.Expr):
         return expression
     if isinstance(expression, sympy.Piecewise):
-        return sympy.Piecewise(*((_scaled(value), condition) for value, condition in expression.args))
+        return sympy.Piecewise(*((_scaled(value), condition) for value, condition in expression.args), evaluate=False)
     parts = [_scaled(part) for part in expression.args]
     if not expression.is_Mul and not expression.is_Pow:
         return expression.func(*parts)

@@ -1,0 +1,202 @@
+"""Linear form: a model that is linear -> x' = A x + B u, y = C x + D u in SymPy, in the letters of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from bondgraph.assembly.stages import stages_of
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.compile.state_names import own_states
+from bondgraph.errors import ModelError, refusal
+from bondgraph.export.forms.closed_form import StateEquations
+from bondgraph.export.forms.letters import letter_of
+from bondgraph.export.forms.matrix_lines import latex_lines, plain_lines
+from bondgraph.export.forms.state_form import given_symbols, state_equations
+from bondgraph.export.forms.written import Writing
+from bondgraph.export.symbolic import inputs_of, symbol_of
+from bondgraph.tracing.on_tape.values import scalars_of
+
+
+@dataclass(frozen=True)
+class LinearEquations:
+    """x' = A x + B u, y = C x + D u, exactly, whatever the numbers of the parameters are."""
+
+    name: str
+    A: Any
+    """SymPy matrices in parameters, (n, n),"""
+    B: Any
+    """(n, inputs),"""
+    C: Any
+    """(outputs, n),"""
+    D: Any
+    """(outputs, inputs)."""
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    """Parameters of sources that occur, and their time derivatives u' where they vary."""
+    outputs: tuple[str, ...]
+    parameters: Mapping[str, float]
+    """Every other parameter that occurs -> its number."""
+    letters: Mapping[str, str] = field(repr=False)
+    """Name of a symbol -> its LaTeX."""
+    modes: Mapping[str, tuple[str, ...]] = field(repr=False)
+    """Mode signals -> names of their states."""
+
+    def __str__(self) -> str:
+        parts = {"A": self.A, "B": self.B} | ({"C": self.C, "D": self.D} if self.outputs else {})
+        said = [f"x = [{', '.join(self.states)}]", f"u = [{', '.join(self.inputs)}]"]
+        said += [f"y = [{', '.join(self.outputs)}]"] if self.outputs else []
+        equation = "x' = A x + B u" + (", y = C x + D u" if self.outputs else "")
+        return plain_lines(Writing(self.letters, self.modes), "\n".join([equation, *said]), parts)
+
+    def latex(self) -> str:
+        """An `align*` environment with the equations and their matrices."""
+        import sympy
+
+        writing = Writing(self.letters, self.modes)
+        x, u, y = (
+            sympy.latex(sympy.Matrix([sympy.Symbol(letter_of(self.letters, name)) for name in names])) if names else "0"
+            for names in (self.states, self.inputs, self.outputs)
+        )
+        equation = rf"\dot{{x}} &= A\,x + B\,u, & x &= {x}, \quad u = {u}"
+        if self.outputs:
+            equation += rf" \\ y &= C\,x + D\,u, & y &= {y}"
+        return latex_lines(writing, equation, {"A": self.A, "B": self.B, "C": self.C, "D": self.D})
+
+    def _repr_latex_(self) -> str:
+        return self.latex()
+
+
+def linear_equations(
+    model: Compilable,
+    *,
+    part: str | None = None,
+    numbers: bool = False,
+    outputs: Sequence[str] = (),
+    modes: Mapping[str, str] | None = None,
+    varying: Sequence[str] = (),
+) -> LinearEquations:
+    """A, B, C and D of a linear model, as SymPy matrices in its parameters.
+
+    Parameters
+    ----------
+    model, part, numbers, outputs, modes, varying : as for `state_equations`.
+
+    Raises `ModelError` E276 where the equations are not linear in states and inputs, with the first statement that is not; with
+    all that `state_equations` finds.
+
+    >>> from bondgraph import J1, C, Graph, I, Se, compile_model
+    >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, I("l", 5.0)).connect(Se("u", 1.0), loop)
+    >>> print(linear_equations(compile_model(graph), numbers=True))
+    x' = A x + B u
+    x = [c.q, l.p]
+    u = [u.value]
+    A = [   0  1/5]
+        [-1/2    0]
+    B = [0]
+        [1]
+    """
+    import sympy
+
+    compiled = compiled_form(model, "linear_equations")
+    found = state_equations(compiled, part=part, numbers=numbers, outputs=outputs, modes=modes, varying=varying)
+    x, u = ([sympy.Symbol(name, real=True) for name in names] for names in (found.states, found.inputs))
+    whole = _put_in(found, {*x, *u})
+    rows = [_row(expression, x, u) for expression in whole.values()]
+    if None in rows:  # a parameter that is zero, such as that of a cubic term, may be all that is in the way
+        none = {sympy.Symbol(name, real=True): sympy.S.Zero for name, number in found.parameters.items() if number == 0.0}
+        rows = [_row(expression.xreplace(none), x, u) for expression in whole.values()]
+    for name, row in zip(whole, rows, strict=True):
+        if row is None:
+            raise _not_linear(compiled, found, name)
+    matrix = sympy.Matrix(len(rows), len(x) + len(u), [entry for row in rows for entry in row or ()])
+    n, k = len(found.equations), len(x)
+    return LinearEquations(
+        found.name,
+        *(matrix[:n, :k], matrix[:n, k:], matrix[n:, :k], matrix[n:, k:]),
+        found.states,
+        found.inputs,
+        tuple(found.outputs),
+        MappingProxyType({p: v for p, v in found.parameters.items() if p in {s.name for s in matrix.free_symbols}}),
+        found.letters,
+        found.modes,
+    )
+
+
+def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | None:
+    """Coefficients of states and inputs in an expression that is linear in them; None for another."""
+    import sympy
+
+    from bondgraph.export.forms.algebra.canonical import canonical
+
+    row = [canonical(sympy.diff(expression, s), ()) for s in (*x, *u)]
+    rest = canonical(expression.xreplace(dict.fromkeys([*x, *u], sympy.S.Zero)), ())
+    changing = {*x, *u, sympy.Symbol("time", real=True)}
+    return None if rest != 0 or any(entry.free_symbols & changing for entry in row) else row
+
+
+def _put_in(found: StateEquations, moving: set[Any]) -> dict[str, Any]:
+    """Rates and outputs with all definitions put in that depend on states or inputs, and unknowns solved for."""
+    import sympy
+
+    known: dict[Any, Any] = {}
+    for system in found.systems:
+        needed = {s.name for m in (system.A, system.b) for s in m.free_symbols}
+        _resolve(found, needed, known)
+        solution = system.A.xreplace(known).LUsolve(system.b.xreplace(known))
+        known |= {sympy.Symbol(n, real=True): sympy.cancel(w) for n, w in zip(system.unknowns, solution, strict=True)}
+    _resolve(found, set(found.definitions), known)
+    return {name: e.xreplace(known) for name, e in {**found.equations, **found.outputs}.items()}
+
+
+def _resolve(found: StateEquations, names: set[str], known: dict[Any, Any]) -> None:
+    """Add what definitions of these names mean to what is known."""
+    import sympy
+
+    todo = {s.name for name in names for s in found.definitions.get(name, sympy.S.Zero).free_symbols}
+    wanted = names | todo
+    while more := {s.name for n in wanted for s in found.definitions.get(n, sympy.S.Zero).free_symbols} - wanted:
+        wanted |= more
+    for name, meant in found.definitions.items():
+        if name in wanted:
+            known[sympy.Symbol(name, real=True)] = meant.xreplace(known)
+
+
+def _not_linear(compiled: Compiled, found: StateEquations, name: str) -> ModelError:
+    """E276, with the first statement whose results are not linear in states and inputs."""
+    import sympy
+
+    from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminated
+
+    system = compiled.system
+    given, slopes = given_symbols(system, inputs_of(compiled), (), False)
+    given |= {mode: symbol_of(system, mode) for mode in system.modes}
+    moving = [sympy.Symbol(n, real=True) for n in (*found.states, *found.inputs)]
+    stages = stages_of(system, [state.rate for state in own_states(system)[0]] + [system.resolve(n) for n in found.outputs])
+    values = eliminated(system, stages, given, slopes, None, IN_ONE_PIECE)
+    time = symbol_of(system, "time")
+    needed = [s for index, s in enumerate(system.statements) if index in stages.statements]
+    curved = (s for s in needed if any(_is_curved(sympy.S(e), moving, time) for out in s.outs for e in scalars_of(values[out])))
+    culprit = next(curved, needed[-1])
+    element = compiled.model.elements.get(culprit.element)
+    why = (
+        f"first in: {culprit.outs[0]} = {culprit.op.name}({', '.join(culprit.args)})",
+        f'so that the rate of "{name}" is no sum of states and inputs with constant coefficients',
+    )
+    title = f'"{culprit.element}" is not linear'
+    cures = ("`state_equations`, for the equations as they are", "`bondgraph.analysis.linearise`, for those near a point")
+    return refusal("E276", title, *cures, about=system.name, why=why, places=(element.place if element else None,))
+
+
+def _is_curved(expression: Any, moving: Sequence[Any], time: Any) -> bool:
+    """Whether something that changes is more than a sum of states and inputs with constant coefficients."""
+    import sympy
+
+    met = [s for s in moving if s in expression.free_symbols]
+    if any(sympy.simplify(sympy.diff(expression, s, t)) != 0 for s in met for t in (*met, time)):
+        return True
+    offset = expression.xreplace(dict.fromkeys(moving, sympy.S.Zero))
+    return bool(met or time in offset.free_symbols) and sympy.simplify(offset) != 0

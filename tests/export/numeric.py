@@ -1,0 +1,87 @@
+"""Numbers of equations in symbols: a compiled model at a random point, and expressions there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import sympy
+
+from bondgraph import Compiled
+from bondgraph.compile.state_names import labels_of, own_states
+from bondgraph.export import StateEquations
+
+
+def start_of(model: Compiled, seed: int, far: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+    """A state near the start, and the modes there."""
+    rng = np.random.default_rng(seed)
+    x, m = model.initial()
+    return np.asarray(x) + far * rng.normal(size=len(x)) * np.where(x == 0, 1.0, np.abs(x)), np.asarray(m, dtype=float)
+
+
+def point_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -> dict[str, float]:
+    """Numbers of states, parameters, modes and time, by label."""
+    numbers = {"time": time}
+    blocks = {"x": [s.name for s in model.system.states], "p": model.system.parameters, "m": model.system.modes}
+    for values, names in ((x, blocks["x"]), (model.parameters(), blocks["p"]), (m, blocks["m"])):
+        for name in names:
+            slot = model.program.layout[name]
+            flat = np.ravel(np.asarray(values)[slot.start : slot.stop])
+            numbers |= zip(labels_of(name, slot.shape), map(float, flat), strict=True)
+    return numbers
+
+
+def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -> dict[str, float]:
+    """Rates of the compiled model by label of the state."""
+    rates = model.program.rates(time, x, model.parameters(), m)
+    _, places, labels = own_states(model.system)
+    return {label: float(rates[place]) for place, label in zip(places, labels, strict=True)}
+
+
+class Numbers:
+    """Values of state equations at points, with what is defined computed once at each, in whatever order it is needed."""
+
+    def __init__(self, found: StateEquations) -> None:
+        self.found = found
+        self.systems = {name: system for system in found.systems for name in system.unknowns}
+        self._compiled: dict[Any, Any] = {}
+
+    def at(self, numbers: Mapping[str, float], expressions: Mapping[str, Any]) -> dict[str, Any]:
+        """Expressions and matrices at a point."""
+        self.known = dict(numbers)
+        return {name: self._value(expression) for name, expression in expressions.items()}
+
+    def _value(self, expression: Any) -> Any:
+        key = id(expression)
+        if key not in self._compiled:
+            free = sorted(expression.free_symbols, key=str)
+            function = sympy.lambdify([free], expression, modules="numpy", dummify=True)
+            self._compiled[key] = [s.name for s in free], function, expression
+        names, function, _ = self._compiled[key]
+        for name in names:
+            self._find(name)
+        return function([self.known[name] for name in names])
+
+    def _find(self, name: str) -> None:
+        if name in self.known:
+            return
+        if name in self.systems:
+            system = self.systems[name]
+            w = np.linalg.solve(np.array(self._value(system.A), dtype=float), np.ravel(self._value(system.b)).astype(float))
+            self.known |= zip(system.unknowns, w.tolist(), strict=True)
+        else:
+            self.known[name] = float(self._value(self.found.definitions[name]))
+
+
+_FUNCTIONS: dict[int, tuple[Any, list[str], Any]] = {}
+
+
+def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
+    """An expression or matrix at a point; the same one is made a function once."""
+    if id(expression) not in _FUNCTIONS:
+        free = sorted(expression.free_symbols, key=str)
+        function = sympy.lambdify([free], expression, modules="numpy", dummify=True, cse=not expression.has(sympy.Piecewise))
+        _FUNCTIONS[id(expression)] = expression, [s.name for s in free], function
+    _, names, function = _FUNCTIONS[id(expression)]
+    return function([numbers[name] for name in names])
