@@ -17,7 +17,7 @@ import pytest
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
 from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
-from bondgraph.export import c_source, linear_equations, mechanical_equations, port_hamiltonian, state_equations
+from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, program_of, run_page, text_of
@@ -210,6 +210,11 @@ def held() -> Compiled:
     return compile_model(graph, backend="numpy")
 
 
+def lettered(symbol: str) -> Graph:
+    graph, loop = Graph("lettered"), J1("loop")
+    return graph.connect(loop, C("c", 1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
+
+
 def touching(**more: Any) -> Graph:
     ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0))
     return contact("touch", ground("floor", surface=plane()), ball, normal_stiffness=1.0, **more)
@@ -243,6 +248,8 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E276", lambda: linear_equations(pushed(lambda t: t, signals=["time"]))),
     ("E277", lambda: port_hamiltonian(held())),
     ("E278", lambda: mechanical_equations(rc())),
+    ("E279", lambda: document(rc(), style="word")),
+    ("E280", lambda: document(lettered(r"\mathscr{Q}"), style="typst")),
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),

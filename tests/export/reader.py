@@ -465,7 +465,7 @@ class Page:
                 for *group, (with_what, _) in groups:
                     self.read_group([one for one, _ in group], with_what if clauses else "")
                 waiting = []
-        for machine, rows in re.findall(r"^\*\*.*?\(state machine\)\*\* \$(.*?)\$: .*\n\n((?:\|.*\n?)*)", body, re.MULTILINE):
+        for machine, rows in re.findall(r"^\*\*.*?\(state machine\)\*\* \$(.*?)\$: .*\n+((?:\|.*\n?)*)", body, re.MULTILINE):
             for letter, _ in self.each(machine):
                 one = rows
                 for family in self.families:
@@ -473,7 +473,7 @@ class Page:
                         if letter != machine and with_index(machine, family.letter, number) == letter:
                             one = with_index(rows, family.letter, number)
                 for table in tables(one):
-                    self.machines[letter].moves += [self.move(*row) for row in table[1:]]
+                    self.machines[letter].moves += [self.move(*row[1:]) for row in table[1:]]
 
     def expression(self, text: str) -> Node:
         parser = Parser(text, self.language)

@@ -197,7 +197,7 @@ def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     short = document(MODELS["hand"](), style="markdown")
     assert len(short) < len(whole) and "only parts that occur several times are written here, 2 of 5" in short
     assert "### i contact 0, contact 1, contact 2" in short and "### 4 controller" not in short
-    assert "is too large for a page" in short and "data:image" not in short and "too large" not in whole
+    assert "is too large for a page" in short and "![The bond graph" not in short and "too large" not in whole
 
 
 def test_another_style_is_refused() -> None:

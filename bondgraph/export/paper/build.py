@@ -9,12 +9,13 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import refusal
 from bondgraph.export.paper.markup.as_latex import as_latex
 from bondgraph.export.paper.markup.as_markdown import as_markdown
+from bondgraph.export.paper.markup.as_typst import as_typst
 from bondgraph.export.paper.markup.content import Paper
 from bondgraph.export.paper.sections import paper_of
 
-Style = Literal["latex", "markdown"]
+Style = Literal["latex", "markdown", "typst"]
 
-STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": as_markdown}
+STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": as_markdown, "typst": as_typst}
 """What a document can be written as."""
 
 
@@ -28,9 +29,10 @@ def document(model: Compilable, style: Style = "latex") -> str:
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    style : "latex" for pdflatex, or "markdown" with formulas for KaTeX or MathJax.
+    style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
 
-    Raises `ModelError` E100 for what is no model, E279 for another style.
+    Raises `ModelError` E100 for what is no model, E279 for another style, E280 for a symbol or formula of
+    your own with a command of LaTeX that has no form in Typst.
     """
     if style not in STYLES:
         known = ", ".join(f'"{name}"' for name in get_args(Style))

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from bondgraph.assembly.system import LoweredTransition
 from bondgraph.export.paper.equations import Writer
 from bondgraph.export.paper.markup.content import Block, Code, Math, Paragraph, Table, Words
+from bondgraph.export.paper.state_diagram import state_diagram
 from bondgraph.model.laws import Switched
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant
 
 
 def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
-    """A state machine: its states with their numbers, where it starts, and its transitions as a table."""
+    """A state machine: its states with their numbers, where it starts, and its transitions as a table and as a diagram.
+
+    One that only changes descriptions has no diagram.
+    """
     system = writer.system
     mode = f"{path}.mode"
     states, start = system.modes[mode]
@@ -21,11 +25,14 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
     for k, state in enumerate(states):
         named += [", " if k else "", Code(state), f" ({k})"]
     named += ["; it starts in ", Code(start), "."]
-    rows = [_row(writer, model, states, event) for event in system.events if event.automaton == path]
+    events = [event for event in system.events if event.automaton == path]
+    rows = [((str(k),), *_row(writer, model, states, event)) for k, event in enumerate(events, start=1)]
     blocks: list[Block] = [Paragraph(tuple(named), f"{number} {path.rpartition('.')[2]} (state machine)")]
+    if not all(event.internal for event in events):
+        blocks.append(state_diagram(states, start, [(e.source, None if e.error else e.target) for e in events]))
     if rows:
-        heads = ("from", "to", "when this rises through 0", "what it does")
-        blocks.append(Table(heads, (0.12, 0.12, 0.33, 0.43), tuple(rows)))
+        heads = ("", "from", "to", "when this rises through 0", "what it does")
+        blocks.append(Table(heads, (0.03, 0.12, 0.12, 0.31, 0.42), tuple(rows)))
     return blocks
 
 

@@ -1,1 +1,1 @@
-"""Markup: the content of a document, as records, in; LaTeX or Markdown out."""
+"""Markup: the content of a document, as records, in; LaTeX, Markdown or Typst out."""

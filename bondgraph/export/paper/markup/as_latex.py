@@ -51,6 +51,8 @@ def _block(block: object) -> str:
             )
         case Table():
             return _table(block)
+        case Figure(_, ()):
+            return rf"{{\centering {drawing(block)}\par\nopagebreak}}"
         case Figure(_, caption):
             return "\n".join([r"\begin{center}", drawing(block), "", rf"{{\small {_words(caption)}}}", r"\end{center}"])
     raise TypeError(f"{type(block).__name__} is no block of a document")

@@ -1,4 +1,4 @@
-"""Content of a document, without its markup: what builders put together and writers (LaTeX, Markdown) write."""
+"""Content of a document, without its markup: what builders put together and writers (LaTeX, Markdown, Typst) write."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing in SVG, its caption, and width and height in px."""
+    """A drawing in SVG, its caption (none for a small one that belongs to what follows), and width and height in px."""
 
     svg: str
     caption: Words
