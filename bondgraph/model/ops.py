@@ -29,8 +29,8 @@ class Op(Frozen):
     """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
     source: str = ""
     """Where the formula is from: a work and its equations, "corrected" where they are wrong in print, entries apart by "; ":
-    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md has the works and their equations; empty: from none. One line for
-    all results, or one for each line of `latex`."""
+    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md has the works and their equations; empty: from none. One line
+    for all results, or one for each line that the results and their remarks take."""
     note: str = ""
     """For a reader of the source: the same in its notation, words with formulas between $ signs, all letters explained."""
 
@@ -66,8 +66,13 @@ def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
 
 def sources_of(*formulas: Op | Callable[..., Any] | None) -> str:
     """The `source` of what is derived from formulas: those of its operations, each once."""
-    given = (entry for formula in formulas if isinstance(formula, Op) for entry in formula.source.split("; ") if entry)
+    given = (entry for formula in formulas if isinstance(formula, Op) for entry in entries(formula.source))
     return "; ".join(dict.fromkeys(given))
+
+
+def entries(source: str) -> list[str]:
+    """The entries of a `source`, of all its lines, in their order."""
+    return [entry for line in source.split("\n") for entry in line.split("; ") if entry]
 
 
 IDENTITY = Op("identity", lambda x: x, "#1")

@@ -20,6 +20,7 @@ from bondgraph.export.paper.notation.parts import Branch, Component, branches, i
 from bondgraph.export.roles import ledger_only, of_transitions, solved_only
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model
+from bondgraph.model.ops import sources_of
 
 HUGE = 1500
 """Equations beyond which only parts that occur several times are written."""
@@ -91,7 +92,7 @@ class _Body:
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
         """The next equation; a line that explains letters of those before it has no number of its own."""
         if latex.startswith(WITH):
-            return Numbered(f"in {self.count}, and above", latex)
+            return Numbered(f"in {self.count}, and above", latex, source=source)
         self.count += 1
         return Numbered(str(self.count), latex, lead, source)
 
@@ -143,7 +144,7 @@ class _Body:
                 self.sought += [(writer.letters[out], str(k)) for out in own[place].outs if out in torn]
             for unknown in system.unknowns:
                 if unknown.element == part.path:
-                    source = writer.producer[unknown.held or unknown.residual].op.source
+                    source = sources_of(writer.producer[unknown.held or unknown.residual].op)
                     lines += [(line, source) for line in writer.implicit(unknown)]
                     count = sum(not line.startswith(WITH) for line, _ in lines)
                     self.sought.append((writer.letters[unknown.value], str(self.count + count)))
@@ -191,7 +192,7 @@ def _definition(each: Definition, whole: bool) -> Paragraph:
     words.append(f" ({each.source})." if each.source else ".")
     if each.note:
         words.append(" In the notation of the source: ")
-        words += [Math(text) if k % 2 else text for k, text in enumerate(each.note.split("$")) if text]
+        words += [Math(text) if k % 2 else text for k, text in enumerate(f"{each.note}.".split("$")) if text]
     return Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True)
 
 
