@@ -100,7 +100,7 @@ GAUSS = (
     r" perpendicular to $c_v$; where it is, $y = c_v/|c_v|$, and $M$ has $|c_u|$ and $|c_v|$ on its diagonal and 0 beside"
     r" it. So the twist $T_C^{C,O} = (\omega, v)_C^{C,O}$ of $C$ relative to $O$ is, in $C$, $(\omega_y, -\omega_x)_C^{C,O}"
     r" = K M \dot q$, $(\omega_z)_C^{C,O} = T M \dot q$, VI02 (10), $(v_x, v_y)_C^{C,O} = M \dot q$, $(v_z)_C^{C,O} = 0$,"
-    r" VI02 (11)"
+    r" VI02 (11)."
 )
 """What the Gauss frame of a point c(u, v) is, for a reader of Visser 2002."""
 
@@ -142,7 +142,7 @@ DRAWN = Op(
         r" from which they are computed, is $T_{O_2}^{C_2,O_1} + \lambda\,\xi$, with $\xi$ the small displacement, rotation"
         r" and translation in $C_2$, of $H_{C_2}^0$ from $H_{C_1}^0 H_{C_2}^{C_1}$, which is 0 without an error, and with"
         r" $\lambda = |\omega_x| + |\omega_y| + |\omega_z| + (|v_x| + |v_y|)\,(|S_{11}| + |S_{22}|)$, where $(\omega, v) ="
-        r" T_{O_2}^{C_2,O_1}$ and $S = K_2 (d\,R K_1 R + \mathbf{1}) + R K_1 R$"
+        r" T_{O_2}^{C_2,O_1}$ and $S = K_2 (d\,R K_1 R + \mathbf{1}) + R K_1 R$."
     ),
 )
 """Relative twist, and what draws the contact coordinates to the closest points of the poses, where they have drifted off."""
