@@ -355,7 +355,9 @@ class Page:
                         for letter, path in self.each(symbol.strip("$"), name.strip("`")):
                             self.add(letter, tuple(int(n) for n in size.split(" x ")) if size else (), path)
         for number, local, symbol, states, start in re.findall(
-            r"^\*\*([\w.]+) (.*?) \(state machine\)\*\* \$(.*?)\$: (.*?); it starts in (.*)\.$", self.text, re.MULTILINE
+            r"^\*\*([\w.]+) (.*?) \(state machine\)\*\* \$(.*?)\$: (.*?); it starts in (`[^`]*`)(?: \([^`]*\))?\.$",
+            self.text,
+            re.MULTILINE,
         ):
             whole, paths = list(self.each(f"_{{{number}}}")), self.heads()
             for (index, _), (letter, _) in zip(whole, self.each(symbol) if len(whole) > 1 else [(symbol, "")], strict=True):

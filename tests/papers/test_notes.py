@@ -10,6 +10,7 @@ import pytest
 
 from bondgraph import compile_model
 from bondgraph.export import document
+from examples import bouncing_ball
 from models.contacts.kinematics import GAUSS, geometry_op
 from models.delta import DeltaParameters
 from models.delta.graphs.three_arms import delta_graph
@@ -156,3 +157,10 @@ def test_a_page_of_the_robot_has_each_line_of_a_note_once(form: str) -> None:
         longest = max(line.split("$")[1::2], key=len)
         assert text.count(f"${longest}$") == 1
     assert "In the notation of the source: See D" in text
+
+
+def test_the_page_of_a_ball_on_a_constraint_names_the_stabilised_constraint_and_its_machine() -> None:
+    text = document(compile_model(bouncing_ball.on_constraint(20.0), backend="numpy"), style="markdown")
+    law = next(line for line in text.splitlines() if "BO20 (6)" in line)
+    assert r"\alpha_{1}\,\dot{h} + \alpha_{0}\,h + \alpha_{2}\,(h)^3 = 0" in law
+    assert "it starts in `free` (BO20 fig. 1)." in text

@@ -9,7 +9,7 @@ from bondgraph.export.paper.equations import Writer
 from bondgraph.export.paper.markup.content import Block, Code, Math, Paragraph, Table, Words
 from bondgraph.model.laws import Switched
 from bondgraph.model.model import Model
-from bondgraph.model.ops import Constant
+from bondgraph.model.ops import Constant, sources_of
 
 
 def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
@@ -20,8 +20,10 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
     named: list[str | Math | Code] = [Math(writer.letters[mode]), ": "]
     for k, state in enumerate(states):
         named += [", " if k else "", Code(state), f" ({k})"]
-    named += ["; it starts in ", Code(start), "."]
-    rows = [_row(writer, model, states, event) for event in system.events if event.automaton == path]
+    own = [event for event in system.events if event.automaton == path]
+    source = sources_of(*(writer.producer[event.guard].op for event in own if event.guard in writer.producer))
+    named += ["; it starts in ", Code(start), f" ({source})." if source else "."]
+    rows = [_row(writer, model, states, event) for event in own]
     blocks: list[Block] = [Paragraph(tuple(named), f"{number} {path.rpartition('.')[2]} (state machine)")]
     if rows:
         heads = ("from", "to", "when this rises through 0", "what it does")
