@@ -10,11 +10,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bondgraph import J1, Automaton, Constraint, Graph, I, Se, Transition, simulate
+from bondgraph import J1, Automaton, Constraint, Graph, I, Op, Se, Transition, simulate
 from bondgraph.run.outcome.result import Result
 from screws.scalars import minimum
 
 GRAVITY, HEIGHT = 9.81, 1.0  # m/s^2, m
+
+MACHINE = "BO20 fig. 1"
+CLOSED = Op("closed", lambda h: -h, "-#1", MACHINE)
+OPEN = Op("open", lambda h: h, "#1", MACHINE)
+PULLS = Op("pulls", lambda force: -force, "-#1", MACHINE)
+INWARDS = Op("inside and inwards", lambda h, v: minimum(-h, -v), r"\min(-#1, -#2)", MACHINE)
 
 
 def falling(floor: Constraint, automaton: Automaton) -> Graph:
@@ -30,10 +36,10 @@ def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
         "floor", alpha1=a1, alpha0=a0, alpha2=a2, initial=HEIGHT, automaton="contact", active=["contact"], closing="smooth"
     )
     transitions = (
-        Transition("free", "contact", lambda h: -h, ("floor.h",), kind="touches"),
-        Transition("contact", "ballistic", lambda force: -force, ("floor.multiplier",), kind="lets go"),
-        Transition("ballistic", "free", lambda h: h, ("floor.h",), kind="is off"),
-        Transition("ballistic", "contact", lambda h, v: minimum(-h, -v), ("floor.h", "floor.h'"), kind="is back"),
+        Transition("free", "contact", CLOSED, ("floor.h",), kind="touches"),
+        Transition("contact", "ballistic", PULLS, ("floor.multiplier",), kind="lets go"),
+        Transition("ballistic", "free", OPEN, ("floor.h",), kind="is off"),
+        Transition("ballistic", "contact", INWARDS, ("floor.h", "floor.h'"), kind="is back"),
     )
     return falling(floor, Automaton("contact", ("free", "contact", "ballistic"), "free", transitions))
 

@@ -13,7 +13,7 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import ByMode, InertialField, StateSpec
 from bondgraph.model.mechanics import Mechanics, on_bond
-from bondgraph.model.ops import IDENTITY, Op, sources_of
+from bondgraph.model.ops import IDENTITY, Op, notes_of, sources_of
 
 
 def IC(
@@ -92,19 +92,19 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
     motion = "v" if lagrangian else "p"
     rate = Mechanics.acceleration if lagrangian else Mechanics.momentum_rate
     given = mechanics.inertia, mechanics.kinetic
-    moving, all_terms = sources_of(*given), sources_of(*given, mechanics.bias, mechanics.potential)
+    every = *given, mechanics.bias, mechanics.potential
 
-    def op(name: str, formula: Callable[..., Any], count: int, latex: str, source: str = all_terms) -> Op:
-        return Op(name, on_bond(mechanics, formula, count), latex, source)
+    def op(name: str, formula: Callable[..., Any], count: int, latex: str, terms: Sequence[Any] = every) -> Op:
+        return Op(name, on_bond(mechanics, formula, count), latex, sources_of(*terms), notes_of(*terms))
 
     return InertialField(
         StateSpec(q, sizes.get("q")),
         motion,
         StateSpec(v, sizes.get(motion)),
-        IDENTITY if lagrangian else op("velocity", Mechanics.velocity, 2, r"M(#1)^{-1}\,#2", moving),
+        IDENTITY if lagrangian else op("velocity", Mechanics.velocity, 2, r"M(#1)^{-1}\,#2", given),
         op("acceleration" if lagrangian else "momentum rate", rate, 3, _RATES[motion]),
         op("energy", Mechanics.energy, 2, r"\mathcal{H}(#1, #2)"),
-        op("momentum", Mechanics.momentum, 2, r"M(#1)\,#2", moving),
+        op("momentum", Mechanics.momentum, 2, r"M(#1)\,#2", given),
         op("own momentum rate", Mechanics.own_momentum_rate, 2, r"\nabla_{#1} T(#1, #2) - \nabla V(#1)"),
         mechanics,
     )

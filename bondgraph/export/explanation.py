@@ -22,7 +22,7 @@ from bondgraph.export.paper.notation.told import told
 from bondgraph.export.roles import solved_only
 from bondgraph.model.laws import Junction
 from bondgraph.model.names import need_name
-from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate
+from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,9 @@ class _Tracer:
         self.seen.update(statement.outs)
         equation = " \\\\\n".join(self.writer.equations(statement))
         owner = self._owner(statement.element)
-        yield Reason(depth, statement.outs[0], f"{left} = {_plain(self.system, statement)}", owner, equation, statement.op.source)
+        yield Reason(
+            depth, statement.outs[0], f"{left} = {_plain(self.system, statement)}", owner, equation, sources_of(statement.op)
+        )
         if self._followed(depth):
             for arg in dict.fromkeys(statement.args):
                 yield from self.value(arg.lstrip("-") if arg not in self.system.values else arg, depth + 1)

@@ -31,7 +31,7 @@ def gradient(energy: Op) -> Op:
         return _shaped(array(list(slopes)), x)
 
     latex = r"\nabla_{#1}\left(" + energy.latex + r"\right)" if energy.latex else ""
-    return Op(f"gradient of {energy.name}", formula, latex, sources_of(energy))
+    return Op(f"gradient of {energy.name}", formula, latex, sources_of(energy), energy.note)
 
 
 def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any] = ()) -> np.ndarray:

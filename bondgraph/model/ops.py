@@ -30,9 +30,10 @@ class Op(Frozen):
     source: str = ""
     """Where the formula is from: a work and its equations, "corrected" where they are wrong in print, entries apart by "; ":
     "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md has the works and their equations; empty: from none. One line
-    for all results, or one for each line of `latex`."""
+    for all results, or one for each line that the results and their remarks take."""
     note: str = ""
-    """For a reader of the source: the same in its notation, words with formulas between $ signs, all letters explained."""
+    """For a reader of the source: the same in its notation, sentences with formulas between $ signs, all letters explained. A
+    document prints each line once."""
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
@@ -66,8 +67,19 @@ def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
 
 def sources_of(*formulas: Op | Callable[..., Any] | None) -> str:
     """The `source` of what is derived from formulas: those of its operations, each once."""
-    given = (entry for formula in formulas if isinstance(formula, Op) for entry in formula.source.split("; ") if entry)
+    given = (entry for formula in formulas if isinstance(formula, Op) for entry in entries(formula.source))
     return "; ".join(dict.fromkeys(given))
+
+
+def notes_of(*formulas: Op | Callable[..., Any] | None) -> str:
+    """The `note` of what is derived from formulas: the lines of its operations' notes, each once."""
+    given = (line for formula in formulas if isinstance(formula, Op) for line in formula.note.split("\n") if line)
+    return "\n".join(dict.fromkeys(given))
+
+
+def entries(source: str) -> list[str]:
+    """The entries of a `source`, of all its lines, in their order."""
+    return [entry for line in source.split("\n") for entry in line.split("; ") if entry]
 
 
 IDENTITY = Op("identity", lambda x: x, "#1")

@@ -101,7 +101,40 @@ def geometry_op(surface: Surface, index: int) -> Op:
         geometry = surface.geometry(q, chart, parameters)
         return geometry.H, geometry.M, geometry.K, geometry.T
 
-    return Op(f"Gauss {surface.name}", formula, rf"\mathrm{{Gauss}}_{{{index}}}(#1)", "VI02 (6), (7), (8), (9)")
+    return Op(
+        f"Gauss {surface.name}",
+        formula,
+        rf"\mathrm{{Gauss}}_{{{index}}}(#1)",
+        "VI02 (5), (6), (7), (8), (9)",
+        f"{_point(surface)}{GAUSS}",
+    )
+
+
+def _point(surface: Surface) -> str:
+    """The point c(u, v) of a surface in words and formulas."""
+    if not surface.latex:
+        return r"$(u, v) = q$, $c(u, v)$ is the last column of $H$, a point of the surface in the frame $O$ of its body. "
+    (_, point), *further = (equation.split(" = ", 1) for equation in surface.latex[0])
+    words = rf"$(u, v) = q$, $c(u, v) = {point}$ is the point of the surface in the frame $O$ of its body"
+    words += "".join(rf", ${letter} = {formula}$" for letter, formula in further)
+    if surface.charts > 1:
+        words += rf", in the chart of axis x ${surface.latex[1][-1]}$"
+    named = ", ".join(f"${letter}$ ({name})" for name, letter in surface.letters.items())
+    return f"{words}, with the parameters {named}. " if named else f"{words}. "
+
+
+GAUSS = (
+    r"Indices $u$, $v$ are derivatives. The axes $x = c_u/|c_u|$, $z = (c_u \times c_v)/|c_u \times c_v|$, which points out"
+    r" of the material, and $y = z \times x$ make the Gauss frame $C$: $H = H_C^O = \begin{bmatrix} x & y & z & c \\ 0 & 0 &"
+    r" 0 & 1 \end{bmatrix}$, VI02 (5), (6). $M = \begin{bmatrix} x & y \end{bmatrix}^{\top} \begin{bmatrix} c_u & c_v"
+    r" \end{bmatrix}$, $K = \begin{bmatrix} x & y \end{bmatrix}^{\top} \begin{bmatrix} z_u & z_v \end{bmatrix} M^{-1}$, $T ="
+    r" y^{\top} \begin{bmatrix} x_u & x_v \end{bmatrix} M^{-1}$ are VI02 (7), (8), (9), also where $c_u$ is not"
+    r" perpendicular to $c_v$; where it is, $y = c_v/|c_v|$, and $M$ has $|c_u|$ and $|c_v|$ on its diagonal and 0 beside"
+    r" it. So the twist $T_C^{C,O} = (\omega, v)_C^{C,O}$ of $C$ relative to $O$ is, in $C$, $(\omega_y, -\omega_x)_C^{C,O}"
+    r" = K M \dot q$, $(\omega_z)_C^{C,O} = T M \dot q$, VI02 (10), $(v_x, v_y)_C^{C,O} = M \dot q$, $(v_z)_C^{C,O} = 0$,"
+    r" VI02 (11)."
+)
+"""What the Gauss frame of a point c(u, v) is, for a reader of Visser 2002."""
 
 
 _UNUSED = np.zeros(0)
@@ -124,7 +157,26 @@ def _drawn(H1: Any, H2: Any, K1: Any, K2: Any, alpha: Any, d: Any, T: Any) -> An
     return array([v + rate * off for v, off in zip(T, drift(H1, H2, alpha, d), strict=True)])
 
 
-DRAWN = Op("drawn twist", _drawn, r"#7 + \lambda\,\xi(#1, #2, #5, #6),\; \lambda = |\omega| + |v|\,|S|")
+DRAWN = Op(
+    "drawn twist",
+    _drawn,
+    r"#7 + \lambda\,\xi(#1, #2, #5, #6),\; \lambda = |\omega| + |v|\,|S|",
+    note=(
+        r"$O_1$ and $O_2$ are the frames of body 1 and body 2, those whose poses stand before $H_{C_1}^{O_1}$ and"
+        r" $H_{C_2}^{O_2}$; $C_1$ and $C_2$ are the Gauss frames of their closest points $p_1$ and $p_2$. $d = z_1 \cdot"
+        r" (p_2 - p_1)$ is the gap, negative in contact, and $\alpha$ the angle from $x_1$ to $x_2$ about $z_2 = -z_1$:"
+        r" $H_{C_2}^{C_1} = \begin{bmatrix} R & 0 & 0 \\ 0 & -1 & d \\ 0 & 0 & 1 \end{bmatrix}$, VI02 (12), (13), with $R ="
+        r" \begin{bmatrix} \cos\alpha & -\sin\alpha \\ -\sin\alpha & -\cos\alpha \end{bmatrix}$, VI02 (14), corrected, and"
+        r" $T_{C_2}^{C_2,C_1} = (0, 0, \dot\alpha, 0, 0, -\dot d)$, VI02 (15), corrected. The rates of the contact"
+        r" coordinates are such that the twists from $O_1$ by $C_1$ and $C_2$ to $O_2$, all in $C_2$, make up the relative"
+        r" twist, VI02 (16): $T_{O_2}^{C_2,O_1} = -T_{C_2}^{C_2,O_2} + T_{C_2}^{C_2,C_1} + \mathrm{Ad}_{H_{C_1}^{C_2}}"
+        r" T_{C_1}^{C_1,O_1}$, VI02 (17), corrected. What integration adds to that as an error is drawn back: the result,"
+        r" from which they are computed, is $T_{O_2}^{C_2,O_1} + \lambda\,\xi$, with $\xi$ the small displacement, rotation"
+        r" and translation in $C_2$, of $H_{C_2}^0$ from $H_{C_1}^0 H_{C_2}^{C_1}$, which is 0 without an error, and with"
+        r" $\lambda = |\omega_x| + |\omega_y| + |\omega_z| + (|v_x| + |v_y|)\,(|S_{11}| + |S_{22}|)$, where $(\omega, v) ="
+        r" T_{O_2}^{C_2,O_1}$ and $S = K_2 (d\,R K_1 R + \mathbf{1}) + R K_1 R$."
+    ),
+)
 """Relative twist, and what draws the contact coordinates to the closest points of the poses, where they have drifted off."""
 
 
@@ -142,7 +194,7 @@ RATES = Op(
             r"w = (-\omega_y, \omega_x),\; u = (v_x, v_y),\; (\omega, v) = #9",
         )
     ),
-    "VI02 (18), (20); VI02 (14), (19), (21), corrected",
+    "VI02 (18)\nVI02 (19), corrected\nVI02 (20)\nVI02 (21), corrected\nVI02 (14), corrected",
 )
 """Rates of the contact coordinates; Visser 2002, (18) to (21), corrected."""
 

@@ -17,6 +17,9 @@ from screws.vectors import Triple, dot
 MARGIN = 0.3
 """sin u below which the other chart takes over; there sin u of the other chart is at least 0.95."""
 
+LATEX = (r"n = (\sin u \cos v, \sin u \sin v, \cos u)", r"n = (\cos u, \sin u \cos v, \sin u \sin v)")
+"""The point n of the unit sphere in each chart."""
+
 
 class Direction(NamedTuple):
     """A point of the unit sphere and its chart: n, and the orthonormal tangents e = n_u, g = n_v / sin u."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,9 +19,12 @@ from screws.vectors import Triple, cross, dot, length, scaled, times
 
 
 class Closed:
-    """What closed shapes share: two charts, the ranges of chart 0 and, unless a shape knows better, no guess near a point."""
+    """What closed shapes share: two charts, the ranges of chart 0 and, unless a shape knows better, no LaTeX and no guess near a
+    point."""
 
     closed: bool = True
+    letters: ClassVar[tuple[str, ...]] = ()
+    latex: ClassVar[tuple[str, ...]] = ()
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
         return None
@@ -35,6 +38,8 @@ class Sphere(Closed):
     """c = r n."""
 
     name: str = "sphere"
+    letters: ClassVar[tuple[str, ...]] = ("r",)
+    latex: ClassVar[tuple[str, ...]] = (r"c = r\,n",)
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         return scaled(charts.point(q, chart), p[0])
@@ -59,6 +64,8 @@ class Ellipsoid(Closed):
     """c = (a n_x, b n_y, c n_z)."""
 
     name: str = "ellipsoid"
+    letters: ClassVar[tuple[str, ...]] = ("a_x", "a_y", "a_z")
+    latex: ClassVar[tuple[str, ...]] = (r"c = (a_x\,n_x, a_y\,n_y, a_z\,n_z)",)
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         return times(charts.point(q, chart), (p[0], p[1], p[2]))

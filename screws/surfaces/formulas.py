@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Parametric:
     v: Range
     name: str = "parametric surface"
     closed: bool = False
+    letters: ClassVar[tuple[str, ...]] = ()
+    latex: ClassVar[tuple[str, ...]] = ()
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         return triple(self.formula(q[0], q[1], *p), self.name)

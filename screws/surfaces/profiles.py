@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -114,6 +115,12 @@ class Egg(Closed):
     """Cartesian oval r_A + 2 r_B = S, polar about its focus B = (0, 0, zB)."""
 
     name: str = "egg"
+    letters: ClassVar[tuple[str, ...]] = ("f", "S", "z_B")
+    latex: ClassVar[tuple[str, ...]] = (
+        r"c = \rho\,n + (0, 0, z_B)",
+        r"\rho = \tfrac{1}{3}(b - \sqrt{b^2 - 3\,(S^2 - f^2)})",
+        r"b = 2\,S + f\,n_z",
+    )
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         n = charts.point(q, chart)

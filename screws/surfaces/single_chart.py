@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ class Plane:
 
     name: str = "plane"
     closed: bool = False
+    letters: ClassVar[tuple[str, ...]] = ()
+    latex: ClassVar[tuple[str, ...]] = ("c = (u, v, 0)",)
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         return (q[0], q[1], 0.0)
@@ -44,6 +47,8 @@ class Cylinder:
 
     name: str = "cylinder"
     closed: bool = False
+    letters: ClassVar[tuple[str, ...]] = ("r",)
+    latex: ClassVar[tuple[str, ...]] = (r"c = (r \cos u, r \sin u, v)",)
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         return (p[0] * cos(q[0]), p[0] * sin(q[0]), q[1])
@@ -70,6 +75,8 @@ class Torus:
 
     name: str = "torus"
     closed: bool = False
+    letters: ClassVar[tuple[str, ...]] = ("R", "r")
+    latex: ClassVar[tuple[str, ...]] = (r"c = ((R + r \sin u) \cos v, (R + r \sin u) \sin v, r \cos u)",)
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         rim = p[0] + p[1] * sin(q[0])

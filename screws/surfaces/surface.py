@@ -29,6 +29,15 @@ class Shape(Protocol):
     def closed(self) -> bool:
         """Whether the surface is c = F(n) on the unit sphere, with two charts."""
 
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """LaTeX of the numbers `p`; none where the formulas are a user's."""
+
+    @property
+    def latex(self) -> tuple[str, ...]:
+        """LaTeX of the point, an equation of c and one of each further letter, in u, v and `letters`, in the vector n of
+        `charts.LATEX` where closed; none where the formulas are a user's."""
+
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         """Point c of the surface."""
 
@@ -64,6 +73,19 @@ class Surface:
     def name(self) -> str:
         """Name of the kind of surface."""
         return self.shape.name
+
+    @property
+    def letters(self) -> dict[str, str]:
+        """LaTeX of the parameters by their names; empty for a user's formulas."""
+        return dict(zip(self.parameters, self.shape.letters, strict=False))
+
+    @property
+    def latex(self) -> tuple[tuple[str, ...], ...]:
+        """LaTeX of the point c(u, v) in each chart: an equation of c and one of each further letter, in `letters`; empty for a
+        user's formulas."""
+        if not self.shape.latex:
+            return ()
+        return tuple((*self.shape.latex, n) for n in charts.LATEX) if self.shape.closed else (self.shape.latex,)
 
     @property
     def closed(self) -> bool:

@@ -24,6 +24,9 @@ SPAN = 2e-3
 AROUND = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 """Weights of central differences of order eight."""
 
+NOTE = " In the notation of the source: "
+"""What stands behind the formula of a function: the same for a reader of its source."""
+
 
 class Circular(Exception):
     """A letter that needs itself."""
@@ -352,7 +355,9 @@ class Page:
                         for letter, path in self.each(symbol.strip("$"), name.strip("`")):
                             self.add(letter, tuple(int(n) for n in size.split(" x ")) if size else (), path)
         for number, local, symbol, states, start in re.findall(
-            r"^\*\*([\w.]+) (.*?) \(state machine\)\*\* \$(.*?)\$: (.*?); it starts in (.*)\.$", self.text, re.MULTILINE
+            r"^\*\*([\w.]+) (.*?) \(state machine\)\*\* \$(.*?)\$: (.*?); it starts in (`[^`]*`)(?: \([^`]*\))?\.$",
+            self.text,
+            re.MULTILINE,
         ):
             whole, paths = list(self.each(f"_{{{number}}}")), self.heads()
             for (index, _), (letter, _) in zip(whole, self.each(symbol) if len(whole) > 1 else [(symbol, "")], strict=True):
@@ -419,7 +424,7 @@ class Page:
 
     def read_functions(self) -> None:
         for body in re.findall(r"^\*\*D\d+ .*?\*\* (.*)$", self.text, re.MULTILINE):
-            function = Function(body, self)
+            function = Function(body.partition(NOTE)[0], self)
             self.functions[function.name, function.number] = function
 
     def called(self, name: str, index: str, arguments: Sequence[Node]) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -71,6 +71,8 @@ class Waves:
 
     name: str = "plane"
     closed: bool = False
+    letters: ClassVar[tuple[str, ...]] = ("h", "k")
+    latex: ClassVar[tuple[str, ...]] = (r"c = (u, v, h \sin(k\,u))",)
 
     def position(self, q: Any, chart: Any, p: Any) -> Any:
         return (q[0], q[1], p[0] * sin(p[1] * q[0]))

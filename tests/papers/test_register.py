@@ -21,7 +21,7 @@ from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
 from bondgraph.model.gradient import gradient
 from bondgraph.model.laws import Action
-from bondgraph.model.ops import as_op, sources_of
+from bondgraph.model.ops import as_op, entries, sources_of
 from docs.pages import text_of
 from models import attach_between, attach_contact, contact, ground, point_spring, rigid_body, spatial_spring
 from models.control import fading
@@ -125,6 +125,12 @@ def operations() -> Iterator[tuple[str, Op]]:
 
 
 @cache
+def notes() -> dict[str, str]:
+    """Note -> one operation that has it."""
+    return {op.note: place for place, op in operations() if op.note}
+
+
+@cache
 def sources() -> dict[str, str]:
     """Source -> one operation that has it."""
     return {op.source: place for place, op in operations() if op.source}
@@ -147,18 +153,19 @@ RIGHT, WRONG = "Right as printed", "Wrong as printed"
 
 
 def cited() -> Iterator[tuple[str, str, bool, str]]:
-    """(paper, place, corrected, operation) of all sources."""
-    for source, where in sources().items():
-        for entry in source.split("; "):
-            if found := ENTRY.fullmatch(entry):
-                yield from ((found[1], place, bool(found[3]), where) for place in places_of(found[2]))
+    """(paper, place, corrected, operation) of all sources and notes."""
+    told = [(entry, where) for source, where in sources().items() for entry in entries(source)]
+    told += [(entry[0], where) for note, where in notes().items() for entry in ENTRY.finditer(note)]
+    for entry, where in told:
+        if found := ENTRY.fullmatch(entry):
+            yield from ((found[1], place, bool(found[3]), where) for place in places_of(found[2]))
 
 
 def test_sources_are_entries_of_the_page() -> None:
     works = re.findall(r"^\| (.+? \d{4}) \|", text_of("papers.md"), flags=re.MULTILINE)
     assert len(sources()) > 10
     for source, where in sources().items():
-        for entry in source.split("; "):
+        for entry in entries(source):
             assert ENTRY.fullmatch(entry) or entry in works, (where, entry)
 
 
@@ -190,7 +197,7 @@ def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
                     value = resolved(path)
                     if not isinstance(value, Op):
                         continue
-                    said = [ENTRY.fullmatch(entry) for entry in value.source.split("; ")]
+                    said = [ENTRY.fullmatch(entry) for entry in entries(value.source)]
                     mine = {p for e in said if e and e[1] == paper and bool(e[3]) == corrected for p in places_of(e[2])}
                     assert set(places_of(row[0])) <= mine, (path, row[0])
                     checked += 1
@@ -228,8 +235,8 @@ def test_every_test_of_the_papers_is_named_by_the_page_or_says_that_its_equation
 
 SURVIVING = {
     "eggs": {
-        "VI02 (18), (20); VI02 (14), (19), (21), corrected",
-        "VI02 (6), (7), (8), (9)",
+        "VI02 (18)\nVI02 (19), corrected\nVI02 (20)\nVI02 (21), corrected\nVI02 (14), corrected",
+        "VI02 (5), (6), (7), (8), (9)",
         "VI02 (10)",
         "VI02 (4), corrected",
         "Fasse and Broenink 1997; Stramigioli 2001",
@@ -245,7 +252,7 @@ SURVIVING = {
     "touch": {"BO20 (11)", "Khatib 1987", "BO18 (27), (28); BO18 (32), corrected", "BO20 fig. 1"},
     "linearised": {"BO18 (23), (33), (34), (35); BO18 (22), corrected"},
     "hand": {
-        "VI02 (18), (20); VI02 (14), (19), (21), corrected",
+        "VI02 (18)\nVI02 (19), corrected\nVI02 (20)\nVI02 (21), corrected\nVI02 (14), corrected",
         "Featherstone 2008",
         "Brockett 1984; Murray, Li and Sastry 1994",
     },
@@ -275,4 +282,4 @@ def test_another_surface_has_the_same_source() -> None:
     ball = rigid_body("ball", mass=1.0, inertia=(1e-2,) * 3, surface=sphere(0.02), position=(0, 0, 0.2))
     attach_contact(graph, contact("touch", floor, ball, constrained="v_z", normal_stiffness=1e3), floor, ball)
     gauss = [s.op for s in equations(graph.freeze()).statements if s.op.name.startswith("Gauss")]
-    assert len(gauss) == 2 and {op.source for op in gauss} == {"VI02 (6), (7), (8), (9)"}
+    assert len(gauss) == 2 and {op.source for op in gauss} == {"VI02 (5), (6), (7), (8), (9)"}

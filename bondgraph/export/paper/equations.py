@@ -11,7 +11,7 @@ from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.told import Told, told
 from bondgraph.export.statement_latex import filled
 from bondgraph.export.symbols import escaped
-from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate
+from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 
 ALONG = " along the arrow"
 """How the name of a power ends that only serves another."""
@@ -116,7 +116,7 @@ class Writer:
         lines, sources = self.equations(statement), statement.op.source.split("\n")
         if not self.in_full(statement):
             return [(line, "") for line in lines]
-        return list(zip(lines, sources if len(sources) == len(lines) else [statement.op.source] * len(lines), strict=True))
+        return list(zip(lines, sources if len(sources) == len(lines) else [sources_of(statement.op)] * len(lines), strict=True))
 
     def in_full(self, statement: Statement) -> bool:
         """Whether the equation of a statement names no function that is defined elsewhere."""

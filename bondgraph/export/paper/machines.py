@@ -10,7 +10,7 @@ from bondgraph.export.paper.markup.content import Block, Code, Math, Paragraph, 
 from bondgraph.export.paper.state_diagram import state_diagram
 from bondgraph.model.laws import Switched
 from bondgraph.model.model import Model
-from bondgraph.model.ops import Constant
+from bondgraph.model.ops import Constant, sources_of
 
 
 def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
@@ -24,8 +24,9 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
     named: list[str | Math | Code] = [Math(writer.letters[mode]), ": "]
     for k, state in enumerate(states):
         named += [", " if k else "", Code(state), f" ({k})"]
-    named += ["; it starts in ", Code(start), "."]
     events = [event for event in system.events if event.automaton == path]
+    source = sources_of(*(writer.producer[event.guard].op for event in events if event.guard in writer.producer))
+    named += ["; it starts in ", Code(start), f" ({source})." if source else "."]
     rows = [((str(k),), *_row(writer, model, states, event)) for k, event in enumerate(events, start=1)]
     blocks: list[Block] = [Paragraph(tuple(named), f"{number} {path.rpartition('.')[2]} (state machine)")]
     if not all(event.internal for event in events):

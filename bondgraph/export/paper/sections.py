@@ -20,6 +20,7 @@ from bondgraph.export.paper.notation.parts import Branch, Component, branches, i
 from bondgraph.export.roles import ledger_only, of_transitions, solved_only
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model
+from bondgraph.model.ops import sources_of
 
 HUGE = 1500
 """Equations beyond which only parts that occur several times are written."""
@@ -41,7 +42,8 @@ def paper_of(compiled: Compiled) -> Paper:
         words = (f"This model would take {length} equations: ", kept, Code("latex(model)"), " has a line for each.")
         sections.insert(0, Paragraph(words))
     balance, ticks = body.balance(writer), clocks(writer)
-    functions = [_definition(each, each.number in body.definitions.whole) for each in body.definitions.found.values()]
+    told_in: dict[str, int] = {}
+    functions = [_definition(each, each.number in body.definitions.whole, told_in) for each in body.definitions.found.values()]
     tabled = [*tables.parameters(compiled, letters), *tables.states(compiled, letters)]
     blocks: list[Block] = [
         *summary(compiled, body.count, body.sought),
@@ -91,7 +93,7 @@ class _Body:
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
         """The next equation; a line that explains letters of those before it has no number of its own."""
         if latex.startswith(WITH):
-            return Numbered(f"in {self.count}, and above", latex)
+            return Numbered(f"in {self.count}, and above", latex, source=source)
         self.count += 1
         return Numbered(str(self.count), latex, lead, source)
 
@@ -143,7 +145,7 @@ class _Body:
                 self.sought += [(writer.letters[out], str(k)) for out in own[place].outs if out in torn]
             for unknown in system.unknowns:
                 if unknown.element == part.path:
-                    source = writer.producer[unknown.held or unknown.residual].op.source
+                    source = sources_of(writer.producer[unknown.held or unknown.residual].op)
                     lines += [(line, source) for line in writer.implicit(unknown)]
                     count = sum(not line.startswith(WITH) for line, _ in lines)
                     self.sought.append((writer.letters[unknown.value], str(self.count + count)))
@@ -174,7 +176,8 @@ class _Body:
         return [Section("Energy", 2), Paragraph(words), Equations((equation,))]
 
 
-def _definition(each: Definition, whole: bool) -> Paragraph:
+def _definition(each: Definition, whole: bool, told: dict[str, int]) -> Paragraph:
+    """What a function computes, and its note; `told` has the lines of notes that stand before, and grows by those told here."""
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
     sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
     read = [letter for letter, shape, used in sized if 0 not in shape and (used or whole)]
@@ -190,8 +193,12 @@ def _definition(each: Definition, whole: bool) -> Paragraph:
     words.append(", all others 0" if formula.others_zero else "")
     words.append(f" ({each.source})." if each.source else ".")
     if each.note:
+        lines = each.note.split("\n")
+        new = [line for line in lines if told.setdefault(line, each.number) == each.number]
+        old = sorted({told[line] for line in lines} - {each.number})
+        new += [f"See {', '.join(f'D{number}' for number in old)}."] if old else []
         words.append(" In the notation of the source: ")
-        words += [Math(text) if k % 2 else text for k, text in enumerate(each.note.split("$")) if text]
+        words += [Math(text) if k % 2 else text for k, text in enumerate(" ".join(new).split("$")) if text]
     return Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True)
 
 

@@ -14,13 +14,14 @@ Source: Bortoff 2018, eq. (7) to (19).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bondgraph import IC, J0, J1, MTF, TF, Block, Constraint, Element, Graph, Op, Parameter, R, Se
 from bondgraph.model.domains import ROTATION, TRANSLATION
-from models.delta.kinematics import arm
+from models.delta.kinematics import arm, notation
 from models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
 from models.delta.kinematics.arm import Constants
 from models.delta.kinematics.formulas import ROTATIONS
@@ -59,6 +60,7 @@ def _place(rotation: np.ndarray) -> Op:
         lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
         r"R\,\psi(#1)",
         "BO18 (4), corrected",
+        notation.TIP,
     )
 
 
@@ -69,12 +71,13 @@ def _slope(rotation: np.ndarray) -> Op:
         lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)),
         r"R\,\partial\psi(#1)",
         "BO18 appendix",
+        notation.SLOPE,
     )
 
 
-_INERTIA = Op("m", _with(arm.inertia), "m(#1)", "BO18 (1), corrected; BO18 appendix")
-_BIAS = Op("c", _with(arm.coriolis_torque), "c(#1, #2)", "BO18 (8), appendix")
-_POTENTIAL = Op("V", _with(arm.potential_energy), "V(#1)", "BO18 (5), corrected")
+_INERTIA = Op("m", _with(arm.inertia), "m(#1)", "BO18 (1), corrected; BO18 appendix", notation.INERTIA)
+_BIAS = Op("c", _with(arm.coriolis_torque), "c(#1, #2)", "BO18 (8), appendix", notation.BIAS)
+_POTENTIAL = Op("V", _with(arm.potential_energy), "V(#1)", "BO18 (5), corrected", notation.GRAVITY)
 ANGLES = Op("angles", phi_of, r"\varphi(#1)")
 ANGLE_RATES = Op("angle rates", phi_rate, r"\dot\varphi(#1, #2)")
 
@@ -117,6 +120,8 @@ def _arm(
     energies: dict[str, Any] = {"inertia": _INERTIA, "potential": _POTENTIAL}
     if form == "lagrangian":
         energies["bias"] = _BIAS
+    else:
+        energies["potential"] = replace(_POTENTIAL, note=f"{notation.GRAVITY}\n{notation.MOMENTUM}")
     mechanism = IC(
         "mechanism",
         **energies,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bondgraph.export.paper.notation.formulas import SHARED, Formula, Recorded, recorded, written
 from bondgraph.export.paper.notation.told import local
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import Op, sources_of
 from bondgraph.tape import opcodes
 
 _SHORT = 24
@@ -67,7 +67,7 @@ class Functions:
             function = rf"\mathrm{{{_word(operation.name)}}}_{{{number}}}"
             own = _local([*letters, *results])
             arguments, outs = tuple(own[: len(letters)]), tuple(own[len(letters) :])
-            known = Definition(number, operation.name, function, arguments, outs, code, operation.source, operation.note)
+            known = Definition(number, operation.name, function, arguments, outs, code, sources_of(operation), operation.note)
             self.found[code] = known
         return known
 

@@ -1,0 +1,34 @@
+"""Equations in LaTeX, one for each letter, and numbers for the letters that none gives -> the value of a letter, by a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.export.latex_reader import Language, Node, Parser, Unreadable, tokens_of
+
+
+def value_of(wanted: str, equations: Sequence[str], given: Mapping[str, Any]) -> Any:
+    """The value of a letter; a letter may have an index, which is no component then."""
+    sides = {tuple(tokens_of(left)): right for left, _, right in (equation.partition("=") for equation in equations)}
+    numbers = {tuple(tokens_of(letter)): value for letter, value in given.items()}
+    assert len(sides) == len(equations) and not sides.keys() & numbers.keys()
+
+    def value(letter: tuple[str, ...]) -> Any:
+        if letter not in numbers:
+            parser = Parser(sides[letter], language)
+            numbers[letter] = parser.whole(parser.choice)(None)
+        return numbers[letter]
+
+    def letter(tokens: Sequence[str], place: int) -> tuple[Node, int] | None:
+        known = sorted({*sides, *numbers}, key=len, reverse=True)
+        found = next((each for each in known if tuple(tokens[place : place + len(each)]) == each), None)
+        return None if found is None else ((lambda at: value(found)), place + len(found))
+
+    def nothing(*_: Any) -> Any:
+        raise Unreadable("no function, mode or time derivative stands there")
+
+    language = Language(letter, nothing, nothing, nothing)
+    found = value(tuple(tokens_of(wanted)))
+    assert not language.doubts, language.doubts
+    return found
