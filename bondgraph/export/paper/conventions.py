@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -51,8 +52,11 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
     return [Paragraph((counts,), "Model."), Paragraph(tuple(kinds))]
 
 
-def conventions(system: System, functions: Sequence[Paragraph], alike: Sequence[Branch]) -> list[Block]:
+def conventions(
+    system: System, functions: Sequence[Paragraph], alike: Sequence[Branch], sections: Sequence[Block]
+) -> list[Block]:
     """How things are written: only what occurs."""
+    written = repr(sections)
     latex = "".join(statement.op.latex for statement in system.statements)
     words: list[Piece] = [
         "Letters with the number of a part as their last index belong to that part: ",
@@ -66,18 +70,17 @@ def conventions(system: System, functions: Sequence[Paragraph], alike: Sequence[
         Math("a^{-1}"),
         " of it has the reciprocals; ",
         Math(r"^{\top}"),
-        " transposes; a matrix of one row gives a number; components are counted from 1, ",
-        Math("v_x, v_y, v_z"),
-        " are the first three, and ",
-        Math("(a, b) = c"),
-        " cuts ",
-        Math("c"),
-        " in halves, or a pose in its parts; ",
-        Math(r"\mathbf{1}"),
-        " is the unit matrix, ",
-        Math(r"\tilde a\,b = a \times b"),
-        ". Some values serve the reader alone.",
+        " transposes; a matrix of one row gives a number; components are counted from 1",
     ]
+    if re.search(r"\}_[xyz](?![a-z])", written):
+        words += [", ", Math("v_x, v_y, v_z"), " are the first three"]
+    if r"(\\mathsf" in written or r"({\\mathsf" in written:
+        words += [", ", Math("(a, b) = c"), " cuts ", Math("c"), " in halves, or a pose in its parts"]
+    if re.search(r"[&+] \\{2}mathbf\{1\}", written):
+        words += ["; ", Math(r"\mathbf{1}"), " is the unit matrix"]
+    if r"\\tilde" in written or r"\mathrm{Ad}" in latex:
+        words += ["; ", Math(r"\tilde a\,b = a \times b")]
+    words.append(". Some values serve the reader alone.")
     if functions:
         words += [
             " Functions ",

@@ -8,6 +8,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper.markup.content import Block, Code, Figure, Paragraph
 from bondgraph.export.paper.notation.parts import Parts
 from bondgraph.render.diagram import diagram
+from bondgraph.render.sketch import text_width
 
 LARGE = 16
 """Elements beyond which nested graphs are folded."""
@@ -38,7 +39,12 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
             found = next((text for text in drawn if text.text == name), drawn[-1])
             label = f"{part.number} {found.text}"
             narrower = max(len(found.text or ""), 4) / max(len(label), 4)
-            found.set("font-size", f"{float(found.get('font-size', '13')) * max(narrower, 0.7):.1f}")
+            size = float(found.get("font-size", "13"))
+            if found.get("text-anchor") == "start":  # kind, colon and name stay in the middle
+                more = text_width(label, size * max(narrower, 0.7)) - text_width(found.text or "", size)
+                for text in drawn:
+                    text.set("x", f"{float(text.get('x', '0')) - more / 2:.1f}")
+            found.set("font-size", f"{size * max(narrower, 0.7):.1f}")
             found.text = label
     for child in list(root):
         if child.get("class") == "title":

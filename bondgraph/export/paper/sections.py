@@ -48,7 +48,7 @@ def paper_of(compiled: Compiled) -> Paper:
     blocks: list[Block] = [
         *summary(compiled, body.count, body.sought),
         *figure(compiled, parts),
-        *conventions(system, functions, [b for top in tree for b in top.all() if b.index]),
+        *conventions(system, functions, [b for top in tree for b in top.all() if b.index], sections),
     ]
     blocks += [*tabled, Section("Equations"), *_joined(sections), *balance]
     blocks += [Section("Clocks and breaks of time", 2), *ticks] if ticks else []
