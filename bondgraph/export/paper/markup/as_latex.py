@@ -95,7 +95,7 @@ def _spoken(words: str) -> str:
 
 def _named(name: str) -> str:
     """Words that may be broken after a dot, parenthesis or underscore, and within what is long without any."""
-    pieces = re.split(r"(?<=[.)_\-/])(?=.)", name)
+    pieces = re.split(r"(?<=[.)_\-/ ])(?=.)", name)
     pieces = [piece[k : k + _LONG] for piece in pieces for k in range(0, len(piece), _LONG)]
     return r"\allowbreak ".join(map(escaped, pieces))
 
