@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from bondgraph.assembly.system import Statement, System
+from collections.abc import Mapping
+
+from bondgraph.assembly.system import LoweredTransition, Statement, System
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.export.ideal_latex import ideal_lines
-from bondgraph.export.roles import ledger_only, of_transitions, solved_only
+from bondgraph.export.roles import ledger_only, of_transitions, solved_only, updates_of
 from bondgraph.export.statement_latex import condition, statement_lines
 from bondgraph.export.symbols import escaped, text, value_latex
-from bondgraph.model.ops import NEGATE
+from bondgraph.model.ops import NEGATE, Constant
 
 
 def latex(model: Compilable, *, powers: bool = False) -> str:
@@ -23,6 +25,7 @@ def latex(model: Compilable, *, powers: bool = False) -> str:
 def _aligned(system: System, powers: bool) -> str:
     hidden = of_transitions(system) | solved_only(system) | (set() if powers else ledger_only(system))
     hidden |= {out for s in system.statements for out in s.outs if s.op is NEGATE and out == f"-{s.args[0]}"}
+    hidden |= {state.rate for state in system.states if state.name in updates_of(system)}
     lines: list[str] = []
     solved = ideal_lines(system)
     groups: dict[str, list[Statement]] = {}
@@ -34,32 +37,51 @@ def _aligned(system: System, powers: bool) -> str:
         if shown:
             lines += [rf"\intertext{{\textbf{{{escaped(element)}}}}}", *shown]
     lines += _switches(system)
-    guesses = system.guesses
+    guesses, sampled = system.guesses, updates_of(system)
     states = [state for state in system.states if state.name not in guesses]
     lines += [r"\intertext{\textbf{states}}"] if states else []
     for state in states:
         letter = value_latex(system, state.name)
-        lines.append(rf"\tfrac{{d}}{{dt}} {letter} &= {value_latex(system, state.rate)} \\")
+        if state.name in sampled:
+            value, clock = sampled[state.name]
+            offset, period = (value_latex(system, name) for name in (clock.offset, str(clock.period)))
+            lines.append(rf"{letter} &:= {value_latex(system, value)} \quad \text{{at }} t = {offset} + n\,{period} \\")
+        else:
+            lines.append(rf"\tfrac{{d}}{{dt}} {letter} &= {value_latex(system, state.rate)} \\")
     body = "\n".join(lines).removesuffix(r" \\")
     return "\\begin{align*}\n" + body + "\n\\end{align*}\n"
 
 
 def _switches(system: System) -> list[str]:
-    """Guards and resets of all transitions that are physics, not method."""
+    """Where each state machine starts, and guards, resets and impacts of its transitions."""
     lines: list[str] = []
     producer = {out: s for s in system.statements for out in s.outs}
     for event in system.events:
-        if event.internal or event.contradicting:
+        if event.contradicting:
             continue
-        states, _ = system.modes[f"{event.automaton}.mode"]
-        title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}}}"
+        states, start = system.modes[f"{event.automaton}.mode"]
+        title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}, which starts in {escaped(start)}}}"
         if title not in lines:
             lines.append(title)
-        guard = condition(system, producer[event.guard]) if event.guard in producer else value_latex(system, event.guard)
         goal = text("the run ends") if event.error else text(states[event.target])
-        line = rf"&{text(states[event.source])} \to {goal} \text{{ when }} {guard} \text{{ rises through }} 0"
+        line = rf"&{text(states[event.source])} \to {goal}{_guard(system, producer, event)}"
         for state, value in event.resets:
             after = condition(system, producer[value]) if value in producer else value_latex(system, value)
             line += rf",\quad {value_latex(system, state)} := {after}"
-        lines.append(line + r" \\")
+        for path in event.impact:
+            flow = value_latex(system, system.resolve(f"{path}.h'"))
+            line += rf",\quad ({flow})^{{+}} = -{value_latex(system, f'{path}.restitution')}\,({flow})^{{-}}"
+        if event.impulse and not event.impact:
+            line += r",\quad \text{an impulse stops what begins to hold}"
+        if event.accumulates is not None:
+            line += rf"\quad \text{{(ever faster: to }}{text(states[event.accumulates])}\text{{)}}"
+        lines.append(line + (r"\quad \text{(a change of description)}" if event.internal else "") + r" \\")
     return lines
+
+
+def _guard(system: System, producer: Mapping[str, Statement], event: LoweredTransition) -> str:
+    guard = producer.get(event.guard)
+    if guard is not None and isinstance(guard.op, Constant):
+        return r" \text{ never by itself}"
+    written = condition(system, guard) if guard is not None else value_latex(system, event.guard)
+    return rf" \text{{ when }} {written} \text{{ rises through }} 0"

@@ -1,8 +1,8 @@
-"""Roles: a system in; which of its values serve only the energy ledger, its transitions, or what is solved for, out."""
+"""Roles: a system in; which values serve only the energy ledger, transitions, or what is solved for, and which tick, out."""
 
 from __future__ import annotations
 
-from bondgraph.assembly.system import System
+from bondgraph.assembly.system import Clock, System
 from bondgraph.model.ops import SLIPPING, TIME_DERIVATIVE
 
 
@@ -38,3 +38,8 @@ def ledger_only(system: System) -> set[str]:
     ledger |= {out for s in system.statements for out in s.outs if out.endswith((".power", " along the arrow"))}
     read = {arg for s in system.statements if not ledger.issuperset(s.outs) for arg in s.args}
     return ledger - read - {s.rate for s in system.states}
+
+
+def updates_of(system: System) -> dict[str, tuple[str, Clock]]:
+    """States that change at ticks alone -> their value after one, and the clock."""
+    return {state: (value, clock) for clock in system.clocks if clock.period is not None for state, value in clock.updates}

@@ -11,7 +11,7 @@ from bondgraph.assembly.system import Statement, System
 from bondgraph.export.forms.algebra.growth import written_out
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import text, value_latex
-from bondgraph.model.ops import SOUGHT
+from bondgraph.model.ops import SOUGHT, Gate
 
 SHORT = 40
 """Most operations of a formula that is written out although it has no LaTeX of its own."""
@@ -37,6 +37,10 @@ def statement_lines(system: System, statement: Statement) -> list[str]:
 def right_side(system: System, statement: Statement) -> str:
     """LaTeX of op(args)."""
     arguments = [value_latex(system, arg) for arg in statement.args]
+    if isinstance(statement.op, Gate) and len(statement.op.active) > 1:
+        states = system.modes[statement.args[0]][0]
+        when = text(" or ".join(states[k] for k in statement.op.active))
+        return rf"\begin{{cases}} {arguments[1]} & {arguments[0]} \text{{: }} {when} \\ 0 & \text{{else}} \end{{cases}}"
     if statement.op.latex:
         return filled(statement.op.latex, arguments)
     return rf"{text(statement.op.name)}({', '.join(arguments)})"

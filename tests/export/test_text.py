@@ -38,6 +38,8 @@ from bondgraph.analysis import linearise
 from bondgraph.export import c_source, document, latex, state_equations, sympy_statements
 from bondgraph.export.symbols import escaped
 from bondgraph.render.diagram import diagram
+from bondgraph.signals import hold
+from examples.bouncing_ball import with_restitution
 from screws.scalars import array, cos, sin
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -140,6 +142,17 @@ def test_latex_is_well_formed(name: str) -> None:
         assert line.count(r"\left") == line.count(r"\right"), line
     assert "#" not in re.sub(r"\\#", "", text) and "%" not in plain
     assert "--" not in body and "+-" not in body and r"\,-" not in body
+
+
+def test_latex_loses_no_law() -> None:
+    """Of a sampled block the update and its clock, of an impact the restitution, of a state machine where it starts."""
+    graph = Graph("sampled").connect(v := J1("v"), I("m", 1.0)).connect(Se("push", lambda y: -y, signals=["hold.y"]), v)
+    graph.add(hold("hold", "v.flow", period=0.1))
+    text = latex(compile_model(graph, backend="numpy"))
+    assert re.search(r"y_\{\\text\{hold\}\} &:= .* \\text\{at \} t = .* \+ n\\,", text) and "&= 0" not in text
+    bounces = latex(compile_model(with_restitution(), backend="numpy"))
+    assert r"^{+} = -\text{restitution}" in bounces and "which starts in free" in bounces and "to }\\text{resting}" in bounces
+    assert "never by itself" in bounces and "when -1" not in bounces
 
 
 @pytest.mark.parametrize("name", GRAPHS)
