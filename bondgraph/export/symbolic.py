@@ -18,7 +18,8 @@ def sympy_statements(model: Compilable) -> list[Any]:
     """Equations `sympy.Eq(left, right)` in order of evaluation, for scalars; matrices of symbols for arrays.
 
     The right-hand sides come from the same formulas that are compiled, run on symbols. A time derivative is the function
-    `d/dt` of its argument; last come the equations `residual = 0` that decide unknowns. A graph is compiled first; E100 for
+    `d/dt` of its argument; last come the equations `residual = 0` that decide unknowns. What is
+    set at ticks and events stands among them, but not when: see `sympy_model`. A graph is compiled first; E100 for
     anything else.
     """
     import sympy

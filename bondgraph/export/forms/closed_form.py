@@ -39,9 +39,12 @@ class StateEquations:
 
     name: str
     equations: Mapping[str, Any]
-    """State, or component of one such as `body.p[2]` -> its rate, in symbols of the users' names and `time`."""
+    """State, or component of one such as `body.p[2]` -> its rate, in symbols of the users' names and `time`; of one in `ticks`
+    its value after a tick."""
     outputs: Mapping[str, Any]
     """The further values that were asked for."""
+    ticks: Mapping[str, tuple[str, str]]
+    """State that changes at ticks alone -> offset and period of its clock: it takes its value at offset + n period."""
     definitions: Mapping[str, Any]
     """What would be too long to put in: name of a symbol -> its expression, in an order in which they can be evaluated. It is a
     value of the model by its name, a time derivative with a dash, or a part s1, s2 ... that several have in common."""
@@ -62,8 +65,14 @@ class StateEquations:
     def latex(self) -> str:
         """An `align*` environment with one line for each state and output, and then for each definition."""
         writing = self._writing
-        letters = {name: dotted(self.letters[name]) for name in self.equations} | {n: self.letters[n] for n in self.outputs}
-        lines = [rf"{letter} &= {self._right(writing, name)} \\" for name, letter in letters.items()]
+        lines = []
+        for name in (*self.equations, *self.outputs):
+            letter, right = self.letters[name], self._right(writing, name)
+            if name in self.ticks:
+                offset, period = (letter_of(self.letters, each) for each in self.ticks[name])
+                lines.append(rf"{letter} &:= {right} \quad \text{{at }} t = {offset} + n\,{period} \\")
+            else:
+                lines.append(rf"{dotted(letter) if name in self.equations else letter} &= {right} \\")
         if self.definitions or self.systems:
             lines.append(r"\intertext{where}")
         lines += [rf"{letter_of(self.letters, name)} &= {writing.latex(meant)} \\" for name, meant in self.definitions.items()]
@@ -85,9 +94,10 @@ class StateEquations:
     def __str__(self) -> str:
         lines, writing = [], self._writing
         for name, cases in self.cases.items():
-            left = f"{name}'" if name in self.equations else name
+            left = f"{name} :=" if name in self.ticks else f"{name}' =" if name in self.equations else f"{name} ="
+            clock = " at time = {} + n*{}".format(*self.ticks[name]) if name in self.ticks else ""
             for when, expression in cases:
-                lines.append(f"{left} = {writing.plain(expression)}" + (f"   ({when})" if len(cases) > 1 else ""))
+                lines.append(f"{left} {writing.plain(expression)}{clock}" + (f"   ({when})" if len(cases) > 1 else ""))
         lines += ["where"] if self.definitions or self.systems else []
         lines += [f"{name} = {writing.plain(meant)}" for name, meant in self.definitions.items()]
         for system in self.systems:

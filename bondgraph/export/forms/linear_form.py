@@ -103,6 +103,13 @@ def linear_equations(
 
     compiled = compiled_form(model, "linear_equations")
     found = state_equations(compiled, part=part, numbers=numbers, outputs=outputs, modes=modes, varying=varying)
+    if found.ticks:
+        element = compiled.model.elements[next(iter(found.ticks)).rpartition(".")[0]]
+        why = (f'"{next(iter(found.ticks))}" changes at ticks alone, which no matrix A has',)
+        cures = ("`state_equations`, for the equations as they are", "the continuous block in its place")
+        raise refusal(
+            "E276", f'"{element.name}" is sampled', *cures, about=compiled.system.name, why=why, places=(element.place,)
+        )
     x, u = ([sympy.Symbol(name, real=True) for name in names] for names in (found.states, found.inputs))
     whole = _put_in(found, {*x, *u})
     rows = [_row(expression, x, u) for expression in whole.values()]

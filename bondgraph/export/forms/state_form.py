@@ -19,6 +19,7 @@ from bondgraph.export.forms.cases import CASES, Modes, combinations, count_of, g
 from bondgraph.export.forms.closed_form import LinearSystem, StateEquations
 from bondgraph.export.forms.letters import letters_of
 from bondgraph.export.forms.parts import part_of
+from bondgraph.export.roles import updates_of
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.names import names_of
 from bondgraph.tracing.on_tape.values import scalars_of
@@ -82,7 +83,9 @@ def state_equations(
     raise_if_any(system.name, list(_unknown(system, outputs, varying, held)))
     chosen = part_of(compiled, part)
     labels = tuple(label for state in chosen.states for label in labels_of(state.name, np.shape(state.initial)))
-    wanted = [state.rate for state in chosen.states] + [system.resolve(name) for name in outputs]
+    sampled = updates_of(system)
+    wanted = [sampled[state.name][0] if state.name in sampled else state.rate for state in chosen.states]
+    wanted += [system.resolve(name) for name in outputs]
     stages = stages_of(system, wanted, chosen.outside)
     inputs = inputs_of(compiled)
     given, slopes = given_symbols(system, {*inputs, *varying}, varying, numbers)
@@ -109,12 +112,21 @@ def state_equations(
     )
     everything = [*joined.values(), *meant.values(), *(m for s in systems for m in (s.A, s.b))]
     occurring = {symbol.name for expression in everything for symbol in expression.free_symbols}
+    ticks = {
+        label: (clock.offset, str(clock.period))
+        for state in chosen.states
+        if state.name in sampled
+        for clock in (sampled[state.name][1],)
+        for label in labels_of(state.name, np.shape(state.initial))
+    }
+    occurring |= {name for clock in ticks.values() for name in clock}
     symbols = [label for name in inputs for label in labels_of(name, _shape(system, name)) if label in occurring]
     symbols += sorted({s.name for b in beyond for s in (b, slopes[b]) if s.name in occurring})
     return StateEquations(
         name=system.name,
         equations=MappingProxyType({name: joined[name] for name in labels}),
         outputs=MappingProxyType({name: joined[name] for name in names[len(labels) :]}),
+        ticks=MappingProxyType(ticks),
         definitions=MappingProxyType(meant),
         systems=systems,
         states=labels,
