@@ -23,6 +23,8 @@ _HEAD = r"""\RequirePackage{fix-cm}
 \allowdisplaybreaks
 \newcommand{\numbered}[3]{\par{\raggedright\hangindent=2.4em\hangafter=1 #1\ensuremath{#2}%
 \unskip\nobreak\hfil\penalty50\hskip1.5em\null\nobreak\hfill\mbox{(#3)}\parfillskip=0pt \finalhyphendemerits=0 \par}}
+\newcommand{\room}{\par\begingroup\dimen0=\pagegoal\advance\dimen0 by -\pagetotal
+\ifdim\dimen0<7\baselineskip\vfil\break\fi\endgroup}
 \newcommand{\code}[1]{{\footnotesize\ttfamily #1}}
 """
 
@@ -38,7 +40,7 @@ def as_latex(paper: Paper) -> str:
 def _block(block: object) -> str:
     match block:
         case Section(title, level):
-            return rf"\{'sub' * (level - 1)}section*{{{_named(title)}}}"
+            return rf"\room\{'sub' * (level - 1)}section*{{{_named(title)}}}"
         case Paragraph(words, title, small):
             head = rf"\textbf{{{_named(title)}}}\ " if title else ""
             size = r"\footnotesize\raggedright " if small else ""
@@ -52,7 +54,7 @@ def _block(block: object) -> str:
         case Table():
             return _table(block)
         case Figure(_, ()):
-            return rf"{{\centering {drawing(block)}\par\nopagebreak}}"
+            return rf"\room{{\centering {drawing(block)}\par\nopagebreak}}"
         case Figure(_, caption):
             return "\n".join([r"\begin{center}", drawing(block), "", rf"{{\small {_words(caption)}}}", r"\end{center}"])
     raise TypeError(f"{type(block).__name__} is no block of a document")
