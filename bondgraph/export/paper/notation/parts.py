@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.model.model import Model
-from bondgraph.model.ops import Constant
+from bondgraph.model.ops import Choice, Constant, Gate
 
 
 @dataclass(frozen=True)
@@ -144,25 +145,39 @@ def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[
     if not statements:
         return part.path, ()
     outside: dict[str, int] = {}
+    own = re.compile(rf"(?<![\w.]){re.escape(part.path)}(?![\w ])")
 
     def local(name: str) -> object:
         if _within(parts.owner(name).path, part.path):
-            return name.replace(part.path, "~")
+            return own.sub("~", name)
         return name if name == "time" else outside.setdefault(name, len(outside))
 
-    lines = tuple(
+    lines = [
         (
-            s.element.removeprefix(part.path),
+            local(s.element),
             s.op.name,
             "" if isinstance(s.op, Constant) else s.op.latex,
-            tuple(map(local, s.outs)),
-            tuple((local(arg), system.values[arg].shape) for arg in s.args if arg in system.values),
+            s.op.active if isinstance(s.op, (Gate, Choice)) else (),
+            [local(out) for out in s.outs],
+            [(local(arg), system.values[arg].shape) for arg in s.args if arg in system.values],
         )
         for s in statements
-    )
-    machines = tuple(
-        (path.removeprefix(part.path), automaton.states, len(automaton.transitions))
+    ]
+    kinds = [(local(path), element.kind) for path, element in model.elements.items() if _within(path, part.path)]
+    machines = [
+        (local(path), automaton.states, automaton.initial)
         for path, automaton in model.automata.items()
         if _within(path, part.path)
-    )
-    return (lines, machines), tuple(outside)
+    ]
+    turns = [
+        (
+            local(event.automaton),
+            (event.source, event.target, event.internal, event.error, event.impulse, event.accumulates),
+            [local(state) for state, _ in event.resets],
+            [(local(system.resolve(f"{path}.h'")), local(f"{path}.restitution")) for path in event.impact],
+        )
+        for event in system.events
+        if _within(event.automaton, part.path)
+    ]
+    solved = [(local(u.value), u.reason, u.algebraic) for u in system.unknowns if _within(u.element, part.path)]
+    return repr((lines, kinds, machines, turns, solved)), tuple(outside)
