@@ -50,7 +50,21 @@ ROOMS = {
 
 MOST_MODULES = 14
 """In one folder, its `__init__` included."""
-HEAVY = ("sympy", "vtk", "vtkmodules", "pyvista", "pandas", "llvmlite", "scipy", "matplotlib", "mujoco")
+HEAVY = (
+    "sympy",
+    "vtk",
+    "vtkmodules",
+    "pyvista",
+    "pandas",
+    "llvmlite",
+    "scipy",
+    "matplotlib",
+    "mujoco",
+    "daqp",
+    "clarabel",
+    "yourdfpy",
+    "trimesh",
+)
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from bondgraph.graph.flatten import flatten
 from bondgraph.graph.replacing import put_in_place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
-from bondgraph.model.model import Model
+from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.names import names_of
 
 
@@ -123,6 +123,14 @@ class Graph(Draft):
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
         """Compute start values from others before every run, in floats."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
+        return self
+
+    def mark_contact(self, contact: ContactPoint) -> Graph:
+        """Say that this graph holds a place where two bodies may touch; its signals are named as seen from this graph.
+
+        Its `path` is "" for the one place of a nested graph, or a name of its own. `freeze().contacts` lists them all.
+        """
+        self.contacts.append(contact)
         return self
 
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
 from bondgraph.model.laws import ByMode, SignalBlock, Switched
 from bondgraph.model.modal import numbers_of
-from bondgraph.model.model import Model
+from bondgraph.model.model import ContactPoint, Model, SignalEntry
 
 
 def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
@@ -46,7 +46,8 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
         for port in scope.graph.ports.values()
         if isinstance(port.owner, Element)
     )
-    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed), problems
+    contacts = tuple(_flat_contact(scope.prefix, contact, resolver) for scope in scopes for contact in scope.graph.contacts)
+    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts), problems
 
 
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
@@ -223,4 +224,25 @@ def _flat_start(prefix: str, start: Start, resolver: _Resolver, automata: dict[s
         start,
         arguments=tuple(resolver.resolve(prefix, a, user, None) for a in start.arguments),
         results=tuple(prefix + r if prefix + r in automata else resolver.resolve(prefix, r, user, None) for r in start.results),
+    )
+
+
+def _flat_contact(prefix: str, contact: ContactPoint, resolver: _Resolver) -> ContactPoint:
+    path = (prefix + contact.path).removesuffix(".")
+
+    def full(reference: str) -> str:
+        return resolver.resolve(prefix, reference, f"{path} (contact)", None)
+
+    def entry(given: SignalEntry) -> SignalEntry:
+        return SignalEntry(full(given.signal), given.index)
+
+    return ContactPoint(
+        path,
+        full(contact.gap),
+        full(contact.gap_rate),
+        None if contact.normal is None else entry(contact.normal),
+        tuple(map(entry, contact.slip)),
+        None if contact.friction is None else full(contact.friction),
+        tuple((full(f"{automaton}.mode").removesuffix(".mode"), state) for automaton, state in contact.off),
+        tuple(map(full, contact.ignored)),
     )

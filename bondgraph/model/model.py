@@ -49,6 +49,37 @@ class Bond:
 
 
 @dataclass(frozen=True)
+class SignalEntry:
+    """A number in a signal: the signal's path, and the entry's index where it is a vector."""
+
+    signal: str
+    index: int | None = None
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """One place where two bodies may touch, whatever law acts in it. Time stepping, pictures and reports read these records;
+    nothing finds a contact by how its signals are called."""
+
+    path: str
+    """Of the graph that holds it; a name of its own where one graph holds several."""
+    gap: str
+    """Signal: distance of the surfaces, m, negative where they overlap."""
+    gap_rate: str
+    """Signal: its rate, m/s."""
+    normal: SignalEntry | None = None
+    """Force that presses the bodies apart, N, positive; None: there is no law but that of a step."""
+    slip: tuple[SignalEntry, ...] = ()
+    """Velocities of body 2 beside body 1 in the tangent plane, perpendicular to each other, m/s; none without friction."""
+    friction: str | None = None
+    """Parameter: coefficient of the friction cone; None without friction."""
+    off: tuple[tuple[str, str], ...] = ()
+    """(automaton, state): states in which the law gives no force."""
+    ignored: tuple[str, ...] = ()
+    """States that belong to the law and not to the bodies: deformations of its springs."""
+
+
+@dataclass(frozen=True)
 class Model(Frozen):
     """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""
 
@@ -63,6 +94,8 @@ class Model(Frozen):
     """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
     """Junctions that are ports of a nested graph: they may wait for a bond."""
+    contacts: tuple[ContactPoint, ...] = ()
+    """Where bodies may touch."""
 
     def elements_at(self, paths: Iterable[str]) -> list[Element]:
         """Elements by their paths, each once; paths of none are left out."""

@@ -7,7 +7,18 @@ from importlib.util import find_spec
 
 from bondgraph.errors import ExtraError, Problem
 
-EXTRAS = {"matplotlib": "viz", "pyvista": "viz", "PIL": "viz", "imageio_ffmpeg": "viz", "pandas": "tables", "control": "control"}
+EXTRAS = {
+    "matplotlib": "viz",
+    "pyvista": "viz",
+    "PIL": "viz",
+    "imageio_ffmpeg": "viz",
+    "pandas": "tables",
+    "control": "control",
+    "daqp": "stepping",
+    "clarabel": "stepping",
+    "yourdfpy": "urdf",
+    "coal": "collision",
+}
 """The extra of setup.cfg that brings a package, by the name of its import."""
 
 

@@ -30,13 +30,15 @@ from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Parameter, R, Se
 from bondgraph.errors import raise_if_any
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
+from bondgraph.model.model import ContactPoint, SignalEntry
 from bondgraph.model.units import quotient
 from models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
 from models.contacts.components import COMPONENTS, argument_problems, by_component, domain_of, in_order, near_problems
+from models.contacts.friction import STATES as FRICTION_STATES
 from models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
 from models.contacts.kinematics import contact_kinematics
 from models.contacts.start import start_parameters, start_results, start_values
-from models.contacts.switches import chart_switch, contact_switch
+from models.contacts.switches import FREE, chart_switch, contact_switch
 from models.contacts.transport import TWIST_2, contact_spring, transport_problems, turns
 from screws.given import reals
 from screws.poses import Ad_of_inverse
@@ -124,6 +126,18 @@ def contact(
     else:
         graph.expose("2", relative)
     graph.expose("1", relative)
+    graph.mark_contact(
+        ContactPoint(
+            "",
+            "kinematics.d",
+            "kinematics.d'",
+            SignalEntry("X0.effort", COMPONENTS.index("v_z")) if "v_z" in chosen else None,
+            tuple(SignalEntry("Ad.2.flow", COMPONENTS.index(c)) for c in ("v_x", "v_y") if c in chosen),
+            "friction cone.coefficient" if friction is not None else None,
+            (("switch", FREE), *((cone.name, FRICTION_STATES[0]) for cone in cones)),
+            ("spring.q",),
+        )
+    )
     graph.export("gap", "kinematics.d")
     graph.export("wrench", "X0.effort")
     graph.export("frame", "kinematics.H_0_C2")
