@@ -116,7 +116,7 @@ def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size:
     axis = int(np.argmax(np.abs(own)))
     sign = float(np.sign(own[axis]))
     unit = sign * np.eye(3)[axis]
-    turn = np.eye(3) if abs(own[axis]) > 1.0 - 1e-12 else _snapped(_shortest(unit, own), 1.0)
+    turn = _snapped(_shortest(unit, own), 1.0)
     point = p
     if turns:
         nearest = np.cross(omega, v)
