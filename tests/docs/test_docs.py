@@ -40,6 +40,7 @@ EXECUTED = [
     "motion_and_control.md",
     "delta.md",
     "hand.md",
+    "impact.md",
     "papers.md",
     "notation.md",
     "code.md",
