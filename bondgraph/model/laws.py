@@ -418,7 +418,7 @@ class SignalBlock(Law):
     """Its states."""
     equations: tuple[Equation, ...] = ()
     rates: dict[str, str] = field(default_factory=dict)
-    """State -> local name of its time derivative; a state without one is held."""
+    """State -> local name of its time derivative; a state without one is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
     """Local name -> LaTeX."""
     units: dict[str, str] = field(default_factory=dict)

@@ -24,6 +24,7 @@ from docs.pages import DOCS, program_of, run_page, text_of
 from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
 from models.cli import main
 from models.contacts import ContactLaw
+from models.impact import default_striker, effective_mass, graph_effective_mass, restitution, seven_joint_arm
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -40,6 +41,7 @@ EXECUTED = [
     "motion_and_control.md",
     "delta.md",
     "hand.md",
+    "impact.md",
     "papers.md",
     "notation.md",
     "code.md",
@@ -268,6 +270,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),
     ("E308", lambda: run_program(rc().program, [math.nan], rc().parameters(), [], 1.0)),
     ("E395", lambda: rc().program.rates(0.0, [])),
+    ("E540", lambda: restitution(0.0, 1.0, 1.0)),
+    ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
+    ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),
+    ("E543", lambda: graph_effective_mass(seven_joint_arm(), np.zeros(7), kind="flexibility")),
     ("E420", lambda: contact("c", ground("a"), ground("b", surface=plane()), normal_stiffness=1.0)),
     ("E421", lambda: touching(constrained="gliding")),
     ("E422", lambda: touching(constrained="rolling")),
