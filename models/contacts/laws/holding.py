@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bondgraph import TF, Automaton, Constraint, Element, Graph
+from bondgraph import TF, Automaton, Constraint, Element, Graph, Op
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
@@ -24,15 +24,18 @@ from models.contacts.laws.numbers import component_problem
 from models.contacts.laws.tails import Tail
 from models.contacts.switches import TOUCHING
 
+GAP = Op("gap", lambda d: d, "#1")
 NORMAL, HELD = "normal", "held"
 """Names of the constraints."""
 
 
 def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
     """The constraint on the gap d, whose rate is -v_z; it holds in contact."""
-    row = TF("gap rate", -selection(["v_z"]), structural=True, domains=(SCREW, domain_of(["v_z"])), symbols={"matrix": "S_d"})
+    row = TF(
+        "gap rate", 0.0 - selection(["v_z"]), structural=True, domains=(SCREW, domain_of(["v_z"])), symbols={"matrix": "S_d"}
+    )
     gap = Constraint(
-        NORMAL, position=lambda d: d, signals=["kinematics.d"], automaton="switch", active=[TOUCHING], measured=True, **numbers
+        NORMAL, position=GAP, signals=["kinematics.d"], automaton="switch", active=[TOUCHING], measured=True, **numbers
     )
     graph.connect(split, row).connect(row, gap)
 
