@@ -278,6 +278,9 @@ class IdealConstraint(Switched):
     ports: then h' = sum of J_k f_k with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
     conditions: int = 1
     """Of one with coordinates: count of the scalars of h."""
+    measured: bool = False
+    """Whether the rates of what `position` reads hold corrections beside the motion: then h' is its rate only where there is
+    nothing to correct, and the two are not compared."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return {"h": self.start} if self.position is None and self.stores_position else {}

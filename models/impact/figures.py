@@ -105,7 +105,7 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Phase portrait of (15) with its invariant line, in the paper's x < 0: impacts of many speeds, all of which return to x = 0."""
+    """Phase portrait of (15) with its invariant line, x < 0 as in the paper: impacts of many speeds, all return to x = 0."""
     law = _viscoelastic(study)
     unit = law.invariant_speed
     with plot_file(path, (7.6, 5.2), dpi=dpi, layout="constrained", title="Phase portrait of the viscoelastic impact") as figure:

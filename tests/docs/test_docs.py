@@ -21,8 +21,9 @@ from bondgraph.export import c_source, document, linear_equations, mechanical_eq
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, program_of, run_page, text_of
-from models import contact, ground, rigid_body
+from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
 from models.cli import main
+from models.contacts import ContactLaw
 from models.impact import default_striker, effective_mass, graph_effective_mass, restitution, seven_joint_arm
 from screws.contact import closest_points
 from screws.errors import GeometryError
@@ -219,7 +220,16 @@ def lettered(symbol: str) -> Graph:
 
 def touching(**more: Any) -> Graph:
     ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0))
-    return contact("touch", ground("floor", surface=plane()), ball, normal_stiffness=1.0, **more)
+    return contact(
+        "touch", ground("floor", surface=plane()), ball, **({} if "law" in more else {"normal_stiffness": 1.0}), **more
+    )
+
+
+def lying_on_the_floor(law: ContactLaw, height: float) -> Graph:
+    graph, floor = Graph("lying"), ground("floor", surface=plane())
+    ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0), position=(0.0, 0.0, height))
+    attach_contact(graph, contact("touch", floor, ball, law=law), floor, ball)
+    return graph
 
 
 UNIT = np.eye(4)
@@ -272,6 +282,13 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E426", lambda: touching(constrained="v_z", transport="Gauss")),
     ("E429", lambda: touching(constrained="v_z", near="left")),
     ("E427", lambda: ground("a", surface="plane")),
+    ("E434", lambda: compile_model(lying_on_the_floor(Rigid(), 1.1))),
+    ("E435", lambda: touching(constrained="rolling", law=Viscoelastic(1e5, 1e4))),
+    ("E436", lambda: touching(law=Impact(restitution=1.2))),
+    ("E437", lambda: compile_model(lying_on_the_floor(Impact(0.8), 0.9)).simulate(1.0)),
+    ("E438", lambda: touching(law=Impact)),
+    ("E438", lambda: touching(law=Impact(0.8), friction=0.3)),
+    ("E439", lambda: touching(law=Impact(0.8, friction=0.3))),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),
