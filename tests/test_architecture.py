@@ -41,7 +41,7 @@ ROOMS = {
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
         ("motion", "two_bodies", "urdf"),
-        ("control", "hand"),
+        ("control", "hand", "impact"),
         ("delta",),
         ("cli",),
     ),

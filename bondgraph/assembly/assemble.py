@@ -147,7 +147,7 @@ def _block(draft: Assembly, path: str, element: Element) -> None:
         else:
             rate = draft.declare(f"{path}.{name}'", spec.shape, per_second(spec.unit))
             draft.write(path, zeros(spec.shape), rate)
-        declare_state(draft, path, name, spec, spec.shape, rate)
+        declare_state(draft, path, name, spec, spec.shape, rate, held=name not in law.rates)
     draft.clocks += [Clock(path, names[when]) for when in law.breaks]
     if law.updates and law.offset is not None:
         updates = tuple((names[state], names[value]) for state, value in law.updates.items())
