@@ -280,6 +280,9 @@ class IdealConstraint(Switched):
     ports: then h' = sum of J_k f_k with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
     conditions: int = 1
     """Of one with coordinates: count of the scalars of h."""
+    measured: bool = False
+    """Whether the rates of what `position` reads hold corrections beside the motion: then h' is its rate only where there is
+    nothing to correct, and the two are not compared."""
 
     def states(self) -> Mapping[str, StateSpec]:
         position = {"h": self.start} if self.position is None and self.stores_position else {}
@@ -418,7 +421,7 @@ class SignalBlock(Law):
     """Its states."""
     equations: tuple[Equation, ...] = ()
     rates: dict[str, str] = field(default_factory=dict)
-    """State -> local name of its time derivative; a state without one is held."""
+    """State -> local name of its time derivative; a state without one is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
     """Local name -> LaTeX."""
     units: dict[str, str] = field(default_factory=dict)
