@@ -3,6 +3,7 @@
 from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
 from models.contacts.graph import attach_contact, contact
 from models.contacts.places import ContactWarning, Untracked, untracked_place
+from models.contacts.planar import planar_contact
 
 __all__ = [
     "COMPONENTS",
@@ -11,6 +12,7 @@ __all__ = [
     "Untracked",
     "attach_contact",
     "constrained_components",
+    "planar_contact",
     "contact",
     "untracked_place",
 ]
