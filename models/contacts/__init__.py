@@ -22,7 +22,7 @@ __all__ = [
     "Viscoelastic",
     "attach_contact",
     "constrained_components",
-    "planar_contact",
     "contact",
+    "planar_contact",
     "untracked_place",
 ]
