@@ -40,7 +40,7 @@ ROOMS = {
         ("bodies",),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
-        ("motion", "two_bodies"),
+        ("maze", "motion", "two_bodies"),
         ("control", "hand"),
         ("delta",),
         ("cli",),

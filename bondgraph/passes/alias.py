@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from bondgraph.assembly.system import State, Statement, System
+from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, NEGATE
 
 

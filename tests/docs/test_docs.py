@@ -23,6 +23,7 @@ from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, program_of, run_page, text_of
 from models import contact, ground, rigid_body
 from models.cli import main
+from models.maze import MazeParameters, analyse, robustness
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -39,6 +40,7 @@ EXECUTED = [
     "motion_and_control.md",
     "delta.md",
     "hand.md",
+    "maze.md",
     "papers.md",
     "notation.md",
     "code.md",
@@ -266,6 +268,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E426", lambda: touching(constrained="v_z", transport="Gauss")),
     ("E429", lambda: touching(constrained="v_z", near="left")),
     ("E427", lambda: ground("a", surface="plane")),
+    ("E530", lambda: MazeParameters(ball_mass=0.0)),
+    ("E531", lambda: MazeParameters(ball_radius=0.4)),
+    ("E532", lambda: analyse(MazeParameters(), 5)),
+    ("E533", lambda: robustness(MazeParameters(), [], [0.04])),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),
