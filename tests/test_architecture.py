@@ -40,7 +40,7 @@ ROOMS = {
         ("bodies",),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
-        ("motion", "two_bodies", "urdf"),
+        ("maze", "motion", "two_bodies", "urdf"),
         ("control", "hand", "impact"),
         ("delta",),
         ("cli",),

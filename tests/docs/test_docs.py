@@ -25,6 +25,7 @@ from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground,
 from models.cli import main
 from models.contacts import ContactLaw
 from models.impact import default_striker, effective_mass, graph_effective_mass, restitution, seven_joint_arm
+from models.maze import MazeParameters, analyse, robustness
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -42,6 +43,7 @@ EXECUTED = [
     "delta.md",
     "hand.md",
     "impact.md",
+    "maze.md",
     "papers.md",
     "notation.md",
     "code.md",
@@ -289,6 +291,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E438", lambda: touching(law=Impact)),
     ("E438", lambda: touching(law=Impact(0.8), friction=0.3)),
     ("E439", lambda: touching(law=Impact(0.8, friction=0.3))),
+    ("E530", lambda: MazeParameters(ball_mass=0.0)),
+    ("E531", lambda: MazeParameters(ball_radius=0.4)),
+    ("E532", lambda: analyse(MazeParameters(), 5)),
+    ("E533", lambda: robustness(MazeParameters(), [], [0.04])),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from examples import (
+    ball_maze,
     ball_on_turntable,
     bouncing_ball,
     colliding_eggs,
@@ -25,6 +26,7 @@ colliding_run = cache(colliding_eggs.simulate)
 ball_run = cache(ball_on_turntable.simulate)
 FOLDER = Path(rolling_eggs.__file__).parent
 EXAMPLES = (
+    ball_maze,
     ball_on_turntable,
     bouncing_ball,
     colliding_eggs,
@@ -71,6 +73,14 @@ def test_ball_on_turntable():
     run = ball_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
+
+
+def test_ball_maze():
+    """When the ball falls through the last gate, to 1e-9 s, by an independent program (tests/models/maze/maze_independent.py)."""
+    run = ball_maze.simulate()
+    assert run.result.ok and run.finished and run.result.ledger.relative_residual < 1e-9
+    assert ball_maze.last_gate() == pytest.approx(44.554526986366, abs=1e-9)
+    assert "ring 1: poles +-1.4000, zeros +-0.7000 1/s" in ball_maze.report()
 
 
 def test_dexterous_hand():
