@@ -37,6 +37,7 @@ EXECUTED = [
     "equations.md",
     "signals.md",
     "mechanisms.md",
+    "urdf.md",
     "contact.md",
     "motion_and_control.md",
     "delta.md",
