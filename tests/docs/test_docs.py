@@ -38,6 +38,7 @@ EXECUTED = [
     "equations.md",
     "signals.md",
     "mechanisms.md",
+    "urdf.md",
     "contact.md",
     "motion_and_control.md",
     "delta.md",

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bondgraph import simulate
 from examples import (
     ball_maze,
     ball_on_turntable,
@@ -19,7 +20,9 @@ from examples import (
     dexterous_hand,
     parallel_gripper,
     rolling_eggs,
+    urdf_robot,
 )
+from models.chains import gravity_forces
 
 rolling_run = cache(rolling_eggs.simulate)
 colliding_run = cache(colliding_eggs.simulate)
@@ -36,6 +39,7 @@ EXAMPLES = (
     dexterous_hand,
     parallel_gripper,
     rolling_eggs,
+    urdf_robot,
 )
 
 
@@ -145,3 +149,18 @@ def test_delta_soft_touch():
     assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.held - 0.04) < 5e-4
     assert soft.displacement == 0.0 and soft.bounces == 0
     assert kept.displacement > 1e-4 and ball.bounces >= 2
+
+
+def test_urdf_robot():
+    """The motors hold the crane still until they fail; then its energy goes into dampers and stops, and its jaws stay alike."""
+    pytest.importorskip("yourdfpy", reason="THE EXAMPLE WITH A URDF FILE IS NOT TESTED: yourdfpy is not installed")
+    run, robot = urdf_robot.run(), urdf_robot.read()
+    q = run["crane.q"]
+    held = run.t <= urdf_robot.FAILURE
+    assert np.abs(q[held] - robot.position(urdf_robot.POSE)).max() < 1e-9
+    assert run.ok and run.ledger.relative_residual < 1e-6
+    # At rest the boom presses its stop by its weight and that of what hangs on it.
+    boom = robot.tree.coordinates.index("boom")
+    rest = simulate(urdf_robot.holding(robot), 30.0)["crane.q"][-1]
+    weight = -float(gravity_forces(robot.tree, urdf_robot.GRAVITY, rest)[boom])
+    assert 4e3 * (rest[boom] - 1.0) == pytest.approx(weight, rel=1e-4)
