@@ -16,6 +16,7 @@ from docs.pages import DOCS, run_page
 
 if TYPE_CHECKING:
     from models.hand import HandRun
+    from models.impact import ImpactStudy
 
 PICTURES = DOCS / "pictures"
 
@@ -84,6 +85,33 @@ def _delta_soft_touch(path: Path) -> None:
 
 
 @cache
+def _struck() -> ImpactStudy:
+    from models.impact import study_impact
+
+    return study_impact()
+
+
+def _impact(figure: str) -> Callable[[Path], None]:
+    def draw(path: Path) -> None:
+        from models.impact.figures import FIGURES
+
+        FIGURES[figure](_struck(), path)
+
+    return draw
+
+
+def _impact_graph(path: Path) -> None:
+    from bondgraph import compile_model
+    from bondgraph.render.diagram import diagram
+    from models.impact import default_striker, striking_point
+    from models.impact.variants import impact_graph
+
+    arm = default_striker()
+    graph = impact_graph(striking_point(*arm.arguments[:3]), arm.normal, "momentum").graph
+    diagram(compile_model(graph, backend="numpy")).write(path)
+
+
+@cache
 def _moved() -> HandRun:
     from models.hand import run_hand
 
@@ -108,11 +136,16 @@ DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "delta_arm.svg": _delta(("arm 2", "arm 3")),
     "delta_robot.svg": _delta("all"),
     "hand.svg": _hand,
+    "impact.svg": _impact_graph,
 }
 PLOTS: dict[str, Callable[[Path], None]] = {
     "delta_poles.png": _delta_poles,
     "delta_soft_touch.png": _delta_soft_touch,
     "hand_figure7.png": _hand_figure7,
+    "impact_laws.png": _impact("force_laws.png"),
+    "impact_order.png": _impact("order.png"),
+    "impact_phases.png": _impact("phase_portrait.png"),
+    "impact_strikes.png": _impact("strikes.png"),
 }
 SCENES: dict[str, Callable[[Path], None]] = {
     "delta_robot.png": _delta_robot,
