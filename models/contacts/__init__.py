@@ -4,6 +4,7 @@ from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_comp
 from models.contacts.graph import attach_contact, contact
 from models.contacts.laws import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 from models.contacts.places import ContactWarning, Untracked, untracked_place
+from models.contacts.planar import planar_contact
 
 __all__ = [
     "COMPONENTS",
@@ -21,6 +22,7 @@ __all__ = [
     "Viscoelastic",
     "attach_contact",
     "constrained_components",
+    "planar_contact",
     "contact",
     "untracked_place",
 ]
