@@ -24,7 +24,15 @@ from docs.pages import DOCS, program_of, run_page, text_of
 from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
 from models.cli import main
 from models.contacts import ContactLaw
-from models.impact import default_striker, effective_mass, graph_effective_mass, restitution, seven_joint_arm
+from models.impact import (
+    SpringImpact,
+    default_striker,
+    effective_mass,
+    graph_effective_mass,
+    restitution,
+    seven_joint_arm,
+    strike,
+)
 from models.maze import MazeParameters, analyse, robustness
 from screws.contact import closest_points
 from screws.errors import GeometryError
@@ -276,6 +284,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E540", lambda: restitution(0.0, 1.0, 1.0)),
     ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
     ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),
+    ("E544", lambda: strike(default_striker(), SpringImpact(1e5, 0.0, 1.0, 0.1))),
     ("E543", lambda: graph_effective_mass(seven_joint_arm(), np.zeros(7), kind="flexibility")),
     ("E420", lambda: contact("c", ground("a"), ground("b", surface=plane()), normal_stiffness=1.0)),
     ("E421", lambda: touching(constrained="gliding")),

@@ -10,6 +10,7 @@ import pytest
 
 from bondgraph import simulate
 from examples import (
+    arm_impact,
     ball_maze,
     ball_on_turntable,
     bouncing_ball,
@@ -30,6 +31,7 @@ ball_run = cache(ball_on_turntable.simulate)
 FOLDER = Path(rolling_eggs.__file__).parent
 EXAMPLES = (
     ball_maze,
+    arm_impact,
     ball_on_turntable,
     bouncing_ball,
     colliding_eggs,
@@ -52,6 +54,15 @@ def test_length(path):
 def test_every_example_is_tested_here():
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
+
+
+def test_arm_impact():
+    """What the paper's impulse and duration lead to; each graph measures the mass of its formula."""
+    found = arm_impact.study()
+    law = found.laws["viscoelastic"]
+    assert (law.k, law.c, law.m, law.duration) == pytest.approx((8.07e5, 4.60e7, 3.453, 10.4e-3), rel=5e-4)
+    assert found.disagreement < 1e-12
+    assert "e = 0.100" in arm_impact.report(found)
 
 
 def test_rolling_eggs():
