@@ -1,8 +1,9 @@
 """Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.contacts import attach_contact, contact, planar_contact
+from models.contacts import attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
+from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
     ContactRun,
@@ -18,6 +19,7 @@ from models.two_bodies import (
 __all__ = [
     "Body",
     "ContactRun",
+    "PlanarBody",
     "Scenario",
     "attach_between",
     "attach_central_gravity",
@@ -27,7 +29,9 @@ __all__ = [
     "contact",
     "contact_trajectory",
     "ground",
+    "planar_body",
     "planar_contact",
+    "touch_planar",
     "point_spring",
     "prescribed_body",
     "read_scenario",

@@ -3,7 +3,6 @@
 from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
 from models.contacts.graph import attach_contact, contact
 from models.contacts.places import ContactWarning, Untracked, untracked_place
-from models.contacts.planar import planar_contact
 
 __all__ = [
     "COMPONENTS",
@@ -12,7 +11,6 @@ __all__ = [
     "Untracked",
     "attach_contact",
     "constrained_components",
-    "planar_contact",
     "contact",
     "untracked_place",
 ]
