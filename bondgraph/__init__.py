@@ -11,11 +11,12 @@ from bondgraph.compile.formula import CompiledFormula, compile_formula, count_op
 from bondgraph.compile.pipeline import compile_model, equations, simulate
 from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re
+from bondgraph.elements.friction import Friction
 from bondgraph.elements.inertial import IC
 from bondgraph.elements.junctions import J0, J1, X0, X1
 from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
 from bondgraph.elements.storages import C, I
-from bondgraph.elements.switches import Diode, Friction, Switch
+from bondgraph.elements.switches import Diode, Switch
 from bondgraph.elements.two_ports import GY, MGY, MTF, TF
 from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
 from bondgraph.graph.builder import Graph

@@ -1,7 +1,7 @@
 """Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.contacts import attach_contact, contact
+from models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic, attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
 from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
@@ -18,9 +18,16 @@ from models.two_bodies import (
 
 __all__ = [
     "Body",
+    "Compliant",
     "ContactRun",
+    "Impact",
+    "Maxwell",
     "PlanarBody",
+    "Rigid",
     "Scenario",
+    "ThreeState",
+    "VirtualSpring",
+    "Viscoelastic",
     "attach_between",
     "attach_central_gravity",
     "attach_contact",
@@ -31,7 +38,6 @@ __all__ = [
     "ground",
     "planar_body",
     "planar_contact",
-    "touch_planar",
     "point_spring",
     "prescribed_body",
     "read_scenario",
@@ -41,5 +47,6 @@ __all__ = [
     "save_run",
     "spatial_damper",
     "spatial_spring",
+    "touch_planar",
     "two_body_graph",
 ]

@@ -21,7 +21,7 @@ ROOMS = {
         ("errors", "given", "linear", "scalars"),
         ("jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
-        ("contact", "inertia", "joints"),
+        ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
         ("errors", "quantities"),  # the ground
@@ -40,8 +40,8 @@ ROOMS = {
         ("bodies", "planar"),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
-        ("motion", "two_bodies"),
-        ("control", "hand"),
+        ("motion", "two_bodies", "urdf"),
+        ("control", "hand", "impact"),
         ("delta",),
         ("cli",),
     ),
@@ -62,6 +62,7 @@ HEAVY = (
     "mujoco",
     "daqp",
     "clarabel",
+    "coal",
     "yourdfpy",
     "trimesh",
 )

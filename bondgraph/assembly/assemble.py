@@ -17,6 +17,7 @@ from bondgraph.assembly.draft import (
     effort,
     flow,
     into,
+    keep_state,
     law_arguments,
     name_port,
     seek,
@@ -144,11 +145,9 @@ def _block(draft: Assembly, path: str, element: Element) -> None:
         draft.write(path, equation.op, tuple(names[o] for o in equation.outs), *(names[a] for a in equation.args))
     for name, spec in law.kept.items():
         if name in law.rates:
-            rate = names[law.rates[name]]
+            declare_state(draft, path, name, spec, spec.shape, names[law.rates[name]])
         else:
-            rate = draft.declare(f"{path}.{name}'", spec.shape, per_second(spec.unit))
-            draft.write(path, zeros(spec.shape), rate)
-        declare_state(draft, path, name, spec, spec.shape, rate)
+            keep_state(draft, path, name, spec)
     draft.clocks += [Clock(path, names[when]) for when in law.breaks]
     if law.updates and law.offset is not None:
         updates = tuple((names[state], names[value]) for state, value in law.updates.items())
