@@ -1,19 +1,9 @@
 """Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.contacts import (
-    Compliant,
-    Impact,
-    Maxwell,
-    Rigid,
-    ThreeState,
-    VirtualSpring,
-    Viscoelastic,
-    attach_contact,
-    contact,
-    planar_contact,
-)
+from models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic, attach_contact, contact
 from models.gravity import attach_central_gravity, central_gravity
+from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
     ContactRun,
@@ -32,6 +22,7 @@ __all__ = [
     "ContactRun",
     "Impact",
     "Maxwell",
+    "PlanarBody",
     "Rigid",
     "Scenario",
     "ThreeState",
@@ -45,6 +36,7 @@ __all__ = [
     "contact",
     "contact_trajectory",
     "ground",
+    "planar_body",
     "planar_contact",
     "point_spring",
     "prescribed_body",
@@ -55,5 +47,6 @@ __all__ = [
     "save_run",
     "spatial_damper",
     "spatial_spring",
+    "touch_planar",
     "two_body_graph",
 ]

@@ -37,7 +37,7 @@ ROOMS = {
     ),
     "models": (
         ("connections", "studies"),
-        ("bodies",),
+        ("bodies", "planar"),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
         ("maze", "motion", "two_bodies", "urdf"),

@@ -4,7 +4,6 @@ from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_comp
 from models.contacts.graph import attach_contact, contact
 from models.contacts.laws import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 from models.contacts.places import ContactWarning, Untracked, untracked_place
-from models.contacts.planar import planar_contact
 
 __all__ = [
     "COMPONENTS",
@@ -23,6 +22,5 @@ __all__ = [
     "attach_contact",
     "constrained_components",
     "contact",
-    "planar_contact",
     "untracked_place",
 ]
