@@ -33,7 +33,7 @@ ROOMS = {
         ("passes", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export"),
+        ("analysis", "export", "piles"),
     ),
     "models": (
         ("connections", "studies"),

@@ -2,6 +2,7 @@
 
 from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
 from models.contacts.graph import attach_contact, contact
+from models.contacts.many import collisions
 from models.contacts.places import ContactWarning, Untracked, untracked_place
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "ContactWarning",
     "Untracked",
     "attach_contact",
+    "collisions",
     "constrained_components",
     "contact",
     "untracked_place",

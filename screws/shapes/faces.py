@@ -17,7 +17,10 @@ FACES_FIRST = 1e-3
 """Edges decide only if their gap is larger than that of faces by this share of the smaller box: between faces that are nearly
 parallel, edges are as good a separation, but hold the boxes at one point in place of four."""
 SAME = 1e-7
-"""Corners of a patch that are nearer than this share of the box are one."""
+"""Lengths that differ by less than this share of the smaller box are the same."""
+ALONG = 1e-5
+"""Edges and corners that are off the other face's edge by less than this share of the smaller box lie on it; corners of a patch
+that are nearer than ten times as much are one."""
 PARALLEL = 1e-5
 """Edges whose angle has a smaller sine have no common normal of their own."""
 
@@ -111,7 +114,7 @@ def _patches(rows: np.ndarray, one: Placed, two: Placed, best: np.ndarray, size:
     second = best[rows] >= 3
     a = Placed(*(np.where(_like(second, y), y, x) for x, y in zip(one.take(rows), two.take(rows), strict=True)))
     b = Placed(*(np.where(_like(second, y), x, y) for x, y in zip(one.take(rows), two.take(rows), strict=True)))
-    k, axis, tolerance = np.arange(len(rows)), best[rows] % 3, SAME * size[rows]
+    k, axis, tolerance = np.arange(len(rows)), best[rows] % 3, ALONG * size[rows]
     C = np.matmul(np.swapaxes(a.R, 1, 2), b.R)
     d = turned_back(a.R, b.p - a.p)
     sign = np.where(d[k, axis] < 0.0, -1.0, 1.0)
@@ -141,7 +144,7 @@ def _patches(rows: np.ndarray, one: Placed, two: Placed, best: np.ndarray, size:
     lifted = np.concatenate([flat, z[..., None]], axis=2)
     shares = np.stack([np.matmul(lifted, w[..., None])[..., 0] / dots(w, w)[:, None] for w in (E, F)], axis=2)
     points.append(centre[:, None, :] + lifted)
-    valid.append(np.all(np.abs(shares) <= 1.0 + SAME, axis=2))
+    valid.append(np.all(np.abs(shares) <= 1.0 + ALONG, axis=2))
     # Edges of b's face where they cross the lines of a's edges.
     ends = np.roll(quad, -1, axis=1)
     step = ends - quad

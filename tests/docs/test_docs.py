@@ -36,6 +36,7 @@ EXECUTED = [
     "signals.md",
     "mechanisms.md",
     "contact.md",
+    "piles.md",
     "motion_and_control.md",
     "delta.md",
     "hand.md",
