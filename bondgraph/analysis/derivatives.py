@@ -12,7 +12,7 @@ from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of
-from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
+from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
@@ -85,7 +85,7 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     traced = values_on_tape(compiled.system)
     labels, places = pick_inputs(traced, inputs)
     names, wanted = pick_outputs(traced, outputs)
-    states, state_places, state_labels = own_states(traced.ground.system)
+    states, state_places, state_labels = moving_states(traced.ground.system)
     rates = [scalar for s in states for scalar in scalars_of(traced.values[s.rate])]
     given = traced.ground.inputs
     variables = [*(given["x"][place] for place in state_places), *(given["p"][place] for place in places)]
@@ -110,7 +110,8 @@ def linearise(
     The derivatives are those of the mode that is active; events are no part of a linear system. The rates need not
     vanish at the point (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a quaternion of
     unit norm and a position, so each pose adds one direction to A that is no motion: its norm, which returns to one
-    by itself, with a pole at -2 1/s. It can neither be excited nor seen; `Linear.minimal` takes it out.
+    by itself, with a pole at -2 1/s. It can neither be excited nor seen; `Linear.minimal` takes it out. States that only ticks
+    and resets change are as constant as parameters, and no states of the linear system.
 
     Parameters
     ----------

@@ -47,6 +47,8 @@ class State:
     rate: str
     spread: Any = None
     """How far from its start it is tried, where its usual size is not known."""
+    held: bool = False
+    """Whether only ticks and resets change it: its rate is zero."""
 
     @property
     def typical(self) -> np.ndarray:

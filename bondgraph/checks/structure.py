@@ -28,7 +28,8 @@ def check_junctions(model: Model) -> Iterator[Problem]:
 
 
 def check_blocks(model: Model) -> Iterator[Problem]:
-    """Blocks define each local name once, use only names they have, and give every state a rate."""
+    """Blocks define each local name once, use only names they have, and give every state something that changes it."""
+    reset = {target for a in model.automata.values() for t in a.transitions for target, _, _ in t.resets}
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, SignalBlock):
@@ -39,14 +40,14 @@ def check_blocks(model: Model) -> Iterator[Problem]:
         used = {arg for equation in law.equations for arg in equation.args}
         used |= {*law.rates.values(), *law.updates.values(), *law.breaks}
         unknown = used - set(given) - set(outs)
-        held = set(law.kept) - set(law.rates) - set(law.updates)
+        constant = {state for state in law.kept if f"{path}.{state}" not in reset} - set(law.rates) - set(law.updates)
         stateless = {*law.rates, *law.updates} - set(law.kept)
         unclocked = set(law.updates) if law.offset is None else set()
         timeless = {name for name in (law.period, law.offset, *law.breaks) if name} - set(element.parameters)
         for names, says, cure in (
             (twice, "defines twice", "one equation, parameter, input or state for each name"),
             (unknown, "uses but does not define", "an equation, parameter, input or state of this name"),
-            (held, "has no rate for its state", "rates={<state>: <local name>}"),
+            (constant, "has no rate for its state", "rates={<state>: <local name>}, or a transition that resets it"),
             (stateless, "has a rate or update but no state", "states={<state>: StateSpec(<start>)}"),
             (unclocked, "has no clock for the updates of", "a period, an offset, or both"),
             (timeless, "takes times from what is no parameter of its own:", "a parameter in s"),

@@ -31,8 +31,17 @@ def own_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tupl
 
     What holds the unknowns of a nonlinear algebraic loop lies in x too, but follows from the others.
     """
-    followers, every = system.guesses, system.places
-    states = [state for state in system.states if state.name not in followers]
+    followers = system.guesses
+    return _described(system, [state for state in system.states if state.name not in followers])
+
+
+def moving_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
+    """As `own_states`, without those that are held between ticks and resets: they are as constant as parameters there."""
+    return _described(system, [state for state in own_states(system)[0] if not state.held])
+
+
+def _described(system: System, states: list[State]) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
+    every = system.places
     places = [place for state in states for place in every[state.name]]
     labels = [label for state in states for label in labels_of(state.name, np.shape(state.initial))]
     return tuple(states), tuple(places), tuple(labels)
@@ -61,10 +70,10 @@ def pick_outputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str,
 
 
 def pick_states(system: System, names: str | Sequence[str]) -> tuple[int, ...]:
-    """Places of named states among the model's own states, by component; `ModelError` E261 for what is no state."""
-    states, _, labels = own_states(system)
+    """Places of named states among those that move, by component; `ModelError` E261 for what is none of them."""
+    states, _, labels = moving_states(system)
     starts = {state.name: state.initial for state in states}
-    picked = _picked(system, "names of states", names, starts, "E261", "state")
+    picked = _picked(system, "names of states", names, starts, "E261", "state that moves")
     return tuple(labels.index(labels_of(full, np.shape(starts[full]))[k]) for _, full, k in picked)
 
 

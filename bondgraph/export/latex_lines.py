@@ -25,7 +25,7 @@ def latex(model: Compilable, *, powers: bool = False) -> str:
 def _aligned(system: System, powers: bool) -> str:
     hidden = of_transitions(system) | solved_only(system) | (set() if powers else ledger_only(system))
     hidden |= {out for s in system.statements for out in s.outs if s.op is NEGATE and out == f"-{s.args[0]}"}
-    hidden |= {state.rate for state in system.states if state.name in updates_of(system)}
+    hidden |= {state.rate for state in system.states if state.held}
     lines: list[str] = []
     solved = ideal_lines(system)
     groups: dict[str, list[Statement]] = {}
@@ -46,7 +46,7 @@ def _aligned(system: System, powers: bool) -> str:
             value, clock = sampled[state.name]
             offset, period = (value_latex(system, name) for name in (clock.offset, str(clock.period)))
             lines.append(rf"{letter} &:= {value_latex(system, value)} \quad \text{{at }} t = {offset} + n\,{period} \\")
-        else:
+        elif not state.held:
             lines.append(rf"\tfrac{{d}}{{dt}} {letter} &= {value_latex(system, state.rate)} \\")
     body = "\n".join(lines).removesuffix(r" \\")
     return "\\begin{align*}\n" + body + "\n\\end{align*}\n"

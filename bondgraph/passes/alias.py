@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from bondgraph.assembly.system import State, Statement, System
+from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, NEGATE
 
 
@@ -58,7 +58,7 @@ def remove_aliases(system: System) -> System:
         system,
         statements=tuple(statements.values()),
         values=values,
-        states=tuple(State(s.name, s.initial, s.nominal, final(s.rate)) for s in system.states),
+        states=tuple(replace(s, rate=final(s.rate)) for s in system.states),
         events=tuple(
             replace(e, guard=final(e.guard), resets=tuple((final(s), final(v)) for s, v in e.resets)) for e in system.events
         ),

@@ -8,6 +8,7 @@ import numpy as np
 
 from bondgraph.piles.sweeps import Contacts
 from screws.shapes import PointPairs
+from screws.shapes.found import crosses, dots
 
 __all__ = ["Touch", "contact_rows", "guess"]
 
@@ -27,9 +28,9 @@ class Touch:
 def tangents(normal: np.ndarray) -> np.ndarray:
     """Rows (n, 3, 3): each normal, and two unit vectors perpendicular to it and each other."""
     helper = np.where(np.abs(normal[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-    first = np.cross(normal, helper)
-    first /= np.sqrt(np.einsum("ni,ni->n", first, first))[:, None]
-    return np.stack([normal, first, np.cross(normal, first)], axis=1)
+    first = crosses(normal, helper)
+    first /= np.sqrt(dots(first, first))[:, None]
+    return np.stack([normal, first, crosses(normal, first)], axis=1)
 
 
 def contact_rows(
@@ -42,11 +43,11 @@ def contact_rows(
     """
     pairs = touch.pairs
     along = tangents(pairs.normal)
-    J1 = -np.concatenate([np.cross(pairs.p1[:, None, :], along), along], axis=2)
-    J2 = np.concatenate([np.cross(pairs.p2[:, None, :], along), along], axis=2)
+    J1 = -np.concatenate([crosses(pairs.p1[:, None, :], along), along], axis=2)
+    J2 = np.concatenate([crosses(pairs.p2[:, None, :], along), along], axis=2)
     response = np.concatenate([np.matmul(J1, inverse[pairs.body1]), np.matmul(J2, inverse[pairs.body2])], axis=2)
-    approach = np.einsum("ki,ki->k", J1[:, 0], before[pairs.body1]) + np.einsum("ki,ki->k", J2[:, 0], before[pairs.body2])
-    arriving = np.einsum("ki,ki->k", J1[:, 0], coming[pairs.body1]) + np.einsum("ki,ki->k", J2[:, 0], coming[pairs.body2])
+    approach = dots(J1[:, 0], before[pairs.body1]) + dots(J2[:, 0], before[pairs.body2])
+    arriving = dots(J1[:, 0], coming[pairs.body1]) + dots(J2[:, 0], coming[pairs.body2])
     b = np.zeros((len(pairs), 3))
     open_yet = np.where(pairs.gap > 0.0, pairs.gap, RECOVERY * pairs.gap) / h
     bounces = (pairs.gap + h * arriving <= 0.0) & (touch.restitution > 0.0)
@@ -70,7 +71,7 @@ def guess(pairs: PointPairs, along: np.ndarray, last: tuple[PointPairs, np.ndarr
     nearest, best = np.full(len(pairs), np.inf), np.full(len(pairs), -1)
     for k in range(int((high - low).max())):
         row = np.minimum(low + k, len(known) - 1)
-        away = np.einsum("ni,ni->n", pairs.p1 - earlier.p1[row], pairs.p1 - earlier.p1[row])
+        away = dots(pairs.p1 - earlier.p1[row], pairs.p1 - earlier.p1[row])
         nearer = (low + k < high) & (away < nearest)
         nearest, best = np.where(nearer, away, nearest), np.where(nearer, row, best)
     # Each impulse once: two contacts near an old one would take it twice.

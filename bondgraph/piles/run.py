@@ -16,7 +16,7 @@ from bondgraph.errors import Problem, RunEndedWarning, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.piles.bodies import Bodies, Placement, free_bodies, matrices_of
-from bondgraph.piles.step import Accuracy, Course, TooMany, Walk, encounters
+from bondgraph.piles.step import Accuracy, PileStep, TooMany, Walk, encounters
 from bondgraph.run.bound import Bound
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.run.outcome.ledger import Ledger
@@ -96,7 +96,7 @@ class Pile:
         walk = _walk(compiled, self.accuracy, p, x, m)
         _refuse_overlaps(walk, name)
         times = np.minimum(np.arange(math.ceil(end / h * (1.0 - 1e-12)) + 1) * h, end)
-        states, courses, failure = [x.copy()], list[Course](), None
+        states, courses, failure = [x.copy()], list[PileStep](), None
         for t, following in itertools.pairwise(times):
             try:
                 courses.append(walk.step(float(t), float(following - t)))
@@ -211,7 +211,7 @@ def _result(
     p: np.ndarray,
     t: np.ndarray,
     x: np.ndarray,
-    courses: list[Course],
+    courses: list[PileStep],
     failure: Failure | None,
     begin: float,
 ) -> PileResult:
@@ -262,7 +262,7 @@ def _result(
     )
 
 
-def _doubt(course: Course, t: float, count: int) -> Doubt:
+def _doubt(course: PileStep, t: float, count: int) -> Doubt:
     found = f"the last one changed a velocity by {course.change:.2g} m/s"
     reason = f"{NOT_FOUND} impulses were not found in {course.sweeps} sweeps, in {count} steps: {found}"
     return Doubt(reason, t, "contacts", course.change, course.allowed)

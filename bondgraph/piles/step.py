@@ -20,8 +20,9 @@ from bondgraph.piles.rows import Touch, contact_rows, guess
 from bondgraph.piles.sweeps import settle
 from bondgraph.run.bound import Bound
 from screws.shapes import Arrangement, PointPairs, arrangement, candidates
+from screws.shapes.found import crosses, dots
 
-__all__ = ["Accuracy", "Course", "Encounter", "TooMany", "Walk", "encounters"]
+__all__ = ["Accuracy", "PileStep", "Encounter", "TooMany", "Walk", "encounters"]
 
 
 PUSHED = 0.2
@@ -45,7 +46,7 @@ class Encounter:
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class PileStep:
     """What one step did."""
 
     pairs: PointPairs
@@ -116,7 +117,7 @@ class Walk:
         free_T = np.matmul(adjoint(free_R, free_p), body_twist)[..., 0]
         return Placement(np.concatenate([free_R, rest.R]), np.concatenate([free_p, rest.p]), np.concatenate([free_T, rest.T]))
 
-    def step(self, t: float, h: float) -> Course:
+    def step(self, t: float, h: float) -> PileStep:
         """Go on by h seconds. Raises `TooMany`."""
         bodies, n, x = self.bodies, self.bodies.free, self.x
         free = np.arange(len(bodies.colliders)) < n
@@ -151,7 +152,7 @@ class Walk:
         P_0 += np.matmul(to_world, np.matmul(bodies.M, pushed))[..., 0]
         self._move(t, h, motion, v, P_0)
         overlap = max(0.0, -float(np.min(touch.pairs.gap, initial=0.0)))
-        return Course(touch.pairs, impulses, pressed, overlap, slip, lost, given, settled.sweeps, settled.change, allowed)
+        return PileStep(touch.pairs, impulses, pressed, overlap, slip, lost, given, settled.sweeps, settled.change, allowed)
 
     def _touching(self, motion: Placement, coming: np.ndarray, h: float) -> Touch:
         """Candidates: what bodies may come to in this step as they move without contacts, and a share of the fastest for
@@ -159,11 +160,9 @@ class Walk:
         centre = motion.p.copy()
         n = self.bodies.free
         centre[:n] += np.matmul(motion.R[:n], self.bodies.centre[..., None])[..., 0]
-        turning = np.where(np.isfinite(self.radius), self.radius, 0.0) * np.sqrt(
-            np.einsum("ni,ni->n", coming[:, :3], coming[:, :3])
-        )
-        linear = coming[:, 3:] + np.cross(coming[:, :3], centre)
-        speed = np.sqrt(np.einsum("ni,ni->n", linear, linear)) + turning
+        turning = np.where(np.isfinite(self.radius), self.radius, 0.0) * np.sqrt(dots(coming[:, :3], coming[:, :3]))
+        linear = coming[:, 3:] + crosses(coming[:, :3], centre)
+        speed = np.sqrt(dots(linear, linear)) + turning
         reach = h * (speed + PUSHED * np.max(speed, initial=0.0))
         parts, mu, e = [], [], []
         for one in self.sets:
@@ -183,7 +182,7 @@ class Walk:
         if len(self.others):
             x[bodies.momentum] = np.matmul(np.swapaxes(adjoint(R, p), 1, 2), P_0[..., None])[..., 0]
             x[self.others] += h * self.bound.rates(t + h, x, self.m)[self.others]
-        spin, centre = v[:n, :3], p + arm + h * (v[:n, 3:] + np.cross(v[:n, :3], p + arm))
+        spin, centre = v[:n, :3], p + arm + h * (v[:n, 3:] + crosses(v[:n, :3], p + arm))
         q = x[bodies.pose[:, :4]]
         q = _turned(q, h * spin)
         R = matrices_of(q)
@@ -195,17 +194,17 @@ class Walk:
 def _carried(T: np.ndarray, P: np.ndarray) -> np.ndarray:
     """ad(T)^T P, (n, 6): the rate of a momentum in body coordinates that stays in the world."""
     omega, v = T[:, :3], T[:, 3:]
-    return np.concatenate([np.cross(P[:, :3], omega) + np.cross(P[:, 3:], v), np.cross(P[:, 3:], omega)], axis=1)
+    return np.concatenate([crosses(P[:, :3], omega) + crosses(P[:, 3:], v), crosses(P[:, 3:], omega)], axis=1)
 
 
 def _turned(q: np.ndarray, angle: np.ndarray) -> np.ndarray:
     """Unit quaternions (n, 4) after turning by vectors (n, 3) of the world."""
-    size = np.sqrt(np.einsum("ni,ni->n", angle, angle))
+    size = np.sqrt(dots(angle, angle))
     w, v = np.cos(0.5 * size), 0.5 * np.sinc(size / (2.0 * np.pi))[:, None] * angle
     turned = np.empty_like(q)
-    turned[:, 0] = w * q[:, 0] - np.einsum("ni,ni->n", v, q[:, 1:])
-    turned[:, 1:] = w[:, None] * q[:, 1:] + q[:, :1] * v + np.cross(v, q[:, 1:])
-    return turned / np.sqrt(np.einsum("ni,ni->n", turned, turned))[:, None]
+    turned[:, 0] = w * q[:, 0] - dots(v, q[:, 1:])
+    turned[:, 1:] = w[:, None] * q[:, 1:] + q[:, :1] * v + crosses(v, q[:, 1:])
+    return turned / np.sqrt(dots(turned, turned))[:, None]
 
 
 def _relative(J: np.ndarray, bodies: np.ndarray, twists: np.ndarray) -> np.ndarray:
