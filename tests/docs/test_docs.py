@@ -48,6 +48,7 @@ EXECUTED = [
     "mechanisms.md",
     "urdf.md",
     "contact.md",
+    "piles.md",
     "motion_and_control.md",
     "delta.md",
     "hand.md",
