@@ -42,6 +42,7 @@ class Tail:
     wrench : signal of the wrench on body 1, in C2.
     ignored : deformations of springs.
     friction : parameter of the coefficient of friction.
+    vectors : states (2,) in the axes x and y of C2, which turn with them from chart to chart.
     """
 
     switch: Automaton
@@ -53,6 +54,7 @@ class Tail:
     wrench: str = "Ad.2.effort"
     ignored: tuple[str, ...] = ()
     friction: str | None = None
+    vectors: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -459,8 +459,9 @@ REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
     (Impact(0.5), {"normal_stiffness": 1e5}, "E438", "normal_stiffness beside it"),
     (Compliant(normal_stiffness=1e5), {"friction": 0.3}, "E438", "friction beside it"),
     (Compliant(), {"constrained": "v_z"}, "E422", "normal_stiffness = None"),
-    (Impact(0.5, friction=0.3), {}, "E439", "friction = 0.3"),
-    (ThreeState(10.0, 25.0, friction=0.3), {"constrained": ["v_z"]}, "E439", "friction = 0.3"),
+    (Impact(0.5, friction=-0.3), {}, "E490", "friction = -0.3"),
+    (ThreeState(10.0, 25.0, friction=0.3), {"constrained": ["v_z"]}, "E491", "v_x, v_y is free"),
+    (ThreeState(10.0, 25.0, friction="much"), {}, "E490", "'much'"),
     (None, {"constrained": "v_z"}, "E422", "normal_stiffness = None"),
 ]
 
@@ -483,3 +484,70 @@ def test_a_number_of_a_law_is_a_parameter_of_the_run() -> None:
     yielding = compile_model(dropped(VirtualSpring(1e5, 0.9), height=1e-3, gravity=0.0, speed=1.0))
     run = yielding.simulate(0.1, rtol=1e-11, parameters={"touch.spring.restitution": 0.3}, progress=False)
     assert run["touch.kinematics.d'"][-1] == pytest.approx(0.3, rel=1e-8)
+
+
+SPIN = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, -2.0, 2.0)}
+SLIP = np.array([1.0 + 2.0 * RADIUS, 0.3 + 3.0 * RADIUS])
+"""Velocity of the lowest point."""
+ROLLS = np.array([1.0, 0.3]) - 2.0 / 7.0 * SLIP
+"""Of the ball once it rolls."""
+LANDED, LANDS = np.sqrt(2.0 * 0.05 / G), np.sqrt(2.0 * 0.05 * G)
+
+
+def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
+    """It rolls as 7/2 mu times the normal impulse, m (g t + h' + v0), has used up its slip."""
+    mu, alpha1, alpha0 = 0.2, 20.0, 100.0
+    run = rolled(ThreeState(alpha1, alpha0, friction=mu), None, 0.0, **SPIN)
+    (stuck,) = times(run, "stick") - LANDED
+    # The double pole at -10: h' = -v0 (1 - 10 t) exp(-10 t).
+    rate = -LANDS * (1.0 - 10.0 * stuck) * np.exp(-10.0 * stuck)
+    assert 3.5 * mu * (G * stuck + rate + LANDS) == pytest.approx(np.hypot(*SLIP), rel=1e-7)
+    omega, v = in_world(run)
+    assert v[:2] == pytest.approx(ROLLS, abs=1e-9) and omega[2] == pytest.approx(2.0, abs=1e-9)
+    assert v[:2] + np.cross(omega, [0.0, 0.0, -RADIUS])[:2] == pytest.approx(np.zeros(2), abs=1e-9)
+    assert np.abs(run["touch.friction slip"][run.t > LANDED + stuck]).max() < 1e-9
+    # 2/7 of the energy of the slip is all that friction takes.
+    assert run.ledger.elements["touch.friction"][-1] == pytest.approx(MASS / 7.0 * SLIP @ SLIP, rel=1e-6)
+    (point,) = dropped(ThreeState(alpha1, alpha0, friction=mu)).freeze().contacts
+    assert point.friction == "touch.friction.limit" and ("touch.friction", "off") in point.off and len(point.slip) == 2
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.2, 0.6])
+@pytest.mark.parametrize("e", [0.0, 0.5])
+def test_a_ball_with_spin_slips_and_then_rolls_after_impacts(e: float, mu: float) -> None:
+    """Every impact takes at most 7/2 mu (1 + e) v of the slip; what is left as it rests goes in 2 u / (7 mu g)."""
+    run = rolled(Impact(e, friction=mu), None, 0.0, **SPIN)
+    impulses = LANDS * ((1.0 + e) / (1.0 - e) if e else 1.0)
+    left = np.hypot(*SLIP) - 3.5 * mu * impulses
+    stuck, rests = times(run, "stick"), times(run, "impact: accumulation")[0]
+    if left > 0.0:
+        assert stuck[-1] - rests == pytest.approx(2.0 * left / (7.0 * mu * G), rel=1e-6)
+    else:
+        assert stuck[-1] == pytest.approx(rests, abs=1e-6)
+    omega, v = in_world(run)
+    assert v[:2] == pytest.approx(ROLLS, abs=1e-8) and omega[2] == pytest.approx(2.0, abs=1e-9)
+    assert run.ledger.relative_residual < 1e-9
+
+
+RUBBING = (Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3))
+
+
+@pytest.mark.parametrize("law", RUBBING, ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize("tilt", [0.3, 1.0])
+def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
+    """It rolls with 5/7 g sin where mu > 2/7 tan, else slips with g (sin - mu cos), whatever chart it is in."""
+    slips = 2.0 / 7.0 * np.tan(tilt) > 0.3
+    run = rolled(law, None, tilt)
+    late = run.t > 1.5
+    H = np.array([np.asarray(pose_from_state(row), dtype=float) for row in run["ball.pose"][late]])
+    v = np.einsum("kij,kj->ki", H[:, :3, :3], run["ball.twist"][late, 3:])[:, 0]
+    slope = np.polyfit(run.t[late], v, 1)[0]
+    expected = G * (np.sin(tilt) - 0.3 * np.cos(tilt)) if slips else 5.0 / 7.0 * G * np.sin(tilt)
+    assert slope == pytest.approx(expected, rel=1e-6)
+    assert (run["touch.friction.mode"][-1] == 0.0) == (not slips)
+
+
+def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
+    for law in (Impact(0.5, friction=0.3), ThreeState(20.0, 100.0, friction=0.3)):
+        omega, v = in_world(rolled(law, None, 0.0))
+        assert np.abs(np.concatenate([omega, v[:2]])).max() < 1e-9
