@@ -21,7 +21,7 @@ ROOMS = {
         ("errors", "given", "linear", "scalars"),
         ("jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
-        ("contact", "inertia", "joints"),
+        ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
         ("errors", "quantities"),  # the ground
@@ -33,14 +33,14 @@ ROOMS = {
         ("passes", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export"),
+        ("analysis", "export", "piles", "stepping"),
     ),
     "models": (
         ("connections", "studies"),
-        ("bodies",),
+        ("bodies", "planar"),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
-        ("motion", "two_bodies", "urdf"),
+        ("maze", "motion", "two_bodies", "urdf"),
         ("control", "hand", "impact"),
         ("delta",),
         ("cli",),
@@ -62,6 +62,7 @@ HEAVY = (
     "mujoco",
     "daqp",
     "clarabel",
+    "coal",
     "yourdfpy",
     "trimesh",
 )

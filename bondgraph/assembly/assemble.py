@@ -6,7 +6,7 @@ Names: a bond's variables are `<bond>:effort` and `<bond>:flow`; a one-port's ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -44,8 +44,8 @@ from bondgraph.model.units import per_second
 Writer = Callable[[Assembly, str, Element], None]
 
 
-def assemble(model: Model, causality: Causality) -> System:
-    """All statements of a model.
+def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law], Writer] | None = None) -> System:
+    """All statements of a model; `writers` write those of some laws in another form than `ASSEMBLE` does.
 
     Raises `ModelError` E204 where a storage has derivative causality and its state is no integral of what it takes, E120
     where a transition resets what is no state of its own for that causality.
@@ -61,7 +61,8 @@ def assemble(model: Model, causality: Causality) -> System:
                 draft.parameters[f"{path}.{own}"] = np.asarray(value, dtype=float)
             if isinstance(parameter.value, laws.ByMode):
                 _by_mode(draft, path, name, parameter)
-        writer_of(element)(draft, path, element)
+        writer = (writers or {}).get(type(element.law)) or writer_of(element)
+        writer(draft, path, element)
     events = events_of(draft)
     return System(
         model.name,

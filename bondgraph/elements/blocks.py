@@ -35,7 +35,8 @@ def Block(
 
     `updates` says which local name is the value of which state after a tick; ticks are at `offset` + n `period` (s, n = 0,
     1, ...; without a period at `offset` alone), which become parameters of these names. A state without a rate is held
-    between them, and between the resets of automata. `breaks` names parameters that are times (s) at which a result jumps or bends.
+    between them, and between the resets of automata. `breaks` names parameters that are times (s) at which a result jumps or
+    bends.
     """
     own, inputs = dict(parameters or {}), inputs or {}
     offset = 0.0 if offset is None and period is not None else offset

@@ -17,7 +17,7 @@ from models.urdf.robot import Robot
 from models.urdf.skins import Skin
 
 BODIES = ("#dfe5ee", "#aab6c8")
-"""Colours of bodies whose file gives none, in turn along the chain."""
+"""Colours of bodies whose file gives none, in turn from the base outward."""
 
 VIEW = (0.72, -0.62, 0.32)
 
@@ -38,7 +38,8 @@ def robot_scene(
     Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link.
     """
     given = np.asarray(q, dtype=float)
-    rows = given[None] if given.ndim == 1 else given
+    # Of one coordinate a result has (k,).
+    rows = given if given.ndim != 1 else given[:, None] if robot.tree.freedoms == 1 else given[None]
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(np.asarray(t, dtype=float))
     _check(robot, rows, times, frames)
     skins: dict[str, list[Skin]] = {}
@@ -57,17 +58,18 @@ def robot_scene(
 
 def _course(robot: Robot, link: str, rows: Array) -> Array:
     """Poses (k, 4, 4) of a link."""
-    index = robot.chain.index(link)
-    return np.array([np.asarray(link_pose(robot.chain, index, row), dtype=float) for row in rows])
+    index = robot.tree.index(link)
+    return np.array([np.asarray(link_pose(robot.tree, index, row), dtype=float) for row in rows])
 
 
 def _bodies_below(robot: Robot, link: str) -> int:
     """How many freedoms a link has against the base."""
-    return robot.chain.sections.carrier[robot.chain.index(link)]
+    sections = robot.tree.sections
+    return len(sections.path(sections.carrier[robot.tree.index(link)]))
 
 
 def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> None:
-    n, known = robot.chain.freedoms, [link.name for link in robot.chain.links]
+    n, known = robot.tree.freedoms, [link.name for link in robot.tree.links]
     where = (caller_place(),)
     if rows.shape != (len(times), n) or times.ndim != 1:
         title = f"coordinates of the shape {rows.shape} at {len(times)} times do not fit {robot.name}"

@@ -56,6 +56,11 @@ class Skeleton:
             found[joint.parent].append(joint)
         return found
 
+    @cached_property
+    def named(self) -> dict[str, Branch]:
+        """Joints by name."""
+        return {joint.name: joint for joint in self.joints}
+
     @property
     def roots(self) -> list[str]:
         """Links that no joint carries."""
@@ -111,7 +116,7 @@ def _branch(joint: Any) -> Branch:
 def mimic_problems(bones: Skeleton) -> list[Problem]:
     """E528: joints that follow what is no joint, does not move, or follows them; and those that follow nothing."""
     found: list[Problem] = []
-    named = {joint.name: joint for joint in bones.joints}
+    named = bones.named
     for joint in bones.joints:
         if joint.leader is None or not joint.moves:
             continue
@@ -123,8 +128,8 @@ def mimic_problems(bones: Skeleton) -> list[Problem]:
             why = "that is itself"
         elif not leader.moves:
             why = "which is fixed"
-        elif leader.leader is not None:
-            why = "which follows another joint itself"
+        elif _follows(named, leader, joint):
+            why = "which follows it in turn"
         elif joint.multiplier == 0.0:
             why, cures = "with the multiplier 0, so that it never moves", ['type="fixed"']
         if why:
@@ -132,6 +137,18 @@ def mimic_problems(bones: Skeleton) -> list[Problem]:
             cure = " or ".join(cures[:3]) or "no <mimic>"
             found.append(Problem("E528", title, (), (place(bones.file, joint.line),), (cure,)))
     return found
+
+
+def _follows(named: Mapping[str, Branch], joint: Branch, other: Branch) -> bool:
+    """Whether a joint follows another, over any number of joints."""
+    seen: set[str] = set()
+    at: Branch | None = joint
+    while at is not None and at.name not in seen:
+        if at is other:
+            return True
+        seen.add(at.name)
+        at = named.get(at.leader or "")
+    return False
 
 
 def _can_lead(leader: Branch, joint: Branch) -> bool:
@@ -209,13 +226,13 @@ class Kept:
     left: tuple[str, ...]
 
 
-def between(bones: Skeleton, base: str | None, tip: str | None) -> tuple[Kept | None, list[Problem]]:
-    """What lies from `base` (the root, where None) to `tip`, with all that is fixed to it; without `tip` all that is on the base.
+def between(bones: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[Kept | None, list[Problem]]:
+    """What lies from `base` (the root, where None) to the tips, with all that is fixed to it; without tips, all on the base.
 
     E524 for a base or a tip that is no link, or a tip that does not hang on the base.
     """
     found: list[Problem] = []
-    for what, link in (("base", base), ("tip", tip)):
+    for what, link in (("base", base), *(("tip", tip) for tip in tips)):
         if link is not None and link not in bones.links:
             title = f'the {what} "{link}" is no link of this robot'
             found.append(Problem("E524", title, (), (place(bones.file, 1),), (_near(link, bones.links),)))
@@ -223,22 +240,31 @@ def between(bones: Skeleton, base: str | None, tip: str | None) -> tuple[Kept | 
         return None, found
     start = bones.roots[0] if base is None else base
     kept = bones.under(start)
-    if tip is not None:
-        way = {joint.child for joint in bones.up(tip)} & {joint.child for joint in kept} | {start}
-        if tip not in way:
-            over = [start, *(joint.parent for joint in bones.up(start))]
-            title = f'the tip "{tip}" does not hang on the base "{start}"'
-            others = [joint.child for joint in kept] or [f'no link hangs on "{start}"']
-            cure = f'base="{tip}", tip="{start}"' if tip in over else f"one of: {', '.join(others[-12:])}"
-            lines = (place(bones.file, bones.links[tip]), place(bones.file, bones.links[start]))
-            return None, [Problem("E524", title, (), lines, (cure,))]
-        beyond = {joint.child for joint in bones.under(tip)}
-        fast = way - {tip}
+    under = {joint.child for joint in kept} | {start}
+    way = {start}
+    for tip in tips:
+        if tip not in under:
+            found.append(_astray(bones, start, tip, kept))
+        else:
+            way |= {tip, *(joint.child for joint in bones.up(tip))} & under
+    if found:
+        return None, found
+    if tips:
+        # What is fixed to the way moves with it; what is fixed to a tip alone is beyond it.
+        last = {tip for tip in tips if not any(joint.child in way for joint in bones.below[tip])}
         for joint in kept:
-            # What is fixed to the way moves with it; what hangs on the tip is another tool's affair.
-            if not joint.moves and joint.parent in fast and joint.child not in beyond:
-                fast.add(joint.child)
-        keep = fast | way
-        kept = [joint for joint in kept if joint.child in keep]
+            if not joint.moves and joint.parent in way - last:
+                way.add(joint.child)
+        kept = [joint for joint in kept if joint.child in way]
     links = {start, *(joint.child for joint in kept)}
     return Kept(start, tuple(kept), tuple(link for link in bones.links if link not in links)), []
+
+
+def _astray(bones: Skeleton, start: str, tip: str, kept: Sequence[Branch]) -> Problem:
+    """E524 of a tip that does not hang on the base."""
+    title = f'the tip "{tip}" does not hang on the base "{start}"'
+    others = [joint.child for joint in kept] or [f'no link hangs on "{start}"']
+    over = any(joint.parent == tip for joint in bones.up(start))
+    cure = f'base="{tip}", tip="{start}"' if over else f"one of: {', '.join(others[-12:])}"
+    lines = (place(bones.file, bones.links[tip]), place(bones.file, bones.links[start]))
+    return Problem("E524", title, (), lines, (cure,))

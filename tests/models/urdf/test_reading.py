@@ -67,7 +67,7 @@ def masses_by_hand(q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
 
 
 def test_poses_of_all_links_agree_with_products_of_matrices_by_hand() -> None:
-    chain = two_links().chain
+    chain = two_links().tree
     assert [link.name for link in chain.links] == ["stand", "upper", "fore", "tool"]
     for q in np.random.default_rng(1).uniform(-3.0, 3.0, (5, 2)):
         for name, H in poses_by_hand(q).items():
@@ -76,7 +76,7 @@ def test_poses_of_all_links_agree_with_products_of_matrices_by_hand() -> None:
 
 def test_mass_matrix_and_weight_agree_with_energies_by_hand() -> None:
     """M from kinetic energies of points that move by differences; weight from the height of the masses."""
-    chain, step = two_links().chain, 1e-5
+    chain, step = two_links().tree, 1e-5
     for q in np.random.default_rng(2).uniform(-3.0, 3.0, (3, 2)):
         M, g = np.zeros((2, 2)), np.zeros(2)
         ahead = [[masses_by_hand(q + s * step * e) for s in (1, -1)] for e in np.eye(2)]
@@ -95,7 +95,7 @@ def test_mass_matrix_and_weight_agree_with_energies_by_hand() -> None:
 
 
 def test_what_is_fixed_to_a_link_is_part_of_its_body_and_stays_a_frame() -> None:
-    links = {link.name: link for link in two_links().chain.links}
+    links = {link.name: link for link in two_links().tree.links}
     assert links["tool"].inertia is None and links["tool"].joint.freedoms == 0
     body = links["fore"].inertia
     assert body is not None and body.mass == 1.5
@@ -105,12 +105,12 @@ def test_what_is_fixed_to_a_link_is_part_of_its_body_and_stays_a_frame() -> None
 
 def test_limits_damping_and_what_motors_can_are_kept() -> None:
     robot = two_links()
-    assert np.array_equal(robot.chain.limits, [[-2.0, 1.5], [-np.inf, np.inf]])
-    assert np.array_equal(robot.chain.damping, [0.02, 0.0])
+    assert np.array_equal(robot.tree.limits, [[-2.0, 1.5], [-np.inf, np.inf]])
+    assert np.array_equal(robot.tree.damping, [0.02, 0.0])
     shoulder, elbow = robot.joints
     assert (shoulder.effort, shoulder.velocity, shoulder.friction, shoulder.link) == (10.0, 3.0, 0.1, "upper")
     assert (elbow.effort, elbow.velocity, elbow.friction, elbow.kind) == (None, None, 0.0, "continuous")
-    assert not np.isfinite(read_urdf(DATA / "two_links.urdf", limits=False).chain.limits).any()
+    assert not np.isfinite(read_urdf(DATA / "two_links.urdf", limits=False).tree.limits).any()
 
 
 def test_what_is_ignored_is_listed_with_its_lines() -> None:
@@ -133,29 +133,29 @@ def test_what_is_ignored_is_listed_with_its_lines() -> None:
 
 def test_a_tip_ends_the_chain_and_what_it_leaves_out_is_listed() -> None:
     robot = read_urdf(DATA / "gripper.urdf", tip="left")
-    assert [link.name for link in robot.chain.links] == ["arm", "palm", "camera", "left"]
-    palm = robot.chain.links[1].inertia
+    assert [link.name for link in robot.tree.links] == ["arm", "palm", "camera", "left"]
+    palm = robot.tree.links[1].inertia
     assert palm is not None and palm.mass == pytest.approx(0.9, rel=1e-15)  # with the camera
     assert any(one.what == "1 links: right" for one in robot.ignored)
     # A frame that is fixed is a tip too; its body is then the last.
     camera = read_urdf(DATA / "gripper.urdf", tip="camera")
-    assert [link.name for link in camera.chain.links] == ["arm", "palm", "camera"]
-    assert np.asarray(body_jacobian(camera.chain, 2, [0.3]), float)[:3, 0] == pytest.approx(turn(0.6, 0, 0).T @ [0, 0, 1])
+    assert [link.name for link in camera.tree.links] == ["arm", "palm", "camera"]
+    assert np.asarray(body_jacobian(camera.tree, 2, [0.3]), float)[:3, 0] == pytest.approx(turn(0.6, 0, 0).T @ [0, 0, 1])
     # What is fixed to the tip itself is beyond it.
-    assert [link.name for link in read_urdf(DATA / "gripper.urdf", tip="palm").chain.links] == ["arm", "palm"]
+    assert [link.name for link in read_urdf(DATA / "gripper.urdf", tip="palm").tree.links] == ["arm", "palm"]
 
 
 def test_a_base_cuts_the_robot_below() -> None:
     whole, part = two_links(), read_urdf(DATA / "two_links.urdf", base="upper")
-    assert [link.name for link in part.chain.links] == ["upper", "fore", "tool"]
+    assert [link.name for link in part.tree.links] == ["upper", "fore", "tool"]
     q = np.array([0.0, 0.7])
-    seen = [np.asarray(link_pose(whole.chain, k, q), float) for k in (1, 3)]
-    assert np.allclose(np.asarray(link_pose(part.chain, 2, q[1:]), float), np.linalg.solve(*seen), rtol=0, atol=1e-14)
+    seen = [np.asarray(link_pose(whole.tree, k, q), float) for k in (1, 3)]
+    assert np.allclose(np.asarray(link_pose(part.tree, 2, q[1:]), float), np.linalg.solve(*seen), rtol=0, atol=1e-14)
 
 
 def test_prismatic_and_planar_joints() -> None:
     robot = read_urdf(DATA / "slider.urdf", packages={"parts": DATA})
-    chain = robot.chain
+    chain = robot.tree
     assert chain.coordinates == ("carriage", "puck 1", "puck 2", "puck 3")
     q = robot.position({"slide": 0.3, "table": (0.1, -0.2, 0.5)})
     assert np.array_equal(q, [0.3, 0.1, -0.2, 0.5])
@@ -167,6 +167,36 @@ def test_prismatic_and_planar_joints() -> None:
     assert np.allclose(np.diagonal(M), [5.5, 1.5, 1.5, 0.03], rtol=1e-14)
 
 
+def test_a_tree_with_a_joint_that_follows_another() -> None:
+    """The fingers move apart; two moving masses of 0.05 kg on one coordinate."""
+    robot = read_urdf(DATA / "gripper.urdf")
+    tree = robot.tree
+    assert tree.coordinates == ("palm", "left") and robot.joints[2].leader == "left slide"
+    q = robot.position({"wrist": 0.3, "left slide": 0.01})
+    apart = [np.asarray(link_pose(tree, tree.index(name), q), float)[:3, 3] for name in ("left", "right")]
+    assert np.allclose(apart[0] - apart[1], 0.06 * turn(0, 0, 0.3)[:, 0], rtol=0, atol=1e-15)
+    turned = (0.001 + 1e-5 + 0.1 * 0.05**2) + 2 * (5e-6 + 0.05 * 0.03**2)  # palm and camera, and the fingers
+    assert np.allclose(np.asarray(mass_matrix(tree, q), float), np.diag([turned, 0.1]), rtol=0, atol=1e-15)
+    assert "left slide" in str(robot).splitlines()[4]
+
+
+def test_a_base_that_floats() -> None:
+    """Its six coordinates come first; a free body turns about its own centre of mass as one."""
+    robot = read_urdf(DATA / "gripper.urdf", base="palm", floating=True)
+    tree = robot.tree
+    assert tree.coordinates[:6] == tuple(f"palm {k}" for k in range(1, 7)) and tree.freedoms == 7
+    q = robot.position({"palm": (0.1, -0.2, 0.3, 1.0, 2.0, 3.0), "left slide": 0.02})
+    assert np.array_equal(q, [0.1, -0.2, 0.3, 1.0, 2.0, 3.0, 0.02])
+    M = np.asarray(mass_matrix(tree, q), float)
+    assert np.allclose(M[3:6, 3:6], 1.0 * np.eye(3), rtol=0, atol=1e-14)  # 0.8 + 0.1 + 2 * 0.05 kg
+
+
+def test_a_floating_joint_has_six_coordinates(tmp_path: Path) -> None:
+    text = (DATA / "two_links.urdf").read_text().replace('type="revolute"', 'type="floating"')
+    (tmp_path / "a.urdf").write_text(text)
+    assert read_urdf(tmp_path / "a.urdf").tree.coordinates == (*(f"upper {k}" for k in range(1, 7)), "fore")
+
+
 def test_all_kinds_of_urdf_are_in_the_table() -> None:
     """The six kinds of the specification."""
     assert set(JOINTS) == {"revolute", "continuous", "prismatic", "fixed", "floating", "planar"}
@@ -174,12 +204,12 @@ def test_all_kinds_of_urdf_are_in_the_table() -> None:
 
 def test_a_robot_falls_and_its_energy_is_accounted_for() -> None:
     robot = two_links()
-    graph = chain_graph(robot.chain, "robot", gravity=(0, 0, -9.81), position=robot.position({"elbow": 0.4}), limits="ignore")
+    graph = chain_graph(robot.tree, "robot", gravity=(0, 0, -9.81), position=robot.position({"elbow": 0.4}), limits="ignore")
     result = compile_model(graph).simulate(1.0, rtol=1e-9, progress=False)
     q, v = result["mechanism.q"], result["mechanism.v"]
     from models.chains import potential
 
-    total = [float(kinetic_energy(robot.chain, q[k], v[k])) + float(potential(robot.chain, (0, 0, -9.81), q[k])) for k in (0, -1)]
+    total = [float(kinetic_energy(robot.tree, q[k], v[k])) + float(potential(robot.tree, (0, 0, -9.81), q[k])) for k in (0, -1)]
     lost = 0.02 * np.trapezoid(v[:, 0] ** 2, result.t)
     assert total[0] - total[1] > 1e-3
     assert total[0] - total[1] == pytest.approx(lost, rel=1e-2)  # the trapezoidal rule on the samples
