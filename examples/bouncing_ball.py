@@ -10,17 +10,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bondgraph import J1, Automaton, Constraint, Graph, I, Op, Se, Transition, simulate
+from bondgraph import J1, Automaton, Constraint, Graph, I, Se, Transition, simulate
 from bondgraph.run.outcome.result import Result
-from screws.scalars import minimum
+from models.contacts.laws.three_state import contact_states
 
 GRAVITY, HEIGHT = 9.81, 1.0  # m/s^2, m
-
-MACHINE = "BO20 fig. 1"
-CLOSED = Op("closed", lambda h: -h, "-#1", MACHINE)
-OPEN = Op("open", lambda h: h, "#1", MACHINE)
-PULLS = Op("pulls", lambda force: -force, "-#1", MACHINE)
-INWARDS = Op("inside and inwards", lambda h, v: minimum(-h, -v), r"\min(-#1, -#2)", MACHINE)
 
 
 def falling(floor: Constraint, automaton: Automaton) -> Graph:
@@ -35,13 +29,8 @@ def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
     floor = Constraint(
         "floor", alpha1=a1, alpha0=a0, alpha2=a2, initial=HEIGHT, automaton="contact", active=["contact"], closing="smooth"
     )
-    transitions = (
-        Transition("free", "contact", CLOSED, ("floor.h",), kind="touches"),
-        Transition("contact", "ballistic", PULLS, ("floor.multiplier",), kind="lets go"),
-        Transition("ballistic", "free", OPEN, ("floor.h",), kind="is off"),
-        Transition("ballistic", "contact", INWARDS, ("floor.h", "floor.h'"), kind="is back"),
-    )
-    return falling(floor, Automaton("contact", ("free", "contact", "ballistic"), "free", transitions))
+    kinds = ("touches", "lets go", "is off", "is back")
+    return falling(floor, contact_states("contact", "floor.h", "floor.h'", "floor.multiplier", kinds=kinds))
 
 
 def with_restitution(e: float = 0.8) -> Graph:

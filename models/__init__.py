@@ -1,7 +1,18 @@
 """Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.contacts import attach_contact, contact
+from models.contacts import (
+    Compliant,
+    Impact,
+    Maxwell,
+    Rigid,
+    ThreeState,
+    VirtualSpring,
+    Viscoelastic,
+    attach_contact,
+    contact,
+    planar_contact,
+)
 from models.gravity import attach_central_gravity, central_gravity
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
@@ -17,8 +28,15 @@ from models.two_bodies import (
 
 __all__ = [
     "Body",
+    "Compliant",
     "ContactRun",
+    "Impact",
+    "Maxwell",
+    "Rigid",
     "Scenario",
+    "ThreeState",
+    "VirtualSpring",
+    "Viscoelastic",
     "attach_between",
     "attach_central_gravity",
     "attach_contact",
@@ -27,6 +45,7 @@ __all__ = [
     "contact",
     "contact_trajectory",
     "ground",
+    "planar_contact",
     "point_spring",
     "prescribed_body",
     "read_scenario",

@@ -3,7 +3,7 @@
 Every formula is written once and takes any scalar: floats, SymPy expressions, jets, a compiler's scalars.
 """
 
-from screws import contact, inertia, jets, poses, rotations, scalars, surfaces, twists
+from screws import contact, inertia, jets, poses, rotations, scalars, shapes, surfaces, twists
 from screws.contact import ContactCoordinates, closest_points, contact_pose, contact_rates, relative_curvature, relative_pose
 from screws.errors import GeometryError
 from screws.inertia import check_inertia, inertia_in, kinetic_energy, momentum, spatial_inertia
@@ -43,6 +43,7 @@ __all__ = [
     "poses",
     "rotations",
     "scalars",
+    "shapes",
     "surfaces",
     "twists",
     # rotations (exp and log: screws.rotations)

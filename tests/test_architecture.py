@@ -21,7 +21,7 @@ ROOMS = {
         ("errors", "given", "linear", "scalars"),
         ("jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
-        ("contact", "inertia", "joints"),
+        ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
         ("errors", "quantities"),  # the ground
@@ -33,15 +33,15 @@ ROOMS = {
         ("passes", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export"),
+        ("analysis", "export", "stepping"),
     ),
     "models": (
         ("connections", "studies"),
         ("bodies",),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
-        ("maze", "motion", "two_bodies"),
-        ("control", "hand"),
+        ("maze", "motion", "two_bodies", "urdf"),
+        ("control", "hand", "impact"),
         ("delta",),
         ("cli",),
     ),
@@ -62,6 +62,7 @@ HEAVY = (
     "mujoco",
     "daqp",
     "clarabel",
+    "coal",
     "yourdfpy",
     "trimesh",
 )

@@ -77,12 +77,14 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     model : a `Graph` is frozen (and so checked) first.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
 
-    Raises `ModelError` with all problems of the stage that found them; E100 for what is no graph.
+    Raises `ModelError` with all problems of the stage that found them; E100 for what is no graph, E434 for contacts that time
+    stepping alone gives a force: it compiles the model without them, `replace(model, contacts=())`.
     """
     times = [time.perf_counter()]
     if not isinstance(model, (Graph, Model)):
         raise no_model(model, "compile_model")
     model = model.freeze() if isinstance(model, Graph) else model
+    raise_if_any(model.name, _without_law(model))
     causality = assign_causality(model)
     system = equations(model, causality)
     times.append(time.perf_counter())
@@ -111,6 +113,21 @@ def compiled_form(model: Compilable, asker: str) -> Compiled:
     if isinstance(model, (Graph, Model)):
         return compile_model(model)
     raise no_model(model, asker)
+
+
+def _without_law(model: Model) -> list[Problem]:
+    """E434 for each contact that only time stepping gives a force."""
+    return [
+        Problem(
+            "E434",
+            f'contact "{point.path}" is rigid: only time stepping takes it',
+            ("nothing in the graph gives it a force, so that its bodies would go through each other",),
+            (point.place,),
+            ("a law with a force of its own: contact(..., law=Impact(restitution=0.5)), or Compliant(...)",),
+        )
+        for point in model.contacts
+        if point.stepped
+    ]
 
 
 def _routines(

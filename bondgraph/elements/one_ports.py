@@ -67,6 +67,7 @@ def Constraint(
     active: Sequence[str] = (),
     closing: str = "impulse",
     restitution: float | None = None,
+    measured: bool = False,
     initial: Any = 0.0,
     **port: Unpack[OnePort],
 ) -> Element:
@@ -88,6 +89,8 @@ def Constraint(
     closing : "impulse": where it begins to hold, the flow jumps to zero and momentum is conserved (a plastic impact);
         "smooth": the flow decays as alpha1 and alpha0 say, without any impact.
     restitution : e of a `Transition` with `impact` on this constraint, which turns the flow f into -e f.
+    measured : whether what `position` reads is drawn to where it belongs by its own rates, as contact coordinates are: then h'
+        is the flow all the same, and no E170 compares the two.
 
     Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort that it gives in the direction of h.
 
@@ -110,6 +113,7 @@ def Constraint(
         stores_position=holds == "position",
         coordinates=len(reached),
         conditions=dimension or 1,
+        measured=bool(measured),
     )
     stabilisers = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2} if holds == "position" else {"alpha1": alpha1}
     values = {**(parameters or {}), **{name: bounded(value) for name, value in stabilisers.items()}}

@@ -236,13 +236,15 @@ def _flat_contact(prefix: str, contact: ContactPoint, resolver: _Resolver) -> Co
     def entry(given: SignalEntry) -> SignalEntry:
         return SignalEntry(full(given.signal), given.index)
 
-    return ContactPoint(
-        path,
-        full(contact.gap),
-        full(contact.gap_rate),
-        None if contact.normal is None else entry(contact.normal),
-        tuple(map(entry, contact.slip)),
-        None if contact.friction is None else full(contact.friction),
-        tuple((full(f"{automaton}.mode").removesuffix(".mode"), state) for automaton, state in contact.off),
-        tuple(map(full, contact.ignored)),
+    return replace(
+        contact,
+        path=path,
+        gap=full(contact.gap),
+        gap_rate=full(contact.gap_rate),
+        normal=None if contact.normal is None else entry(contact.normal),
+        slip=tuple(map(entry, contact.slip)),
+        friction=None if contact.friction is None else full(contact.friction),
+        off=tuple((full(f"{automaton}.mode").removesuffix(".mode"), state) for automaton, state in contact.off),
+        ignored=tuple(map(full, contact.ignored)),
+        frames=tuple(map(full, contact.frames)),
     )

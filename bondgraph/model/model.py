@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -77,6 +77,12 @@ class ContactPoint:
     """(automaton, state): states in which the law gives no force."""
     ignored: tuple[str, ...] = ()
     """States that belong to the law and not to the bodies: deformations of its springs."""
+    frames: tuple[str, ...] = ()
+    """Signals: poses (4, 4) of the frames of the contact in the axes of body 1 and of body 2; none of one without frames."""
+    stepped: bool = False
+    """Whether time stepping alone gives it a force: without its law a model is refused (E434)."""
+    place: Place | None = field(default=None, compare=False)
+    """Line of the user's source."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def foreign_positions(traced: Traced, model: Model) -> list[Problem]:
     found = []
     for unknown in traced.ground.system.unknowns if traced.ground.sampled.states else ():
         law = model.elements[unknown.element].law
-        if isinstance(law, IdealConstraint) and law.position is not None:
+        if isinstance(law, IdealConstraint) and law.position is not None and not law.measured:
             difference = _compared(traced, model, unknown, law)
             found += [_problem(traced, model, difference)] if difference else []
     return found

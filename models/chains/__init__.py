@@ -1,16 +1,21 @@
-"""Serial chains: screws and inertias of links in; kinematics by products of exponentials, and the chain as one IC field, out."""
+"""Trees and chains: screws and inertias of links in; kinematics by products of exponentials, and all as one IC field, out."""
 
 from models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
 from models.chains.graph import ChainGraph, LinkBody, chain_graph
+from models.chains.inertias import BodyInertia, ball_inertia, cylinder_inertia, welded
 from models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
-from models.chains.links import BodyInertia, Chain, Link, ball_inertia, cylinder_inertia, welded
+from models.chains.links import BEFORE, Link, Mimic
+from models.chains.trees import Chain, Tree
 
 __all__ = [
+    "BEFORE",
     "BodyInertia",
     "Chain",
     "ChainGraph",
     "Link",
     "LinkBody",
+    "Mimic",
+    "Tree",
     "ball_inertia",
     "bias",
     "body_jacobian",

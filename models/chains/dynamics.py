@@ -1,7 +1,7 @@
-"""Dynamics of a chain: mass matrix, velocity forces, potential and weight, as plain formulas over any scalar.
+"""Dynamics of a tree: mass matrix, velocity forces, potential and weight, as plain formulas over any scalar.
 
-Every formula takes, after q (and v), the numbers of `inertia_numbers` in their order; without them the chain's own. Numbers that
-are zero in the chain belong to the equations (and cost nothing), all others may be parameters of a graph.
+Every formula takes, after q (and v), the numbers of `inertia_numbers` in their order; without them the tree's own. Numbers that
+are zero in the tree belong to the equations (and cost nothing), all others may be parameters of a graph.
 
 Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler) and 6.2 (composite bodies); Walker and Orin 1982.
 """
@@ -14,15 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import count_operations
-from bondgraph.model.mechanics import Mechanics
-from models.chains.kinematics import section_twists, step, steps, unit_screw
-from models.chains.links import Chain
+from models.chains.inertias import Vector
+from models.chains.kinematics import Frame, section_twists, step, steps, unit_screw
 from models.chains.sections import SNAP
+from models.chains.trees import Tree
 from screws.scalars import array
 from screws.vectors import cross
-
-Vector = Sequence[float] | np.ndarray
 
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
@@ -58,13 +55,13 @@ class Moments:
         return Moments(self.mass, ahead, second)
 
 
-def inertia_numbers(chain: Chain) -> dict[str, tuple[float, str]]:
+def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
     """Name -> (value, unit) of every number of the links' inertias that is not zero (to 1e-14 of its neighbours).
 
     `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame) ...
     """
     numbers: dict[str, tuple[float, str]] = {}
-    for link in chain.links:
+    for link in tree.links:
         if link.inertia is None:
             continue
         J, centre = link.inertia.rotational, link.inertia.centre
@@ -79,13 +76,13 @@ def inertia_numbers(chain: Chain) -> dict[str, tuple[float, str]]:
     return numbers
 
 
-def _section_moments(chain: Chain, numbers: Sequence[Any]) -> list[Moments]:
+def _section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
     """Moments carried by every section, in its frame (links on the base do not count)."""
-    known = inertia_numbers(chain)
+    known = inertia_numbers(tree)
     given = dict(zip(known, numbers or [value for value, _ in known.values()], strict=True))
-    sections = chain.sections
+    sections = tree.sections
     out = [Moments(0.0, np.zeros(3), np.zeros((3, 3))) for _ in sections.freedoms]
-    for link, carrier, R, p in zip(chain.links, sections.carrier, sections.R, sections.p, strict=True):
+    for link, carrier, R, p in zip(tree.links, sections.carrier, sections.R, sections.p, strict=True):
         if link.inertia is None or carrier == 0:
             continue
         mass = given[f"{link.name} mass"]
@@ -98,30 +95,44 @@ def _section_moments(chain: Chain, numbers: Sequence[Any]) -> list[Moments]:
     return out
 
 
-def _composites(moves: Sequence[tuple[Any, Any]], carried: Sequence[Moments]) -> list[Moments]:
+def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) -> list[Moments]:
     """Moments of all that moves with a section, in its frame."""
     composites = list(carried)
-    for k in range(len(moves) - 1, 0, -1):
-        composites[k - 1] = composites[k - 1] + composites[k].seen_from(*moves[k])
+    for k in range(len(moves) - 1, -1, -1):
+        before = tree.sections.freedoms[k].before
+        if before:
+            composites[before - 1] = composites[before - 1] + composites[k].seen_from(*moves[k])
     return composites
 
 
-def mass_matrix(chain: Chain, q: Any, *numbers: Any) -> np.ndarray:
+def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
     """Mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies."""
-    moves = steps(chain, q)
-    composites = _composites(moves, _section_moments(chain, numbers))
-    screws = [unit_screw(section) for section in chain.sections.freedoms]
-    n = len(moves)
-    M = np.zeros((n, n), dtype=object)
-    for k in range(n):
+    moves, freedoms = steps(tree, q), tree.sections.freedoms
+    composites = _composites(tree, moves, _section_moments(tree, numbers))
+    screws = [unit_screw(section) for section in freedoms]
+    M = np.zeros((len(moves), len(moves)), dtype=object)
+    for k in range(len(moves)):
         moment, force = composites[k].momentum(*screws[k])
         M[k, k] = _along(screws[k], moment, force)
-        for j in range(k, 0, -1):
+        j = k
+        while freedoms[j].before:
             R, p = moves[j]
             force = R @ force
             moment = R @ moment + cross(p, force)
-            M[k, j - 1] = M[j - 1, k] = _along(screws[j - 1], moment, force)
-    return array(M)
+            j = freedoms[j].before - 1
+            M[k, j] = M[j, k] = _along(screws[j], moment, force)
+    rows = tree.sections.gathered(list(M))
+    return array([list(row) for row in np.array(tree.sections.gathered(list(np.array(rows).T))).T])
+
+
+def massless(tree: Tree) -> list[str]:
+    """Coordinates that move no mass at all, wherever the joints are."""
+    freedoms = tree.sections.freedoms
+    masses = [body.mass for body in _section_moments(tree, ())]
+    for k in range(len(freedoms) - 1, -1, -1):
+        if freedoms[k].before:
+            masses[freedoms[k].before - 1] += masses[k]
+    return [name for name, mass in zip(tree.coordinates, tree.sections.gathered(masses), strict=True) if not mass]
 
 
 def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any:
@@ -130,85 +141,88 @@ def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any
     return sum(terms[1:], terms[0])
 
 
-def bias(chain: Chain, q: Any, v: Any, *numbers: Any) -> np.ndarray:
+def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
     """Coriolis and centrifugal forces h(q, v) (n,) in M v' + h = e, without weight, by recursive Newton-Euler."""
-    moves = steps(chain, q)
-    carried = _section_moments(chain, numbers)
-    twists = section_twists(chain, moves, v)
-    spin: np.ndarray = np.zeros(3)
-    rate: np.ndarray = np.zeros(3)
-    wrenches = []
-    for section, (R, p), body, (omega, linear), speed in zip(chain.sections.freedoms, moves, carried, twists, v, strict=True):
+    moves, freedoms = steps(tree, q), tree.sections.freedoms
+    carried = _section_moments(tree, numbers)
+    twists = section_twists(tree, moves, v)
+    rates: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), np.zeros(3))]
+    wrenches: list[tuple[Any, Any]] = []
+    for section, (R, p), body, (omega, linear), speed in zip(
+        freedoms, moves, carried, twists[1:], tree.sections.rates(v), strict=True
+    ):
+        spin, rate = rates[section.before]
         rate = R.T @ (rate + cross(spin, p))
         spin = R.T @ spin
         along, shift = unit_screw(section)
         own, sliding = along * speed, shift * speed
         spin = spin + cross(omega, own)
         rate = rate + cross(omega, sliding) + cross(linear, own)
+        rates.append((spin, rate))
         angular, momentum = body.momentum(omega, linear)
         moment, force = body.momentum(spin, rate)
         wrenches.append((moment + cross(omega, angular) + cross(linear, momentum), force + cross(omega, momentum)))
     out: list[Any] = [0.0] * len(moves)
-    moment, force = np.zeros(3), np.zeros(3)
     for k in range(len(moves) - 1, -1, -1):
-        moment, force = moment + wrenches[k][0], force + wrenches[k][1]
-        out[k] = _along(unit_screw(chain.sections.freedoms[k]), moment, force)
-        R, p = moves[k]
-        force = R @ force
-        moment = R @ moment + cross(p, force)
-    return array(out)
+        moment, force = wrenches[k]
+        out[k] = _along(unit_screw(freedoms[k]), moment, force)
+        before = freedoms[k].before
+        if before:
+            R, p = moves[k]
+            force = R @ force
+            wrenches[before - 1] = wrenches[before - 1][0] + (R @ moment + cross(p, force)), wrenches[before - 1][1] + force
+    return array(tree.sections.gathered(out))
 
 
-def recursion_is_shorter(chain: Chain) -> bool:
+def recursion_is_shorter(tree: Tree) -> bool:
     """Whether M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
 
-    Both are traced and counted: few joints, many of them parallel, make the derivatives of M(q) short (the finger of a hand: 305
-    operations for v' against 393), long or general chains the recursion (seven joints: 1457 against 1889).
+    The recursion grows with the number of joints one after the other, the derivatives of M(q) with its square and more. They
+    meet at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by derivatives, 393 by
+    recursion), at three with oblique ones (694 and 722 for M and h; of seven joints 7425 and 3157).
     """
-    mechanics = Mechanics(lambda at, *p: mass_matrix(chain, at, *p), None, None, None, False)
-
-    def recursive(q: Any, v: Any, p: Any) -> dict[str, Any]:
-        return {"M": mass_matrix(chain, q, *p), "h": bias(chain, q, v, *p)}
-
-    def differentiated(q: Any, v: Any, p: Any) -> dict[str, Any]:
-        return {"M": mass_matrix(chain, q, *p), "h": mechanics.coriolis(q, v, *p)}
-
-    n, shapes = chain.freedoms, len(inertia_numbers(chain))
-    sizes = {"q": (n,), "v": (n,), "numbers": (shapes,)}
-    first, second = (count_operations(way, sizes, constant=("numbers",)) for way in (recursive, differentiated))
-    return first < second
+    freedoms = tree.sections.freedoms
+    longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))
+    oblique = any(not np.array_equal(section.R, np.eye(3)) for section in freedoms)
+    return longest > (3 if oblique else 4)
 
 
-def kinetic_energy(chain: Chain, q: Any, v: Any, *numbers: Any) -> Any:
+def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
     """Kinetic energy, J: the sum over the bodies, from their own twists."""
-    carried = _section_moments(chain, numbers)
+    carried = _section_moments(tree, numbers)
     total: Any = 0.0
-    for body, (omega, linear) in zip(carried, section_twists(chain, steps(chain, q), v), strict=True):
+    for body, (omega, linear) in zip(carried, section_twists(tree, steps(tree, q), v)[1:], strict=True):
         angular, momentum = body.momentum(omega, linear)
         total = total + 0.5 * (omega @ angular + linear @ momentum)
     return total
 
 
-def potential(chain: Chain, gravity: Vector, q: Any, *numbers: Any) -> Any:
+def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
     """Potential of the weight, J, in uniform `gravity` (3,) m/s^2 in world coordinates; zero at the world's origin."""
-    carried = _section_moments(chain, numbers)
-    mass, first = carried[-1].mass, carried[-1].first
+    freedoms, positions = tree.sections.freedoms, tree.sections.positions(q)
+    carried = [(body.mass, body.first) for body in _section_moments(tree, numbers)]
+    whole: tuple[Any, Any] = (0.0, np.zeros(3))
     for k in range(len(carried) - 1, -1, -1):
-        R, p = step(chain.sections.freedoms[k], q[k])
+        R, p = step(freedoms[k], positions[k])
+        mass, first = carried[k]
         first = R @ first + mass * p
-        if k:
-            mass, first = mass + carried[k - 1].mass, first + carried[k - 1].first
+        before = freedoms[k].before
+        if before:
+            carried[before - 1] = mass + carried[before - 1][0], first + carried[before - 1][1]
+        else:
+            whole = mass + whole[0], first + whole[1]
     g = np.asarray(gravity)
-    return -((chain.base[:3, :3].T @ g) @ first + mass * (g @ chain.base[:3, 3]))
+    return -((tree.base[:3, :3].T @ g) @ whole[1] + whole[0] * (g @ tree.base[:3, 3]))
 
 
-def gravity_forces(chain: Chain, gravity: Vector, q: Any, *numbers: Any) -> np.ndarray:
-    """dV/dq (n,): the efforts that hold the chain at rest against its weight, N m or N."""
-    moves = steps(chain, q)
-    composites = _composites(moves, _section_moments(chain, numbers))
-    pull = chain.base[:3, :3].T @ np.asarray(gravity)
+def gravity_forces(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> np.ndarray:
+    """dV/dq (n,): the efforts that hold the tree at rest against its weight, N m or N."""
+    moves = steps(tree, q)
+    composites = _composites(tree, moves, _section_moments(tree, numbers))
+    pulls = [tree.base[:3, :3].T @ np.asarray(gravity)]
     out = []
-    for section, (R, _), body in zip(chain.sections.freedoms, moves, composites, strict=True):
-        pull = R.T @ pull
+    for section, (R, _), body in zip(tree.sections.freedoms, moves, composites, strict=True):
+        pull = R.T @ pulls[section.before]
+        pulls.append(pull)
         out.append(-_along(unit_screw(section), cross(body.first, pull), body.mass * pull))
-    return array(out)
+    return array(tree.sections.gathered(out))

@@ -1,4 +1,4 @@
-"""A serial chain as a multiport field: an IC of its joint coordinates, joint ports, and the screw ports of its links.
+"""A tree or chain as a multiport field: an IC of its joint coordinates, joint ports, and the screw ports of its links.
 
 ```
  joint ports 1 --> TF --> 1 --> IC mechanism (M(q), h(q, v), V(q))
@@ -25,15 +25,20 @@ from bondgraph.model.names import names_of
 from bondgraph.model.units import quotient
 from models.bodies import BODY_TWIST, Body, finished, upright, world_junction
 from models.chains import limits as stops
-from models.chains.dynamics import bias, inertia_numbers, mass_matrix, potential, recursion_is_shorter
+from models.chains.checks import as_floats
+from models.chains.dynamics import bias, inertia_numbers, mass_matrix, massless, potential, recursion_is_shorter
+from models.chains.inertias import Vector
 from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
-from models.chains.links import Chain, Vector, as_floats
+from models.chains.trees import Tree
 from screws.given import floats
 from screws.scalars import array
 from screws.surfaces import Surface
 
 KINEMATICS, DYNAMICS = "Brockett 1984; Murray, Li and Sastry 1994", "Featherstone 2008"
 """Sources of the formulas of `kinematics` and `dynamics`."""
+
+SINGULAR = 1e-13
+"""Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +59,9 @@ class LinkBody:
 class ChainGraph(Graph):
     """The graph of a chain. Signals `q`, `v` (n,); of every link with a port `<link>.pose`, `<link>.twist`, `<link>.H`."""
 
-    def __init__(self, name: str, chain: Chain, ports: Sequence[str]):
+    def __init__(self, name: str, tree: Tree, ports: Sequence[str]):
         super().__init__(name)
-        self.chain = chain
+        self.chain = tree
         self.link_ports = tuple(ports)
 
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
@@ -65,7 +70,7 @@ class ChainGraph(Graph):
         Raises `ModelError` E454 where no port was asked for.
         """
         if name not in self.link_ports:
-            cure = f'chain_graph(chain, ports=("{name}", ...))'
+            cure = f'chain_graph(tree, ports=("{name}", ...))'
             title = f'chain "{self.name}" has no port of a link "{name}"'
             why = f"ports: {', '.join(self.link_ports) or 'none'}"
             raise refusal("E454", title, cure, about=self.name, why=why, places=(self.place,))
@@ -75,7 +80,7 @@ class ChainGraph(Graph):
 
 
 def chain_graph(
-    chain: Chain,
+    tree: Tree,
     name: str | None = None,
     *,
     ports: Sequence[str] = (),
@@ -89,12 +94,12 @@ def chain_graph(
     stop_dissipation: float = 1.0,
     nominal: Any = None,
 ) -> ChainGraph:
-    """Chain as a graph with the port `joints` (n efforts and velocities of the joints) and those that are asked for.
+    """Tree or chain as a graph with the port `joints` (n efforts and velocities of the joints) and those that are asked for.
 
     Parameters
     ----------
     ports : links that get a screw port of their own name (twist T_0_0_k); others cost nothing.
-    joint_ports : joint coordinates (`chain.coordinates`) that get a scalar port `joint <coordinate>`.
+    joint_ports : joint coordinates (`tree.coordinates`) that get a scalar port `joint <coordinate>`.
     form : "lagrangian" (states `mechanism.q`, `mechanism.v`) or "hamiltonian" (`mechanism.q`, `mechanism.p`).
     position, velocity : of the joints at the start (n,), rad or m; zero if not given.
     gravity : uniform acceleration in world coordinates, m/s^2.
@@ -107,39 +112,40 @@ def chain_graph(
     Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its size;
     the direction is fixed), `damping.resistance` (n,). Lengths and axes belong to the equations.
 
-    Raises `ModelError` E454 for ports, start values or options that do not fit the chain, or a freedom without inertia.
+    Raises `ModelError` E450 for what is no tree; E454 for ports, start values or options that do not fit it, or a singular mass
+    matrix; E538 for a freedom that moves no mass.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
-    if not isinstance(chain, Chain):
-        title = f"{chain!r} ({type(chain).__name__}) is no chain"
-        raise refusal("E450", title, "Chain(name, links)", about=str(name or "chain"))
-    label = name or chain.name
-    n = chain.freedoms
+    if not isinstance(tree, Tree):
+        title = f"{tree!r} ({type(tree).__name__}) is no tree of links"
+        raise refusal("E450", title, "Tree(name, links), Chain(name, links)", about=str(name or "chain"))
+    label = name or tree.name
+    n = tree.freedoms
     q0, v0 = (np.zeros(n) if given is None else as_floats(given) for given in (position, velocity))
     pull = as_floats(gravity)
-    raise_if_any(label, _problems(chain, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness))
-    graph = ChainGraph(label, chain, ports)
-    joints = J1("joint velocities", dimension=n, domain=joint_domain(chain), symbols={"flow": r"\dot q"})
-    limited = limits != "ignore" and bool(np.isfinite(chain.limits).any())
+    raise_if_any(label, _problems(tree, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness))
+    graph = ChainGraph(label, tree, ports)
+    joints = J1("joint velocities", dimension=n, domain=joint_domain(tree), symbols={"flow": r"\dot q"})
+    limited = limits != "ignore" and bool(np.isfinite(tree.limits).any())
     stopped = limited and limits == "stop"
     stiffness = np.broadcast_to(np.asarray(stop_stiffness, dtype=float), n) if stopped else None
-    graph.connect(joints, _mechanism(chain, form, q0, v0, pull, stiffness, nominal))
-    if np.any(chain.damping):
-        graph.connect(joints, R("damping", resistance=Parameter(chain.damping if n > 1 else chain.damping[0])))
+    graph.connect(joints, _mechanism(tree, form, q0, v0, pull, stiffness, nominal))
+    if np.any(tree.damping):
+        graph.connect(joints, R("damping", resistance=Parameter(tree.damping if n > 1 else tree.damping[0])))
     if stopped:
-        graph.connect(joints, stops.dissipation(chain, stop_dissipation, quotient("1", joint_domain(chain).flow_unit)))
+        graph.connect(joints, stops.dissipation(tree, stop_dissipation, quotient("1", joint_domain(tree).flow_unit)))
     if limited:
-        stops.watch(graph, chain, ends=limits == "end")
+        stops.watch(graph, tree, ends=limits == "end")
     graph.expose("joints", joints)
     for coordinate in joint_ports:
-        index = chain.coordinates.index(coordinate)
-        domain = ROTATION if chain.sections.freedoms[index].turns else TRANSLATION
+        index = tree.coordinates.index(coordinate)
+        domain = ROTATION if tree.turns[index] else TRANSLATION
         row = TF(f"row of {coordinate}", np.eye(n)[index], structural=True, domains=(None, domain))
         joint = J1(f"joint {coordinate}", dimension=1, domain=domain)
         graph.connect(joint, row.port("2")).connect(row.port("1"), joints)
         graph.expose(f"joint {coordinate}", joint)
     for link in ports:
-        body = _link_graph(chain, chain.index(link))
+        body = _link_graph(tree, tree.index(link))
         graph.connect(joints, body.port("joints"))
         graph.wire("mechanism.q", body, "q")
         graph.expose(link, body.port("world"))
@@ -149,11 +155,11 @@ def chain_graph(
 
 
 def _mechanism(
-    chain: Chain, form: str, q0: np.ndarray, v0: np.ndarray, gravity: np.ndarray, stiffness: np.ndarray | None, nominal: Any
+    tree: Tree, form: str, q0: np.ndarray, v0: np.ndarray, gravity: np.ndarray, stiffness: np.ndarray | None, nominal: Any
 ) -> Element:
     """The IC; its formulas take the numbers of the inertias first, then gravity and the stops' stiffness, if there are any."""
-    numbers = inertia_numbers(chain)
-    count, domain = len(numbers), joint_domain(chain)
+    numbers = inertia_numbers(tree)
+    count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
     size = float(np.linalg.norm(gravity))
     direction = gravity / size if size else gravity
@@ -163,45 +169,45 @@ def _mechanism(
         parameters["stop stiffness"] = Parameter(stiffness, quotient(domain.effort_unit, domain.displacement_unit))
 
     def energy(q: Any, *p: Any) -> Any:
-        total: Any = potential(chain, direction * p[count], q, *p[:count]) if size else 0.0
-        return total + stops.energy(chain, q, p[-1]) if stiffness is not None else total
+        total: Any = potential(tree, direction * p[count], q, *p[:count]) if size else 0.0
+        return total + stops.energy(tree, q, p[-1]) if stiffness is not None else total
 
-    recursive = form == "lagrangian" and recursion_is_shorter(chain)
+    recursive = form == "lagrangian" and recursion_is_shorter(tree)
     return IC(
         "mechanism",
-        inertia=Op("M", lambda q, *p: mass_matrix(chain, q, *p[:count]), "M(#1)", DYNAMICS),
-        bias=Op("h", lambda q, v, *p: bias(chain, q, v, *p[:count]), "h(#1, #2)", DYNAMICS) if recursive else None,
+        inertia=Op("M", lambda q, *p: mass_matrix(tree, q, *p[:count]), "M(#1)", DYNAMICS),
+        bias=Op("h", lambda q, v, *p: bias(tree, q, v, *p[:count]), "h(#1, #2)", DYNAMICS) if recursive else None,
         potential=Op("V", energy, "V(#1)") if size or stiffness is not None else None,
         form=form,
         position=q0,
         velocity=v0,
         parameters=parameters,
         nominal=nominal,
-        dimension=chain.freedoms,
+        dimension=tree.freedoms,
         domain=domain,
-        symbols={"q": "q", "v": r"\dot q", "p": "p", **_letters(chain), "gravity": "g", "stop stiffness": r"K_{\mathrm{stop}}"},
+        symbols={"q": "q", "v": r"\dot q", "p": "p", **_letters(tree), "gravity": "g", "stop stiffness": r"K_{\mathrm{stop}}"},
     )
 
 
-def _link_graph(chain: Chain, link: int) -> Body:
+def _link_graph(tree: Tree, link: int) -> Body:
     """MTF J_k(q) to the link's world twist, and its pose and twist as signals."""
-    name = chain.links[link].name
-    body = Body(name, chain.links[link].surface).declare_input("q")
+    name = tree.links[link].name
+    body = Body(name, tree.links[link].surface).declare_input("q")
     assert isinstance(body, Body)
     jacobian = MTF(
         "J",
-        Op("Jacobian", lambda q: space_jacobian(chain, link, _vector(q)), "J(#1)", KINEMATICS),
+        Op("Jacobian", lambda q: space_jacobian(tree, link, _vector(q)), "J(#1)", KINEMATICS),
         signals=["q"],
-        dimensions=(chain.freedoms, 6),
-        domains=(joint_domain(chain), SCREW),
+        dimensions=(tree.freedoms, 6),
+        domains=(joint_domain(tree), SCREW),
         frames=(None, "0"),
     )
     world, letter = world_junction(name), upright(name)
     poses = Block(
         "pose",
         [
-            ("H", Op("pose", lambda q: link_pose(chain, link, _vector(q)), "H(#1)", KINEMATICS), ["q"]),
-            ("state", Op("pose state", lambda q: link_pose_state(chain, link, _vector(q)), "H(#1)", KINEMATICS), ["q"]),
+            ("H", Op("pose", lambda q: link_pose(tree, link, _vector(q)), "H(#1)", KINEMATICS), ["q"]),
+            ("state", Op("pose state", lambda q: link_pose_state(tree, link, _vector(q)), "H(#1)", KINEMATICS), ["q"]),
             ("twist", BODY_TWIST, ["H", "T"]),
         ],
         inputs={"q": "q", "T": "world twist.flow"},
@@ -220,16 +226,16 @@ def _vector(q: Any) -> Any:
     return q if np.ndim(q) else array([q])
 
 
-def joint_domain(chain: Chain) -> Domain:
+def joint_domain(tree: Tree) -> Domain:
     """Domain of the joints' bond."""
-    return motions([section.turns for section in chain.sections.freedoms])
+    return motions(list(tree.turns))
 
 
-def _letters(chain: Chain) -> dict[str, str]:
+def _letters(tree: Tree) -> dict[str, str]:
     """Of the numbers of the inertias: m, centre of mass c and moments of inertia I, of each link."""
     kinds, found = {"mass": "m", "centre": "c", "inertia": "I"}, {}
-    for link in chain.links:
-        for name in inertia_numbers(chain):
+    for link in tree.links:
+        for name in inertia_numbers(tree):
             kind, *entry = name.removeprefix(f"{link.name} ").split(" ")
             if name.startswith(f"{link.name} ") and kind in kinds and len(entry) < 2:
                 found[name] = f"{kinds[kind]}_{{{','.join((*entry, upright(link.name)))}}}"
@@ -237,7 +243,7 @@ def _letters(chain: Chain) -> dict[str, str]:
 
 
 def _problems(
-    chain: Chain,
+    tree: Tree,
     name: str,
     ports: Sequence[str],
     joint_ports: Sequence[str],
@@ -251,30 +257,42 @@ def _problems(
     place = caller_place()
 
     def problem(title: str, detail: str, cure: str) -> None:
-        found.append(Problem("E454", f'chain "{name}": {title}', (detail,), (place,), (cure,)))
+        found.append(Problem("E454", f'{type(tree).__name__.lower()} "{name}": {title}', (detail,), (place,), (cure,)))
 
     for what, asked, known in (
-        ("link", ports, [link.name for link in chain.links]),
-        ("joint coordinate", joint_ports, chain.coordinates),
+        ("link", ports, [link.name for link in tree.links]),
+        ("joint coordinate", joint_ports, tree.coordinates),
     ):
         unknown = [str(x) for x in asked if x not in known]
         if unknown or len(set(asked)) < len(asked):
             title = f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}"
             problem(title, f"{what}s: {', '.join(known)}", "names of this list, each once")
-    coordinates = f"coordinates: {', '.join(chain.coordinates)}"
+    coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", q0), ("velocity", v0)):
-        if values.shape != (chain.freedoms,) or not np.all(np.isfinite(values)):
-            problem(f"the {what} {values.tolist()} does not fit", coordinates, f"{chain.freedoms} finite numbers")
+        if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
+            problem(f"the {what} {values.tolist()} does not fit", coordinates, f"{tree.freedoms} finite numbers")
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
         problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
-    stops_push = floats(stiffness, (), (chain.freedoms,))
+    stops_push = floats(stiffness, (), (tree.freedoms,))
     if stops_push is None or not np.all(stops_push > 0.0):
         problem(f"stop_stiffness is {stiffness!r}", coordinates, "one positive number, or one for each coordinate")
     if limits not in stops.WAYS:
         problem(f"limits {limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")
-    if not found:
-        M = np.asarray(mass_matrix(chain, q0), dtype=float)
-        if np.linalg.eigvalsh(M)[0] <= 1e-14 * np.trace(M):
-            cure = "mass on the outer links, and no two freedoms that do the same"
-            problem("its mass matrix is singular", f"diagonal at the start: {np.diagonal(M).tolist()}", cure)
-    return found
+    return found or _of_masses(tree, name, q0, place)
+
+
+def _of_masses(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
+    """E538 for freedoms that move no mass, E454 where M is singular for another reason."""
+    about = f'{type(tree).__name__.lower()} "{name}"'
+    bare = massless(tree)
+    if bare:
+        title = about + ': no mass moves with "' + '", "'.join(bare) + '"'
+        cure = "inertia for this link or one that it carries, or fixed() as its joint"
+        return [Problem("E538", title, ("every force would accelerate it without end",), (place,), (cure,))]
+    M = np.asarray(mass_matrix(tree, q0), dtype=float)
+    sizes = np.sqrt(np.abs(np.diagonal(M)))
+    if np.all(sizes > 0.0) and np.linalg.eigvalsh(M / np.outer(sizes, sizes))[0] > SINGULAR:
+        return []
+    cure = "mass on the outer links, and no two freedoms that do the same"
+    details = (f"diagonal at the start: {np.diagonal(M).tolist()}",)
+    return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]

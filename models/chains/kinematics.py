@@ -1,7 +1,8 @@
-"""Kinematics of a chain: products of exponentials, Jacobians and twists, as plain formulas over any scalar.
+"""Kinematics of a tree: products of exponentials, Jacobians and twists, as plain formulas over any scalar.
 
-H_0_k(q) = H_0_base exp(S_1 q_1) ... exp(S_k q_k) H_base_k(0), with the exponentials of unit screws in closed form. They are
-evaluated in frames on the joints' own axes (`models.chains.sections`), which gives the same poses with fewer products.
+H_0_k(q) = H_0_base exp(S_1 q_1) ... exp(S_k q_k) H_base_k(0) along the joints from the base to link k, with the exponentials of
+unit screws in closed form. They are evaluated in frames on the joints' own axes (`models.chains.sections`), which gives the
+same poses with fewer products.
 
 Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, section 3.2 and 3.4.
 """
@@ -21,7 +22,7 @@ from screws.scalars import array, cos, sin
 from screws.vectors import cross
 
 if TYPE_CHECKING:
-    from models.chains.links import Chain
+    from models.chains.trees import Tree
 
 Frame = tuple[np.ndarray, np.ndarray]
 """Rotation (3, 3) and origin (3,)."""
@@ -42,9 +43,10 @@ def step(section: Section, x: Any) -> Frame:
     return (turned if np.array_equal(section.R, np.eye(3)) else section.R @ turned), advance
 
 
-def steps(chain: Chain, q: Any) -> list[Frame]:
+def steps(tree: Tree, q: Any) -> list[Frame]:
     """Frame of every section in the one before it."""
-    return [step(section, q[k]) for k, section in enumerate(chain.sections.freedoms)]
+    sections = tree.sections
+    return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 
 
 def after(first: Frame, second: Frame) -> Frame:
@@ -52,10 +54,11 @@ def after(first: Frame, second: Frame) -> Frame:
     return first[0] @ second[0], first[0] @ second[1] + first[1]
 
 
-def _frames(chain: Chain, q: Any, count: int) -> list[Frame]:
-    """Base and the first `count` sections in the world."""
-    moves = (step(section, x) for section, x in zip(chain.sections.freedoms[:count], q, strict=False))
-    return list(accumulate(moves, after, initial=(chain.base[:3, :3], chain.base[:3, 3])))
+def _frames(tree: Tree, q: Any, path: Sequence[int]) -> list[Frame]:
+    """Base and the sections at these places, each of which carries the next, in the world."""
+    positions = tree.sections.positions(q)
+    moves = (step(tree.sections.freedoms[k], positions[k]) for k in path)
+    return list(accumulate(moves, after, initial=(tree.base[:3, :3], tree.base[:3, 3])))
 
 
 def unit_screw(section: Section) -> tuple[np.ndarray, np.ndarray]:
@@ -73,71 +76,70 @@ def _column(section: Section, frame: Frame) -> list[Any]:
     return [*along, *(moment + section.pitch * along if section.pitch else moment)]
 
 
-def link_pose(chain: Chain, link: int, q: Any) -> np.ndarray:
+def link_pose(tree: Tree, link: int, q: Any) -> np.ndarray:
     """Pose H_0_k (4, 4) of a link's frame in the world."""
-    sections = chain.sections
-    last = _frames(chain, q, sections.carrier[link])[-1]
+    sections = tree.sections
+    last = _frames(tree, q, sections.path(sections.carrier[link]))[-1]
     R, p = after(last, (sections.R[link], sections.p[link]))
     return pose(R, p)
 
 
-def link_pose_state(chain: Chain, link: int, q: Any) -> np.ndarray:
+def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
     """Pose of a link as [qw, qx, qy, qz, px, py, pz] (7,); its quaternion is a product of half angles, smooth in q."""
-    sections = chain.sections
-    turn: Any = quaternion(chain.base[:3, :3])
-    for section, x in zip(sections.freedoms[: sections.carrier[link]], q, strict=False):
+    sections, positions = tree.sections, tree.sections.positions(q)
+    turn: Any = quaternion(tree.base[:3, :3])
+    for k in sections.path(sections.carrier[link]):
+        section = sections.freedoms[k]
         turn = quaternion_product(turn, quaternion(section.R))
         if section.turns:
-            half: list[Any] = [cos(0.5 * x), 0.0, 0.0, 0.0]
-            half[1 + section.axis] = section.sign * sin(0.5 * x)
+            half: list[Any] = [cos(0.5 * positions[k]), 0.0, 0.0, 0.0]
+            half[1 + section.axis] = section.sign * sin(0.5 * positions[k])
             turn = quaternion_product(turn, half)
     turn = quaternion_product(turn, quaternion(sections.R[link]))
-    return array([*turn, *link_pose(chain, link, q)[:3, 3]])
+    return array([*turn, *link_pose(tree, link, q)[:3, 3]])
 
 
-def space_jacobian(chain: Chain, link: int, q: Any) -> np.ndarray:
-    """(6, n) with T_0_0_k = J q': the link's twist in world coordinates; zero columns for the joints outside of it."""
-    count = chain.sections.carrier[link]
-    frames = _frames(chain, q, count)[1:]
-    columns = [_column(s, f) for s, f in zip(chain.sections.freedoms, frames, strict=False)]
-    columns += [[0.0] * 6] * (chain.freedoms - count)
-    return array(columns).T
+def space_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
+    """(6, n) with T_0_0_k = J q': the link's twist in world coordinates; zero columns for the joints that do not carry it."""
+    path = tree.sections.path(tree.sections.carrier[link])
+    frames = _frames(tree, q, path)[1:]
+    return _jacobian(tree, {k: _column(tree.sections.freedoms[k], frame) for k, frame in zip(path, frames, strict=True)})
 
 
-def body_jacobian(chain: Chain, link: int, q: Any) -> np.ndarray:
+def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
     """(6, n) with T_k_0_k = J q': the link's twist in its own frame."""
-    sections = chain.sections
-    count = sections.carrier[link]
+    sections, positions = tree.sections, tree.sections.positions(q)
     R = sections.R[link].T
     seen: Frame = (R, -(R @ sections.p[link]))
-    columns: list[list[Any]] = []
-    for section, x in reversed(list(zip(sections.freedoms[:count], q, strict=False))):
-        columns.insert(0, _column(section, seen))
-        R, p = step(section, x)
+    columns: dict[int, list[Any]] = {}
+    for k in reversed(sections.path(sections.carrier[link])):
+        columns[k] = _column(sections.freedoms[k], seen)
+        R, p = step(sections.freedoms[k], positions[k])
         seen = after(seen, (R.T, -(R.T @ p)))
-    columns += [[0.0] * 6] * (chain.freedoms - count)
-    return array(columns).T
+    return _jacobian(tree, columns)
 
 
-def section_twists(chain: Chain, moves: Sequence[Frame], v: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Angular and linear velocity of every section's frame against the base, in its own axes."""
-    twists: list[tuple[np.ndarray, np.ndarray]] = []
-    omega: np.ndarray = np.zeros(3)
-    linear: np.ndarray = np.zeros(3)
-    for section, (R, p), rate in zip(chain.sections.freedoms, moves, v, strict=True):
+def _jacobian(tree: Tree, columns: dict[int, list[Any]]) -> np.ndarray:
+    """(6, n) from the screws of the sections that move a link, by their places."""
+    every = [np.array(columns.get(k, [0.0] * 6), dtype=object) for k in range(len(tree.sections.freedoms))]
+    return array([list(column) for column in tree.sections.gathered(every)]).T
+
+
+def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Angular and linear velocity of every section's frame against the base, in its own axes; first those of the base."""
+    twists: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), np.zeros(3))]
+    for section, (R, p), rate in zip(tree.sections.freedoms, moves, tree.sections.rates(v), strict=True):
+        omega, linear = twists[section.before]
         linear = R.T @ (linear + cross(omega, p))
         omega = R.T @ omega
         along, shift = unit_screw(section)
-        omega, linear = omega + along * rate, linear + shift * rate
-        twists.append((omega, linear))
+        twists.append((omega + along * rate, linear + shift * rate))
     return twists
 
 
-def body_twists(chain: Chain, q: Any, v: Any) -> list[np.ndarray]:
+def body_twists(tree: Tree, q: Any, v: Any) -> list[np.ndarray]:
     """Twist T_k_0_k (6,) of every link in its own frame, by one pass from the base outward."""
-    sections = chain.sections
-    base = (np.zeros(3), np.zeros(3))
-    twists = [base, *section_twists(chain, steps(chain, q), v)]
+    sections, twists = tree.sections, section_twists(tree, steps(tree, q), v)
     out = []
     for R, p, carrier in zip(sections.R, sections.p, sections.carrier, strict=True):
         omega, linear = twists[carrier]

@@ -10,7 +10,7 @@ from bondgraph import Automaton, Element, Graph, Op, Parameter, R, Transition
 from screws.scalars import array, maximum
 
 if TYPE_CHECKING:
-    from models.chains.links import Chain
+    from models.chains.trees import Tree
 
 WAYS = ("report", "end", "stop", "ignore")
 """What may happen at a limit."""
@@ -18,10 +18,10 @@ WAYS = ("report", "end", "stop", "ignore")
 STATES = ("inside", "below", "above")
 
 
-def _excess(chain: Chain, q: Any) -> list[tuple[int, Any, float]]:
+def _excess(tree: Tree, q: Any) -> list[tuple[int, Any, float]]:
     """(coordinate, how far it is beyond a limit, sign of the way out) for every finite limit."""
     found = []
-    for k, (lower, upper) in enumerate(chain.limits):
+    for k, (lower, upper) in enumerate(tree.limits):
         x = q[k] if np.ndim(q) else q
         if np.isfinite(lower):
             found.append((k, maximum(lower - x, 0.0), -1.0))
@@ -30,9 +30,9 @@ def _excess(chain: Chain, q: Any) -> list[tuple[int, Any, float]]:
     return found
 
 
-def energy(chain: Chain, q: Any, stiffness: Any) -> Any:
+def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
     """Energy of the stops, J: a spring for each limit that is exceeded."""
-    springs = [_entry(stiffness, k) * (x * x) * 0.5 for k, x, _ in _excess(chain, q)]
+    springs = [_entry(stiffness, k) * (x * x) * 0.5 for k, x, _ in _excess(tree, q)]
     return sum(springs[1:], springs[0])
 
 
@@ -40,12 +40,12 @@ def _entry(values: Any, k: int) -> Any:
     return values[k] if np.ndim(values) else values
 
 
-def dissipation(chain: Chain, factor: float, unit: str) -> Element:
+def dissipation(tree: Tree, factor: float, unit: str) -> Element:
     """R of the stops: the spring's force times `factor` times the velocity, and never more than the spring pushes."""
 
     def effort(v: Any, factor: Any, q: Any, stiffness: Any) -> Any:
-        total: list[Any] = [0.0] * chain.freedoms
-        for k, x, out in _excess(chain, q):
+        total: list[Any] = [0.0] * tree.freedoms
+        for k, x, out in _excess(tree, q):
             push = _entry(stiffness, k) * x
             speed = out * _entry(v, k)
             total[k] = total[k] + out * push * maximum(factor * speed, -1.0)
@@ -56,30 +56,30 @@ def dissipation(chain: Chain, factor: float, unit: str) -> Element:
         effort=Op("stops", effort, "\\max(#2\\,#1, -1)\\,k\\,x(#3)"),
         parameters={"dissipation": Parameter(factor, unit)},
         signals=["mechanism.q", "mechanism.stop stiffness"],
-        dimension=chain.freedoms,
+        dimension=tree.freedoms,
         symbols={"dissipation": r"\chi"},
     )
 
 
-def watch(graph: Graph, chain: Chain, *, ends: bool) -> None:
+def watch(graph: Graph, tree: Tree, *, ends: bool) -> None:
     """An automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above"."""
-    watched = [k for k in range(chain.freedoms) if np.isfinite(chain.limits[k]).any()]
-    names = [f"limits of {chain.coordinates[k]}" for k in watched]
+    watched = [k for k in range(tree.freedoms) if np.isfinite(tree.limits[k]).any()]
+    names = [f"limits of {tree.coordinates[k]}" for k in watched]
     for name, k in zip(names, watched, strict=True):
-        graph.add_automaton(_automaton(chain, name, k, ends))
+        graph.add_automaton(_automaton(tree, name, k, ends))
 
     def start(q: Any) -> tuple[str, ...]:
         at = np.atleast_1d(np.asarray(q, dtype=float))
-        lower, upper = chain.limits[:, 0], chain.limits[:, 1]
+        lower, upper = tree.limits[:, 0], tree.limits[:, 1]
         return tuple("below" if at[k] < lower[k] else "above" if at[k] > upper[k] else "inside" for k in watched)
 
     graph.start(start, ["mechanism.q"], names)
 
 
-def _automaton(chain: Chain, name: str, k: int, ends: bool) -> Automaton:
-    coordinate, unit = chain.coordinates[k], "rad" if chain.sections.freedoms[k].turns else "m"
+def _automaton(tree: Tree, name: str, k: int, ends: bool) -> Automaton:
+    coordinate, unit = tree.coordinates[k], "rad" if tree.turns[k] else "m"
     transitions = []
-    for limit, side, which, sign in zip(chain.limits[k], STATES[1:], ("lower limit", "upper limit"), (-1.0, 1.0), strict=True):
+    for limit, side, which, sign in zip(tree.limits[k], STATES[1:], ("lower limit", "upper limit"), (-1.0, 1.0), strict=True):
         if not np.isfinite(limit):
             continue
         reason = f"{coordinate} reached its {which}, {limit:g} {unit}" if ends else None

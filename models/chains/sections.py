@@ -1,6 +1,6 @@
-"""Sections of a chain: home screws and poses -> one freedom each, along a coordinate axis of a frame on the joint's own axis.
+"""Sections of a tree: home screws and poses -> one freedom each, along a coordinate axis of a frame on the joint's own axis.
 
-The frames are chosen so that the constants of the chain are mostly 0 and 1, which cost nothing once a trace folds them: the
+The frames are chosen so that the constants of the tree are mostly 0 and 1, which cost nothing once a trace folds them: the
 origin lies on the joint's axis, and the axes keep their direction from section to section as long as the joint allows it.
 """
 
@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from screws.rotations import tilde
 
 SNAP = 1e-14
-"""Entries of constant poses below this (relative to the chain's size) are rounding."""
+"""Entries of constant poses below this (relative to the tree's size) are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One freedom: the frame k turns about (or slides along) its coordinate axis `axis`."""
+    """One freedom: its frame turns about (or slides along) its coordinate axis `axis`, against the frame before it."""
 
+    before: int
+    """Number of the section that carries it, from 1; 0 is the base."""
     R: np.ndarray
-    """(3, 3) rotation of frame k in frame k - 1 at q = 0."""
+    """(3, 3) rotation of its frame in the frame before at q = 0."""
     p: np.ndarray
-    """(3,) origin of frame k in frame k - 1 at q = 0, m."""
+    """(3,) origin of its frame in the frame before at q = 0, m."""
     axis: int
     sign: float
     turns: bool
@@ -32,36 +35,79 @@ class Section:
     """Advance in m/rad of a section that turns."""
 
 
+@dataclass(frozen=True)
+class Drive:
+    """What moves a freedom: factor * q[coordinate] + offset."""
+
+    coordinate: int
+    factor: float
+    offset: float
+    own: bool
+    """Whether the coordinate is that of its own joint, factor 1 and offset 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """All freedoms of a chain, and where its links are."""
+    """All freedoms of a tree, each after the one that carries it, and where its links are."""
 
     freedoms: tuple[Section, ...]
+    drives: tuple[Drive, ...]
+    """Of each freedom."""
     carrier: tuple[int, ...]
-    """Of each link: the number of freedoms between it and the base."""
+    """Of each link: the number of the section that carries it, from 1; 0 is the base."""
     R: tuple[np.ndarray, ...]
     p: tuple[np.ndarray, ...]
-    """Of each link: constant rotation and origin of its frame in the frame of its last freedom."""
+    """Of each link: constant rotation and origin of its frame in the frame of its carrier."""
+
+    def path(self, number: int) -> list[int]:
+        """Places, from 0, of the sections from the base to the one with this number."""
+        found: list[int] = []
+        while number:
+            found.append(number - 1)
+            number = self.freedoms[number - 1].before
+        return found[::-1]
+
+    def positions(self, q: Any) -> list[Any]:
+        """Positions of all sections from the coordinates (n,)."""
+        return [q[d.coordinate] if d.own else d.factor * q[d.coordinate] + d.offset for d in self.drives]
+
+    def rates(self, v: Any) -> list[Any]:
+        """Rates of all sections from those of the coordinates (n,)."""
+        return [v[d.coordinate] if d.own else d.factor * v[d.coordinate] for d in self.drives]
+
+    def gathered(self, values: Sequence[Any]) -> list[Any]:
+        """Efforts, or columns of a Jacobian, of the sections as those of the coordinates: the transpose of `rates`."""
+        found: dict[int, Any] = {d.coordinate: value for d, value in zip(self.drives, values, strict=True) if d.own}
+        for d, value in zip(self.drives, values, strict=True):
+            if not d.own:
+                found[d.coordinate] = found[d.coordinate] + d.factor * value
+        return [found[k] for k in range(len(found))]
 
 
-def sections_of(screws: Sequence[np.ndarray], homes: Sequence[np.ndarray]) -> Sections:
-    """Sections of a chain from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the base."""
+def sections_of(
+    screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
+) -> Sections:
+    """Sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the base; the
+    places of the links that carry them (-1: the base), and what drives each freedom."""
     size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
-    R, p = np.eye(3), np.zeros(3)
+    base = (0, np.eye(3), np.zeros(3))
     freedoms: list[Section] = []
-    carrier, R_links, p_links = [], [], []
-    for columns, home in zip(screws, homes, strict=True):
+    ends: list[tuple[int, np.ndarray, np.ndarray]] = []
+    R_links, p_links = [], []
+    for columns, home, parent in zip(screws, homes, parents, strict=True):
+        before, R, p = ends[parent] if parent >= 0 else base
         for screw in np.asarray(columns, dtype=float).T:
-            section, R, p = _section(R, p, screw, size)
+            section, R, p = _section(before, R, p, screw, size)
             freedoms.append(section)
+            before = len(freedoms)
         H = np.asarray(home, dtype=float)
-        carrier.append(len(freedoms))
+        ends.append((before, R, p))
         R_links.append(_snapped(R.T @ H[:3, :3], 1.0))
         p_links.append(_snapped(R.T @ (H[:3, 3] - p), size))
-    return Sections(tuple(freedoms), tuple(carrier), tuple(R_links), tuple(p_links))
+    return Sections(tuple(freedoms), tuple(drives), tuple(end[0] for end in ends), tuple(R_links), tuple(p_links))
 
 
-def _section(R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
+def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
     """The section of a screw after the frame (R, p), and its own frame, both in the base at home."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
@@ -70,12 +116,13 @@ def _section(R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tu
     axis = int(np.argmax(np.abs(own)))
     sign = float(np.sign(own[axis]))
     unit = sign * np.eye(3)[axis]
-    turn = np.eye(3) if abs(own[axis]) > 1.0 - 1e-12 else _snapped(_shortest(unit, own), 1.0)
+    turn = _snapped(_shortest(unit, own), 1.0)
     point = p
     if turns:
         nearest = np.cross(omega, v)
         point = nearest + omega * (omega @ (p - nearest))
-    section = Section(turn, _snapped(R.T @ (point - p), size), axis, sign, turns, float(omega @ v) if turns else 0.0)
+    start, pitch = _snapped(R.T @ (point - p), size), float(omega @ v) if turns else 0.0
+    section = Section(before, turn, start, axis, sign, turns, pitch)
     return section, R @ turn, point
 
 

@@ -64,29 +64,44 @@ def unpaired(chosen: Sequence[str]) -> bool:
     return any((f"{kind}_x" in chosen) != (f"{kind}_y" in chosen) for kind in ("omega", "v"))
 
 
-def argument_problems(
-    name: str,
-    body1: Touchable,
-    body2: Touchable,
-    constrained: str | Sequence[str],
-    chosen: Sequence[str],
-    stiffness: Mapping[str, Any],
-    damping: Mapping[str, Any],
-) -> list[Problem]:
-    """All that is wrong with the arguments of a contact."""
+def selection(components: Sequence[str]) -> np.ndarray:
+    """Rows of the identity that pick components out of a twist; one component is a row (6,)."""
+    rows = np.eye(6)[[COMPONENTS.index(component) for component in components]]
+    return rows[0] if len(rows) == 1 else rows
+
+
+def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
+    """E420 for each body of a contact that has no surface."""
     place = caller_place()
-    problems = []
-    for body in (body1, body2):
-        if getattr(body, "surface", None) is None:
-            title = f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface'
-            problems.append(Problem("E420", title, (), (getattr(body, "place", place),), ("give it one: surface=sphere(0.1)",)))
-    named = _named(constrained)
-    unknown = [c for c in named if c not in COMPONENTS and c not in PAPER_NAMES]
-    if unknown or not chosen:
-        title = f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}'
-        details = (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}")
-        cures = ('constrained="rolling", or a list of components such as ["v_z"]',)
-        problems.append(Problem("E421", title, details, (place,), cures))
+    return [
+        Problem(
+            "E420",
+            f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface',
+            (),
+            (getattr(body, "place", place),),
+            ("give it one: surface=sphere(0.1)",),
+        )
+        for body in bodies
+        if getattr(body, "surface", None) is None
+    ]
+
+
+def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> list[Problem]:
+    """E421 for components that do not exist, or none."""
+    unknown = [c for c in _named(constrained) if c not in COMPONENTS and c not in PAPER_NAMES]
+    if chosen and not unknown:
+        return []
+    title = f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}'
+    details = (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}")
+    cures = ('constrained="rolling", or a list of components such as ["v_z"]',)
+    return [Problem("E421", title, details, (caller_place(),), cures)]
+
+
+def stiffness_problems(
+    name: str, chosen: Sequence[str], stiffness: Mapping[str, Any], damping: Mapping[str, Any]
+) -> list[Problem]:
+    """E422 for each kind of constrained components without stiffness, or with a negative damping."""
+    place, problems = caller_place(), []
     for kind in ("normal", "tangential", "rotational"):
         mine = [c for c in chosen if KINDS.get(c, "rotational") == kind]
         if not mine:

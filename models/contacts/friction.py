@@ -136,8 +136,6 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
         graph.add_automaton(_automaton(cone.name))
         graph.export(f"{cone.name} excess", f"{cone.name} cone.excess")
         graph.export(f"{cone.name} slip", f"{cone.name} slider.flow")
-    if cones:
-        graph.export("normal force", f"{cones[0].name} cone.normal")
 
 
 def _cone_block(cone: Cone, places: Sequence[int], normal: int, tangential: Sequence[int]) -> Element:

@@ -1,100 +1,99 @@
-"""Contact of two curved bodies as a graph: Visser, Stramigioli and Heemskerk 2002, figure 3.
+"""Contact of two curved bodies as a graph: Visser, Stramigioli and Heemskerk 2002, figure 3, with a law of one's choice.
 
 ```
  body 2 --> 0 --> body 1            the 0-junction subtracts the world twists: T_O2^{0,O1}
             |
            MTF  Ad(H_0^C2)          expresses it in the Gauss frame C2 of body 2
             |- - - - - - - - - - ->  contact kinematics: (u1, v1, u2, v2, alpha, d), whose d drives the switch
-            X0                      on while there is contact
+            X0                      on while there is contact; where the law has springs
             |
             1  T_O2^{C2,O1}
            / \\
-     TF free  TF constrained       splits the six components
-        |         |
-      Se 0        1
-                 / \\
-                C   R
+     TF free  the law's tail        splits the six components
+        |
+      Se 0
 ```
 
-With friction a slider joins the lower 1-junction: `models.contacts.friction`.
+This is the head, one for all; the tails are in `models.contacts.laws`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Unpack
 
-import numpy as np
-
-from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Parameter, R, Se
-from bondgraph.errors import raise_if_any
+from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Se
+from bondgraph.errors import Problem, caller_place, raise_if_any
+from bondgraph.model.arguments import spelled_out
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from bondgraph.model.model import ContactPoint, SignalEntry
-from bondgraph.model.units import quotient
 from models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
-from models.contacts.components import COMPONENTS, argument_problems, by_component, domain_of, in_order, near_problems
-from models.contacts.friction import STATES as FRICTION_STATES
-from models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
+from models.contacts.components import (
+    COMPONENTS,
+    body_problems,
+    component_problems,
+    domain_of,
+    in_order,
+    near_problems,
+    selection,
+)
 from models.contacts.kinematics import contact_kinematics
+from models.contacts.laws import LAWS, Compliant, ContactLaw, Head
+from models.contacts.laws.compliant import Compliance
+from models.contacts.laws.tails import Tail
 from models.contacts.start import start_parameters, start_results, start_values
-from models.contacts.switches import FREE, chart_switch, contact_switch
-from models.contacts.transport import TWIST_2, contact_spring, transport_problems, turns
+from models.contacts.switches import chart_switch
+from models.contacts.transport import TWIST_2, transport_problems, turns
 from screws.given import reals
 from screws.poses import Ad_of_inverse
-from screws.scalars import array, maximum
 from screws.twists import transform_twist_back, transform_wrench
 
 
+@spelled_out
 def contact(
     name: str,
     body1: Touchable,
     body2: Touchable,
     *,
-    constrained: str | Sequence[str] = "rolling",
-    normal_stiffness: float,
-    normal_damping: float = 0.0,
-    tangential_stiffness: float = 0.0,
-    tangential_damping: float = 0.0,
-    rotational_stiffness: float = 0.0,
-    rotational_damping: float = 0.0,
-    friction: float | None = None,
-    torsional_friction: float | None = None,
+    constrained: str | Sequence[str] | None = None,
+    law: ContactLaw | None = None,
     transport: str = "parallel",
     near: Sequence[float] | None = None,
+    **compliance: Unpack[Compliance],
 ) -> Graph:
     """Contact of the surfaces of two bodies, with ports `1` and `2` for their world twists and the inputs `pose 1`, `pose 2`.
 
     Parameters
     ----------
-    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`.
-        The others are free. v_z gives the normal law f_n = max(0, -k d - c d').
-    normal_stiffness, normal_damping : N/m, N s/m on v_z.
-    tangential_stiffness, tangential_damping : N/m, N s/m on v_x and v_y.
-    rotational_stiffness, rotational_damping : N m/rad, N m s on the omega components.
-    friction : coefficient of the cone of v_x and v_y; None: they never slip. Needs v_z constrained and tangential damping.
-    torsional_friction : limit of the torque of omega_z over the normal force, m; None: it never slips.
+    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; None: what the law
+        constrains by itself, "rolling" for `Compliant`, v_z for others, with friction v_x and v_y too. The others are free.
+    law : what acts: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
+        stepping.
     transport : how the springs' tangential vectors are carried along: "parallel" without turning about the normal, "bodies" with
         the mean turn of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
     near : point (x, y, z) of body 1, m, where bodies that are not convex touch in several places: this contact is the place
         that is nearest to it at the start. Several contacts between the same bodies hold several places.
+    compliance : without a law the numbers of `Compliant`: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
 
-    Signals: `gap` d (m, negative in contact), `wrench` in C2 (what acts on body 2 is its negative), `q1`, `q2`, `alpha` (about
-    z2), `frame` H_0_C2. Modes: `switch` ("free", "contact") and, for closed surfaces, `chart 1`, `chart 2`.
-    With friction also `normal force` N, `friction excess` |w| - mu N (N; negative: what is left before it slips),
+    Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (what acts on body 2 is its negative), `q1`,
+    `q2`, `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`,
+    `chart 2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative: what is left before it slips),
     `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); the same for `torsional friction`.
 
     Raises `ModelError` E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is
-    missing, E426 for a transport that does not exist, E429 for a `near` that is no point; at the start of a run E428 for bodies
-    that touch in several places of which none is named, E490, E491, E492 for friction that cannot be.
+    missing, E426 for a transport that does not exist, E429 for a `near` that is no point, E435, E436 and E439 for a law whose
+    components, numbers or friction cannot be, E438 for what is no law, or a law and numbers of another beside it; at the start of
+    a run E428 for bodies that touch in several places of which none is named, E437 for bodies that overlap where only impacts
+    part them, E490, E491, E492 for friction that cannot be.
     """
-    chosen = in_order(constrained)
-    stiffness = by_component((normal_stiffness, tangential_stiffness, rotational_stiffness))
-    damping = by_component((normal_damping, tangential_damping, rotational_damping))
-    cones = friction_cones(chosen, friction, torsional_friction)
-    problems = argument_problems(name, body1, body2, constrained, chosen, stiffness, damping)
-    problems += [*transport_problems(name, transport), *near_problems(name, near)]
-    raise_if_any(name, [*problems, *friction_problems(name, cones, chosen, damping)])
+    raise_if_any(name, _law_problems(name, law, compliance))
+    acts = Compliant(**compliance) if law is None else law
+    wanted = acts.components if constrained is None else constrained
+    chosen = in_order(wanted)
+    problems = [*body_problems(name, (body1, body2)), *component_problems(name, wanted, chosen)]
+    problems += [] if not chosen else acts.problems(name, chosen)
+    raise_if_any(name, [*problems, *transport_problems(name, transport), *near_problems(name, near)])
     surface1, surface2 = body1.surface, body2.surface
     assert surface1 is not None and surface2 is not None
 
@@ -102,44 +101,39 @@ def contact(
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
     to_contact = screw_transformer(AD_CONTACT, TO_CONTACT, "kinematics.H_0_C2", ("0", "C2"), symbols=symbols)
-    switched = X0("X0", automaton="switch", active=["contact"], frame="C2", symbols={"effort": "W^{C_2}"})
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
 
-    graph.connect(relative, to_contact).connect(to_contact, switched).connect(switched, split)
-    _connect_free(graph, split, chosen)
-    _connect_constrained(graph, split, chosen, stiffness, damping, cones, transport)
+    graph.connect(relative, to_contact)
+    if acts.acting:
+        switched = X0("X0", automaton="switch", active=acts.acting, frame="C2", symbols={"effort": "W^{C_2}"})
+        graph.connect(to_contact, switched).connect(switched, split)
+    else:
+        graph.connect(to_contact, split)
+    _connect_free(graph, split, () if acts.stepped else chosen)
+    tail = acts.attach(graph, split, Head(name, chosen, transport, (surface1, surface2)))
 
-    graph.add(contact_kinematics(surface1, surface2, transport if turns(transport, chosen) else None))
-    graph.add_automaton(contact_switch((surface1, surface2)))
+    turning = transport if acts.carried and turns(transport, chosen) else None
+    graph.add(contact_kinematics(surface1, surface2, turning))
+    graph.add_automaton(tail.switch)
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
-            graph.add_automaton(chart_switch(index, surface, chosen))
+            graph.add_automaton(chart_switch(index, surface, chosen, acts.carried))
     graph.start(
-        start_values(name, surface1, surface2, chosen, len(cones), None if near is None else reals(near, 3)),
+        start_values(name, surface1, surface2, chosen, tail.begin, None if near is None else reals(near, 3)),
         ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
-        start_results(surface1, surface2, [cone.name for cone in cones]),
+        start_results(surface1, surface2, tail.begins),
     )
-    if transport == "parallel" and turns(transport, chosen):
+    if turning == "parallel":
         second = J1(TWIST_2, domain=SCREW, frame="0", symbols={"flow": "T_{O_2}^{0,0}"})
         graph.connect(second, relative)
         graph.expose("2", second)
     else:
         graph.expose("2", relative)
     graph.expose("1", relative)
-    graph.mark_contact(
-        ContactPoint(
-            "",
-            "kinematics.d",
-            "kinematics.d'",
-            SignalEntry("X0.effort", COMPONENTS.index("v_z")) if "v_z" in chosen else None,
-            tuple(SignalEntry("Ad.2.flow", COMPONENTS.index(c)) for c in ("v_x", "v_y") if c in chosen),
-            "friction cone.coefficient" if friction is not None else None,
-            (("switch", FREE), *((cone.name, FRICTION_STATES[0]) for cone in cones)),
-            ("spring.q",),
-        )
-    )
+    graph.mark_contact(_point(tail, chosen, acts.stepped))
     graph.export("gap", "kinematics.d")
-    graph.export("wrench", "X0.effort")
+    graph.export("wrench", tail.wrench)
+    graph.export("normal force", tail.force)
     graph.export("frame", "kinematics.H_0_C2")
     for signal in ("q1", "q2", "alpha"):
         graph.export(signal, f"kinematics.{signal}")
@@ -158,63 +152,44 @@ TO_CONTACT = Action(
 )
 
 
-def _selection(components: Sequence[str]) -> np.ndarray:
-    """Rows of the identity that pick components out of a twist; one component is a row (6,)."""
-    rows = np.eye(6)[[COMPONENTS.index(component) for component in components]]
-    return rows[0] if len(rows) == 1 else rows
+def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Problem]:
+    """E438 for what is no law, and for numbers of `Compliant` beside a law."""
+    place = caller_place()
+    if law is None:
+        return []
+    if isinstance(law, type) or not isinstance(law, ContactLaw):
+        title = f'contact "{name}": law = {law.__name__ if isinstance(law, type) else repr(law)}'
+        details = (f"laws: {', '.join(kind.__name__ for kind in LAWS)}",)
+        return [Problem("E438", title, details, (place,), ("a law with its numbers: law=Impact(restitution=0.8)",))]
+    if compliance:
+        title = f'contact "{name}" has a law and {", ".join(compliance)} beside it'
+        details = ("numbers of springs and dampers without a law are those of Compliant",)
+        return [Problem("E438", title, details, (place,), (f"one of the two; a law has its own numbers: law={law!r}",))]
+    return []
+
+
+def _point(tail: Tail, chosen: Sequence[str], stepped: bool) -> ContactPoint:
+    """What the graph says of the contact, whatever its law."""
+    return ContactPoint(
+        "",
+        "kinematics.d",
+        "kinematics.d'",
+        tail.normal,
+        tuple(SignalEntry("Ad.2.flow", COMPONENTS.index(c)) for c in ("v_x", "v_y") if c in chosen),
+        tail.friction,
+        tail.off,
+        tail.ignored,
+        ("kinematics.H_O1_C1", "kinematics.H_O2_C2"),
+        stepped,
+        caller_place(),
+    )
 
 
 def _connect_free(graph: Graph, split: Element, chosen: Sequence[str]) -> None:
     free = [component for component in COMPONENTS if component not in chosen]
-    if free:
-        pick = TF(
-            "free", _selection(free), structural=True, domains=(SCREW, domain_of(free)), symbols={"matrix": r"S_{\mathrm{free}}"}
-        )
+    if len(free) == len(COMPONENTS):
+        graph.connect(split, Se("no wrench", dimension=len(free)))
+    elif free:
+        symbols = {"matrix": r"S_{\mathrm{free}}"}
+        pick = TF("free", selection(free), structural=True, domains=(SCREW, domain_of(free)), symbols=symbols)
         graph.connect(split, pick).connect(pick, Se("no wrench", dimension=len(free)))
-
-
-def _connect_constrained(
-    graph: Graph,
-    split: Element,
-    chosen: Sequence[str],
-    stiffness: Mapping[str, float],
-    damping: Mapping[str, float],
-    cones: Sequence[Cone],
-    transport: str,
-) -> None:
-    domain = domain_of(chosen)
-    pick = TF(
-        "constrained", _selection(chosen), structural=True, domains=(SCREW, domain), symbols={"matrix": r"S_{\mathrm{con}}"}
-    )
-    common = J1("deformation rate", symbols={"flow": r"\dot s"})
-    k, r = (np.array([values[c] for c in chosen]) for values in (stiffness, damping))
-    spring = contact_spring(k, chosen, transport)
-    normal = chosen.index("v_z") if "v_z" in chosen else None
-    damper = R(
-        "damper",
-        effort=Op("damping", _damping(normal), r"#2\,#1 \text{, along } z \text{ at least } -#3"),
-        parameters={"damping": Parameter(float(r[0]) if len(chosen) == 1 else r, quotient(domain.effort_unit, domain.flow_unit))},
-        signals=["spring.effort"],
-    )
-    graph.connect(split, pick)
-    if cones:
-        force = J0("contact force", symbols={"effort": "f"})
-        graph.connect(pick, force).connect(force, common)
-        connect_friction(graph, force, chosen, cones)
-    else:
-        graph.connect(pick, common)
-    graph.connect(common, spring).connect(common, damper)
-
-
-def _damping(normal: int | None) -> Any:
-    """Damper in parallel with the spring; its normal part never pulls: spring + damper >= 0."""
-
-    def law(rate: Any, damping: Any, spring: Any) -> Any:
-        if np.ndim(rate) == 0:
-            return maximum(damping * rate, -spring) if normal is not None else damping * rate
-        forces = [damping[i] * rate[i] for i in range(len(rate))]
-        if normal is not None:
-            forces[normal] = maximum(forces[normal], -spring[normal])
-        return array(forces)
-
-    return law

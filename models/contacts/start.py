@@ -1,8 +1,8 @@
-"""Start values of a contact: closest points of the start poses -> contact coordinates, spring and modes."""
+"""Start values of a contact: closest points of the start poses -> contact coordinates, states of its law and modes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,19 +22,22 @@ def start_parameters(surface1: Surface, surface2: Surface) -> list[str]:
     return [f"kinematics.surface {i} {key}" for i, s in ((1, surface1), (2, surface2)) for key in s.parameters]
 
 
-def start_results(surface1: Surface, surface2: Surface, frictions: Sequence[str] = ()) -> list[str]:
+def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -> list[str]:
     """States and automata that `start_values` sets, in its order."""
     charts = [f"chart {i}" for i, s in ((1, surface1), (2, surface2)) if s.charts > 1]
-    return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", "kinematics.d", "spring.q", "switch", *frictions, *charts]
+    return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", "kinematics.d", *of_law, *charts]
 
 
 def start_values(
-    name: str, surface1: Surface, surface2: Surface, chosen: Sequence[str], frictions: int = 0, near: np.ndarray | None = None
+    name: str,
+    surface1: Surface,
+    surface2: Surface,
+    chosen: Sequence[str],
+    begin: Callable[[float], tuple[Any, ...]],
+    near: np.ndarray | None = None,
 ) -> Any:
-    """Closest points of the start poses -> contact coordinates, spring (at its penetration) and modes.
-
-    A contact starts sticking; where its velocities say otherwise it slips from the first moment.
-    """
+    """Closest points of the start poses -> contact coordinates, what the law makes of the gap (`begin`: states and modes), and
+    charts."""
 
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
@@ -48,23 +51,10 @@ def start_values(
             _one_place(name, skin1, skin2, H_1_2)
         if unpaired(chosen) and nearest.chart2 == 1.0:
             nearest = _in_polar_chart(name, skin2, nearest)
-        touching = nearest.d < 0.0
-        spring = np.zeros(len(chosen))
-        if touching and "v_z" in chosen:
-            spring[chosen.index("v_z")] = -nearest.d
         charts = [
             ("axis z", "axis x")[int(c)] for c, s in ((nearest.chart1, surface1), (nearest.chart2, surface2)) if s.charts > 1
         ]
-        return (
-            nearest.q1,
-            nearest.q2,
-            nearest.alpha,
-            nearest.d,
-            spring if len(chosen) > 1 else spring[0],
-            "contact" if touching else "free",
-            *(["stick" if touching else "off"] * frictions),
-            *charts,
-        )
+        return (nearest.q1, nearest.q2, nearest.alpha, nearest.d, *begin(float(nearest.d)), *charts)
 
     return start
 

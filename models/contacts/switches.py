@@ -14,50 +14,50 @@ from screws.surfaces import Surface
 STATES = FREE, TOUCHING = ("free", "contact")
 """States of the switch; its mode is the index."""
 
+BEGINS, ENDS = "contact on", "contact off"
+"""Kinds of the events with which a contact that lasts begins and ends."""
 
-def contact_switch(surfaces: Sequence[Surface]) -> Automaton:
-    """Contact begins as the gap falls through zero and ends as it rises through zero, where the spring is released.
 
-    The run ends where nearest points stop being unique, or leave the range of a surface that has an edge.
-    """
-    release = Op("zero", lambda s: 0.0 * s, "0")
-    limit = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
+def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
+    """Contact begins as the gap falls through zero and ends as it rises through zero, where the spring is released."""
     return Automaton(
         "switch",
         STATES,
         FREE,
         (
-            Transition(FREE, TOUCHING, NEGATE, ("kinematics.d",), kind="contact on"),
-            Transition(TOUCHING, FREE, IDENTITY, ("kinematics.d",), (("spring.q", release, ("spring.q",)),), kind="contact off"),
-            Transition(FREE, FREE, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=limit),
-            Transition(TOUCHING, TOUCHING, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=limit),
-            *_edges(surfaces),
+            Transition(FREE, TOUCHING, NEGATE, ("kinematics.d",), kind=BEGINS),
+            Transition(TOUCHING, FREE, IDENTITY, ("kinematics.d",), RELEASE, kind=ENDS),
+            *limits(surfaces, STATES),
         ),
     )
 
 
-def _edges(surfaces: Sequence[Surface]) -> list[Transition]:
-    """Transitions that end the run where the nearest point leaves the range of a surface."""
-    return [
-        Transition(
-            state,
-            state,
-            Op("beyond the edge", lambda q, s=surface: -s.edge_margin(q)),
-            (f"kinematics.q{index}",),
-            kind=f"edge of surface {index}",
-            error=f"the nearest point leaves the range of surface {index}, the {surface.name}: its formula ends there, and "
-            "an edge has no law of contact",
-        )
-        for index, surface in enumerate(surfaces, start=1)
-        if surface.has_edge
-        for state in STATES
-    ]
+RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)),)
+"""Reset: the spring of a contact that ends is without deformation."""
 
 
-def chart_switch(index: int, surface: Surface, chosen: Sequence[str]) -> Automaton:
+def limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:
+    """Transitions that end the run in any of the states, where nearest points stop being unique, or leave the range of a surface
+    that has an edge."""
+    focal = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
+    found = [Transition(s, s, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=focal) for s in states]
+    for index, surface in enumerate(surfaces, start=1):
+        if surface.has_edge:
+            beyond = Op("beyond the edge", lambda q, s=surface: -s.edge_margin(q))
+            error = (
+                f"the nearest point leaves the range of surface {index}, the {surface.name}: its formula ends there, and "
+                "an edge has no law of contact"
+            )
+            edge = f"edge of surface {index}"
+            found += [Transition(s, s, beyond, (f"kinematics.q{index}",), kind=edge, error=error) for s in states]
+    return found
+
+
+def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: bool = True) -> Automaton:
     """The second chart takes over near a pole of the first; the coordinates, alpha and the spring's axes follow.
 
-    A component of body 2 without its partner has a meaning along the polar axes only: near their pole the run ends.
+    A component of body 2 without its partner has a meaning along the polar axes only: near their pole the run ends. `springs`:
+    whether there are any.
     """
     if index == 2 and unpaired(chosen):
         margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))
@@ -76,7 +76,7 @@ def chart_switch(index: int, surface: Surface, chosen: Sequence[str]) -> Automat
             (q, Op("change of chart", lambda q, *p, f=change: f(q, p)[0]), (q, *parameters)),
             (alpha, Op("turned angle", lambda alpha, q, *p, f=change: alpha + f(q, p)[1]), (alpha, q, *parameters)),
         ]
-        if index == 2 and pairs(chosen):
+        if index == 2 and springs and pairs(chosen):
             turn = Op("turned axes", lambda s, k, q, *p, f=change: turned(s, k, f(q, p)[1], pairs(chosen)))
             resets.append(("spring.q", turn, ("spring.q", "spring.stiffness", q, *parameters)))
         margin = Op("margin", lambda q, c=float(chart): -surface.chart_margin(q, c))

@@ -21,8 +21,10 @@ from bondgraph.export import c_source, document, linear_equations, mechanical_eq
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, program_of, run_page, text_of
-from models import contact, ground, rigid_body
+from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
 from models.cli import main
+from models.contacts import ContactLaw
+from models.impact import default_striker, effective_mass, graph_effective_mass, restitution, seven_joint_arm
 from models.maze import MazeParameters, analyse, robustness
 from screws.contact import closest_points
 from screws.errors import GeometryError
@@ -40,6 +42,7 @@ EXECUTED = [
     "motion_and_control.md",
     "delta.md",
     "hand.md",
+    "impact.md",
     "maze.md",
     "papers.md",
     "notation.md",
@@ -219,7 +222,16 @@ def lettered(symbol: str) -> Graph:
 
 def touching(**more: Any) -> Graph:
     ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0))
-    return contact("touch", ground("floor", surface=plane()), ball, normal_stiffness=1.0, **more)
+    return contact(
+        "touch", ground("floor", surface=plane()), ball, **({} if "law" in more else {"normal_stiffness": 1.0}), **more
+    )
+
+
+def lying_on_the_floor(law: ContactLaw, height: float) -> Graph:
+    graph, floor = Graph("lying"), ground("floor", surface=plane())
+    ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0), position=(0.0, 0.0, height))
+    attach_contact(graph, contact("touch", floor, ball, law=law), floor, ball)
+    return graph
 
 
 UNIT = np.eye(4)
@@ -260,6 +272,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),
     ("E308", lambda: run_program(rc().program, [math.nan], rc().parameters(), [], 1.0)),
     ("E395", lambda: rc().program.rates(0.0, [])),
+    ("E540", lambda: restitution(0.0, 1.0, 1.0)),
+    ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
+    ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),
+    ("E543", lambda: graph_effective_mass(seven_joint_arm(), np.zeros(7), kind="flexibility")),
     ("E420", lambda: contact("c", ground("a"), ground("b", surface=plane()), normal_stiffness=1.0)),
     ("E421", lambda: touching(constrained="gliding")),
     ("E422", lambda: touching(constrained="rolling")),
@@ -268,6 +284,13 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E426", lambda: touching(constrained="v_z", transport="Gauss")),
     ("E429", lambda: touching(constrained="v_z", near="left")),
     ("E427", lambda: ground("a", surface="plane")),
+    ("E434", lambda: compile_model(lying_on_the_floor(Rigid(), 1.1))),
+    ("E435", lambda: touching(constrained="rolling", law=Viscoelastic(1e5, 1e4))),
+    ("E436", lambda: touching(law=Impact(restitution=1.2))),
+    ("E437", lambda: compile_model(lying_on_the_floor(Impact(0.8), 0.9)).simulate(1.0)),
+    ("E438", lambda: touching(law=Impact)),
+    ("E438", lambda: touching(law=Impact(0.8), friction=0.3)),
+    ("E439", lambda: touching(law=Impact(0.8, friction=0.3))),
     ("E530", lambda: MazeParameters(ball_mass=0.0)),
     ("E531", lambda: MazeParameters(ball_radius=0.4)),
     ("E532", lambda: analyse(MazeParameters(), 5)),

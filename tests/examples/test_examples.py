@@ -17,6 +17,7 @@ from examples import (
     delta_poles,
     delta_soft_touch,
     dexterous_hand,
+    parallel_gripper,
     rolling_eggs,
 )
 
@@ -33,6 +34,7 @@ EXAMPLES = (
     delta_poles,
     delta_soft_touch,
     dexterous_hand,
+    parallel_gripper,
     rolling_eggs,
 )
 
@@ -100,6 +102,14 @@ def test_bouncing_ball():
     (limit,) = (e.accumulation for e in found["restitution 0.8"].events if e.accumulation is not None)
     fall = np.sqrt(2.0 / 9.81)
     assert limit == pytest.approx(fall * (1.0 + 2.0 * 0.8 / 0.2), abs=1e-9)
+
+
+def test_parallel_gripper():
+    """Where it ends, to 1e-9 m, and the sliding that both laws of friction agree on."""
+    found = parallel_gripper.runs()
+    for result in found.values():
+        assert result.ok and result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
+        assert next((e.kind, e.time) for e in result.events if e.name == "left finger") == ("slip", pytest.approx(0.08))
 
 
 def test_delta_poles():

@@ -260,3 +260,16 @@ def test_refused_inertia():
         BodyInertia(1.0, (1.0, 1.0, 3.0))
     with pytest.raises(GeometryError, match="centre"):
         BodyInertia(1.0, (1.0, 1.0, 1.0), (0.0, 1.0))
+
+
+def test_axes_that_are_almost_parallel_are_not_taken_for_parallel():
+    """A URDF writes pi / 2 with nine digits; the error of such an angle counts."""
+    for tilt in (1e-12, 1e-9, 1e-7, 1e-5):
+        axis = np.array([0.0, np.sin(tilt), np.cos(tilt)])
+        links = [
+            Link(str(k), joint, ball_inertia(1.0, 0.1, (1, 0, 0)))
+            for k, joint in enumerate((joints.revolute([0, 0, 1]), joints.revolute(axis)))
+        ]
+        chain, q = Chain("tilted", tuple(links)), [0.4, 0.9]
+        wanted = np.asarray(exp([0, 0, q[0], 0, 0, 0]), float) @ np.asarray(exp([*(q[1] * axis), 0, 0, 0]), float)
+        assert np.abs(np.asarray(link_pose(chain, 1, q), float) - wanted).max() < 3e-14  # SNAP, and rounding

@@ -301,8 +301,13 @@ def test_refused_links():
     with pytest.raises(ModelError, match="E454"):
         chain_graph(finger()).link("tip")
     bare = Chain("bare", (Link("a", joints.revolute([0, 0, 1]), None),))
-    with pytest.raises(ModelError, match="singular"):
+    with pytest.raises(ModelError, match="E538"):
         chain_graph(bare)
+    same = Chain(
+        "same", (Link("a", joints.revolute([0, 0, 1]), None), Link("b", joints.revolute([0, 0, 1]), ball_inertia(1.0, 0.1)))
+    )
+    with pytest.raises(ModelError, match=r"E454 chain \"same\": its mass matrix is singular"):
+        chain_graph(same)
 
 
 @pytest.mark.parametrize(

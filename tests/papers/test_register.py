@@ -35,7 +35,7 @@ from models.motion import hold
 from screws.surfaces import egg, sphere
 
 ROOT = Path(bondgraph.__file__).parents[1]
-PAPERS = ("VI02", "BO18", "BO20")
+PAPERS = ("VI02", "BO18", "BO20", "WA22")
 PLACE = r"(?:\(\d+[a-d]?\)|fig\. \d+|table I|appendix|section [^,;|]+)"
 ENTRY = re.compile(rf"({'|'.join(PAPERS)}) ({PLACE}(?:, {PLACE})*)(, corrected)?")
 """One entry of a source: paper, its places, and whether they are corrected."""

@@ -104,13 +104,24 @@ class Weights:
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)
 
     def _at_rest(self, place: int, t: float, m: np.ndarray) -> bool:
-        """Whether all the energy that a state has had is rounding of what is in play: motion that a symmetry forbids."""
+        """Whether all the energy that a state has had is rounding of what is in play: motion that a symmetry forbids. One that
+        has no energy of its own, a free angle, is at rest where all that drives it is."""
+        own = self._own_energy(place, t, m)
+        if own > 0.0:
+            return own < _UNSEEN * self.energy
+        couplings = self._bound.couplings(t, self.known, m)
+        drivers = couplings.structure.columns[couplings.structure.rows == place]
+        energies = [self._own_energy(int(driver), t, m) for driver in drivers]
+        return bool(energies) and 0.0 < min(energies) <= max(energies) < _UNSEEN * self.energy
+
+    def _own_energy(self, place: int, t: float, m: np.ndarray) -> float:
+        """The largest that one state alone has had in a storage."""
         alone = np.zeros(self._n)
         with np.errstate(all="ignore"):
             nothing = self._bound.energies(t, alone, m)
             alone[place] = self.size[place]
             own = np.abs(self._bound.energies(t, alone, m) - nothing)
-        return 0.0 < own[np.isfinite(own)].max(initial=0.0) < _UNSEEN * self.energy
+        return float(own[np.isfinite(own)].max(initial=0.0))
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Look at the natural scales anew."""
@@ -155,13 +166,17 @@ class Weights:
         with np.errstate(all="ignore"):
             largest = np.abs(self._bound.powers(t, x, m)).max(initial=0.0)
         noise = _COLLECTED * math.sqrt(max(n, 1)) * self._boost * sigma
+        couplings = self._bound.couplings(t, x, m)
+        # Within a step, what is noisy drives others: a position that a symmetry holds at zero, by its velocity.
+        rows, columns = couplings.structure.rows, couplings.structure.columns
+        noise[:n] += h * np.bincount(rows, couplings.values * noise[columns], n)
         noise[n:] += self._carried(t, x, m, max(h, _SHORT * self._longest) * noise[:n])
         # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding; where no energy is in
         # play but rounding it is.
         noise[n:] = np.where((noise[n:] < _ROUNDED * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
         if implicit:
             with np.errstate(all="ignore"):
-                self.speed[:n] = self._bound.couplings(t, x, m).diagonal
+                self.speed[:n] = couplings.diagonal
         tolerance = relative * np.maximum(self.size, self.floor)
         moves = h * noise / (1.0 + h * self.speed)
         matters = bool(np.any((moves > _FRUITFUL * tolerance) & (noise > 0.0)))

@@ -15,44 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J0, J1, TF, Automaton, Block, Constraint, Friction, Graph, I, Op, StateSpec, Transition
+from bondgraph import J0, J1, TF, Block, Constraint, Friction, Graph, I, Op, StateSpec
 from bondgraph.graph.builder import nested
 from bondgraph.model.domains import TRANSLATION
-from screws.scalars import equal, minimum, where
+from models.contacts.laws.three_state import contact_states
+from models.contacts.switches import TOUCHING
+from screws.scalars import equal, where
 
 ALONG = np.array([1.0, 0.0, 0.0])
 """Direction of the approach, x1."""
-
-FREE, CONTACT, BALLISTIC = "free", "contact", "ballistic"
-
-TOUCHED, RELEASED, APART, AGAIN = "contact", "release", "apart", "contact again"
-"""Kinds of the events of a contact."""
-
-MACHINE = "BO20 fig. 1"
-CLOSED = Op("-h", lambda h: -h, "-#1", MACHINE)
-OPEN = Op("h", lambda h: h, "#1", MACHINE)
-PULLS = Op("-lambda", lambda force: -force, "-#1", MACHINE)
-INWARDS = Op("inside and inwards", lambda h, rate: minimum(-h, -rate), r"\min(-#1, -#2)", MACHINE)
-
-
-def contact_states(name: str = "touch", contact: str = "contact") -> Automaton:
-    """The state machine of a contact: closes with its gap, opens where it would have to pull, and closes again as a body that
-    has been let go inside the gap's surface turns inwards.
-
-    Source: Bortoff 2020, section 2, fig. 1.
-    """
-    gap, rate, force = f"{contact}.h", f"{contact}.h'", f"{contact}.multiplier"
-    return Automaton(
-        name,
-        (FREE, CONTACT, BALLISTIC),
-        FREE,
-        (
-            Transition(FREE, CONTACT, CLOSED, (gap,), kind=TOUCHED),
-            Transition(CONTACT, BALLISTIC, PULLS, (force,), kind=RELEASED),
-            Transition(BALLISTIC, FREE, OPEN, (gap,), kind=APART),
-            Transition(BALLISTIC, CONTACT, INWARDS, (gap, rate), kind=AGAIN),
-        ),
-    )
 
 
 def add_brick(
@@ -76,7 +47,7 @@ def add_brick(
         Constraint(
             "contact",
             automaton="touch",
-            active=[CONTACT],
+            active=[TOUCHING],
             closing="smooth",
             initial=gap,
             alpha1=alpha1,
@@ -97,7 +68,7 @@ def add_brick(
             units={"y": "m", "rate": "m/s"},
         )
     )
-    return robot.add_automaton(contact_states())
+    return robot.add_automaton(contact_states("touch", "contact.h", "contact.h'", "contact.multiplier"))
 
 
 def _slipping(mode: Any, flow: Any) -> Any:

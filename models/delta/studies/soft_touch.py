@@ -17,7 +17,8 @@ import numpy as np
 
 from bondgraph import Compiled, Element, Graph, compile_model
 from bondgraph.run.switching.events import Event
-from models.delta.graphs.touch_graph import TOUCHED, add_brick
+from models.contacts.laws.three_state import TOUCHED
+from models.delta.graphs.touch_graph import add_brick
 from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.start import start_of
 from models.delta.studies.robot import DeltaRobot

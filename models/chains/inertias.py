@@ -1,0 +1,68 @@
+"""Inertias of rigid bodies: mass, centre and moments of a body, and of solids and bodies welded together, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from screws.errors import GeometryError
+from screws.given import fixed_floats, floats
+from screws.inertia import check_inertia
+
+Vector = Sequence[float] | np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class BodyInertia:
+    """Inertia of a rigid body in a frame of its own.
+
+    Parameters
+    ----------
+    mass : kg.
+    rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
+    centre : centre of mass in the frame, m.
+
+    Raises `GeometryError` G111 to G114 for what no rigid body can have.
+    """
+
+    mass: float
+    rotational: np.ndarray
+    centre: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        moment = np.asarray(self.rotational, dtype=float)
+        moment = np.diag(moment) if moment.shape == (3,) else moment
+        check_inertia(float(self.mass), moment)
+        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "rotational", fixed_floats(0.5 * (moment + moment.T)))
+        centre = floats(self.centre, (3,))
+        if centre is None:
+            raise GeometryError("G114", f"the centre of mass is {self.centre!r}", "three finite numbers, in m")
+        object.__setattr__(self, "centre", fixed_floats(centre))
+
+
+def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
+    """Solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its faces."""
+    a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    length = float(np.linalg.norm(b - a))
+    axis = (b - a) / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+    along, across = mass * radius**2 / 2.0, mass * (3.0 * radius**2 + length**2) / 12.0
+    return BodyInertia(mass, across * np.eye(3) + (along - across) * np.outer(axis, axis), 0.5 * (a + b))
+
+
+def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
+    """Solid ball of `mass` (kg) and `radius` (m) about `centre` (m)."""
+    return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), np.asarray(centre, dtype=float))
+
+
+def welded(*parts: BodyInertia) -> BodyInertia:
+    """Inertia of rigidly joined bodies that are all given in one frame."""
+    mass = sum(part.mass for part in parts)
+    centre = sum((part.mass * part.centre for part in parts), np.zeros(3)) / mass
+    moment = np.zeros((3, 3))
+    for part in parts:
+        r = part.centre - centre
+        moment = moment + part.rotational + part.mass * ((r @ r) * np.eye(3) - np.outer(r, r))
+    return BodyInertia(mass, moment, centre)

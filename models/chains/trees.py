@@ -1,0 +1,144 @@
+"""Links in, a mechanism out: a `Tree` is a checked tuple of links that carry each other, a `Chain` one without branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Place, Problem, caller_place, raise_if_any
+from models.chains.checks import Finding, closed_limits, findings, forks
+from models.chains.links import BEFORE, Link
+from models.chains.sections import Drive, Sections, sections_of
+from screws.given import fixed_floats
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Mechanism without loops: links that carry each other, on a base that does not move.
+
+    Parameters
+    ----------
+    name : of the mechanism.
+    links : from the base outward: every link after the one that carries it. Without `parent` each is carried by the one before.
+    base : (4, 4) pose of the base in the world.
+
+    A joint that mimics another has no coordinate: n counts the coordinates that are left, in the order of the links. The
+    first link of a mechanism that floats has a free joint, `joints.free()`.
+
+    Raises `ModelError` E450 without links or freedoms, with what is no link or no joint, or with two links of one name; E451 for
+    a pose that is none; E452 for a screw that is no unit screw; E453 for damping or limits that do not fit the joint, or an
+    inertia that is none; E535 for a parent that is unknown, or part of a circle; E537 for a mimic that is.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    base: np.ndarray = field(default_factory=lambda: np.eye(4))
+    place: Place | None = field(default_factory=caller_place)
+
+    def __post_init__(self) -> None:
+        given: Any = self.links
+        links = (given,) if isinstance(given, Link) or not isinstance(given, Iterable) else tuple(given)
+        object.__setattr__(self, "links", links)
+        self._refuse(findings(links, self.base))
+        self._refuse(closed_limits(self.coordinates, self.limits))
+        object.__setattr__(self, "base", fixed_floats(self.base))
+
+    @property
+    def freedoms(self) -> int:
+        """Number n of joint coordinates."""
+        return len(self.coordinates)
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the joint coordinates: the link's name, with a number where its joint has several."""
+        return tuple(
+            link.name if link.joint.freedoms == 1 else f"{link.name} {k}"
+            for link in self.links
+            if link.mimic is None
+            for k in range(1, link.joint.freedoms + 1)
+        )
+
+    @property
+    def turns(self) -> tuple[bool, ...]:
+        """Of each coordinate, whether it is an angle."""
+        sections = self.sections
+        return tuple(s.turns for s, drive in zip(sections.freedoms, sections.drives, strict=True) if drive.own)
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """Of each link, the place of the link that carries it; -1 for the base."""
+        places = {link.name: k for k, link in enumerate(self.links)}
+        return tuple(
+            k - 1 if link.parent == BEFORE else -1 if link.parent is None else places[link.parent]
+            for k, link in enumerate(self.links)
+        )
+
+    @cached_property
+    def sections(self) -> Sections:
+        """The tree as freedoms along coordinate axes of frames of their own: what the recursions run over."""
+        screws, homes = [link.joint.screws for link in self.links], [link.home for link in self.links]
+        return sections_of(screws, homes, self.parents, self._drives())
+
+    @property
+    def damping(self) -> np.ndarray:
+        """Viscous damping (n,) of the joint coordinates, that of the joints that they drive with it."""
+        own = np.concatenate([np.broadcast_to(np.asarray(x.damping, float), x.joint.freedoms) for x in self.links])
+        out = np.zeros(self.freedoms)
+        for value, drive in zip(own, self.sections.drives, strict=True):
+            out[drive.coordinate] += drive.factor**2 * value
+        return out
+
+    @property
+    def limits(self) -> np.ndarray:
+        """Lower and upper limit (n, 2) of each joint coordinate, infinite where there is none; driven joints count."""
+        own = np.concatenate([_limits(link) for link in self.links])
+        out = np.tile([-np.inf, np.inf], (self.freedoms, 1))
+        for pair, drive in zip(own, self.sections.drives, strict=True):
+            lower, upper = sorted((pair - drive.offset) / drive.factor)
+            k = drive.coordinate
+            out[k] = max(out[k, 0], lower), min(out[k, 1], upper)
+        return out
+
+    def index(self, name: str) -> int:
+        """Place of a link by its name."""
+        return [link.name for link in self.links].index(name)
+
+    def _refuse(self, found: Iterable[Finding]) -> None:
+        about = f'{type(self).__name__.lower()} "{self.name}"'
+        problems = [Problem(x.code, f"{about}: {x.title}", (x.detail,), (self.place,), (x.cure,)) for x in found]
+        raise_if_any(self.name, problems)
+
+    def _drives(self) -> list[Drive]:
+        """What moves each freedom, in the order of the links."""
+        named = {link.name: link for link in self.links}
+        own = [link for link in self.links if link.mimic is None]
+        first = dict(zip((link.name for link in own), np.cumsum([0, *(link.joint.freedoms for link in own)]), strict=False))
+        found: list[Drive] = []
+        for link in self.links:
+            factor, offset, at = 1.0, 0.0, link
+            while at.mimic is not None:
+                offset, factor, at = offset + factor * at.mimic.offset, factor * at.mimic.factor, named[at.mimic.link]
+            start = int(first[at.name])
+            found += [Drive(start + k, factor, offset, link.mimic is None) for k in range(link.joint.freedoms)]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Chain(Tree):
+    """Serial chain: a tree in which each link is carried by the one before.
+
+    Raises what `Tree` raises, and `ModelError` E536 where it branches.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._refuse(forks(self.links, self.parents))
+
+
+def _limits(link: Link) -> np.ndarray:
+    given = (-np.inf, np.inf) if link.limits is None else link.limits
+    return np.broadcast_to(np.asarray(given, dtype=float), (link.joint.freedoms, 2))

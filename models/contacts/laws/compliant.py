@@ -1,0 +1,172 @@
+"""Springs and dampers that press the bodies apart, with a cone of friction: Visser 2002; numbers in; the tail of a contact out.
+
+```
+   1  T_O2^{C2,O1}
+   |
+  TF constrained
+   |
+   1  deformation rate
+  / \\
+ C   R
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypedDict
+
+import numpy as np
+
+from bondgraph import J0, J1, TF, Block, Element, Graph, Op, Parameter, R
+from bondgraph.errors import Problem
+from bondgraph.model.domains import SCREW
+from bondgraph.model.model import SignalEntry
+from bondgraph.model.units import quotient
+from models.contacts.components import COMPONENTS, by_component, domain_of, selection, stiffness_problems
+from models.contacts.friction import STATES as FRICTION_STATES
+from models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
+from models.contacts.laws.tails import Head, Tail
+from models.contacts.switches import FREE, TOUCHING, gap_switch
+from models.contacts.transport import contact_spring
+from screws.scalars import array, maximum
+
+
+class Compliance(TypedDict, total=False):
+    """The numbers of `Compliant`, for those who take them as keywords of their own."""
+
+    normal_stiffness: float | None
+    normal_damping: float | None
+    tangential_stiffness: float | None
+    tangential_damping: float | None
+    rotational_stiffness: float | None
+    rotational_damping: float | None
+    friction: float | None
+    torsional_friction: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compliant:
+    """A spring and a damper in parallel for each constrained component; f_n = max(0, -k d - c d') on v_z.
+
+    Attributes
+    ----------
+    normal_stiffness, normal_damping : N/m, N s/m on v_z.
+    tangential_stiffness, tangential_damping : N/m, N s/m on v_x and v_y.
+    rotational_stiffness, rotational_damping : N m/rad, N m s on the omega components.
+    friction : coefficient of the cone of v_x and v_y; None: they never slip. Needs v_z constrained and tangential damping.
+    torsional_friction : limit of the torque of omega_z over the normal force, m; None: it never slips.
+
+    Source: Visser 2002, figure 3.
+    """
+
+    normal_stiffness: Any = None
+    normal_damping: Any = 0.0
+    tangential_stiffness: Any = 0.0
+    tangential_damping: Any = 0.0
+    rotational_stiffness: Any = 0.0
+    rotational_damping: Any = 0.0
+    friction: float | None = None
+    torsional_friction: float | None = None
+
+    components: ClassVar[str] = "rolling"
+    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    carried: ClassVar[bool] = True
+    stepped: ClassVar[bool] = False
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """E422 stiffness or damping, E490, E491, E492 friction."""
+        damping = self._damping
+        found = stiffness_problems(name, chosen, self._stiffness, damping)
+        return found + friction_problems(name, self._cones(chosen), chosen, damping)
+
+    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+        """Springs and dampers of the constrained components, and sliders of the cones."""
+        chosen, cones = head.chosen, self._cones(head.chosen)
+        _connect(graph, split, head, self._stiffness, self._damping, cones)
+        normal = SignalEntry("X0.effort", COMPONENTS.index("v_z")) if "v_z" in chosen else None
+        frictions = tuple(cone.name for cone in cones)
+        return Tail(
+            gap_switch(head.surfaces),
+            normal,
+            _normal_force(graph, chosen, cones),
+            (("switch", FREE), *((cone, FRICTION_STATES[0]) for cone in frictions)),
+            ("kinematics.d", "spring.q", "switch", *frictions),
+            lambda gap: (gap, *_pressed(chosen, gap), *(["off" if gap >= 0.0 else "stick"] * len(frictions))),
+            "X0.effort",
+            ("spring.q",),
+            None if self.friction is None else "friction cone.coefficient",
+        )
+
+    def _cones(self, chosen: Sequence[str]) -> tuple[Cone, ...]:
+        return friction_cones(chosen, self.friction, self.torsional_friction)
+
+    @property
+    def _stiffness(self) -> dict[str, Any]:
+        return by_component((self.normal_stiffness, self.tangential_stiffness, self.rotational_stiffness))
+
+    @property
+    def _damping(self) -> dict[str, Any]:
+        return by_component((self.normal_damping, self.tangential_damping, self.rotational_damping))
+
+
+def _pressed(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
+    """Springs at the penetration of a start, and the state of the switch. A contact starts sticking; where its velocities say
+    otherwise it slips from the first moment."""
+    spring = np.zeros(len(chosen))
+    if gap < 0.0 and "v_z" in chosen:
+        spring[chosen.index("v_z")] = -gap
+    return spring if len(chosen) > 1 else spring[0], TOUCHING if gap < 0.0 else FREE
+
+
+def _normal_force(graph: Graph, chosen: Sequence[str], cones: Sequence[Cone]) -> str:
+    """The signal of the normal force: friction has it, and so has a bond of v_z alone; else it is taken out of the wrench."""
+    if cones:
+        return f"{cones[0].name} cone.normal"
+    if tuple(chosen) == ("v_z",):
+        return "constrained.2.effort"
+    graph.add(Block("pressing", [("N", NORMAL, ["wrench"])], inputs={"wrench": "X0.effort"}, units={"N": "N"}))
+    return "pressing.N"
+
+
+NORMAL = Op("normal force", lambda wrench: wrench[COMPONENTS.index("v_z")], r"(#1)_{v_z}")
+
+
+def _connect(
+    graph: Graph, split: Element, head: Head, stiffness: Mapping[str, float], damping: Mapping[str, float], cones: Sequence[Cone]
+) -> None:
+    chosen, domain = head.chosen, domain_of(head.chosen)
+    pick = TF("constrained", selection(chosen), structural=True, domains=(SCREW, domain), symbols={"matrix": r"S_{\mathrm{con}}"})
+    common = J1("deformation rate", symbols={"flow": r"\dot s"})
+    k, r = (np.array([values[c] for c in chosen]) for values in (stiffness, damping))
+    spring = contact_spring(k, chosen, head.transport)
+    normal = chosen.index("v_z") if "v_z" in chosen else None
+    damper = R(
+        "damper",
+        effort=Op("damping", _parallel_damping(normal), r"#2\,#1 \text{, along } z \text{ at least } -#3"),
+        parameters={"damping": Parameter(float(r[0]) if len(chosen) == 1 else r, quotient(domain.effort_unit, domain.flow_unit))},
+        signals=["spring.effort"],
+    )
+    graph.connect(split, pick)
+    if cones:
+        force = J0("contact force", symbols={"effort": "f"})
+        graph.connect(pick, force).connect(force, common)
+        connect_friction(graph, force, chosen, cones)
+    else:
+        graph.connect(pick, common)
+    graph.connect(common, spring).connect(common, damper)
+
+
+def _parallel_damping(normal: int | None) -> Any:
+    """Damper in parallel with the spring; its normal part never pulls: spring + damper >= 0."""
+
+    def law(rate: Any, damping: Any, spring: Any) -> Any:
+        if np.ndim(rate) == 0:
+            return maximum(damping * rate, -spring) if normal is not None else damping * rate
+        forces = [damping[i] * rate[i] for i in range(len(rate))]
+        if normal is not None:
+            forces[normal] = maximum(forces[normal], -spring[normal])
+        return array(forces)
+
+    return law

@@ -1,0 +1,75 @@
+"""A spring and a damper in series: the Maxwell model that Wang 2022 compares and rejects; numbers in; the tail of a contact out.
+
+```
+   1  T_O2^{C2,O1}
+   |
+  TF constrained
+   |
+   0  contact force
+  / \\
+ C k  R c
+```
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bondgraph import J0, Element, Graph, R
+from bondgraph.errors import Problem
+from models.contacts.laws.numbers import number_problems
+from models.contacts.laws.tails import Head, Tail
+from models.contacts.laws.three_state import BALLISTIC, LASTING, STATES, contact_states
+from models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row, normal_spring
+from models.contacts.switches import FREE, RELEASE, TOUCHING, limits
+
+
+@dataclass(frozen=True)
+class Maxwell:
+    """A spring k and a damper c in series on v_z: f' + k/c f = k s'. It lets go where the force falls to zero, while the bodies
+    still overlap by what the damper has yielded.
+
+    The bodies part with e = exp(-pi delta / omega) of the speed at which they met, delta = k / 2c, omega^2 = k/m - delta^2,
+    whatever that speed is; from delta^2 = k/m on they do not part. Under a steady load the damper yields without end.
+
+    Attributes
+    ----------
+    k, c : N/m, N s/m.
+
+    Source: Wang 2022, fig. 4(c).
+    """
+
+    k: Any
+    c: Any
+
+    components: ClassVar[tuple[str, ...]] = ALONG
+    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    carried: ClassVar[bool] = False
+    stepped: ClassVar[bool] = False
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """E435 components, E436 numbers."""
+        ranges = (("k", "N/m", 0.0, math.inf), ("c", "N s/m", 0.0, math.inf))
+        return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "c"))]
+
+    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+        """Spring and damper in series along the normal."""
+        force = J0("contact force", symbols={"effort": "f"})
+        graph.connect(split, row := normal_row()).connect(row, force)
+        graph.connect(force, normal_spring(self.k)).connect(force, R("damper", self.c, symbols={"resistance": "c"}))
+        signals = ("kinematics.d", "kinematics.d'", "spring.q")
+        further = limits(head.surfaces, STATES)
+        machine = contact_states("switch", *signals, kinds=LASTING, resets=RELEASE, further=further)
+        return Tail(
+            machine,
+            FORCE,
+            FORCE.signal,
+            (("switch", FREE), ("switch", BALLISTIC)),
+            ("kinematics.d", "spring.q", "switch"),
+            lambda gap: (gap, max(-gap, 0.0), TOUCHING if gap < 0.0 else FREE),
+            "X0.effort",
+            ("spring.q",),
+        )

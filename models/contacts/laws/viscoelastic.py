@@ -1,0 +1,111 @@
+"""A spring whose damping grows with the penetration: Wang 2022 (15); stiffness and damping in; the tail of a contact out.
+
+```
+   1  T_O2^{C2,O1}
+   |
+  TF constrained            s: penetration, from the spring's own state
+   |
+   1  deformation rate
+  / \\
+ C k  R c s                 f = k s + c s s'
+```
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
+from bondgraph.errors import Problem
+from bondgraph.model.domains import SCREW
+from bondgraph.model.model import SignalEntry
+from models.contacts.components import domain_of, selection
+from models.contacts.laws.numbers import component_problem, number_problems
+from models.contacts.laws.tails import Head, Tail
+from models.contacts.switches import FREE, TOUCHING, gap_switch
+from screws.scalars import maximum
+
+ALONG = ("v_z",)
+"""What springs along the normal constrain."""
+
+
+@dataclass(frozen=True)
+class Viscoelastic:
+    """f = k s + c s s' on v_z, with s the penetration: begins and ends at zero force.
+
+    The bodies part with the speed e v0, where w0 = -c v0 / k and e = (1 + W(-exp(w0 + ln(1 - w0) - 1))) / |w0| of Lambert's W:
+    less of a faster impact, e = 1 - 2/3 |w0| of a slow one. Out of its own impact the force never pulls, since s' = -k / c, where
+    it would begin to, is a line that no motion reaches; where others pull the bodies apart faster than that, it is zero.
+
+    Attributes
+    ----------
+    k : N/m. c : N s/m^2; k / c is a speed.
+
+    Source: Wang 2022 (15); (17) there is the limit of fast impacts.
+    """
+
+    k: Any
+    c: Any
+
+    components: ClassVar[tuple[str, ...]] = ALONG
+    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    carried: ClassVar[bool] = False
+    stepped: ClassVar[bool] = False
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """E435 components, E436 numbers."""
+        numbers = number_problems(name, self, ("k", "N/m", 0.0, math.inf), ("c", "N s/m^2", 0.0, math.inf), above=("k",))
+        return [*normal_only(name, self, chosen), *numbers]
+
+    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+        """Spring and damper along the normal."""
+        common = J1("deformation rate", symbols={"flow": r"\dot s"})
+        damper = R(
+            "damper",
+            effort=DAMPING,
+            parameters={"damping": Parameter(self.c, "N s/m^2")},
+            signals=["spring.q", "spring.effort"],
+            symbols={"damping": "c"},
+        )
+        graph.connect(split, row := normal_row()).connect(row, common)
+        graph.connect(common, normal_spring(self.k)).connect(common, damper)
+        return Tail(
+            gap_switch(head.surfaces),
+            FORCE,
+            FORCE.signal,
+            (("switch", FREE),),
+            ("kinematics.d", "spring.q", "switch"),
+            lambda gap: (gap, max(-gap, 0.0), TOUCHING if gap < 0.0 else FREE),
+            "X0.effort",
+            ("spring.q",),
+        )
+
+
+DAMPING = Op(
+    "damping in proportion to the penetration",
+    lambda rate, c, s, spring: maximum(c * s * rate, -spring),
+    r"#2\,#3\,#1 \text{, at least } -#4",
+    "WA22 (15)",
+)
+FORCE = SignalEntry("constrained.2.effort")
+"""What a spring along the normal gives."""
+
+
+def normal_row() -> Element:
+    """TF that takes v_z out of the contact twist."""
+    domains = (SCREW, domain_of(ALONG))
+    return TF("constrained", selection(ALONG), structural=True, domains=domains, symbols={"matrix": r"S_{\mathrm{con}}"})
+
+
+def normal_spring(stiffness: Any) -> Element:
+    """The C whose state is the penetration, m."""
+    return C("spring", stiffness=stiffness, symbols={"q": "s", "stiffness": "k"})
+
+
+def normal_only(name: str, law: object, chosen: Sequence[str]) -> list[Problem]:
+    """E435 for a law along the normal that is to constrain something else."""
+    cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
+    return [*component_problem(name, law, chosen, ALONG, cure)]

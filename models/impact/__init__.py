@@ -1,0 +1,29 @@
+"""Impacts of a robot arm (Wang, Dehio and Kheddar 2022): force laws, arms and assumptions in; exact figures and graphs out."""
+
+from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
+from models.impact.mobility import KINDS, effective_mass, inverse_inertia
+from models.impact.poses import PoseStudy, over_poses
+from models.impact.robot import Striker, default_striker, seven_joint_arm
+from models.impact.variants import Blow, graph_effective_mass
+from models.impact.viscoelastic import ForceCourse, ViscoelasticImpact, identify, restitution
+
+__all__ = [
+    "KINDS",
+    "Blow",
+    "ForceCourse",
+    "ForceLaw",
+    "MaxwellImpact",
+    "PoseStudy",
+    "SpringImpact",
+    "Striker",
+    "ViscoelasticImpact",
+    "alike",
+    "default_striker",
+    "effective_mass",
+    "graph_effective_mass",
+    "identify",
+    "inverse_inertia",
+    "over_poses",
+    "restitution",
+    "seven_joint_arm",
+]

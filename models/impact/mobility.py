@@ -1,0 +1,282 @@
+"""Inverse inertia at a point of a chain: configuration, point and assumption in; W (3, 3), and the mass that meets a wall, out.
+
+Wang, Dehio and Kheddar 2022 (WA22), section III. W is in the axes of the link that carries the point; an impulse there changes
+the point's velocity by W times it. J is the body Jacobian of the point, angular rows first (the paper has linear rows first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import ModelError, refusal
+from models.chains import BodyInertia, Chain, body_jacobian, link_pose, mass_matrix, welded
+from screws.given import reals
+from screws.inertia import spatial_inertia
+from screws.poses import Ad, inverse
+from screws.rotations import tilde
+
+Vector = Sequence[float] | np.ndarray
+
+COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
+
+SINGULAR = 1e-12
+"""Least eigenvalue, of a matrix scaled to a diagonal of ones, that counts as one."""
+
+
+@dataclass(frozen=True, eq=False)
+class StrikingPoint:
+    """A point of a link of a chain in a configuration.
+
+    Parameters
+    ----------
+    chain, q : the chain and its joint coordinates (n,), rad or m.
+    link : index of the link that carries the point.
+    point : (3,) in the frame of that link, m.
+    """
+
+    chain: Chain
+    q: np.ndarray
+    link: int
+    point: np.ndarray
+
+    @cached_property
+    def frame(self) -> np.ndarray:
+        """Pose (4, 4) in the world of the point, in the axes of its link."""
+        H = np.asarray(link_pose(self.chain, self.link, self.q), dtype=float)
+        return H @ np.block([[np.eye(3), self.point[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+
+    @cached_property
+    def jacobian(self) -> np.ndarray:
+        """(6, n) from joint velocities to the link's twist seen from the point, [omega; v]."""
+        J = np.asarray(body_jacobian(self.chain, self.link, self.q), dtype=float)
+        return np.vstack([J[:3], J[3:] - _tilde(self.point) @ J[:3]])
+
+    @cached_property
+    def mass_matrix(self) -> np.ndarray:
+        """(n, n), kg m^2, kg m or kg."""
+        return np.asarray(mass_matrix(self.chain, self.q), dtype=float)
+
+    @cached_property
+    def mobility(self) -> np.ndarray:
+        """J M^-1 J^T (6, 6) of the free joints."""
+        J = self.jacobian
+        return np.asarray(J @ np.linalg.solve(self.mass_matrix, J.T), dtype=float)
+
+    @cached_property
+    def composite(self) -> BodyInertia:
+        """All links that move, with their joints locked, as one body in the axes of the point's frame, from that point."""
+        here = inverse(self.frame)
+        parts = []
+        for k in moving_links(self.chain):
+            H = here @ link_pose(self.chain, k, self.q)
+            inertia = self.chain.links[k].inertia
+            assert inertia is not None
+            centre = H[:3, :3] @ inertia.centre + H[:3, 3]
+            parts.append(BodyInertia(inertia.mass, H[:3, :3] @ inertia.rotational @ H[:3, :3].T, centre))
+        return welded(*parts)
+
+
+def striking_point(chain: Chain, q: Vector, point: Vector = (0.0, 0.0, 0.0), link: str | None = None) -> StrikingPoint:
+    """The `point` (3,) in the frame of a `link` (by name; None: the last) of a chain at the joint coordinates q (n,).
+
+    Raises `ModelError` E541 for what does not fit the chain, E542 for a chain whose mass matrix is singular there.
+    """
+    about = getattr(chain, "name", "an impact")
+    if not isinstance(chain, Chain):
+        title = f"{chain!r} ({type(chain).__name__}) is no chain"
+        raise refusal("E541", title, "Chain(name, links)", about=str(about))
+    names = [one.name for one in chain.links]
+    if link is not None and link not in names:
+        title = f'chain "{chain.name}" has no link {link!r} that could strike'
+        raise refusal("E541", title, "a name of this list, or None for the last", about=about, why=f"links: {', '.join(names)}")
+    angles, where = reals(q, chain.freedoms), reals(point, 3)
+    if angles is None or where is None:
+        what = f"the configuration is {q!r}" if angles is None else f"the point is {point!r}"
+        cure = f"{chain.freedoms} finite numbers" if angles is None else "three finite numbers in the frame of the link, m"
+        why = f"coordinates: {', '.join(chain.coordinates)}" if angles is None else ()
+        raise refusal("E541", f'impact of chain "{chain.name}": {what}', cure, about=about, why=why)
+    found = StrikingPoint(chain, angles, len(names) - 1 if link is None else names.index(link), where)
+    M = found.mass_matrix
+    diagonal = np.diag(M)
+    if not np.all(diagonal > 0.0) or np.linalg.eigvalsh(M / np.sqrt(np.outer(diagonal, diagonal)))[0] <= SINGULAR:
+        title = f'the mass matrix of chain "{chain.name}" is singular'
+        cure = "mass on the outer links, and no two freedoms that do the same"
+        raise refusal("E542", title, cure, about=about, why=f"its diagonal: {', '.join(f'{x:g}' for x in diagonal)}")
+    return found
+
+
+def moving_links(chain: Chain) -> list[int]:
+    """Indices of the links with mass that some joint moves."""
+    return [
+        k
+        for k, (link, carrier) in enumerate(zip(chain.links, chain.sections.carrier, strict=True))
+        if carrier and link.inertia is not None
+    ]
+
+
+def inverse_inertia(
+    chain: Chain, q: Vector, point: Vector = (0.0, 0.0, 0.0), *, kind: str = "composite", link: str | None = None
+) -> np.ndarray:
+    """Inverse inertia matrix W (3, 3), 1/kg, in the axes of the link.
+
+    Parameters
+    ----------
+    q : joint coordinates (n,), rad or m.
+    point : of contact, (3,) in the frame of the link, m.
+    kind : what is assumed, a word of `KINDS`:
+        "momentum": joints free, the force has no moment, W = [J M^-1 J^T]_vv (2);
+        "projection": joints free, the link does not turn, W^-1 = [(J M^-1 J^T)^-1]_vv (3);
+        "composite": joints locked, W = 1/m - p~ Ic^-1 p~ (11), of all links but the base;
+        "flexibility": composite and what the point moves against the composite body, joints free (12). Not symmetric, so that
+        no system without sources has it: of the four, this one has no graph.
+    link : by name; None: the last.
+
+    Raises `ModelError` E541 for what does not fit the chain or an unknown kind, E542 where J has not the rank that is needed.
+    """
+    return kind_of(kind, chain).matrix(striking_point(chain, q, point, link))
+
+
+def effective_mass(
+    chain: Chain,
+    q: Vector,
+    point: Vector = (0.0, 0.0, 0.0),
+    normal: Vector = (0.0, 0.0, 1.0),
+    *,
+    kind: str = "composite",
+    link: str | None = None,
+) -> float:
+    """Mass (kg) with which a point of a chain meets a rigid wall, by one of the four assumptions of `inverse_inertia`.
+
+    1 / (n . W n), WA22 (22); of the projection n . W^-1 n, as (4) has it: the velocity stays along the normal.
+
+    Parameters
+    ----------
+    normal : direction of the impact (3,) in the axes of the link, of any length but zero.
+
+    Raises `ModelError` E541 for what does not fit the chain, an unknown kind or a normal without direction, E542 where the chain
+    cannot move so.
+    """
+    return mass_at(striking_point(chain, q, point, link), normal, kind)
+
+
+def mass_at(where: StrikingPoint, normal: Vector, kind: str) -> float:
+    """`effective_mass` of a point."""
+    n = direction(where.chain, normal)
+    W = need_mobile(where, n, kind)
+    return float(n @ np.linalg.solve(W, n)) if kind_of(kind, where.chain).holds_all else 1.0 / float(n @ W @ n)
+
+
+def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
+    """W of a kind; E542 where the point cannot move along the unit normal n."""
+    W = kind_of(kind, where.chain).matrix(where)
+    if n @ W @ n <= SINGULAR * np.trace(W):
+        title = f'no joint of chain "{where.chain.name}" moves the point along the normal ({_numbers(n)})'
+        raise refusal("E542", title, 'another normal or configuration; locked joints: kind="composite"', about=where.chain.name)
+    return W
+
+
+def direction(chain: Chain, normal: Vector) -> np.ndarray:
+    """A normal as a unit vector; E541 for what has no direction."""
+    n = reals(normal, 3)
+    size = 0.0 if n is None else float(np.max(np.abs(n)))
+    if n is None or size == 0.0:
+        title = f'impact of chain "{chain.name}": the normal is {normal!r}'
+        raise refusal("E541", title, "three finite numbers, not all zero", about=chain.name)
+    return np.asarray(n / size / np.linalg.norm(n / size), dtype=float)
+
+
+def _momentum(where: StrikingPoint) -> np.ndarray:
+    return where.mobility[3:, 3:]
+
+
+def _projection(where: StrikingPoint) -> np.ndarray:
+    """(3) by the Schur complement: what is left of W where a moment keeps the link from turning."""
+    A = where.mobility
+    size = np.sqrt(np.abs(np.diag(A)))
+    unmoved = np.concatenate([part <= SINGULAR * np.max(part) for part in (size[:3], size[3:])])
+    if np.any(unmoved):
+        names = ", ".join(np.array(COMPONENTS)[unmoved])
+        raise _stuck(where.chain, f"no joint contributes to {names} of its twist, in the axes of the link")
+    values, vectors = np.linalg.eigh(A / np.outer(size, size))
+    if values[0] <= SINGULAR:
+        wrench = vectors[:, 0] / size
+        moment, force = (_numbers(part) for part in np.split(wrench / np.max(np.abs(wrench)), 2))
+        raise _stuck(
+            where.chain, f"no joint gives way to the moment ({moment}) with the force ({force}), in the axes of the link"
+        )
+    return A[3:, 3:] - A[3:, :3] @ np.linalg.solve(A[:3, :3], A[:3, 3:])
+
+
+def _stuck(chain: Chain, why: str) -> ModelError:
+    title = f'the joints of chain "{chain.name}" cannot move the point in all six directions, as kind "projection" needs'
+    return refusal("E542", title, 'kind="momentum", or another configuration', about=chain.name, why=why)
+
+
+def _composite(where: StrikingPoint) -> np.ndarray:
+    body = where.composite
+    lever = _tilde(-body.centre)
+    return np.eye(3) / body.mass - lever @ np.linalg.solve(body.rotational, lever)
+
+
+def _flexibility(where: StrikingPoint) -> np.ndarray:
+    """(12) to (14): the point's twist against that of the composite body with the same momentum."""
+    body, H = where.composite, where.frame
+    seen = H @ np.block([[np.eye(3), body.centre[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+    momentum = np.zeros((6, where.chain.freedoms))
+    for k in moving_links(where.chain):
+        inertia = where.chain.links[k].inertia
+        assert inertia is not None
+        to_centre = Ad(inverse(np.asarray(link_pose(where.chain, k, where.q), dtype=float)) @ seen)
+        M = spatial_inertia(inertia.mass, inertia.rotational, inertia.centre)
+        momentum += to_centre.T @ M @ np.asarray(body_jacobian(where.chain, k, where.q), dtype=float)
+    J_c = np.linalg.solve(np.asarray(spatial_inertia(body.mass, body.rotational), dtype=float), momentum)
+    J = where.jacobian
+    J_cp = J[3:] - (J_c[3:] + _tilde(body.centre) @ J_c[:3])
+    return _composite(where) + J_cp @ np.linalg.solve(where.mass_matrix, J[3:].T)
+
+
+@dataclass(frozen=True, eq=False)
+class Assumption:
+    """An assumption about the joints.
+
+    Parameters
+    ----------
+    name, matrix : a word for people, and the point -> W.
+    source : where it stands.
+    holds_all : whether all six components of the twist are brought to rest, not the normal one alone.
+    """
+
+    name: str
+    matrix: Callable[[StrikingPoint], np.ndarray]
+    source: str
+    holds_all: bool = False
+
+
+KINDS: dict[str, Assumption] = {
+    "projection": Assumption("projection", _projection, "WA22 (3)", holds_all=True),
+    "composite": Assumption("composite rigid body", _composite, "WA22 (11)"),
+    "momentum": Assumption("generalised momentum", _momentum, "WA22 (2)"),
+    "flexibility": Assumption("composite with joint flexibility", _flexibility, "WA22 (12)"),
+}
+"""The four of the paper."""
+
+
+def kind_of(kind: Any, chain: Chain) -> Assumption:
+    """The record of a kind by its word; E541 for another."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        title = f"no inverse inertia matrix is of the kind {kind!r}"
+        raise refusal("E541", title, f"one of {', '.join(KINDS)}", about=getattr(chain, "name", "an impact"))
+    return KINDS[kind]
+
+
+def _tilde(p: np.ndarray) -> np.ndarray:
+    return np.asarray(tilde(p), dtype=float)
+
+
+def _numbers(values: Any) -> str:
+    return ", ".join(f"{value + 0.0:.3g}" for value in np.round(np.asarray(values, dtype=float), 9))

@@ -1,0 +1,82 @@
+"""Effective masses over random configurations: an arm in; how the kinds of WA22 are ordered, and where not, out.
+
+The paper says projection > composite > generalised momentum. That the first is at least the last is a theorem: what turns
+round all six components of the twist meets no less inertia than what turns one. Where the composite body lies, nothing says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.chains import Chain
+from models.impact.mobility import KINDS, mass_at, striking_point
+
+Vector = Sequence[float] | np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PoseStudy:
+    """Effective masses of one point along one normal.
+
+    Parameters
+    ----------
+    q : configurations (k, n).
+    masses : kind -> (k,), kg.
+    """
+
+    q: np.ndarray
+    masses: dict[str, np.ndarray]
+
+    @property
+    def ordered(self) -> np.ndarray:
+        """Where projection > composite > momentum, (k,)."""
+        return self.below & (self.masses["composite"] > self.masses["momentum"])
+
+    @property
+    def below(self) -> np.ndarray:
+        """Where projection > composite, (k,)."""
+        return np.asarray(self.masses["projection"] > self.masses["composite"])
+
+    @property
+    def theorem(self) -> bool:
+        """Whether projection >= momentum everywhere, to rounding."""
+        return bool(np.all(self.masses["projection"] >= self.masses["momentum"] * (1.0 - 1e-9)))
+
+    def shares(self) -> dict[str, float]:
+        """Share of the configurations with each relation."""
+        m = self.masses
+        return {
+            "projection >= momentum": float(np.mean(m["projection"] >= m["momentum"] * (1.0 - 1e-9))),
+            "projection > composite": float(np.mean(self.below)),
+            "composite > momentum": float(np.mean(m["composite"] > m["momentum"])),
+            "projection > composite > momentum": float(np.mean(self.ordered)),
+        }
+
+
+def over_poses(
+    chain: Chain,
+    point: Vector = (0.0, 0.0, 0.0),
+    normal: Vector = (0.0, 0.0, 1.0),
+    *,
+    count: int = 200,
+    seed: int = 0,
+    link: str | None = None,
+) -> PoseStudy:
+    """Effective masses in `count` configurations, uniform between the joints' limits (a full turn, or a metre, without limits).
+
+    Raises `ModelError` as `effective_mass`; E542 of an arm of fewer than six freedoms, for which the projection does not exist.
+    """
+    lower, upper = _bounds(chain)
+    q = np.random.default_rng(seed).uniform(lower, upper, size=(count, chain.freedoms))
+    places = [striking_point(chain, at, point, link) for at in q]
+    return PoseStudy(q, {kind: np.array([mass_at(where, normal, kind) for where in places]) for kind in KINDS})
+
+
+def _bounds(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+    """Finite limits (n,) of the joints."""
+    reach = np.array([np.pi if section.turns else 0.5 for section in chain.sections.freedoms])
+    lower, upper = chain.limits.T
+    return np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)

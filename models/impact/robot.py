@@ -1,0 +1,66 @@
+"""An arm that strikes: a chain, where and how it touches; one of round numbers with seven joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.chains import Chain, Link, cylinder_inertia
+from screws.joints import revolute
+
+HEIGHTS = (0.15, 0.35, 0.55, 0.75, 0.95, 1.15, 1.25)
+"""Of the seven joints above the base while the arm is stretched, m."""
+TIP = 1.4
+"""Height of the tip, m."""
+MASSES = (4.0, 4.0, 3.0, 3.0, 2.0, 1.5, 0.5)
+RADIUS = 0.05
+LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
+"""Either way, degrees."""
+
+
+@dataclass(frozen=True, eq=False)
+class Striker:
+    """An arm, a configuration, and the point and direction of an impact.
+
+    Parameters
+    ----------
+    chain, q : the arm and its joint coordinates (n,), rad or m.
+    point : that touches, (3,) in the frame of the last link, m.
+    normal : of what it touches, (3,) in the axes of that link; the point moves against it.
+    """
+
+    chain: Chain
+    q: Sequence[float] | np.ndarray
+    point: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0)
+    normal: Sequence[float] | np.ndarray = (0.0, 0.0, 1.0)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `effective_mass` and `graph_effective_mass` take first."""
+        return self.chain, self.q, self.point, self.normal
+
+
+def seven_joint_arm() -> Chain:
+    """An arm of seven cylinders that turn about the axes z, y, z, y, z, y, z of the world while it stands straight up.
+
+    The frame of each link lies in its joint, of the last at the tip; z is along the arm.
+    """
+    ends = (*HEIGHTS[1:], TIP)
+    links = []
+    for k, (low, high, mass, limit) in enumerate(zip(HEIGHTS, ends, MASSES, LIMITS, strict=True)):
+        home = np.eye(4)
+        home[2, 3] = TIP if k == len(HEIGHTS) - 1 else low
+        axis = (0.0, 0.0, 1.0) if k % 2 == 0 else (0.0, 1.0, 0.0)
+        body = cylinder_inertia(mass, RADIUS, (0.0, 0.0, low - home[2, 3]), (0.0, 0.0, high - home[2, 3]))
+        bound = float(np.deg2rad(limit))
+        links.append(Link(f"link {k + 1}", revolute(axis, (0.0, 0.0, low)), body, home, limits=(-bound, bound)))
+    return Chain("arm", tuple(links))
+
+
+def default_striker() -> Striker:
+    """The arm of round numbers with its tip pointing along x, against a wall that stands across x."""
+    q = np.deg2rad([0.0, 20.0, 0.0, 90.0, 0.0, -20.0, 0.0])
+    return Striker(seven_joint_arm(), q, normal=(0.0, 0.0, -1.0))

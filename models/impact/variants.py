@@ -1,0 +1,190 @@
+"""Effective masses as graphs: a chain, a point and an assumption in; the graph of its blow against a wall, and its figures, out.
+
+```
+ momentum      arm (joints free)  --> MTF n . v  --> constraint      one component of the point's twist is turned round
+ projection    arm (joints free)  --> MTF twist  --> constraint      all six are
+ composite     one free body      --> MTF n . v  --> constraint      joints locked: all links but the base, welded
+```
+
+Each constraint lets go for ever after the impulse. What is measured is the impulse, by the momenta of the run, and the jump of
+the velocity: no formula of an inverse inertia matrix takes part. The matrix with joint flexibility, WA22 (12), is not symmetric;
+no graph of storages and junctions has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J1, MTF, Automaton, Constraint, Graph, Op, Transition, simulate
+from bondgraph.errors import refusal
+from bondgraph.model.domains import SCREW, TRANSLATION
+from models.bodies import Body, rigid_body
+from models.chains import ChainGraph, LinkBody, chain_graph
+from models.impact.mobility import StrikingPoint, direction, kind_of, need_mobile, striking_point
+from models.impact.viscoelastic import need_positive
+from screws.poses import Ad_of_inverse, pose_from_state
+from screws.rotations import quaternion
+
+Vector = Sequence[float] | np.ndarray
+WALL = "wall"
+
+
+@dataclass(frozen=True, eq=False)
+class Blow:
+    """What the run of a graph variant measured.
+
+    Parameters
+    ----------
+    impulse : of the wall on the point, (6,) [moment; force] about the point in the axes of the link, N m s and N s.
+    jump : of the twist of the point in the same frame, (6,) where all is turned round, else the velocity along the normal alone
+        in (1,), rad/s and m/s.
+    mass : impulse along the normal over the jump of the velocity along it, kg.
+    lost : kinetic energy before it minus that after it, J.
+    """
+
+    impulse: np.ndarray
+    jump: np.ndarray
+    mass: float
+    lost: float
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A graph variant: what moves.
+
+    Parameters
+    ----------
+    graph : with the parts "arm" and the constraint "stop".
+    momentum : path of the momentum that the impulse changes.
+    rows : from joint velocities, or from the body's twist, to what the constraint turns round.
+    held : what that is: rows (k, 6) of the point's twist.
+    """
+
+    graph: Graph
+    momentum: str
+    rows: np.ndarray
+    held: np.ndarray
+
+
+def graph_effective_mass(
+    chain: Any,
+    q: Vector,
+    point: Vector = (0.0, 0.0, 0.0),
+    normal: Vector = (0.0, 0.0, 1.0),
+    *,
+    kind: str = "composite",
+    link: str | None = None,
+    speed: float = 1.0,
+    restitution: float = 0.0,
+) -> Blow:
+    """Let the compiled graph of an assumption strike a wall, and measure the mass that the wall meets; see `effective_mass`.
+
+    Parameters
+    ----------
+    kind : "momentum", "projection" or "composite".
+    speed : of the point towards the wall, m/s.
+    restitution : e of the impact, 0 to 1.
+
+    Raises `ModelError` E540 for a speed that is not positive, E541 and E542 as `effective_mass`, E543 for a matrix without graph.
+    """
+    where = striking_point(chain, q, point, link)
+    variant = impact_graph(where, normal, kind, speed=speed, restitution=restitution)
+    # The impact is the first thing that happens: what comes after it does not matter.
+    run = simulate(variant.graph, 1e-6, samples=2)
+    blow = run.events[0]
+    (p0, p1), (v0, v1) = (run.at_event(blow, name) for name in (variant.momentum, "at the wall.flow"))
+    along = np.linalg.lstsq(variant.rows.T, p1 - p0, rcond=None)[0]
+    impulse, jump = variant.held.T @ along, np.atleast_1d(v1 - v0)
+    n = direction(where.chain, normal)
+    lost = float(np.sum(blow.energies_before) - np.sum(blow.energies_after))
+    change = n @ jump[3:] if len(jump) == 6 else jump[0]
+    return Blow(impulse, jump, float(n @ impulse[3:] / change), lost)
+
+
+def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Variant:
+    """The graph of an assumption, with its point about to strike a wall across the normal.
+
+    Raises as `graph_effective_mass`.
+    """
+    need_positive("an impact", v0=speed)
+    n, assumed = direction(where.chain, normal), kind_of(kind, where.chain)
+    need_mobile(where, n, kind)
+    make = MAKERS.get(kind)
+    if make is None:
+        why = f"its W, {assumed.source}, is not symmetric: what storages and junctions make is"
+        cure = f"kind={' or '.join(repr(k) for k in MAKERS)}; effective_mass(..., kind={kind!r}) has the formula"
+        raise refusal("E543", f"the inverse inertia matrix of kind {kind!r} has no graph", cure, about=where.chain.name, why=why)
+    held = np.eye(6) if assumed.holds_all else np.concatenate([np.zeros(3), n])[None]
+    wanted = held @ np.concatenate([np.zeros(3), -speed * n])
+    return make(where, n, held, wanted, restitution)
+
+
+def _free_joints(where: StrikingPoint, n: np.ndarray, held: np.ndarray, wanted: np.ndarray, restitution: float) -> Variant:
+    name, rows = where.chain.links[where.link].name, held @ where.jacobian
+    arm = chain_graph(
+        where.chain,
+        "arm",
+        ports=(name,),
+        position=where.q,
+        velocity=np.linalg.lstsq(rows, wanted, rcond=None)[0],
+        limits="ignore",
+        form="hamiltonian",
+    )
+    offset = np.eye(4)
+    offset[:3, 3] = where.point
+    graph = _before_a_wall(arm, arm.link(name), held, restitution, lambda H: H @ offset)
+    return Variant(graph, "arm.mechanism.p", rows, held)
+
+
+def _one_body(where: StrikingPoint, n: np.ndarray, held: np.ndarray, wanted: np.ndarray, restitution: float) -> Variant:
+    composite, H = where.composite, where.frame
+    body = rigid_body(
+        "arm",
+        mass=composite.mass,
+        inertia=composite.rotational,
+        centre_of_mass=composite.centre.tolist(),
+        position=H[:3, 3].tolist(),
+        quaternion=np.asarray(quaternion(H[:3, :3]), dtype=float).tolist(),
+        velocity=(H[:3, :3] @ (wanted @ held)[3:]).tolist(),
+    )
+    graph = _before_a_wall(body, body, held, restitution, pose_from_state)
+    return Variant(graph, "arm.inertia.p", held, held)
+
+
+MAKERS: dict[str, Callable[[StrikingPoint, np.ndarray, np.ndarray, np.ndarray, float], Variant]] = {
+    "projection": _free_joints,
+    "composite": _one_body,
+    "momentum": _free_joints,
+}
+"""Kind -> what makes its graph."""
+
+
+def _before_a_wall(
+    arm: ChainGraph | Body, striker: LinkBody | Body, held: np.ndarray, restitution: float, frame: Callable[[Any], Any]
+) -> Graph:
+    """What strikes, the components of its twist that the wall turns round, and the wall, which does so once, at the start."""
+    count = len(held)
+    domain = SCREW if count == 6 else TRANSLATION
+
+    def rows(pose: Any) -> Any:
+        found = held @ Ad_of_inverse(frame(pose))
+        return found if count > 1 else found[0]
+
+    seen = MTF(
+        "components",
+        Op("components", rows, r"S\,\mathrm{Ad}_{#1^{-1}}", "VI02 (4), corrected"),
+        signals=[striker.frame_path],
+        dimensions=(6, count),
+        domains=(SCREW, domain),
+    )
+    stop = Constraint("stop", holds="velocity", automaton=WALL, active=["held"], restitution=restitution, dimension=count)
+    graph, meeting = Graph("impact"), J1("at the wall")
+    graph.add(arm)
+    graph.connect(striker.world, seen).connect(seen, meeting).connect(meeting, stop)
+    at_once = Op("at once", lambda t: 1.0 + 0.0 * t, "1")
+    strike = Transition("free", "struck", at_once, ("time",), kind="strikes", impact=("stop",))
+    return graph.add_automaton(Automaton(WALL, ("free", "struck", "held"), "free", (strike,)))

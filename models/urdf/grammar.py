@@ -1,0 +1,235 @@
+"""Grammar of URDF: an XML tree in; its problems, what is ignored, and a clean tree with nothing but what is read out.
+
+One table says which elements and attributes are read and as what. Everything else is ignored and listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bondgraph.errors import Problem
+from models.urdf.document import place
+
+Reader = Callable[[str], bool]
+
+
+def _numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
+    """Whether a text is so many finite numbers from `least` to `most`."""
+
+    def fits(text: str) -> bool:
+        words = text.split()
+        try:
+            values = [float(word) for word in words]
+        except ValueError:
+            return False
+        return len(values) == count and "_" not in text and all(math.isfinite(x) and least <= x <= most for x in values)
+
+    return fits
+
+
+@dataclass(frozen=True)
+class Word:
+    """What an attribute must be."""
+
+    fits: Reader
+    said: str
+    needed: bool = False
+
+    @property
+    def required(self) -> Word:
+        """The same, where it may not be left out."""
+        return Word(self.fits, self.said, True)
+
+
+NAME = Word(lambda text: bool(text.strip()), "a name")
+TEXT = Word(lambda text: True, "a text")
+NUMBER = Word(_numbers(1), "a finite number")
+POSITIVE = Word(lambda text: _numbers(1)(text) and float(text) > 0.0, "a positive number")
+NOT_NEGATIVE = Word(_numbers(1, 0.0), "a number of zero or more")
+THREE = Word(_numbers(3), "three finite numbers")
+FOUR = Word(_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
+LENGTHS = Word(lambda text: _numbers(3)(text) and min(map(float, text.split())) > 0.0, "three positive numbers")
+SCALE = Word(lambda text: _numbers(3)(text) and all(map(float, text.split())), "three finite numbers, none zero")
+
+
+@dataclass(frozen=True)
+class Says:
+    """An element: its attributes, the elements in it, and how often it may stand in the one around it."""
+
+    words: Mapping[str, Word] = field(default_factory=dict)
+    parts: Mapping[str, Says] = field(default_factory=dict)
+    least: int = 0
+    most: float = 1
+    choice: bool = False
+    """Whether exactly one of its elements must stand in it."""
+
+
+ORIGIN = Says({"xyz": THREE, "rpy": THREE})
+SHAPES = {
+    "box": Says({"size": LENGTHS.required}),
+    "cylinder": Says({"radius": POSITIVE.required, "length": POSITIVE.required}),
+    "sphere": Says({"radius": POSITIVE.required}),
+    "mesh": Says({"filename": NAME.required, "scale": SCALE}),
+}
+MATERIAL = {"color": Says({"rgba": FOUR})}
+SKIN = {"origin": ORIGIN, "geometry": Says({}, SHAPES, least=1, choice=True)}
+INERTIA = {f"i{entry}": NUMBER.required if entry[0] == entry[1] else NUMBER for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
+INERTIAL = {"origin": ORIGIN, "mass": Says({"value": NUMBER.required}, least=1), "inertia": Says(INERTIA, least=1)}
+LINK = {
+    "inertial": Says({}, INERTIAL),
+    "visual": Says({"name": TEXT}, {**SKIN, "material": Says({"name": TEXT}, MATERIAL)}, most=math.inf),
+    "collision": Says({"name": TEXT}, SKIN, most=math.inf),
+}
+JOINT = {
+    "parent": Says({"link": NAME.required}, least=1),
+    "child": Says({"link": NAME.required}, least=1),
+    "origin": ORIGIN,
+    "axis": Says({"xyz": THREE}),
+    "limit": Says({"lower": NUMBER, "upper": NUMBER, "effort": NOT_NEGATIVE, "velocity": NOT_NEGATIVE}),
+    "dynamics": Says({"damping": NOT_NEGATIVE, "friction": NOT_NEGATIVE}),
+    "mimic": Says({"joint": NAME.required, "multiplier": NUMBER, "offset": NUMBER}),
+}
+ROBOT = Says(
+    {"name": TEXT},
+    {
+        "link": Says({"name": NAME.required}, LINK, most=math.inf),
+        "joint": Says({"name": NAME.required, "type": NAME.required}, JOINT, most=math.inf),
+        "material": Says({"name": TEXT.required}, MATERIAL, most=math.inf),
+    },
+)
+"""All that is read of a URDF."""
+
+ROOT = "robot"
+
+REASONS = {
+    "transmission": "motors and gears are parts of the graph around the robot",
+    "gazebo": "settings of another simulator",
+    "safety_controller": "limits of a controller",
+    "calibration": "reference positions of sensors",
+    "hardwareInterface": "settings of a controller",
+    "texture": "pictures show plain colours",
+    "capsule": "a shape that is no part of URDF; its body has no picture",
+    "sensor": "sensors are parts of the graph around the robot",
+    "contact_coefficients": "friction is said where contacts are made",
+    "verbose": "a setting of another program",
+    "version": "all versions are read alike",
+}
+"""Why well-known parts are ignored; of others nothing is known."""
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """What a file holds and the robot does not: an element or attribute, why it is left out, and the lines at which it stands."""
+
+    what: str
+    why: str
+    lines: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        times = f"{len(self.lines)} times, first in line" if len(self.lines) > 1 else "line"
+        where = f" ({times} {self.lines[0]})" if self.lines else ""
+        return f"{self.what}{where}: {self.why}"
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A tree with nothing but what is read and right, and what was wrong and left out."""
+
+    root: Any
+    problems: tuple[Problem, ...]
+    ignored: tuple[Ignored, ...]
+    whole: bool
+    """Whether all links and joints are there."""
+    unweighed: frozenset[str]
+    """Links whose inertia is wrong."""
+
+
+def check(file: Path, root: Any) -> Checked:
+    """Compare a tree with the table. What is wrong is taken out of the copy, so that the rest can be checked further."""
+    clean = deepcopy(root)
+    walk = _Walk(file)
+    walk.fits(clean, ROBOT, "robot")
+    return Checked(clean, tuple(walk.problems), walk.listed(), walk.whole, frozenset(walk.unweighed))
+
+
+class _Walk:
+    """One walk through a tree, and what it found."""
+
+    def __init__(self, file: Path):
+        self.file = file
+        self.problems: list[Problem] = []
+        self.ignored: dict[str, list[int]] = {}
+        self.whole = True
+        self.unweighed: set[str] = set()
+
+    def fits(self, element: Any, says: Says, called: str) -> bool:
+        """Whether an element is right; what is not read, or wrong, is taken out of it."""
+        right = self._words(element, says, called)
+        missing: set[str] = set()
+        unread = False
+        for part in list(element):
+            own = says.parts.get(part.tag)
+            name = f' "{part.get("name")}"' if part.get("name") else ""
+            above = "" if element.tag == ROOT else f" of {called}"
+            if own is None:
+                unread = True
+                self._ignore(f"<{part.tag}>" + ("" if element.tag == ROOT else f" of <{element.tag}>"), part)
+                element.remove(part)
+            elif not self.fits(part, own, f"<{part.tag}>{name}{above}"):
+                missing.add(part.tag)
+                self._note(element, part)
+                element.remove(part)
+        needed = {tag for tag, own in says.parts.items() if own.least}
+        if missing & needed or (says.choice and not len(element) and (missing or unread)):
+            return False
+        return self._counts(element, says, called, needed - missing) and right
+
+    def listed(self) -> tuple[Ignored, ...]:
+        """What was ignored, each kind once."""
+        unknown = "no part of a URDF that says how a robot moves or looks"
+        reasons = {what: REASONS.get(what.split(" of ")[0].strip("<>"), unknown) for what in self.ignored}
+        return tuple(Ignored(what, reasons[what], tuple(lines)) for what, lines in self.ignored.items())
+
+    def _words(self, element: Any, says: Says, called: str) -> bool:
+        before = len(self.problems)
+        for key, text in dict(element.attrib).items():
+            if key not in says.words:
+                self._ignore(f"{key} of <{element.tag}>", element)
+                del element.attrib[key]
+            elif not says.words[key].fits(text):
+                cut = text if len(text) < 60 else text[:56] + " ..."
+                self._problem(element, f'{key}="{cut}" of {called} cannot be read', says.words[key].said)
+        for key, word in says.words.items():
+            if word.needed and key not in element.attrib:
+                self._problem(element, f"{called} has no {key}", f'{key}="...", {word.said}')
+        return len(self.problems) == before
+
+    def _counts(self, element: Any, says: Says, called: str, needed: set[str]) -> bool:
+        before = len(self.problems)
+        for tag, own in says.parts.items():
+            count = len(element.findall(tag))
+            if count > own.most:
+                self._problem(element, f"{called} has {count} elements <{tag}>", f"one <{tag}>")
+            elif count == 0 and tag in needed:
+                self._problem(element, f"{called} has no <{tag}>", f"<{tag} .../> in it")
+        if says.choice and len(element) != 1:
+            listed = ", ".join(f"<{tag}>" for tag in says.parts)
+            self._problem(element, f"{called} has {len(element)} elements", f"one of {listed}")
+        return len(self.problems) == before
+
+    def _note(self, element: Any, part: Any) -> None:
+        if element.tag == ROOT and part.tag in ("link", "joint"):
+            self.whole = False
+        elif part.tag == "inertial":
+            self.unweighed.add(str(element.get("name")))
+
+    def _ignore(self, what: str, element: Any) -> None:
+        self.ignored.setdefault(what, []).append(element.sourceline or 0)
+
+    def _problem(self, element: Any, title: str, cure: str) -> None:
+        self.problems.append(Problem("E522", title, (), (place(self.file, element.sourceline),), (cure,)))

@@ -1,0 +1,117 @@
+"""Reading: the path of a URDF file in; the robot that it describes out, or everything that is wrong with it."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
+from bondgraph.output.extras import required
+from models.chains import Tree
+from models.urdf.document import place, read_document
+from models.urdf.grammar import Ignored, check
+from models.urdf.links import Made, links_of
+from models.urdf.robot import Robot
+from models.urdf.skeleton import Kept, Skeleton, between, mimic_problems, skeleton_of, tree_problems
+from models.urdf.skins import Packages, skins_of
+
+KINDS = ("collision", "visual", False)
+
+
+def read_urdf(
+    path: str | os.PathLike[str],
+    base: str | None = None,
+    tip: str | Sequence[str] | None = None,
+    *,
+    floating: bool = False,
+    meshes: str | bool = "collision",
+    packages: Packages | None = None,
+    limits: bool = True,
+) -> Robot:
+    """Read a robot from a URDF file: a tree of links with its inertias, joints, limits and damping, meshes, and what is ignored.
+
+    Parameters
+    ----------
+    path : of a URDF file (xacro is expanded by its own program).
+    base : link that stands still, its frame that of the world; the one that no joint carries, where None.
+    tip : last link, or several: what lies between, with all that is fixed to it, becomes the tree, and nothing beyond. Where
+        None, all that hangs on the base.
+    floating : whether the base moves freely, by six coordinates that come before the others (`screws.joints.free`).
+    meshes : the shapes for pictures: "collision" (simple ones), "visual", or False for none.
+    packages : name -> folder, for meshes at package://name/...; without it they are looked for around the file.
+    limits : whether position limits are read.
+
+    Inertias are those of whole bodies: of a link with all that is fixed to it. All links stay as frames under their names.
+
+    Raises `ModelError` with everything that is wrong, and its line: E520 no URDF, or too large; E521 entities; E522 an element or
+    a number that cannot be read; E523 links and joints that are no tree; E524 base or tip; E525 a joint of no kind, or without
+    room to move; E526 a mass or an inertia that no body has; E527 meshes; E528 mimic. `ExtraError` (E416) without yourdfpy.
+    """
+    file, tips = Path(path), () if tip is None else (tip,) if isinstance(tip, str) else tuple(tip)
+    _check_options(file, meshes, packages)
+    required("a robot from URDF", "yourdfpy")
+    checked = check(file, read_document(file))
+    bones = skeleton_of(file, checked.root) if checked.whole else None
+    broken = [] if bones is None else [*tree_problems(bones), *mimic_problems(bones)]
+    if bones is None or broken:
+        raise ModelError(file.name, [*checked.problems, *broken])
+    kept, astray = between(bones, base, tips)
+    if kept is None:
+        raise ModelError(file.name, [*checked.problems, *astray])
+    parsed = _parsed(checked.root)
+    made = links_of(bones, kept, parsed, checked.unweighed, limits, floating)
+    lines = {link: bones.links[link] for link in (kept.base, *(joint.child for joint in kept.joints))}
+    skins, bare = skins_of(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
+    raise_if_any(file.name, [*checked.problems, *made.problems, *bare] or _still(bones, kept, made))
+    ignored = (*_left(bones, kept), *made.ignored, *_undrawn(parsed, meshes), *checked.ignored)
+    return Robot(Tree(parsed.name or file.stem, made.links), made.joints, tuple(skins), ignored)
+
+
+def _still(bones: Skeleton, kept: Kept, made: Made) -> list[Problem]:
+    """E524 where nothing moves."""
+    if made.joints:
+        return []
+    title = f'nothing moves on "{kept.base}"' + (f" up to {kept.joints[-1].child}" if kept.joints else "")
+    cures = ("floating=True", f"another base or tip; links: {', '.join(list(bones.links)[:12])}")
+    return [Problem("E524", title, (), (place(bones.file, bones.links[kept.base]),), cures)]
+
+
+def _parsed(root: Any) -> Any:
+    """The record of yourdfpy of a checked tree; it gets the text of that tree, so that it meets nothing that was not checked."""
+    from lxml import etree
+    from yourdfpy import URDF
+
+    text = io.BytesIO(etree.tostring(root))
+    return URDF.load(text, build_scene_graph=False, build_collision_scene_graph=False, load_meshes=False).robot
+
+
+def _left(bones: Skeleton, kept: Kept) -> list[Ignored]:
+    """Links that are not part of the tree."""
+    if not kept.left:
+        return []
+    named = ", ".join(kept.left[:8]) + (" ..." if len(kept.left) > 8 else "")
+    lines = tuple(bones.links[link] for link in kept.left)
+    return [Ignored(f"{len(kept.left)} links: {named}", "not between base and tip, with all their mass", lines)]
+
+
+def _undrawn(parsed: Any, meshes: str | bool) -> list[Ignored]:
+    """Shapes of the kind that was not asked for."""
+    kinds = {"collision": sum(len(x.collisions) for x in parsed.links), "visual": sum(len(x.visuals) for x in parsed.links)}
+    return [
+        Ignored(f"{count} shapes <{kind}>", f'not drawn; meshes="{kind}" takes them')
+        for kind, count in kinds.items()
+        if count and kind != meshes
+    ]
+
+
+def _check_options(file: Path, meshes: Any, packages: Any) -> None:
+    if not any(meshes is kind or meshes == kind for kind in KINDS):
+        cure = 'meshes="collision", "visual" or False'
+        raise refusal("E527", f"meshes={meshes!r} is no kind of shape", cure, about=file.name)
+    for name, folder in (packages or {}).items():
+        if not Path(folder).is_dir():
+            why = f"{folder} is no folder"
+            raise refusal("E527", f'the package "{name}" cannot be found', "a folder that exists", about=file.name, why=why)

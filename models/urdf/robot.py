@@ -1,0 +1,99 @@
+"""The record of a robot: a tree of links, what its joints and links are called and look like, and what of its file is ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Problem, caller_place, raise_if_any
+from models.chains import Tree
+from models.urdf.grammar import Ignored
+from models.urdf.links import RobotJoint
+from models.urdf.skins import Skin
+from screws.given import floats
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """What a URDF file says.
+
+    Attributes
+    ----------
+    tree : its links, each under its name in the file; fixed ones are frames without mass, their inertia is in the body they are
+        part of. Joint coordinates bear the names of the links that they move.
+    joints : those that move, in the order of the links; the free one of a base that floats bears the name of its link.
+    skins : meshes of the links; none with `meshes=False`.
+    ignored : what the file holds and the robot does not, and why.
+
+    `print(robot)` shows all of it as a table.
+    """
+
+    tree: Tree
+    joints: tuple[RobotJoint, ...]
+    skins: tuple[Skin, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of the robot."""
+        return self.tree.name
+
+    def position(self, values: Mapping[str, Any]) -> np.ndarray:
+        """Joint coordinates (n,), rad or m, from values by the joints' names; zero where none is given.
+
+        A joint of several freedoms takes as many values; one that follows another takes none. Raises `ModelError` E529 for an
+        unknown joint, or what are no such numbers.
+        """
+        q = np.zeros(self.tree.freedoms)
+        places = self.coordinates
+        problems = []
+        for name, given in values.items():
+            if name not in places:
+                leader = {joint.name: joint.leader for joint in self.joints}.get(name)
+                title = (
+                    f'joint "{name}" follows joint "{leader}"' if leader else f'robot "{self.name}" has no moving joint "{name}"'
+                )
+                problems.append(Problem("E529", title, (), (caller_place(),), (f"one of: {', '.join(places)}",)))
+                continue
+            n = len(places[name])
+            found = floats(given, (n,), *(((),) if n == 1 else ()))
+            if found is None:
+                cure = "a finite number, rad or m" if n == 1 else f"{n} finite numbers"
+                title = f'the position of joint "{name}" is {given!r}'
+                problems.append(Problem("E529", title, (), (caller_place(),), (cure,)))
+            else:
+                q[places[name]] = found
+        raise_if_any(self.name, problems)
+        return q
+
+    @cached_property
+    def coordinates(self) -> dict[str, list[int]]:
+        """Joint -> its places among the coordinates; joints that follow others have none."""
+        found: dict[str, list[int]] = {}
+        start = 0
+        for joint in self.joints:
+            if not joint.leader:
+                n = self.tree.links[self.tree.index(joint.link)].joint.freedoms
+                found[joint.name] = list(range(start, start + n))
+                start += n
+        return found
+
+    def __str__(self) -> str:
+        bodies = [link.inertia.mass for link in self.tree.links if link.inertia is not None]
+        n = self.tree.freedoms
+        head = f"{self.name}: {len(self.joints)} moving joints ({n} coordinates), {len(self.tree.links)} links, "
+        rows = [("joint", "kind", "moves", "limits", "damping", "effort", "velocity", "follows"), *map(self._row, self.joints)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        table = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        listed = ["ignored:", *(f"  {one}" for one in self.ignored)] if self.ignored else ["nothing is ignored"]
+        return "\n".join([head + f"{sum(bodies):.6g} kg that move", *table, *listed])
+
+    def _row(self, joint: RobotJoint) -> tuple[str, ...]:
+        link = self.tree.links[self.tree.index(joint.link)]
+        limits = "none" if link.limits is None else f"{link.limits[0]:g} to {link.limits[1]:g}"
+        said = ("" if value is None else f"{value:g}" for value in (link.damping, joint.effort, joint.velocity))
+        return (joint.name, joint.kind, joint.link, limits, *said, joint.leader)

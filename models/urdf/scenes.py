@@ -1,0 +1,80 @@
+"""Scenes: a robot and its joint coordinates, at one time or many, in; the scene of its links, for any picture, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bondgraph.errors import caller_place, refusal
+from models.chains import link_pose
+from models.pictures import Frame, Look, Scene, Solid
+from models.pictures.interpolation import Array
+from models.pictures.shapes.meshes import joined
+from models.urdf.robot import Robot
+from models.urdf.skins import Skin
+
+BODIES = ("#dfe5ee", "#aab6c8")
+"""Colours of bodies whose file gives none, in turn from the base outward."""
+
+VIEW = (0.72, -0.62, 0.32)
+
+
+def robot_scene(
+    robot: Robot, q: ArrayLike, t: ArrayLike | None = None, title: str = "", *, frames: Sequence[str] = (), **fields: Any
+) -> Scene:
+    """A scene of a robot's links with their meshes.
+
+    Parameters
+    ----------
+    q : joint coordinates (n,) of one pose, or (k, n) over times; a result has them as `result["<graph>.mechanism.q"]`.
+    t : (k,) s; 0, 1, ... where None.
+    title : heading; the robot's name where "".
+    frames : links whose frames are shown, with their names.
+    fields : further fields of the scene, such as `view`, `panels` or `happenings`.
+
+    Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link.
+    """
+    given = np.asarray(q, dtype=float)
+    rows = given[None] if given.ndim == 1 else given
+    times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(np.asarray(t, dtype=float))
+    _check(robot, rows, times, frames)
+    skins: dict[str, list[Skin]] = {}
+    for skin in robot.skins:
+        skins.setdefault(skin.link, []).append(skin)
+    poses = {link: _course(robot, link, rows) for link in dict.fromkeys([*skins, *frames])}
+    solids = []
+    for link, own in skins.items():
+        body = BODIES[_bodies_below(robot, link) % len(BODIES)]
+        mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in own))
+        solids.append(Solid(link, poses[link], mesh, body, look=Look.OPAQUE))
+    shown = tuple(Frame(poses[link], label=(link, "")) for link in frames)
+    filled: dict[str, Any] = {"view": np.array(VIEW) / np.linalg.norm(VIEW), "up": np.array([0.0, 0.0, 1.0]), "frames": shown}
+    return Scene(title or robot.name, times, tuple(solids), **{**filled, **fields})
+
+
+def _course(robot: Robot, link: str, rows: Array) -> Array:
+    """Poses (k, 4, 4) of a link."""
+    index = robot.tree.index(link)
+    return np.array([np.asarray(link_pose(robot.tree, index, row), dtype=float) for row in rows])
+
+
+def _bodies_below(robot: Robot, link: str) -> int:
+    """How many freedoms a link has against the base."""
+    sections = robot.tree.sections
+    return len(sections.path(sections.carrier[robot.tree.index(link)]))
+
+
+def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> None:
+    n, known = robot.tree.freedoms, [link.name for link in robot.tree.links]
+    where = (caller_place(),)
+    if rows.shape != (len(times), n) or times.ndim != 1:
+        title = f"coordinates of the shape {rows.shape} at {len(times)} times do not fit {robot.name}"
+        cure = f"{n} coordinates, as robot.position({{...}}) makes them, or a row of them for each time"
+        raise refusal("E529", title, cure, about=robot.name, places=where)
+    for link in frames:
+        if link not in known:
+            cure = f"one of: {', '.join(known)}"
+            raise refusal("E529", f'robot "{robot.name}" has no link "{link}"', cure, about=robot.name, places=where)

@@ -1,0 +1,270 @@
+"""Skeleton: the names of links and joints in; the tree of links, or why it is none, and what lies from base to tip, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bondgraph.errors import Problem
+from models.urdf.document import place
+
+FIXED = "fixed"
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A joint by name: its kind, the link it stands on and the link it carries, and its line in the file."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    line: int
+    leader: str | None = None
+    """The joint that it mimics."""
+    multiplier: float = 1.0
+
+    @property
+    def moves(self) -> bool:
+        """Whether its link moves against the one that carries it."""
+        return self.kind != FIXED
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """Links (name -> line) and the joints between them."""
+
+    file: Path
+    links: Mapping[str, int]
+    joints: tuple[Branch, ...]
+    repeated: tuple[tuple[str, str, int, int], ...] = field(default=())
+    """("link" or "joint", name, line, first line) of what is there twice."""
+
+    @cached_property
+    def above(self) -> dict[str, Branch]:
+        """Link -> the joint that carries it."""
+        return {joint.child: joint for joint in self.joints}
+
+    @cached_property
+    def below(self) -> dict[str, list[Branch]]:
+        """Link -> the joints that stand on it; those that are fixed first."""
+        found: dict[str, list[Branch]] = {link: [] for link in self.links}
+        for joint in sorted(self.joints, key=lambda joint: joint.moves):
+            found[joint.parent].append(joint)
+        return found
+
+    @cached_property
+    def named(self) -> dict[str, Branch]:
+        """Joints by name."""
+        return {joint.name: joint for joint in self.joints}
+
+    @property
+    def roots(self) -> list[str]:
+        """Links that no joint carries."""
+        return [link for link in self.links if link not in self.above]
+
+    def up(self, link: str) -> list[Branch]:
+        """Joints from a link to the root, the nearest first."""
+        found = []
+        while link in self.above:
+            found.append(self.above[link])
+            link = found[-1].parent
+        return found
+
+    def under(self, link: str) -> list[Branch]:
+        """All joints outward of a link, each after the one that carries it, and what is fixed to a link next to it."""
+        found, open_ = [], list(reversed(self.below[link]))
+        while open_:
+            joint = open_.pop()
+            found.append(joint)
+            open_.extend(reversed(self.below[joint.child]))
+        return found
+
+    def carrier(self, link: str) -> str:
+        """The link with which one moves as one body: the outermost moving one, or the root."""
+        while link in self.above and not self.above[link].moves:
+            link = self.above[link].parent
+        return link
+
+
+def skeleton_of(file: Path, root: Any) -> Skeleton:
+    """The skeleton of a checked tree of XML."""
+    repeated: list[tuple[str, str, int, int]] = []
+    seen: dict[tuple[str, str], int] = {}
+    for element in root:
+        if element.tag not in ("link", "joint"):
+            continue
+        key = (element.tag, element.get("name"))
+        if key in seen:
+            repeated.append((*key, element.sourceline, seen[key]))
+        seen.setdefault(key, element.sourceline)
+    joints = tuple(_branch(element) for element in root.findall("joint"))
+    links = {name: line for (tag, name), line in seen.items() if tag == "link"}
+    return Skeleton(file, links, joints, tuple(repeated))
+
+
+def _branch(joint: Any) -> Branch:
+    ends = joint.find("parent").get("link"), joint.find("child").get("link")
+    mimic = joint.find("mimic")
+    leader = (None, 1.0) if mimic is None else (mimic.get("joint"), float(mimic.get("multiplier", "1")))
+    return Branch(joint.get("name"), joint.get("type"), *ends, joint.sourceline, *leader)
+
+
+def mimic_problems(bones: Skeleton) -> list[Problem]:
+    """E528: joints that follow what is no joint, does not move, or follows them; and those that follow nothing."""
+    found: list[Problem] = []
+    named = bones.named
+    for joint in bones.joints:
+        if joint.leader is None or not joint.moves:
+            continue
+        leader, cures = named.get(joint.leader), [f'<mimic joint="{one.name}"/>' for one in bones.joints if _can_lead(one, joint)]
+        why = ""
+        if leader is None:
+            why = "there is no such joint"
+        elif leader is joint:
+            why = "that is itself"
+        elif not leader.moves:
+            why = "which is fixed"
+        elif _follows(named, leader, joint):
+            why = "which follows it in turn"
+        elif joint.multiplier == 0.0:
+            why, cures = "with the multiplier 0, so that it never moves", ['type="fixed"']
+        if why:
+            title = f'joint "{joint.name}" is to follow joint "{joint.leader}", {why}'
+            cure = " or ".join(cures[:3]) or "no <mimic>"
+            found.append(Problem("E528", title, (), (place(bones.file, joint.line),), (cure,)))
+    return found
+
+
+def _follows(named: Mapping[str, Branch], joint: Branch, other: Branch) -> bool:
+    """Whether a joint follows another, over any number of joints."""
+    seen: set[str] = set()
+    at: Branch | None = joint
+    while at is not None and at.name not in seen:
+        if at is other:
+            return True
+        seen.add(at.name)
+        at = named.get(at.leader or "")
+    return False
+
+
+def _can_lead(leader: Branch, joint: Branch) -> bool:
+    return leader is not joint and leader.moves and leader.leader is None
+
+
+def tree_problems(bones: Skeleton) -> list[Problem]:
+    """E523: why links and joints are no tree."""
+    found: list[Problem] = []
+
+    def problem(title: str, cure: str, *lines: int) -> None:
+        found.append(Problem("E523", title, (), tuple(place(bones.file, line) for line in lines), (cure,)))
+
+    if not bones.links:
+        problem("the robot has no links", '<link name="base"/> and more, with joints between them', 1)
+        return found
+    for tag, name, line, before in bones.repeated:
+        problem(f'two {tag}s are called "{name}"', "another name for one of them", before, line)
+    carried: dict[str, Branch] = {}
+    for joint in bones.joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in bones.links:
+                problem(f'the {role} of joint "{joint.name}" is "{link}", which is no link', _near(link, bones.links), joint.line)
+        if joint.child in carried:
+            first = carried[joint.child]
+            title = f'link "{joint.child}" hangs on two joints, "{first.name}" and "{joint.name}"'
+            cure = "one of them: a URDF is a tree; close loops in the graph around it, with models.joints.joint_graph"
+            problem(title, cure, first.line, joint.line)
+        carried.setdefault(joint.child, joint)
+    if found:
+        return found
+    for loop in _loops(bones):
+        names = " -> ".join([loop[0].parent, *(joint.child for joint in loop)])
+        problem(
+            f"joints go round in a circle: {names}", "another parent for one of these joints", *(joint.line for joint in loop)
+        )
+    if not found and len(bones.roots) > 1:
+        title = f"no joint carries {len(bones.roots)} links: {', '.join(bones.roots[:8])}"
+        cure = 'joints that connect them, <joint type="fixed"> for parts that are as one'
+        problem(title, cure, *(bones.links[link] for link in bones.roots[:8]))
+    return found
+
+
+def _near(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
+    from difflib import get_close_matches
+
+    listed = get_close_matches(name, list(names), n=3) or list(names)[:12]
+    return f"one of: {', '.join(listed)}"
+
+
+def _loops(bones: Skeleton) -> list[list[Branch]]:
+    """Circles of joints, each from the link of theirs that comes first in the file."""
+    found: list[list[Branch]] = []
+    done: set[str] = set()
+    for start in bones.links:
+        path: list[str] = []
+        link = start
+        while link not in done and link in bones.above:
+            done.add(link)
+            path.append(link)
+            link = bones.above[link].parent
+        done.add(link)
+        if link in path:
+            round_ = path[path.index(link) :]
+            found.append([bones.above[one] for one in reversed(round_)])
+    return found
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is made of a tree: the base, the joints outward of it, and the links that are left out."""
+
+    base: str
+    joints: tuple[Branch, ...]
+    left: tuple[str, ...]
+
+
+def between(bones: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[Kept | None, list[Problem]]:
+    """What lies from `base` (the root, where None) to the tips, with all that is fixed to it; without tips, all on the base.
+
+    E524 for a base or a tip that is no link, or a tip that does not hang on the base.
+    """
+    found: list[Problem] = []
+    for what, link in (("base", base), *(("tip", tip) for tip in tips)):
+        if link is not None and link not in bones.links:
+            title = f'the {what} "{link}" is no link of this robot'
+            found.append(Problem("E524", title, (), (place(bones.file, 1),), (_near(link, bones.links),)))
+    if found:
+        return None, found
+    start = bones.roots[0] if base is None else base
+    kept = bones.under(start)
+    under = {joint.child for joint in kept} | {start}
+    way = {start}
+    for tip in tips:
+        if tip not in under:
+            found.append(_astray(bones, start, tip, kept))
+        else:
+            way |= {tip, *(joint.child for joint in bones.up(tip))} & under
+    if found:
+        return None, found
+    if tips:
+        # What is fixed to the way moves with it; what is fixed to a tip alone is beyond it.
+        last = {tip for tip in tips if not any(joint.child in way for joint in bones.below[tip])}
+        for joint in kept:
+            if not joint.moves and joint.parent in way - last:
+                way.add(joint.child)
+        kept = [joint for joint in kept if joint.child in way]
+    links = {start, *(joint.child for joint in kept)}
+    return Kept(start, tuple(kept), tuple(link for link in bones.links if link not in links)), []
+
+
+def _astray(bones: Skeleton, start: str, tip: str, kept: Sequence[Branch]) -> Problem:
+    """E524 of a tip that does not hang on the base."""
+    title = f'the tip "{tip}" does not hang on the base "{start}"'
+    others = [joint.child for joint in kept] or [f'no link hangs on "{start}"']
+    over = any(joint.parent == tip for joint in bones.up(start))
+    cure = f'base="{tip}", tip="{start}"' if over else f"one of: {', '.join(others[-12:])}"
+    lines = (place(bones.file, bones.links[tip]), place(bones.file, bones.links[start]))
+    return Problem("E524", title, (), lines, (cure,))

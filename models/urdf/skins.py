@@ -1,0 +1,166 @@
+"""Skins: the shapes of a robot's links in; meshes for pictures out, read from files that are found without a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+
+from bondgraph.errors import Problem
+from models.pictures.shapes.meshes import SHARP, Mesh, cylinder, globe, lofted
+from models.urdf.document import place, refuse_document_types
+
+FORMATS = ("stl", "obj", "ply", "dae")
+"""Endings of mesh files that can be read."""
+
+MOST_BYTES = 256 * 2**20
+"""Of a mesh file."""
+
+Packages = Mapping[str, str | os.PathLike[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    """A shape on a link: its mesh in the frame of the link, and its colour "#rrggbb" where the file gives one."""
+
+    link: str
+    mesh: Mesh
+    colour: str | None = None
+
+
+def skins_of(
+    file: Path, parsed: Any, kind: str, links: Mapping[str, int], packages: Packages
+) -> tuple[list[Skin], list[Problem]]:
+    """Shapes of the links (name -> line), of the `kind` "collision" or "visual"; E527 for meshes that cannot be had."""
+    colours = {material.name: material.color for material in parsed.materials if material.color is not None}
+    skins: list[Skin] = []
+    problems: list[Problem] = []
+    read: dict[Path, Mesh] = {}
+    for link in parsed.links:
+        for shape in (link.visuals if kind == "visual" else link.collisions) if link.name in links else ():
+            mesh, wrong = _mesh(file, shape.geometry, packages, read)
+            if mesh is None:
+                title = f'the mesh of link "{link.name}" cannot be had: {wrong}'
+                cures = (
+                    "meshes=False, for a robot without pictures",
+                    'packages={"name": "folder"}, for files that lie elsewhere',
+                )
+                problems.append(Problem("E527", title, (), (place(file, links[link.name]),), cures))
+                continue
+            H = np.eye(4) if shape.origin is None else np.asarray(shape.origin, dtype=float)
+            material = getattr(shape, "material", None)
+            skins.append(Skin(link.name, mesh.moved(H), _colour(material, colours)))
+    return skins, problems
+
+
+def _colour(material: Any, colours: Mapping[str, Any]) -> str | None:
+    own = None if material is None else material.color or colours.get(material.name)
+    return None if own is None else "#" + "".join(f"{round(255.0 * value):02x}" for value in own.rgba[:3])
+
+
+def _mesh(file: Path, geometry: Any, packages: Packages, read: dict[Path, Mesh]) -> tuple[Mesh | None, str]:
+    """A shape as a mesh in its own axes, or why there is none."""
+    if geometry.box is not None:
+        return _box(np.asarray(geometry.box.size, dtype=float)), ""
+    if geometry.cylinder is not None:
+        half = 0.5 * geometry.cylinder.length
+        return cylinder(geometry.cylinder.radius, -half, half, 40), ""
+    if geometry.sphere is not None:
+        return globe(geometry.sphere.radius), ""
+    found, wrong = _found(file, geometry.mesh.filename, packages)
+    if found is None:
+        return None, wrong
+    if found not in read:
+        mesh, wrong = _loaded(found)
+        if mesh is None:
+            return None, wrong
+        read[found] = mesh
+    return _scaled(read[found], geometry.mesh.scale), ""
+
+
+def _box(size: np.ndarray) -> Mesh:
+    x, y, z = 0.5 * size
+    half = np.array([0.0, 0.0, z])
+    outline = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
+    return lofted(outline - half, outline + half)
+
+
+def _scaled(mesh: Mesh, scale: Any) -> Mesh:
+    if scale is None:
+        return mesh
+    by = np.broadcast_to(np.asarray(scale, dtype=float), 3)
+    normals = mesh.normals / by
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return Mesh(mesh.points * by, normals, mesh.faces[:, ::-1] if np.prod(by) < 0.0 else mesh.faces)
+
+
+def _found(file: Path, name: str, packages: Packages) -> tuple[Path | None, str]:
+    """The file that a URI or a path names: beside the URDF, in a package that is given, or in one that holds the URDF."""
+    parts = urlsplit(name)
+    if parts.scheme in ("http", "https", "ftp"):
+        return None, f"{name} lies in a network, from which nothing is read"
+    if parts.scheme in ("package", "model"):
+        package, rest = parts.netloc, unquote(parts.path).lstrip("/")
+        if package in packages:
+            folders = [Path(packages[package])]
+        else:
+            above = list(file.resolve().parents)
+            folders = [one for one in above if one.name == package] + [one / package for one in above]
+        tried = [folder / rest for folder in folders]
+        unknown = f"no folder {package} holds the robot's file; packages={{{package!r}: ...}} says where it is"
+        why = f"there is no {rest} in {packages[package]}" if package in packages else unknown
+    else:
+        tried = [file.parent / unquote(parts.path)] if parts.scheme in ("", "file") else [file.parent / name]
+        why = f"there is no file {tried[0]}"
+    return next(((one, "") for one in tried if one.is_file()), (None, f"{name}: {why}"))
+
+
+def _loaded(file: Path) -> tuple[Mesh | None, str]:
+    """Triangles of a file, with sharp edges where faces meet at more than 40 degrees."""
+    import trimesh
+
+    ending = file.suffix.lower().lstrip(".")
+    if ending not in FORMATS:
+        return None, f"{file.name} is none of {', '.join(FORMATS)}"
+    if file.stat().st_size > MOST_BYTES:
+        return None, f"{file.name} has more than {MOST_BYTES // 2**20} megabytes"
+    try:
+        if ending == "dae":  # XML, that others parse with entities
+            refuse_document_types(file, file.read_bytes())
+        with file.open("rb") as stream:
+            found = trimesh.load_mesh(stream, file_type=ending)
+    # Of what is in a file, each of the readers says in its own way that it cannot be read.
+    except Exception as error:
+        return None, f"{file.name} cannot be read ({type(error).__name__}: {str(error)[:80]})"
+    whole = found.to_geometry() if isinstance(found, trimesh.Scene) else found
+    if not len(whole.faces) or not np.all(np.isfinite(whole.vertices)):
+        return None, f"{file.name} holds no triangles"
+    # Without textures, by whose seams points would stay apart.
+    return _shaded(trimesh.Trimesh(whole.vertices, whole.faces, process=True)), ""
+
+
+def _shaded(mesh: Any) -> Mesh:
+    """Triangles with points of their own on either side of sharp edges, and normals that are the mean of those around."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    count = len(mesh.faces)
+    smooth = mesh.face_adjacency[mesh.face_adjacency_angles < np.arccos(SHARP)]
+    pairs = coo_array((np.ones(len(smooth)), tuple(smooth.T)), shape=(count, count))
+    patch = connected_components(pairs, directed=False)[1]
+    corners = np.stack([np.repeat(patch, 3), np.ravel(mesh.faces)], axis=1)
+    own, faces = np.unique(corners, axis=0, return_inverse=True)
+    points = np.asarray(mesh.vertices, dtype=float)[own[:, 1]]
+    faces = faces.reshape(-1, 3).astype(np.int64)
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    normals = np.zeros_like(points)
+    for k in range(3):
+        np.add.at(normals, faces[:, k], across)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return Mesh(points, np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0]), faces)

@@ -1,0 +1,81 @@
+"""What a search between pairs of shapes finds: points by pair, as arrays; and small vector arithmetic over arrays of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Placed(NamedTuple):
+    """Shapes of one kind in the world, (m, ...) each."""
+
+    R: np.ndarray
+    """Axes, (m, 3, 3)."""
+    p: np.ndarray
+    """Origins, (m, 3), m."""
+    half: np.ndarray
+    """Half lengths of the cores, (m, 3), m."""
+    radius: np.ndarray
+    """(m,), m."""
+
+    def take(self, rows: np.ndarray) -> Placed:
+        """Some of them."""
+        return Placed(self.R[rows], self.p[rows], self.half[rows], self.radius[rows])
+
+
+class Found(NamedTuple):
+    """Points where shapes of pairs are nearest, any number of them for a pair."""
+
+    pair: np.ndarray
+    """Which pair, (k,) integers."""
+    p1: np.ndarray
+    """On the first shape, (k, 3), m, in the world."""
+    p2: np.ndarray
+    """On the second, (k, 3), m."""
+    normal: np.ndarray
+    """Unit vectors (k, 3) from the first to the second."""
+    gap: np.ndarray
+    """normal . (p2 - p1), (k,), m; negative where the shapes overlap."""
+
+    def swapped(self) -> Found:
+        """With first and second exchanged."""
+        return Found(self.pair, self.p2, self.p1, -self.normal, self.gap)
+
+    def take(self, rows: np.ndarray) -> Found:
+        """Some of them."""
+        return Found(self.pair[rows], self.p1[rows], self.p2[rows], self.normal[rows], self.gap[rows])
+
+
+def joined(parts: list[Found]) -> Found:
+    """All in one; of none, an empty one."""
+    if not parts:
+        return Found(np.zeros(0, dtype=np.intp), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0))
+    return Found(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a . b over the last axis."""
+    return np.einsum("...i,...i->...", a, b)
+
+
+def turned(R: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """R v for each of (m, 3, 3) and (m, 3)."""
+    return np.matmul(R, v[..., None])[..., 0]
+
+
+def turned_back(R: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """R' v for each of (m, 3, 3) and (m, 3)."""
+    return np.matmul(v[..., None, :], R)[..., 0, :]
+
+
+def directions(v: np.ndarray, spare: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Unit vectors along (k, 3) and the lengths (k,); where one is zero, its direction is that of `spare`, else x."""
+    length = np.sqrt(dots(v, v))
+    zero = length == 0.0
+    if not zero.any():
+        return v / length[:, None], length
+    unit = np.where(zero[:, None], spare, v)
+    size = np.sqrt(dots(unit, unit))
+    unit = np.where((size == 0.0)[:, None], np.array([1.0, 0.0, 0.0]), unit)
+    return unit / np.where(size == 0.0, 1.0, size)[:, None], length

@@ -1,0 +1,312 @@
+"""One contact, several laws: the same ball, the same drop; each law against closed forms or an independent derivation."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.special import lambertw
+
+from bondgraph import Graph, ModelError, compile_model, simulate
+from bondgraph.model.model import SignalEntry
+from bondgraph.run.outcome.result import Result
+from models import attach_contact, contact, ground, rigid_body
+from models.contacts import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
+from screws.surfaces import Surface, egg, plane, sphere
+
+MASS, RADIUS, HEIGHT, G = 1.0, 0.1, 1.0, 9.81
+FALL = np.sqrt(2.0 * HEIGHT / G)
+SPEED = G * FALL
+
+
+def dropped(law: ContactLaw, *, height: float = HEIGHT, gravity: float = G, speed: float = 0.0, **options: Any) -> Graph:
+    """A ball above the floor."""
+    graph, floor = Graph("drop"), ground("floor", surface=plane())
+    ball = rigid_body(
+        "ball",
+        mass=MASS,
+        inertia=(0.4 * MASS * RADIUS**2,) * 3,
+        surface=sphere(RADIUS),
+        position=(0.0, 0.0, RADIUS + height),
+        velocity=(0.0, 0.0, -speed),
+        angular_velocity=(3.0, 1.0, 2.0),
+        gravity=(0.0, 0.0, -gravity),
+    )
+    attach_contact(graph, contact("touch", floor, ball, law=law, **options), floor, ball)
+    return graph
+
+
+def times(run: Result, *kinds: str) -> np.ndarray:
+    return np.array([event.time for event in run.events if event.kind in kinds])
+
+
+def check_compliant(run: Result) -> None:
+    """Without damping an impact takes 2 (pi - atan(v w / g)) / w, with the weight, and the ball comes back to where it was."""
+    omega = np.sqrt(COMPLIANT.normal_stiffness / MASS)
+    lasts = 2.0 * (np.pi - np.arctan(SPEED * omega / G)) / omega
+    on, off = times(run, "contact on"), times(run, "contact off")
+    assert on[:2] == pytest.approx([FALL, 3.0 * FALL + lasts], abs=1e-9)
+    assert off[0] - on[0] == pytest.approx(lasts, abs=1e-10)
+    assert run["touch.gap"].max() == pytest.approx(HEIGHT, abs=1e-8)
+    # Towards the limit of rigid bodies that lose nothing.
+    stiffer = simulate(
+        dropped(Compliant(normal_stiffness=1e4 * COMPLIANT.normal_stiffness), constrained="v_z"), 1.6, rtol=1e-10, progress=False
+    )
+    assert times(stiffer, "contact on")[1] - 3.0 * FALL == pytest.approx(lasts / 100.0, rel=1e-2)
+
+
+def check_impact(run: Result) -> None:
+    """Bounces after FALL (1 + 2 e + 2 e^2 + ...), to rounding; rest from the limit of these times on."""
+    e = IMPACT.restitution
+    found = times(run, "impact")
+    expected = FALL * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1.0, len(found))])))
+    assert len(found) > 20 and np.abs(found - expected).max() < 1e-12
+    rest = times(run, "impact: accumulation")
+    assert rest == pytest.approx([FALL * (1.0 + e) / (1.0 - e)], rel=1e-7)
+    late = run.t > rest[0]
+    assert late.any() and np.abs(run["touch.gap"][late]).max() < 1e-12
+    assert np.abs(run["touch.normal force"][late] - MASS * G).max() < 1e-9 and not run["touch.normal force"][~late].any()
+    assert run.ledger.lost[-1] == pytest.approx(MASS * G * HEIGHT, rel=1e-12)
+
+
+def check_viscoelastic(run: Result) -> None:
+    """By another integrator, with the weight: m h'' = k s + c s s' - m g, s = -h."""
+    k, c = VISCOELASTIC.k, VISCOELASTIC.c
+
+    def rate(_: float, y: np.ndarray) -> list[float]:
+        return [y[1], -(k * y[0] + c * y[0] * y[1]) / MASS + G]
+
+    def out(_: float, y: np.ndarray) -> float:
+        return float(y[0])
+
+    out.terminal, out.direction = True, -1.0  # type: ignore[attr-defined]
+    at, speed, begins, ends = FALL, SPEED, [], []
+    while at < run.t[-1] and len(begins) < 3:
+        begins.append(at)
+        found = solve_ivp(rate, (0.0, 1.0), [0.0, speed], method="DOP853", rtol=1e-13, atol=1e-16, events=out)
+        ends.append(at + found.t_events[0][0])
+        speed = -found.y_events[0][0][1]
+        at = ends[-1] + 2.0 * speed / G
+    assert times(run, "contact on")[:3] == pytest.approx(begins, abs=1e-9)
+    assert times(run, "contact off")[:3] == pytest.approx(ends, abs=1e-9)
+
+
+def check_three_state(run: Result) -> None:
+    """By another integrator and a machine of its own: free fall, h'' = -a1 h' - a0 h - a2 h^3, ballistic."""
+    law = THREE_STATE
+
+    def force(_: float, y: np.ndarray) -> float:
+        return float(G - law.alpha1 * y[1] - law.alpha0 * y[0] - law.alpha2 * y[0] ** 3)
+
+    def rate(_: float, y: np.ndarray) -> list[float]:
+        return [y[1], force(0.0, y) - G]
+
+    force.terminal, force.direction = True, -1.0  # type: ignore[attr-defined]
+    at, speed, found = FALL, -SPEED, []
+    for _ in range(3):
+        one = solve_ivp(rate, (0.0, 1.0), [0.0, speed], method="DOP853", rtol=1e-13, atol=1e-16, events=force)
+        released, (h, v) = at + one.t_events[0][0], one.y_events[0][0]
+        assert h < 0.0 < v
+        apart = released + (v - np.sqrt(v * v + 2.0 * G * h)) / G
+        speed = np.sqrt(v * v + 2.0 * G * h)
+        found += [at, released, apart]
+        at, speed = apart + 2.0 * speed / G, -speed
+    assert times(run, "contact on", "contact off", "apart")[:9] == pytest.approx(found, abs=1e-9)
+    # Facts: four bounces at most, then rest under the weight.
+    assert len(times(run, "contact off")) == 4
+    assert run["touch.normal force"][-1] == pytest.approx(MASS * G, rel=1e-6)
+
+
+def check_rigid(graph: Graph) -> None:
+    """It is marked, and nothing else: a step gives it its force."""
+    (point,) = graph.freeze().contacts
+    assert point.stepped and point.normal is None and point.path == "touch"
+    with pytest.raises(ModelError, match="E434") as caught:
+        compile_model(graph)
+    (problem,) = caught.value.problems
+    assert problem.places[0].file == __file__ and 'contact "touch"' in problem.title
+
+
+COMPLIANT, VISCOELASTIC = Compliant(normal_stiffness=1e5), Viscoelastic(1e5, 1e4)
+IMPACT, THREE_STATE = Impact(0.8), ThreeState(10.0, 100.0, 1e6)
+RUNS = (
+    (COMPLIANT, check_compliant),
+    (VISCOELASTIC, check_viscoelastic),
+    (IMPACT, check_impact),
+    (THREE_STATE, check_three_state),
+)
+
+
+@pytest.mark.parametrize(("law", "check"), RUNS, ids=lambda part: type(part).__name__)
+def test_the_same_drop_under_each_law(law: ContactLaw, check: Any) -> None:
+    """The graph of one contact takes the tail of another; nothing else changes."""
+    graph = dropped(COMPLIANT, constrained=["v_z"])
+    parts = graph.parts
+    graph.replace("touch", contact("touch", parts["floor"], parts["ball"], constrained=["v_z"], law=law))  # type: ignore[arg-type]
+    if law.stepped:
+        check(graph)
+        return
+    run = simulate(graph, 5.0, samples=1e-2, rtol=1e-11, progress=False)
+    assert run.ok and run.ledger.relative_residual < 1e-9
+    check(run)
+    for name in ("gap", "normal force", "wrench", "frame", "q1", "q2", "alpha", "switch.mode"):
+        assert f"touch.{name}" in run
+    assert run["touch.normal force"] == pytest.approx(run["touch.wrench"][:, 5], abs=1e-12)
+    assert run["touch.normal force"].min() >= -1e-9 * MASS * G
+
+
+def test_the_table_of_laws_is_complete() -> None:
+    made = (COMPLIANT, VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3), IMPACT, THREE_STATE, Rigid())
+    assert tuple(map(type, made)) == LAWS and all(isinstance(law, ContactLaw) for law in made)
+
+
+@cache
+def struck(law: ContactLaw, speed: float) -> Result:
+    """Without weight: one impact."""
+    return simulate(
+        dropped(law, height=1e-3, gravity=0.0, speed=speed), 1e-3 / speed + 0.3, rtol=1e-12, samples=3, progress=False
+    )
+
+
+def rebound(law: ContactLaw, speed: float = 1.3) -> float:
+    run = struck(law, speed)
+    assert run.ok and run.ledger.relative_residual < 1e-10
+    v = float(run["touch.kinematics.d'"][-1])
+    loss = run.ledger.dissipated[-1] + run.ledger.lost[-1] - run.ledger.supplied[-1]
+    assert run.ledger.stored[0] - run.ledger.stored[-1] == pytest.approx(loss, abs=1e-11)
+    return v / speed
+
+
+@pytest.mark.parametrize("w0", [0.1, 1.0, 5.0])
+def test_restitution_of_the_viscoelastic_law(w0: float) -> None:
+    """e = (1 + W0(-exp(w0 + ln(1 - w0) - 1))) / |w0| of Lambert's W, with w0 = -c |v0| / k."""
+    k, speed = 1e5, 1.3
+    exact = (1.0 + lambertw(-np.exp(-w0 + np.log(1.0 + w0) - 1.0)).real) / w0
+    assert rebound(Viscoelastic(k, w0 * k / speed), speed) == pytest.approx(exact, rel=1e-10)
+
+
+def test_the_viscoelastic_law_never_pulls() -> None:
+    """v = k/c is a line that its own motion does not reach; where something pulls faster than that, there is no force."""
+    law = Viscoelastic(1e5, 1e6)
+    run = simulate(dropped(law, height=1e-3, gravity=0.0, speed=0.5), 0.05, rtol=1e-12, samples=1e-5, progress=False)
+    inside = run["touch.gap"] < 0.0
+    assert run["touch.normal force"].min() >= 0.0
+    assert (run["touch.normal force"][inside][1:-1] > 0.0).all()
+    assert run["touch.kinematics.d'"].max() < law.k / law.c
+    # A weight upwards, 1000 m/s^2, from within: k s (1 - c/k v) would be negative from v = 0.1 m/s on.
+    lifted = simulate(dropped(law, height=-1e-2, gravity=-1e4), 2e-3, rtol=1e-10, samples=1e-5, progress=False)
+    inside, rate = lifted["touch.gap"] < 0.0, lifted["touch.kinematics.d'"]
+    fast = inside & (rate > 1.01 * law.k / law.c)
+    assert fast.any() and not lifted["touch.normal force"][fast].any() and lifted["touch.normal force"].min() >= 0.0
+    assert lifted.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize("e", [0.2, 0.7, 1.0])
+def test_the_virtual_spring(e: float) -> None:
+    """A quarter of the period of k, then a quarter of that of k/e^2; it lets go (1 - e^2) v0 / omega deep."""
+    law, speed, omega = VirtualSpring(1e5, e), 1.3, np.sqrt(1e5 / MASS)
+    assert rebound(law, speed) == pytest.approx(e, rel=1e-9)
+    run, start = struck(law, speed), 1e-3 / speed
+    (top,), (released,) = times(run, "end of compression"), times(run, "contact off")
+    assert top - start == pytest.approx(0.5 * np.pi / omega, rel=1e-8)
+    assert released - top == pytest.approx(e * 0.5 * np.pi / omega, rel=1e-8)
+    (event,) = (event for event in run.events if event.kind == "contact off")
+    depth = -event.x_before[run.program.layout["touch.kinematics.d"].start]
+    assert depth == pytest.approx((1.0 - e * e) * speed / omega, abs=1e-10)
+    before, after = run.at_events("touch.normal force")
+    (place,) = (i for i, event in enumerate(run.events) if event.kind == "end of compression")
+    assert before[place] == pytest.approx(speed * omega * MASS, rel=1e-9) and after[place] == pytest.approx(
+        before[place], rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("damping", [2e2, 1e3, 1e4])
+def test_the_maxwell_model(damping: float) -> None:
+    """e = exp(-pi delta / omega_d) at every speed; it lasts pi / omega_d."""
+    law, k = Maxwell(1e5, damping), 1e5
+    delta = 0.5 * k / damping
+    omega = np.sqrt(k / MASS - delta**2)
+    for speed in (0.5, 1.3):
+        assert rebound(law, speed) == pytest.approx(np.exp(-np.pi * delta / omega), rel=1e-8)
+        (released,) = times(struck(law, speed), "contact off")
+        assert released - 1e-3 / speed == pytest.approx(np.pi / omega, rel=1e-8)
+
+
+def test_an_overdamped_maxwell_model_never_lets_go() -> None:
+    run = simulate(dropped(Maxwell(1e5, 1e2), height=1e-3, gravity=0.0, speed=0.5), 0.3, rtol=1e-10, progress=False)
+    assert [event.kind for event in run.events] == ["contact on"] and run.ok
+    assert 0.0 <= -run["touch.kinematics.d'"][-1] < 1e-6 and run.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize("e", [0.0, 1.0])
+def test_restitution_of_nothing_and_of_all(e: float) -> None:
+    run = simulate(dropped(Impact(e)), 3.0, samples=0.01, rtol=1e-10, progress=False)
+    assert run.ok and run.ledger.relative_residual < 1e-12
+    if e:
+        assert times(run, "impact") == pytest.approx([FALL, 3.0 * FALL, 5.0 * FALL], abs=1e-12)
+    else:
+        assert np.abs(run["touch.gap"][run.t > FALL]).max() < 1e-12
+
+
+@pytest.mark.parametrize("law", [VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3), IMPACT, THREE_STATE], ids=repr)
+def test_a_contact_says_what_it_is_whatever_its_law(law: ContactLaw) -> None:
+    graph = dropped(law)
+    (point,) = graph.freeze().contacts
+    assert (point.path, point.gap, point.gap_rate) == ("touch", "touch.kinematics.d", "touch.kinematics.d'")
+    assert point.frames == ("touch.kinematics.H_O1_C1", "touch.kinematics.H_O2_C2") and not point.stepped
+    assert point.ignored == (("touch.spring.q",) if law.acting else ())
+    assert {automaton for automaton, _ in point.off} == {"touch.switch"} and ("touch.switch", "free") in point.off
+    assert isinstance(point.normal, SignalEntry) and point.normal.index is None and point.friction is None
+    assert point.place is not None and point.place.file == __file__
+
+
+def head_on(law: ContactLaw, surface1: Surface, surface2: Surface, *, swapped: bool = False, turned: bool = False) -> Result:
+    """Two free bodies that meet, the first at rest; seen from a world that is turned, or with the bodies exchanged."""
+    q = np.array([0.5, 0.5, -0.5, 0.5]) if turned else np.array([1.0, 0.0, 0.0, 0.0])
+    w, x, y, z = q
+    R = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    graph = Graph("two")
+    one = rigid_body("one", mass=0.3, inertia=(2e-4, 3e-4, 2.5e-4), surface=surface1, quaternion=q)
+    two = rigid_body(
+        "two",
+        mass=0.2,
+        inertia=(2e-4, 1e-4, 2.5e-4),
+        surface=surface2,
+        position=R @ np.array([0.005, 0.008, 0.2]),
+        velocity=R @ np.array([0.0, 0.0, -1.0]),
+        angular_velocity=R @ np.array([1.0, -2.0, 0.5]),
+        quaternion=q,
+    )
+    pair = (two, one) if swapped else (one, two)
+    attach_contact(graph, contact("touch", *pair, constrained="v_z", law=law), *pair)
+    run = simulate(graph, 0.3, samples=3, rtol=1e-11, progress=False)
+    assert run.ok and run.ledger.relative_residual < 1e-9, run.failure
+    return run
+
+
+EGG = egg(0.035, 0.084, 0.010425531914893621)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [Compliant(normal_stiffness=5e4), Viscoelastic(5e4, 5e4), VirtualSpring(5e4, 0.6), Maxwell(5e4, 2e2), Impact(0.6)],
+    ids=lambda law: type(law).__name__,
+)
+def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> None:
+    """Twists in the bodies' own axes after an impact of two free eggs; momentum is kept."""
+    run, turned, swapped = (head_on(law, EGG, EGG), head_on(law, EGG, EGG, turned=True), head_on(law, EGG, EGG, swapped=True))
+    assert len(run.events) >= 1
+    # A deformation shifts the point of action by the depth, some 1e-3 m, when the bodies are exchanged.
+    close = 1e-9 if isinstance(law, Impact) else 2e-3
+    for body in ("one", "two"):
+        assert turned[f"{body}.twist"][-1] == pytest.approx(run[f"{body}.twist"][-1], abs=1e-8)
+        assert swapped[f"{body}.twist"][-1] == pytest.approx(run[f"{body}.twist"][-1], abs=close * 10.0)

@@ -1,0 +1,63 @@
+"""URDF files of the package example-robot-data, where it is installed, and judges of what is read from them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def public_urdf(ending: str) -> Path:
+    """The file whose path ends so; the test is skipped, and says so, where the package is not installed."""
+    try:
+        files = importlib.metadata.files("example-robot-data") or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("NOT COMPARED WITH PUBLIC ROBOTS: example-robot-data is not installed (pip install example-robot-data)")
+    found = [Path(str(file.locate())) for file in files if str(file).endswith(ending)]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def pinocchio() -> Any:
+    return pytest.importorskip("pinocchio", reason="NOT COMPARED WITH PINOCCHIO: it is not installed (pip install pin)")
+
+
+class Judge:
+    """Pinocchio's model of a file, with joints in an order of ours."""
+
+    def __init__(self, text: str, joints: list[str]):
+        self.pin = pinocchio()
+        self.model = self.pin.buildModelFromXML(text)
+        self.data = self.model.createData()
+        self.joints = [self.model.joints[self.model.getJointId(name)] for name in joints]
+        self.order = np.array([joint.idx_v for joint in self.joints])
+        assert self.model.nv == len(joints)
+
+    def _coordinates(self, q: np.ndarray) -> np.ndarray:
+        """Continuous joints have cosine and sine there."""
+        out = self.pin.neutral(self.model)
+        for joint, x in zip(self.joints, q, strict=True):
+            out[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
+        return out
+
+    def mass(self, q: np.ndarray) -> np.ndarray:
+        M = self.pin.crba(self.model, self.data, self._coordinates(q))
+        return (np.triu(M) + np.triu(M, 1).T)[np.ix_(self.order, self.order)]
+
+    def weight(self, q: np.ndarray) -> np.ndarray:
+        """Of gravity 9.81 m/s^2 along -z."""
+        return self.pin.computeGeneralizedGravity(self.model, self.data, self._coordinates(q))[self.order]
+
+    def coriolis(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        own = np.zeros(self.model.nv)
+        own[self.order] = v
+        return self.pin.nonLinearEffects(self.model, self.data, self._coordinates(q), own)[self.order] - self.weight(q)
+
+    def jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
+        """In the link's frame, angular rows first."""
+        frame = self.model.getFrameId(link, self.pin.BODY)
+        J = self.pin.computeFrameJacobian(self.model, self.data, self._coordinates(q), frame, self.pin.LOCAL)[:, self.order]
+        return np.vstack([J[3:], J[:3]])

@@ -1,0 +1,126 @@
+"""Public robots: mass matrix, Coriolis forces, weight and Jacobians against Pinocchio to 1e-12."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondgraph import ModelError
+from models.chains import bias, body_jacobian, gravity_forces, link_pose, mass_matrix
+from models.urdf import Robot, read_urdf
+from tests.models.urdf.public_robots import Judge, pinocchio, public_urdf
+
+DATA = Path(__file__).parents[1] / "data" / "urdf"
+CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.urdf")
+"""Seven joints; frames turned by pi to nine decimals; a gripper; oblique axes; continuous joints."""
+
+BRANCHED = ("panda_description/urdf/panda.urdf", "allegro_left_hand.urdf", "solo12.urdf", "baxter.urdf", "/talos_full_v2.urdf")
+"""A hand with two fingers, one of which follows; four fingers; four legs; two arms with mimic grippers; 44 joints."""
+
+
+def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """S (m, n) and s (m,): positions of all moving joints = S q + s, from the elements <mimic>."""
+    from lxml import etree
+
+    S, s = np.zeros((len(joints), len(own))), np.zeros(len(joints))
+    mimics = {element.getparent().get("name"): element for element in etree.fromstring(text.encode()).iter("mimic")}
+    for i, name in enumerate(joints):
+        mimic = mimics.get(name)
+        leader = name if mimic is None else mimic.get("joint")
+        S[i, own.index(leader)] = 1.0 if mimic is None else float(mimic.get("multiplier", "1"))
+        s[i] = 0.0 if mimic is None else float(mimic.get("offset", "0"))
+    return S, s
+
+
+def compare(robot: Robot, text: str, samples: int = 4) -> None:
+    """All quantities at random states, relative to their largest entry; joints that follow count with those that lead."""
+    tree, rng = robot.tree, np.random.default_rng(5)
+    names = [joint.name for joint in robot.joints]
+    judge, (S, s) = Judge(text, names), followed(text, names, list(robot.coordinates))
+    for _ in range(samples):
+        q, v = rng.uniform(-2.0, 2.0, tree.freedoms), rng.normal(size=tree.freedoms)
+        at, rate = S @ q + s, S @ v
+        pairs = {
+            "M": (mass_matrix(tree, q), S.T @ judge.mass(at) @ S),
+            "h": (bias(tree, q, v), S.T @ judge.coriolis(at, rate)),
+            "g": (gravity_forces(tree, (0.0, 0.0, -9.81), q), S.T @ judge.weight(at)),
+        }
+        pairs |= {link.name: (body_jacobian(tree, k, q), judge.jacobian(link.name, at) @ S) for k, link in enumerate(tree.links)}
+        for what, (own, other) in pairs.items():
+            size = max(float(np.abs(other).max()), 1e-3)
+            assert np.abs(np.asarray(own, dtype=float) - other).max() < 1e-12 * size, what
+
+
+@pytest.mark.parametrize("name", [*CHAINS, *BRANCHED])
+def test_a_public_robot_agrees_with_pinocchio(name: str) -> None:
+    path = public_urdf(name)
+    compare(read_urdf(path, meshes=False), path.read_text())
+
+
+@pytest.mark.parametrize("name", ["two_links.urdf", "gripper.urdf"])
+def test_own_files_agree_with_pinocchio(name: str) -> None:
+    compare(read_urdf(DATA / name), (DATA / name).read_text())
+
+
+def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
+    """Of its free joint Pinocchio has the twist of the base, which is J q' here; so M = S^T M' S with the rows of J in S."""
+    path = public_urdf("a1.urdf")
+    robot, pin = read_urdf(path, floating=True, meshes=False), pinocchio()
+    tree, rng = robot.tree, np.random.default_rng(7)
+    model = pin.buildModelFromXML(path.read_text(), pin.JointModelFreeFlyer())
+    data = model.createData()
+    joints = [model.joints[model.getJointId(joint.name)] for joint in robot.joints[1:]]
+    for _ in range(3):
+        q = rng.uniform(-1.0, 1.0, tree.freedoms)
+        at = pin.neutral(model)
+        at[:7] = pin.SE3ToXYZQUAT(pin.SE3(np.asarray(link_pose(tree, 0, q), dtype=float)))
+        S = np.zeros((model.nv, tree.freedoms))
+        J = np.asarray(body_jacobian(tree, 0, q), dtype=float)
+        S[:3], S[3:6] = J[3:], J[:3]
+        for k, joint in enumerate(joints, start=6):
+            at[joint.idx_q], S[joint.idx_v, k] = q[k], 1.0
+        M = pin.crba(model, data, at)
+        wanted = S.T @ (np.triu(M) + np.triu(M, 1).T) @ S
+        assert np.abs(np.asarray(mass_matrix(tree, q), dtype=float) - wanted).max() < 1e-12 * np.abs(wanted).max()
+        weight = S.T @ pin.computeGeneralizedGravity(model, data, at)
+        assert np.abs(np.asarray(gravity_forces(tree, (0, 0, -9.81), q), float) - weight).max() < 1e-12 * np.abs(weight).max()
+
+
+def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
+    """Of the same file without what is beyond: hand and fingers."""
+    from lxml import etree
+
+    path = public_urdf("panda_description/urdf/panda.urdf")
+    robot = read_urdf(path, tip="panda_link8", meshes=False)
+    root = etree.parse(str(path)).getroot()
+    beyond = {"panda_hand", "panda_leftfinger", "panda_rightfinger", "panda_hand_tcp"}
+    for element in list(root):
+        child = element.find("child")
+        if element.get("name") in beyond or (child is not None and child.get("link") in beyond):
+            root.remove(element)
+    compare(robot, etree.tostring(root, encoding="unicode"))
+    assert {"panda_hand", "panda_leftfinger"} <= set(robot.ignored[0].what.removeprefix("4 links: ").split(", "))
+
+
+def test_every_public_robot_is_read_or_refused_for_a_reason() -> None:
+    """Nothing else is raised by any of some seventy files; what is refused has lines and advice."""
+    folder = public_urdf("xarm7.urdf").parents[2]
+    files = sorted(folder.rglob("*.urdf"))
+    assert len(files) > 50
+    read = 0
+    for path in files:
+        try:
+            robot = read_urdf(path, meshes=False)
+        except ModelError as error:
+            for problem in error.problems:
+                assert problem.code in {"E523", "E524", "E525", "E526", "E528"}, (path.name, problem)
+                assert problem.cures and any(problem.places), problem
+        else:
+            read += 1
+            assert robot.tree.freedoms and str(robot)
+    print(f"\n{read} of {len(files)} public robots read, example-robot-data {importlib.metadata.version('example-robot-data')}")
+    assert read > 15

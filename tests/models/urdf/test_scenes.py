@@ -1,0 +1,97 @@
+"""Pictures of robots: meshes against volumes and sizes in closed form, colours, places, and a picture that shows the robot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.chains import link_pose
+from models.pictures import rendering, still
+from models.pictures.shapes.meshes import Mesh
+from models.urdf import read_urdf, robot_scene
+
+DATA = Path(__file__).parents[1] / "data" / "urdf"
+
+
+def volume(mesh: Mesh) -> float:
+    """By the divergence theorem; positive where the triangles are wound about the outward normal."""
+    a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
+    return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
+
+
+def outward(mesh: Mesh) -> bool:
+    """Whether the normals of the corners agree with the winding of all triangles."""
+    a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
+    flat = np.cross(b - a, c - a)
+    big = np.linalg.norm(flat, axis=1) > 1e-12
+    return all(np.all(np.einsum("ij,ij->i", flat, mesh.normals[mesh.faces[:, k]])[big] > 0.0) for k in range(3))
+
+
+def test_boxes_cylinders_and_spheres_have_their_sizes_and_places() -> None:
+    skins = {skin.link: skin.mesh for skin in read_urdf(DATA / "two_links.urdf").skins}
+    assert set(skins) == {"stand", "upper", "fore"}
+    assert volume(skins["stand"]) == pytest.approx(0.2 * 0.2 * 0.1, rel=1e-12)
+    assert np.allclose(np.ptp(skins["upper"].points, axis=0), [0.08, 0.08, 0.5], rtol=0, atol=1e-12)
+    assert np.allclose(skins["upper"].points.mean(axis=0), [0, 0, 0.25], rtol=0, atol=1e-12)
+    sides = 40
+    assert volume(skins["upper"]) == pytest.approx(0.5 * 0.04**2 * sides / 2 * np.sin(2 * np.pi / sides), rel=1e-12)
+    assert np.allclose(np.linalg.norm(skins["fore"].points, axis=1), 0.06, rtol=1e-12)
+    assert all(outward(mesh) for mesh in skins.values())
+
+
+@pytest.mark.parametrize("scale", [(0.1, 0.2, 0.1), (-0.1, 0.2, 0.1), (-0.1, -0.2, -0.1)])
+def test_a_mesh_from_a_file_is_scaled_and_mirrored(tmp_path: Path, scale: tuple[float, float, float]) -> None:
+    """A corner of a cube, 1/6 m^3; its four faces keep sharp edges, so that it has twelve points."""
+    text = (DATA / "slider.urdf").read_text().replace("0.1 0.2 0.1", " ".join(map(str, scale)))
+    (tmp_path / "slider.urdf").write_text(text)
+    (skin,) = read_urdf(tmp_path / "slider.urdf", packages={"parts": DATA}).skins
+    assert volume(skin.mesh) == pytest.approx(0.002 / 6.0, rel=1e-12)
+    assert len(skin.mesh.points) == 12 and outward(skin.mesh)
+    assert np.allclose(sorted(np.unique(skin.mesh.points[:, 1])), sorted([0.0, scale[1]]), rtol=0, atol=1e-12)
+
+
+def test_files_are_found_in_a_package_around_the_robot(tmp_path: Path) -> None:
+    """As in a workspace: <package>/urdf/robot.urdf, <package>/wedge.stl; or beside each other."""
+    for robot, mesh in (("parts/urdf/a.urdf", "parts/wedge.stl"), ("robots/a.urdf", "parts/wedge.stl")):
+        folder = tmp_path / robot.partition("/")[0]
+        for name, source in ((robot, "slider.urdf"), (mesh, "wedge.stl")):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes((DATA / source).read_bytes())
+        assert len(read_urdf(folder / robot).skins) == 1
+
+
+def test_colours_are_those_of_the_materials() -> None:
+    (skin,) = read_urdf(DATA / "two_links.urdf", meshes="visual").skins
+    assert (skin.link, skin.colour) == ("upper", "#cc6633")
+
+
+def test_a_scene_has_the_links_at_their_poses() -> None:
+    robot = read_urdf(DATA / "gripper.urdf")
+    q, t = np.random.default_rng(3).uniform(0.0, 0.04, (5, 2)), np.linspace(0.0, 1.0, 5)
+    scene = robot_scene(robot, q, t, frames=("camera",))
+    assert [solid.name for solid in scene.solids] == ["palm", "left", "right"] and scene.title == "gripper"
+    for solid in (*scene.solids, *scene.frames):
+        name = getattr(solid, "name", "camera")
+        wanted = [np.asarray(link_pose(robot.tree, robot.tree.index(name), row), float) for row in q]
+        assert np.array_equal(solid.poses, wanted)
+    # Both fingers have the colour of what is two joints from the base.
+    palm, left, right = scene.solids
+    assert left.colour == right.colour != palm.colour
+    assert np.array_equal(scene.t, t) and np.array_equal(robot_scene(robot, q[0]).t, [0.0])
+
+
+def test_a_picture_shows_the_robot(tmp_path: Path) -> None:
+    works, reason = rendering()
+    if not works:
+        pytest.skip(f"NO PICTURE: {reason}")
+    from PIL import Image
+
+    robot = read_urdf(DATA / "two_links.urdf")
+    path = tmp_path / "robot.png"
+    still(robot_scene(robot, robot.position({"shoulder": 0.5})), path, 0.0, size=(640, 480))
+    pixels = np.asarray(Image.open(path).convert("RGB"), dtype=int)
+    dark = np.abs(pixels - pixels[:, :1]).sum(axis=2) > 40  # the background is the same along a row
+    assert 0.02 < dark.mean() < 0.5
