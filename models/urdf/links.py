@@ -118,7 +118,7 @@ def _joint(bones: Skeleton, joint: Branch, record: Any, home: np.ndarray) -> tup
         title = f'joint "{joint.name}" is of the kind "{joint.kind}", which URDF does not have'
         return None, [Problem("E525", title, (), lines, (f"one of: {', '.join(JOINTS)}",))]
     screws = JOINTS[joint.kind]
-    if joint.moves and not np.any(record.axis):
+    if joint.moves and not np.linalg.norm(record.axis) > 0.0:
         title = f'the axis of joint "{joint.name}" has no direction'
         return None, [Problem("E522", title, (), lines, ('<axis xyz="0 0 1"/>: three numbers, not all zero',))]
     return replace(screws(record.axis).seen_from(home), name=joint.name), []

@@ -14,6 +14,7 @@ from models.chains import Tree
 from models.urdf.document import place, read_document
 from models.urdf.grammar import Ignored, check
 from models.urdf.links import Made, links_of
+from models.urdf.names import plain, rename
 from models.urdf.robot import Robot
 from models.urdf.skeleton import Kept, Skeleton, between, mimic_problems, skeleton_of, tree_problems
 from models.urdf.skins import Packages, skins_of
@@ -54,11 +55,12 @@ def read_urdf(
     _check_options(file, meshes, packages)
     required("a robot from URDF", "yourdfpy")
     checked = check(file, read_document(file))
+    renamed = rename(checked.root) if checked.whole else ()
     bones = skeleton_of(file, checked.root) if checked.whole else None
     broken = [] if bones is None else [*tree_problems(bones), *mimic_problems(bones)]
     if bones is None or broken:
         raise ModelError(file.name, [*checked.problems, *broken])
-    kept, astray = between(bones, base, tips)
+    kept, astray = between(bones, None if base is None else plain(base), [plain(one) for one in tips])
     if kept is None:
         raise ModelError(file.name, [*checked.problems, *astray])
     parsed = _parsed(checked.root)
@@ -66,8 +68,8 @@ def read_urdf(
     lines = {link: bones.links[link] for link in (kept.base, *(joint.child for joint in kept.joints))}
     skins, bare = skins_of(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
     raise_if_any(file.name, [*checked.problems, *made.problems, *bare] or _still(bones, kept, made))
-    ignored = (*_left(bones, kept), *made.ignored, *_undrawn(parsed, meshes), *checked.ignored)
-    return Robot(Tree(parsed.name or file.stem, made.links), made.joints, tuple(skins), ignored)
+    ignored = (*_left(bones, kept), *made.ignored, *_undrawn(parsed, meshes), *renamed, *checked.ignored)
+    return Robot(Tree(plain(parsed.name or file.stem), made.links), made.joints, tuple(skins), ignored)
 
 
 def _still(bones: Skeleton, kept: Kept, made: Made) -> list[Problem]:
@@ -84,6 +86,7 @@ def _parsed(root: Any) -> Any:
     from lxml import etree
     from yourdfpy import URDF
 
+    root.set("name", root.get("name", ""))
     text = io.BytesIO(etree.tostring(root))
     return URDF.load(text, build_scene_graph=False, build_collision_scene_graph=False, load_meshes=False).robot
 

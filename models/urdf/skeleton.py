@@ -83,12 +83,6 @@ class Skeleton:
             open_.extend(reversed(self.below[joint.child]))
         return found
 
-    def carrier(self, link: str) -> str:
-        """The link with which one moves as one body: the outermost moving one, or the root."""
-        while link in self.above and not self.above[link].moves:
-            link = self.above[link].parent
-        return link
-
 
 def skeleton_of(file: Path, root: Any) -> Skeleton:
     """The skeleton of a checked tree of XML."""
