@@ -11,11 +11,12 @@ from bondgraph.compile.formula import CompiledFormula, compile_formula, count_op
 from bondgraph.compile.pipeline import compile_model, equations, simulate
 from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re
+from bondgraph.elements.friction import Friction
 from bondgraph.elements.inertial import IC
 from bondgraph.elements.junctions import J0, J1, X0, X1
 from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
 from bondgraph.elements.storages import C, I
-from bondgraph.elements.switches import Diode, Friction, Switch
+from bondgraph.elements.switches import Diode, Switch
 from bondgraph.elements.two_ports import GY, MGY, MTF, TF
 from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
 from bondgraph.graph.builder import Graph
@@ -27,10 +28,11 @@ from bondgraph.model.laws import Parameter, StateSpec
 from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
+from bondgraph.stepping import quasistatic
 
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]
 __all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "signals"]
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
-__all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations", "simulate"]
+__all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations", "quasistatic", "simulate"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]

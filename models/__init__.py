@@ -1,8 +1,20 @@
 """Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic, attach_contact, contact
+from models.contacts import (
+    Compliant,
+    Impact,
+    Maxwell,
+    Rigid,
+    ThreeState,
+    VirtualSpring,
+    Viscoelastic,
+    attach_contact,
+    collisions,
+    contact,
+)
 from models.gravity import attach_central_gravity, central_gravity
+from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
     ContactRun,
@@ -21,6 +33,7 @@ __all__ = [
     "ContactRun",
     "Impact",
     "Maxwell",
+    "PlanarBody",
     "Rigid",
     "Scenario",
     "ThreeState",
@@ -31,9 +44,12 @@ __all__ = [
     "attach_contact",
     "central_gravity",
     "centre_of_stiffness",
+    "collisions",
     "contact",
     "contact_trajectory",
     "ground",
+    "planar_body",
+    "planar_contact",
     "point_spring",
     "prescribed_body",
     "read_scenario",
@@ -43,5 +59,6 @@ __all__ = [
     "save_run",
     "spatial_damper",
     "spatial_spring",
+    "touch_planar",
     "two_body_graph",
 ]

@@ -6,7 +6,7 @@ Names: a bond's variables are `<bond>:effort` and `<bond>:flow`; a one-port's ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bondgraph.assembly.draft import (
     effort,
     flow,
     into,
+    keep_state,
     law_arguments,
     name_port,
     seek,
@@ -43,8 +44,8 @@ from bondgraph.model.units import per_second
 Writer = Callable[[Assembly, str, Element], None]
 
 
-def assemble(model: Model, causality: Causality) -> System:
-    """All statements of a model.
+def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law], Writer] | None = None) -> System:
+    """All statements of a model; `writers` write those of some laws in another form than `ASSEMBLE` does.
 
     Raises `ModelError` E204 where a storage has derivative causality and its state is no integral of what it takes, E120
     where a transition resets what is no state of its own for that causality.
@@ -60,7 +61,8 @@ def assemble(model: Model, causality: Causality) -> System:
                 draft.parameters[f"{path}.{own}"] = np.asarray(value, dtype=float)
             if isinstance(parameter.value, laws.ByMode):
                 _by_mode(draft, path, name, parameter)
-        writer_of(element)(draft, path, element)
+        writer = (writers or {}).get(type(element.law)) or writer_of(element)
+        writer(draft, path, element)
     events = events_of(draft)
     return System(
         model.name,
@@ -143,11 +145,9 @@ def _block(draft: Assembly, path: str, element: Element) -> None:
         draft.write(path, equation.op, tuple(names[o] for o in equation.outs), *(names[a] for a in equation.args))
     for name, spec in law.kept.items():
         if name in law.rates:
-            rate = names[law.rates[name]]
+            declare_state(draft, path, name, spec, spec.shape, names[law.rates[name]])
         else:
-            rate = draft.declare(f"{path}.{name}'", spec.shape, per_second(spec.unit))
-            draft.write(path, zeros(spec.shape), rate)
-        declare_state(draft, path, name, spec, spec.shape, rate, held=name not in law.rates)
+            keep_state(draft, path, name, spec)
     draft.clocks += [Clock(path, names[when]) for when in law.breaks]
     if law.updates and law.offset is not None:
         updates = tuple((names[state], names[value]) for state, value in law.updates.items())

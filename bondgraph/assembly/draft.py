@@ -13,7 +13,8 @@ from bondgraph.causality.assign import Causality
 from bondgraph.model.element import Element
 from bondgraph.model.laws import StateSpec, Switched, Variable
 from bondgraph.model.model import Bond, Model
-from bondgraph.model.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op
+from bondgraph.model.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op, zeros
+from bondgraph.model.units import per_second
 
 
 @dataclass
@@ -125,6 +126,13 @@ def declare_state(
     draft.declare(full, shape, spec.unit, spec.symbol)
     hint = 0.0 if spec.nominal is None else spec.nominal
     draft.states.append(State(full, _filled(spec.initial, shape), _filled(hint, shape), rate, held=held))
+
+
+def keep_state(draft: Assembly, path: str, name: str, spec: StateSpec) -> None:
+    """Declare a state that nothing but transitions and ticks change."""
+    rate = draft.declare(f"{path}.{name}'", spec.shape, per_second(spec.unit))
+    draft.write(path, zeros(spec.shape), rate)
+    declare_state(draft, path, name, spec, spec.shape, rate, held=True)
 
 
 def _filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, name_port, signed
+from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, keep_state, name_port, signed
 from bondgraph.assembly.system import Power, Unknown
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.model import ops
@@ -55,7 +55,9 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     off = force
     if law.released is not None:
         given = draft.declare(f"{path}.released effort", shape, unit)
-        draft.write(path, law.released, given, law.mode, moving, *read)
+        for name, spec in law.noted.items():
+            keep_state(draft, path, name, replace(spec, symbol=element.symbols.get(name, "")))
+        draft.write(path, law.released, given, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
         off = draft.declare(f"{path}:off", shape, unit)
         draft.write(path, ops.SLIPPING, off, force, given)
     unknown = Unknown(force, held, path, "constraint", held, moving, moving if law.impulsive else "")

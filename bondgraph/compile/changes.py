@@ -111,9 +111,11 @@ def changed_start(
             raise _unknown(model, "E122", title, known_states)
         places[name] = known_states.index(modes[automaton])
     sliding = sliding_at_start(model, system, {**numbers, **states, **places, "time": 0.0})
-    told = {path: place for path, place in sliding.items() if path in given}
+    told = {path: found for path, found in sliding.items() if path in given}
     raise_if_any(model.name, contradicting_friction(model, system, places, told))
-    places |= {f"{path}.mode": place for path, place in sliding.items()}
+    places |= {f"{path}.mode": found.place for path, found in sliding.items()}
+    for found in sliding.values():
+        states |= found.noted
     return flat(states.values()), np.array([float(place) for place in places.values()]), tuple(started)
 
 

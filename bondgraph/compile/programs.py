@@ -11,13 +11,13 @@ import numpy as np
 from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
-from bondgraph.model.model import Model
-from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, RunClock, RunTransition, Slot
+from bondgraph.model.model import ContactPoint, Model
+from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, RunClock, RunContact, RunTransition, Slot
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
 from bondgraph.tracing.newton import STEPS
 from bondgraph.tracing.on_tape.values import flat
-from bondgraph.tracing.refusals import contradicting
+from bondgraph.tracing.refusals import contradicting, paradox
 from bondgraph.tracing.routines import output_names
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def program_of(
             None if e.accumulates is None else float(e.accumulates),
             e.contradicting is not None,
             bool(e.impact),
+            bool(e.paradox),
         )
         for e in system.events
     )
@@ -79,6 +80,7 @@ def program_of(
         indeterminate=tuple((found.places, found.quantities) for found in system.indeterminate),
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
+        contacts=tuple(_contact(point, model, layout) for point in model.contacts),
     )
 
 
@@ -86,7 +88,14 @@ def _end(event: LoweredTransition, model: Model) -> Problem | None:
     """Why a transition ends the run, if it does."""
     if event.contradicting is not None:
         return contradicting(*event.contradicting, model)
+    if event.paradox:
+        return paradox(event.paradox, model)
     return Problem("E320", event.error, (f'automaton "{event.automaton}"',)) if event.error else None
+
+
+def _contact(point: ContactPoint, model: Model, layout: Layout) -> RunContact:
+    off = ((layout[f"{path}.mode"].start, float(model.automata[path].states.index(state))) for path, state in point.off)
+    return RunContact(point, tuple(off))
 
 
 def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from bondgraph.assembly.draft import effort, flow
 from bondgraph.assembly.execute import computed
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
-from bondgraph.elements.switches import BACKWARD, FORWARD
+from bondgraph.elements.friction import BACKWARD, FORWARD, SLIP
 from bondgraph.errors import Problem
 from bondgraph.model.element import named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
@@ -100,8 +101,16 @@ def contradicting_switches(
     return problems
 
 
-def sliding_at_start(model: Model, system: System, known: Mapping[str, Any]) -> dict[str, int]:
-    """Dry friction whose parts move against each other at the start: its path -> the place of the mode in which it slips.
+@dataclass(frozen=True)
+class Sliding:
+    """Dry friction that slips at the start: the place of its mode, and by name the states in which it notes how."""
+
+    place: int
+    noted: Mapping[str, np.ndarray]
+
+
+def sliding_at_start(model: Model, system: System, known: Mapping[str, Any]) -> dict[str, Sliding]:
+    """Dry friction whose parts move against each other at the start, by its path.
 
     `known` holds all states, parameters, modes (as numbers) and the time. Where the flow is decided together with the effort of
     the friction, it is none; nor is one that is rounding.
@@ -112,11 +121,16 @@ def sliding_at_start(model: Model, system: System, known: Mapping[str, Any]) -> 
             continue
         name = system.resolve(f"{path}.h'")
         try:
-            moving = float(computed(system, name, known))
+            moving = np.asarray(computed(system, name, known), dtype=float)
         except KeyError:
             continue
-        if moving != 0.0 and abs(moving) > spread(np.array(moving), _at_points(system, name, known)):
-            found[path] = element.automaton.states.index(FORWARD if moving > 0.0 else BACKWARD)
+        if np.any(moving) and np.any(np.abs(moving) > spread(moving, _at_points(system, name, known))):
+            place = element.automaton.states.index
+            if not element.law.noted:
+                found[path] = Sliding(place(FORWARD if moving > 0.0 else BACKWARD), {})
+                continue
+            pace = np.asarray(np.linalg.norm(moving))
+            found[path] = Sliding(place(SLIP), {f"{path}.heading": moving / pace, f"{path}.pace": pace})
     return found
 
 
@@ -131,17 +145,20 @@ def _at_points(system: System, name: str, known: Mapping[str, Any]) -> np.ndarra
         }
         for row in changes
     ]
-    return np.array([float(computed(system, name, point)) for point in points])
+    return np.array([computed(system, name, point) for point in points], dtype=float)
 
 
-def contradicting_friction(model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, int]) -> list[Problem]:
+def contradicting_friction(
+    model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, Sliding]
+) -> list[Problem]:
     """Dry friction that is told to start in another mode than that in which its parts move (E214)."""
     problems = []
-    for path, place in sliding.items():
+    for path, found in sliding.items():
+        place = found.place
         states = system.modes[f"{path}.mode"][0]
         if modes[f"{path}.mode"] != place:
-            title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move {states[place]}'
-            details = ("it sticks without any flow, and slips along it",)
+            title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move'
+            details = (f'it sticks without any flow, and slips along it: here "{states[place]}"',)
             cures = (f'leave its start out, or give "{states[place]}"', "start values of the storages that agree")
             problems.append(Problem("E214", title, details, (model.elements[path].place,), cures))
     return problems

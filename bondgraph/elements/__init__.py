@@ -2,11 +2,12 @@
 
 from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re
+from bondgraph.elements.friction import Friction
 from bondgraph.elements.inertial import IC
 from bondgraph.elements.junctions import J0, J1, X0, X1
 from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
 from bondgraph.elements.storages import C, I
-from bondgraph.elements.switches import Diode, Friction, Switch
+from bondgraph.elements.switches import Diode, Switch
 from bondgraph.elements.two_ports import GY, MGY, MTF, TF
 from bondgraph.model.element import Element, Port, PortRef
 

@@ -1,21 +1,17 @@
-"""Ideal switching elements: switch, diode, and dry friction with an exact stick state."""
+"""Ideal switching elements: switch and diode."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from bondgraph.model.arguments import bounded
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, one_port
-from bondgraph.model.laws import IdealConstraint, IdealSwitch, StateSpec
+from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op
-from screws.scalars import equal, where
 
 
 def Switch(
@@ -60,70 +56,3 @@ def Diode(
     law = IdealSwitch(name, active=("closed",))
     made = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, (), 1, domain, symbols)
     return replace(made, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)))
-
-
-STICK, FORWARD, BACKWARD = "stick", "forward", "backward"
-_LETTERS = {"limit": r"e_{\mathrm{C}}", "stick_limit": r"e_{\mathrm{S}}", "viscous": "b"}
-
-
-def Friction(
-    name: str,
-    limit: Any,
-    *,
-    stick_limit: Any = None,
-    viscous: float = 0.0,
-    scale: Callable[..., Any] | None = None,
-    signals: Sequence[str] = (),
-    initial: str = STICK,
-    alpha1: float = 10.0,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-) -> Element:
-    """Dry friction (Coulomb) with an exact stick state: it sticks, without any flow, while the effort that this takes
-    is below `stick_limit` (by default `limit`); else it slips with the effort `limit` + `viscous` |f| against the flow.
-
-    Its automaton has its name and the states "stick", "forward" and "backward"; where its parts move against each other at the
-    start it begins slipping. `scale`(*signals) multiplies both limits,
-    for example the normal force where the limits are coefficients of friction; a run in which it becomes negative ends there.
-
-    Parameters
-    ----------
-    limit, stick_limit : effort while it slips, and from which it slips (with `scale`: per unit of it), zero or more, the
-        second no less than the first.
-    viscous : additional effort per flow, zero or more.
-
-    Source: Coulomb 1785; state machine as in Karnopp 1985.
-    """
-    signals = names_of(signals, "signals")
-    values = {
-        "limit": bounded(limit),
-        "stick_limit": bounded(limit if stick_limit is None else stick_limit, not_below="limit"),
-        "viscous": bounded(viscous),
-        "alpha1": bounded(alpha1),
-    }
-
-    def size(*given: Any) -> Any:
-        return scale(*given) if scale is not None else 1.0
-
-    def slip(mode: Any, flow: Any, limit: Any, _: Any, viscous: Any, *given: Any) -> Any:
-        sense = where(equal(mode, 1.0), 1.0, -1.0)
-        return sense * limit * size(*given) + viscous * flow
-
-    def exceeds(sign: float) -> Callable[..., Any]:
-        return lambda effort, most, *given: sign * effort - most * size(*given)
-
-    limits = (f"{name}.effort", f"{name}.stick_limit", *signals)
-    edges = [
-        Transition(STICK, FORWARD, Op("e - limit", exceeds(1.0)), limits, kind=f"{name} slips"),
-        Transition(STICK, BACKWARD, Op("-e - limit", exceeds(-1.0)), limits, kind=f"{name} slips back"),
-        Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks"),
-        Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks"),
-    ]
-    if scale is not None:
-        negative, kind = Op("-scale", lambda *given: -scale(*given)), f"{name} has a negative scale"
-        wrong = f'the scale of friction "{name}" is negative, so that it would drive: a normal force is positive where it presses'
-        edges += [Transition(state, state, negative, signals, kind=kind, error=wrong) for state in (STICK, FORWARD, BACKWARD)]
-    still = StateSpec(np.zeros(()))
-    law = IdealConstraint(None, still, Op("friction", slip), stores_position=False, automaton=name, active=(STICK,))
-    made = one_port("friction", name, law, values, signals, 1, domain, {**_LETTERS, **(symbols or {})})
-    return replace(made, automaton=Automaton(name, (STICK, FORWARD, BACKWARD), initial, tuple(edges)))

@@ -268,7 +268,9 @@ class IdealConstraint(Switched):
     start: StateSpec
     """Of h, where it is the integral of the flow."""
     released: Op | None = None
-    """Effort while it does not hold, (mode, flow, parameters, signals); None: zero."""
+    """Effort while it does not hold, (mode, flow, noted, parameters, signals); None: zero."""
+    noted: Mapping[str, StateSpec] = field(default_factory=dict)
+    """States that transitions alone set."""
     impulsive: bool = True
     """Whether the flow jumps to zero where it begins to hold, by an impulse; else it decays as h does."""
     stores_position: bool = True
@@ -283,12 +285,13 @@ class IdealConstraint(Switched):
     nothing to correct, and the two are not compared."""
 
     def states(self) -> Mapping[str, StateSpec]:
-        return {"h": self.start} if self.position is None and self.stores_position else {}
+        position = {"h": self.start} if self.position is None and self.stores_position else {}
+        return {**position, **self.noted}
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         position = ("h",) if self.position or self.stores_position else ()
         own = [f"{port}.{part}" for port in ports for part in ("J", "effort", "flow")] if self.coordinates else ()
-        return (*PORT, "h'", "multiplier", *position, *own)
+        return (*PORT, "h'", "multiplier", *position, *(("h''", *self.noted) if self.noted else ()), *own)
 
     def stops(self, source: str, target: str) -> bool:
         return self.impulsive and target in self.active and source not in self.active

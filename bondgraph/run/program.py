@@ -17,6 +17,7 @@ import numpy as np
 
 from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
+from bondgraph.model.model import ContactPoint
 from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class RunTransition:
     accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
     last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
     impact : whether constraints turn flows round.
+    first : taken before all others: what they answer has no meaning there.
     """
 
     name: str
@@ -112,6 +114,7 @@ class RunTransition:
     accumulates: float | None = None
     last: bool = False
     impact: bool = False
+    first: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,6 +190,18 @@ class Absent:
 
 
 @dataclass(frozen=True)
+class RunContact:
+    """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force."""
+
+    point: ContactPoint
+    off: tuple[tuple[int, float], ...]
+
+    def touching(self, m: np.ndarray) -> np.ndarray:
+        """Whether its law acts in modes (..., modes)."""
+        return np.all([m[..., slot] != mode for slot, mode in self.off], axis=0)
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
 
@@ -220,6 +235,7 @@ class Program:
     breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
     break_names : an element for each.
+    contacts : where bodies may touch.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -249,6 +265,7 @@ class Program:
     collisions: Collisions | None = None
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
+    contacts: tuple[RunContact, ...] = ()
 
     def __post_init__(self) -> None:
         counts = (

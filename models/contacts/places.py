@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.run.outcome.result import Result
-from models.contacts.trajectory import over_time
+from models.contacts.trajectory import contact_of, over_time
 from screws.contact import contact_places, is_convex
 from screws.contact.starts import Bodies, common_samples
 from screws.errors import GeometryError
@@ -56,7 +56,7 @@ def untracked_place(
     for k in np.unique(np.linspace(0, len(result.t) - 1, INSTANTS).astype(int)):
         H1, H2 = (np.asarray(pose_from_state(over_time(result, f"{name}.pose")[k]), dtype=float) for name in bodies)
         H_1_2 = np.asarray(inverse(H1), dtype=float) @ H2
-        known = np.array([result[f"{name}.kinematics.H_O1_C1"][k][:3, 3] for name in contacts])
+        known = np.array([result[contact_of(result, name).point.frames[0]][k][:3, 3] for name in contacts])
         if searches < SEARCHES and _overlap_elsewhere(surfaces, H_1_2, known):
             searches += 1
             try:

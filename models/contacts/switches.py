@@ -14,8 +14,8 @@ from screws.surfaces import Surface
 STATES = FREE, TOUCHING = ("free", "contact")
 """States of the switch; its mode is the index."""
 
-BEGINS = "contact on"
-"""Kind of the event with which a contact begins that lasts."""
+BEGINS, ENDS = "contact on", "contact off"
+"""Kinds of the events with which a contact that lasts begins and ends."""
 
 
 def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
@@ -26,7 +26,7 @@ def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
         FREE,
         (
             Transition(FREE, TOUCHING, NEGATE, ("kinematics.d",), kind=BEGINS),
-            Transition(TOUCHING, FREE, IDENTITY, ("kinematics.d",), RELEASE, kind="contact off"),
+            Transition(TOUCHING, FREE, IDENTITY, ("kinematics.d",), RELEASE, kind=ENDS),
             *limits(surfaces, STATES),
         ),
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from bondgraph.errors import refusal
 from bondgraph.run.outcome.result import Result
+from bondgraph.run.program import RunContact
 from models.contacts.components import COMPONENTS, constrained_components
-from models.contacts.switches import STATES, TOUCHING
 from models.contacts.transport import turned_pair
 from screws.poses import pose_from_state
 from screws.surfaces import Surface
@@ -23,16 +24,18 @@ def contact_trajectory(
     gap, gapdot; vx, vy, wz and fn, fx, fy, tx, ty, tz: relative twist and contact wrench on body 2 in C2;
     force_on_2_world; cp1_O1, cp2_O2; uv1, uv2, alpha (Montana's sign) in the polar charts; deformation (k, 6): the
     spring by component, spring (k, 3): its tangential and turning part; E, Ediss; frame1, frame2 (k, 4, 4) Gauss frames
-    in the world.
+    in the world. What a law does not have is zero: the deformation of one without springs. Raises `ModelError` E498 where the
+    result has no such contact.
     """
+    point = contact_of(result, contact).point
     out: Arrays = {"t": result.t}
-    kinematics, turns = f"{contact}.kinematics", []
+    turns = []
     for index, (name, surface) in enumerate(zip(bodies, surfaces, strict=True), start=1):
         pose, twist = over_time(result, f"{name}.pose"), over_time(result, f"{name}.twist")
         H = np.array([np.asarray(pose_from_state(row), dtype=float) for row in pose])
         chart = result[f"{contact}.chart {index}.mode"] if surface.charts > 1 else np.zeros(len(result.t))
-        polar, turn = _polar(surface, result[f"{kinematics}.q{index}"], chart)
-        gauss = _turned_frames(result[f"{kinematics}.H_O{index}_C{index}"], turn)
+        polar, turn = _polar(surface, result[f"{contact}.q{index}"], chart)
+        gauss = _turned_frames(result[point.frames[index - 1]], turn)
         turns.append(turn)
         out |= {
             f"p{index}": pose[:, 4:],
@@ -46,14 +49,15 @@ def contact_trajectory(
     twist_C2 = _turned(result[f"{contact}.Ad.2.flow"], turns[1])
     wrench = -_turned(result[f"{contact}.wrench"], turns[1])
     spring = np.zeros((len(result.t), 6))
-    components = constrained_components(result, contact)
-    spring[:, components] = result[f"{contact}.spring.q"].reshape(len(result.t), -1)
+    components = constrained_components(result, contact) if point.ignored else []
+    for deformation in point.ignored:
+        spring[:, components] = result[deformation].reshape(len(result.t), -1)
     spring = _turned(spring, turns[1])
     ledger = result.ledger
     return out | {
         "alpha": result[f"{contact}.alpha"] + turns[0] + turns[1],
-        "gap": result[f"{contact}.gap"],
-        "gapdot": result[f"{kinematics}.d'"],
+        "gap": result[point.gap],
+        "gapdot": result[point.gap_rate],
         "vx": twist_C2[:, 3],
         "vy": twist_C2[:, 4],
         "wz": twist_C2[:, 2],
@@ -73,19 +77,33 @@ def contact_trajectory(
 
 
 def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float], ...]:
-    """Times of contact (s), from the modes of its switch before and after every event; they lie within the samples."""
-    slot, touching = result.program.layout[f"{contact}.switch.mode"].start, STATES.index(TOUCHING)
+    """Times of contact (s), from the modes of its law before and after every event; they lie within the samples.
+
+    An impact has no length: where impacts alone part the bodies, contact is rest. Raises `ModelError` E498 where there is no
+    such contact.
+    """
+    touching = contact_of(result, contact).touching
     start, end = float(result.t[0]), float(result.t[-1])
-    begin = start if result.m[0, slot] == touching else None
+    begin = start if touching(result.m[0]) else None
     found = []
     for event in result.events:
-        if event.time <= end and event.m_before[slot] != event.m_after[slot]:
-            if event.m_after[slot] == touching:
+        if event.time <= end and touching(event.m_before) != touching(event.m_after):
+            if begin is None:
                 begin = event.time
-            elif begin is not None:
+            else:
                 found.append((begin, event.time))
                 begin = None
     return tuple(found) if begin is None else (*found, (begin, end))
+
+
+def contact_of(result: Result, path: str) -> RunContact:
+    """The contact at a path in the graph of a result; E498 where there is none with frames."""
+    found = {contact.point.path: contact for contact in result.program.contacts if contact.point.frames}
+    if path not in found:
+        known = ", ".join(f'"{name}"' for name in found)
+        cure = f"one of {known}" if found else "a graph with a contact: contact(...), attach_contact(...)"
+        raise refusal("E498", f'"{result.program.name}" has no contact "{path}"', cure, about=result.program.name)
+    return found[path]
 
 
 def over_time(result: Result, name: str) -> np.ndarray:

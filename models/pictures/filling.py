@@ -97,11 +97,8 @@ def parts_in(graph: Graph, above: str = "") -> Iterator[tuple[str, Graph | Eleme
 
 def contacts_in(parts: Mapping[str, Graph | Element], result: Result) -> dict[str, tuple[str, str]]:
     """Path of every contact that a result holds -> the paths of the two bodies; `parts` by path, the whole graph's being ""."""
-    found = {}
-    for path, part in parts.items():
-        if isinstance(part, Graph) and f"{path}.kinematics.H_O1_C1" in result:
-            found[path] = (body_at(parts, path, "pose 1"), body_at(parts, path, "pose 2"))
-    return found
+    paths = [contact.point.path for contact in result.program.contacts if contact.point.frames]
+    return {path: (body_at(parts, path, "pose 1"), body_at(parts, path, "pose 2")) for path in paths if path in parts}
 
 
 def body_at(parts: Mapping[str, Graph | Element], part: str, name: str) -> str:
@@ -202,7 +199,8 @@ def energies_of(result: Result, elements: Mapping[str, Element], contacts: Seque
         kind = "contact" if name.startswith(of_contacts) else _kind_of(elements[name].law)
         kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
     kinds = {kind: kinds[kind] for kind in (KINETIC, POTENTIAL, *kinds) if kind in kinds}
-    kinds |= {"dissipated": ledger.dissipated + ledger.lost, "less supplied": -ledger.supplied}
+    kinds |= {"dissipated": ledger.dissipated + ledger.lost}
+    kinds |= {"less supplied": -ledger.supplied, "less injected": -ledger.injected}
     return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}
 
 

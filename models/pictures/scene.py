@@ -96,7 +96,7 @@ class Scene:
         """Frames, and the Gauss frames of every touch."""
         found = list(self.frames)
         for touch in self.touches:
-            shown = None if touch.apart else touch.gap < 0.0
+            shown = None if touch.apart else (touch.gap < 0.0) | inside(self.t, touch.intervals)
             for side, H in enumerate(touch.frames, start=1):
                 label = ("", "") if touch.mark is None else ("C", f"{side}{touch.mark}")
                 found.append(Frame(H, label=label, at_axis=True, shown=shown))
@@ -132,11 +132,12 @@ class Scene:
 
     @property
     def force_legend(self) -> str:
-        """What the arrows are and how long; "" without forces."""
-        if not self.all_forces:
+        """What the arrows are and how long; "" without forces (impacts are impulses)."""
+        forces = [force for force in self.all_forces if np.any(force.newtons)]
+        if not forces:
             return ""
-        labels = {force.label for force in self.all_forces}
-        words = ["forces" if len(self.all_forces) > 1 else "force", *(labels if len(labels) == 1 else ())]
+        labels = {force.label for force in forces}
+        words = ["forces" if len(forces) > 1 else "force", *(labels if len(labels) == 1 else ())]
         return f"{' '.join(filter(None, words))}: {self.scale[2]}"
 
     def contact_intervals(self) -> list[tuple[float, float]]:

@@ -152,7 +152,7 @@ def run_contact(
     assert body1.surface is not None and body2.surface is not None  # _refuse_others
     bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
-    others = [name for name in graph.parts if f"{name}.kinematics.H_O1_C1" in result and f"{name}.gap" in result]
+    others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in graph.parts]
     untracked = untracked_place(result, bodies, surfaces, others)
     if untracked is not None:
         warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)

@@ -291,6 +291,7 @@ CASES: list[Case] = [
     ("E157", lambda: pickle.dumps(loop(C("c", 1.0), R("r", 1.0))), ("Graph cannot be pickled", "the Result of a run")),
     ("E170", lambda: loop(I("m", 1.0), C("c", 1.0), Constraint("k", position=lambda q: 2 * q, signals=["c.q"])), ('"k"',)),
     ("E159", lambda: deep(200), ("nested", "side by side")),
+    ("E161", lambda: loop(I("m", 1.0), Friction("f", 0.4, dimension=0)), ("whole number of directions", "dimension = 0")),
     ("E170", lambda: rod_turned_round(), ('constraint "rod"', 'MTF "J"', "row 0, column 1", "coordinates={'place.q': 2}")),
     (
         "E171",

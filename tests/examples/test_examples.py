@@ -10,6 +10,8 @@ import pytest
 
 from bondgraph import simulate
 from examples import (
+    arm_impact,
+    ball_maze,
     ball_on_turntable,
     bouncing_ball,
     colliding_eggs,
@@ -17,6 +19,7 @@ from examples import (
     delta_poles,
     delta_soft_touch,
     dexterous_hand,
+    parallel_gripper,
     rolling_eggs,
     urdf_robot,
 )
@@ -27,6 +30,8 @@ colliding_run = cache(colliding_eggs.simulate)
 ball_run = cache(ball_on_turntable.simulate)
 FOLDER = Path(rolling_eggs.__file__).parent
 EXAMPLES = (
+    ball_maze,
+    arm_impact,
     ball_on_turntable,
     bouncing_ball,
     colliding_eggs,
@@ -34,6 +39,7 @@ EXAMPLES = (
     delta_poles,
     delta_soft_touch,
     dexterous_hand,
+    parallel_gripper,
     rolling_eggs,
     urdf_robot,
 )
@@ -48,6 +54,15 @@ def test_length(path):
 def test_every_example_is_tested_here():
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
+
+
+def test_arm_impact():
+    """What the paper's impulse and duration lead to; each graph measures the mass of its formula."""
+    found = arm_impact.study()
+    law = found.laws["viscoelastic"]
+    assert (law.k, law.c, law.m, law.duration) == pytest.approx((8.07e5, 4.60e7, 3.453, 10.4e-3), rel=5e-4)
+    assert found.disagreement < 1e-12
+    assert "e = 0.100" in arm_impact.report(found)
 
 
 def test_rolling_eggs():
@@ -75,6 +90,14 @@ def test_ball_on_turntable():
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
 
 
+def test_ball_maze():
+    """When the ball falls through the last gate, to 1e-9 s, by an independent program (tests/models/maze/maze_independent.py)."""
+    run = ball_maze.simulate()
+    assert run.result.ok and run.finished and run.result.ledger.relative_residual < 1e-9
+    assert ball_maze.last_gate() == pytest.approx(44.554526986366, abs=1e-9)
+    assert "ring 1: poles +-1.4000, zeros +-0.7000 1/s" in ball_maze.report()
+
+
 def test_dexterous_hand():
     """Where the ball rests as the fingers are stretched, to 2e-6 m, and that it is lost with little friction."""
     run = dexterous_hand.simulate()
@@ -94,6 +117,14 @@ def test_bouncing_ball():
     (limit,) = (e.accumulation for e in found["restitution 0.8"].events if e.accumulation is not None)
     fall = np.sqrt(2.0 / 9.81)
     assert limit == pytest.approx(fall * (1.0 + 2.0 * 0.8 / 0.2), abs=1e-9)
+
+
+def test_parallel_gripper():
+    """Where it ends, to 1e-9 m, and the sliding that both laws of friction agree on."""
+    found = parallel_gripper.runs()
+    for result in found.values():
+        assert result.ok and result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
+        assert next((e.kind, e.time) for e in result.events if e.name == "left finger") == ("slip", pytest.approx(0.08))
 
 
 def test_delta_poles():

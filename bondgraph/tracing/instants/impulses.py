@@ -19,6 +19,7 @@ import numpy as np
 
 from bondgraph.assembly.system import LoweredTransition, Unknown
 from bondgraph.model.ops import REBOUND, TIME_DERIVATIVE
+from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.linear.closures import positions_held
 from bondgraph.tracing.linear.modewise import SINGULAR_CASES, Solved, chosen, solve_in_modes
@@ -29,6 +30,9 @@ from screws.scalars import absolute, less, less_equal, maximum, where
 
 STEPS = 12
 """Newton steps of an impulse with curved storages."""
+
+ROUNDING = 2.0**-44
+"""Part of its terms that rounding may leave of a flow."""
 
 CLOSE = 1e-8
 """Part of what there is to remove that may be left after them; with more there is no finite state after the event."""
@@ -63,7 +67,7 @@ def impulse_of(ground: Ground, acting: Acting, event: LoweredTransition, before:
     entries, off = instant.slopes(before), missing(before, [0.0] * len(acting.w), {})
     ideal = in_an_impulse(ground, acting, functools.partial(instant.at, before), instant.action)
     jumping = {ground.inputs["x"][i].index for i, _ in instant.action}
-    iterates = bool(jumping & ground.reached(list(instant.matrix.values())))
+    iterates = bool(jumping & ground.reached(instant.at(list(ground.inputs["x"]), list(instant.matrix.values()))))
     cases = SINGULAR_CASES // (1 + STEPS) if iterates else SINGULAR_CASES  # each step looks at all of them anew
 
     held = positions_held(ground.system)
@@ -75,7 +79,7 @@ def impulse_of(ground: Ground, acting: Acting, event: LoweredTransition, before:
     impulses = solved(entries, off)
     after = instant.moved(impulses, before)
     if iterates:
-        after, impulses = _iterated(impulses, instant, missing, solved, _largest(off))
+        after, impulses = _iterated(impulses, instant, missing, solved, _largest(off), instant.rounding())
     pushes = [
         instant.integral(other.guard, impulses, before) if _answers(other, event) else 0.0 for other in ground.system.events
     ]
@@ -142,6 +146,15 @@ class _Instant:
             after[i] = found
         return after
 
+    def rounding(self) -> Any:
+        """What rounding makes of what an impulse brings to rest, by the sizes of the terms that it is made of."""
+        stopped = [s for u in self.ground.system.unknowns if u.stopped for s in scalars_of(self.acting.values[u.stopped])]
+        sparse = jacobian(stopped, list(self.ground.inputs["x"]))
+        terms: list[Any] = [0.0] * len(stopped)
+        for i, j, slope in zip(sparse.rows, sparse.columns, self.at(self.before, list(sparse.values)), strict=True):
+            terms[i] = terms[i] + absolute(slope * self.before[j])
+        return ROUNDING * _largest(terms)
+
     def integral(self, name: str, impulses: Sequence[Any], state: Sequence[Any]) -> Any:
         """Integral over the impulse of a value that is linear in the unknowns."""
         total: Any = 0.0
@@ -160,9 +173,15 @@ def _instant(ground: Ground, acting: Acting, event: LoweredTransition, before: S
 
 
 def _iterated(
-    change: list[Any], instant: _Instant, missing: _Missing, solved: Callable[[Entries, Sequence[Any]], list[Any]], whole: Any
+    change: list[Any],
+    instant: _Instant,
+    missing: _Missing,
+    solved: Callable[[Entries, Sequence[Any]], list[Any]],
+    whole: Any,
+    least: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """States and impulses after Newton steps; of one that leaves more than there was, a quarter is tried in its place."""
+    """States and impulses after Newton steps; of one that leaves more than there was, a quarter is tried in its place. What is
+    left of the `whole` may be `least`, which is rounding."""
     at: list[Any] = [0.0] * len(change)
     size, reached = whole, list(instant.before)
     for _ in range(STEPS):
@@ -177,7 +196,7 @@ def _iterated(
         reached = [where(better, b, a) for a, b in zip(reached, state, strict=True)]
         change = [where(better, new, 0.25 * old) for new, old in zip(step, change, strict=True)]
         size = where(better, left, size)
-    done = less_equal(size, CLOSE * whole)
+    done = less_equal(size, maximum(CLOSE * whole, least))
     return [where(done, state, float("nan")) for state in instant.moved(at, reached)], at
 
 

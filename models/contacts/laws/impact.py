@@ -12,7 +12,7 @@ from models.contacts.laws.holding import NORMAL, connect_held, connect_normal, h
 from models.contacts.laws.numbers import number_problems
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.laws.three_state import CLOSED, PULLS
-from models.contacts.switches import FREE, STATES, TOUCHING, limits
+from models.contacts.switches import ENDS, FREE, STATES, TOUCHING, limits
 
 BOUNCE = "impact"
 """Kind of the event of an impact."""
@@ -50,7 +50,7 @@ class Impact:
         connect_normal(graph, split, restitution=self.restitution)
         held = connect_held(graph, split, head.chosen, restitution=0.0)
         bounce = Transition(FREE, FREE, CLOSED, ("kinematics.d",), kind=BOUNCE, impact=(NORMAL, *held), accumulates=TOUCHING)
-        leaves = Transition(TOUCHING, FREE, PULLS, (f"{NORMAL}.multiplier",), kind="contact off")
+        leaves = Transition(TOUCHING, FREE, PULLS, (f"{NORMAL}.multiplier",), kind=ENDS)
         machine = Automaton("switch", STATES, FREE, (bounce, leaves, *limits(head.surfaces, STATES)))
         return ideal_tail(machine, (FREE,), _begin(head))
 

@@ -22,7 +22,7 @@ from bondgraph import J0, Element, Graph, R
 from bondgraph.errors import Problem
 from models.contacts.laws.numbers import number_problems
 from models.contacts.laws.tails import Head, Tail
-from models.contacts.laws.three_state import BALLISTIC, STATES, contact_states
+from models.contacts.laws.three_state import BALLISTIC, LASTING, STATES, contact_states
 from models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row, normal_spring
 from models.contacts.switches import FREE, RELEASE, TOUCHING, limits
 
@@ -60,9 +60,9 @@ class Maxwell:
         force = J0("contact force", symbols={"effort": "f"})
         graph.connect(split, row := normal_row()).connect(row, force)
         graph.connect(force, normal_spring(self.k)).connect(force, R("damper", self.c, symbols={"resistance": "c"}))
-        machine = contact_states(
-            "switch", "kinematics.d", "kinematics.d'", "spring.q", resets=RELEASE, further=limits(head.surfaces, STATES)
-        )
+        signals = ("kinematics.d", "kinematics.d'", "spring.q")
+        further = limits(head.surfaces, STATES)
+        machine = contact_states("switch", *signals, kinds=LASTING, resets=RELEASE, further=further)
         return Tail(
             machine,
             FORCE,

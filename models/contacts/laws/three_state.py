@@ -16,7 +16,7 @@ from bondgraph.errors import Problem
 from models.contacts.laws.holding import connect_held, connect_normal, held_problems, ideal_tail
 from models.contacts.laws.numbers import number_problems
 from models.contacts.laws.tails import Head, Tail
-from models.contacts.switches import FREE, TOUCHING, limits
+from models.contacts.switches import BEGINS, ENDS, FREE, TOUCHING, limits
 from screws.scalars import minimum
 
 BALLISTIC = "ballistic"
@@ -26,6 +26,9 @@ STATES = (FREE, TOUCHING, BALLISTIC)
 
 TOUCHED, RELEASED, APART, AGAIN = KINDS = ("contact", "release", "apart", "contact again")
 """Kinds of the events of a contact."""
+
+LASTING = (BEGINS, ENDS, APART, BEGINS)
+"""The same in the words of all laws of `contact`, which tell where a force begins and ends."""
 
 MACHINE = "BO20 fig. 1"
 CLOSED = Op("-h", lambda h: -h, "-#1", MACHINE)
@@ -101,7 +104,6 @@ class ThreeState:
         numbers: dict[str, Any] = {"alpha1": self.alpha1, "alpha0": self.alpha0, "alpha2": self.alpha2}
         connect_normal(graph, split, closing="smooth", **numbers)
         connect_held(graph, split, head.chosen, closing="smooth", alpha1=self.alpha1)
-        machine = contact_states(
-            "switch", "kinematics.d", "normal.h'", "normal.multiplier", further=limits(head.surfaces, STATES)
-        )
+        signals = ("kinematics.d", "normal.h'", "normal.multiplier")
+        machine = contact_states("switch", *signals, kinds=LASTING, further=limits(head.surfaces, STATES))
         return ideal_tail(machine, (FREE, BALLISTIC), lambda gap: (gap, TOUCHING if gap < 0.0 else FREE))

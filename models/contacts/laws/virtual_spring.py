@@ -16,9 +16,9 @@ from bondgraph.errors import Problem
 from bondgraph.model.ops import NEGATE
 from models.contacts.laws.numbers import number_problems
 from models.contacts.laws.tails import Head, Tail
-from models.contacts.laws.three_state import AGAIN, APART, BALLISTIC, CLOSED, INWARDS, OPEN, PULLS, RELEASED, TOUCHED
+from models.contacts.laws.three_state import APART, BALLISTIC, CLOSED, INWARDS, OPEN, PULLS
 from models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row
-from models.contacts.switches import FREE, RELEASE, limits
+from models.contacts.switches import BEGINS, ENDS, FREE, RELEASE, limits
 from screws.scalars import equal, where
 
 COMPRESSION, RESTITUTION = "compression", "restitution"
@@ -70,11 +70,11 @@ class VirtualSpring:
             STATES,
             FREE,
             (
-                Transition(FREE, COMPRESSION, CLOSED, (gap,), kind=TOUCHED),
+                Transition(FREE, COMPRESSION, CLOSED, (gap,), kind=BEGINS),
                 Transition(COMPRESSION, RESTITUTION, NEGATE, ("constrained.2.flow",), shorter, kind="end of compression"),
-                Transition(RESTITUTION, BALLISTIC, PULLS, (length,), RELEASE, kind=RELEASED),
+                Transition(RESTITUTION, BALLISTIC, PULLS, (length,), RELEASE, kind=ENDS),
                 Transition(BALLISTIC, FREE, OPEN, (gap,), kind=APART),
-                Transition(BALLISTIC, COMPRESSION, INWARDS, (gap, rate), kind=AGAIN),
+                Transition(BALLISTIC, COMPRESSION, INWARDS, (gap, rate), kind=BEGINS),
                 *limits(head.surfaces, STATES),
             ),
         )

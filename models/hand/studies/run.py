@@ -14,6 +14,7 @@ import numpy as np
 
 from bondgraph import Compiled, compile_model
 from bondgraph.run.outcome.result import Result
+from models.contacts.trajectory import contact_of
 from models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from models.hand.scenarios import HandScenario, read_scenario
 from models.studies.runs import account, ending, sample_times, wall_times
@@ -68,7 +69,8 @@ class HandRun:
         """What the trajectory holds of a finger, over time."""
         result, finger, touch = self.result, finger_name(i), contact_name(i)
         tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
-        local1, frame2 = result[f"{touch}.kinematics.H_O1_C1"], result[f"{touch}.frame"]
+        local1, local2 = (result[frame] for frame in contact_of(result, touch).point.frames)
+        frame2 = result[f"{touch}.frame"]
         found = {
             "joints": result[f"{finger}.q"],
             "joint_rates": result[f"{finger}.v"],
@@ -76,7 +78,7 @@ class HandRun:
             "frames1": tip @ local1,
             "frames2": frame2,
             "points1": local1[:, :3, 3],
-            "points2": result[f"{touch}.kinematics.H_O2_C2"][:, :3, 3],
+            "points2": local2[:, :3, 3],
             "gap": result[f"{touch}.gap"],
             # The wrench is that on the tip, in C2, whose z axis points out of the object.
             "normal": wrench[:, 5],

@@ -114,9 +114,9 @@ def check_three_state(run: Result) -> None:
         speed = np.sqrt(v * v + 2.0 * G * h)
         found += [at, released, apart]
         at, speed = apart + 2.0 * speed / G, -speed
-    assert times(run, "contact", "release", "apart")[:9] == pytest.approx(found, abs=1e-9)
+    assert times(run, "contact on", "contact off", "apart")[:9] == pytest.approx(found, abs=1e-9)
     # Facts: four bounces at most, then rest under the weight.
-    assert len(times(run, "release")) == 4
+    assert len(times(run, "contact off")) == 4
     assert run["touch.normal force"][-1] == pytest.approx(MASS * G, rel=1e-6)
 
 
@@ -210,10 +210,10 @@ def test_the_virtual_spring(e: float) -> None:
     law, speed, omega = VirtualSpring(1e5, e), 1.3, np.sqrt(1e5 / MASS)
     assert rebound(law, speed) == pytest.approx(e, rel=1e-9)
     run, start = struck(law, speed), 1e-3 / speed
-    (top,), (released,) = times(run, "end of compression"), times(run, "release")
+    (top,), (released,) = times(run, "end of compression"), times(run, "contact off")
     assert top - start == pytest.approx(0.5 * np.pi / omega, rel=1e-8)
     assert released - top == pytest.approx(e * 0.5 * np.pi / omega, rel=1e-8)
-    (event,) = (event for event in run.events if event.kind == "release")
+    (event,) = (event for event in run.events if event.kind == "contact off")
     depth = -event.x_before[run.program.layout["touch.kinematics.d"].start]
     assert depth == pytest.approx((1.0 - e * e) * speed / omega, abs=1e-10)
     before, after = run.at_events("touch.normal force")
@@ -231,13 +231,13 @@ def test_the_maxwell_model(damping: float) -> None:
     omega = np.sqrt(k / MASS - delta**2)
     for speed in (0.5, 1.3):
         assert rebound(law, speed) == pytest.approx(np.exp(-np.pi * delta / omega), rel=1e-8)
-        (released,) = times(struck(law, speed), "release")
+        (released,) = times(struck(law, speed), "contact off")
         assert released - 1e-3 / speed == pytest.approx(np.pi / omega, rel=1e-8)
 
 
 def test_an_overdamped_maxwell_model_never_lets_go() -> None:
     run = simulate(dropped(Maxwell(1e5, 1e2), height=1e-3, gravity=0.0, speed=0.5), 0.3, rtol=1e-10, progress=False)
-    assert [event.kind for event in run.events] == ["contact"] and run.ok
+    assert [event.kind for event in run.events] == ["contact on"] and run.ok
     assert 0.0 <= -run["touch.kinematics.d'"][-1] < 1e-6 and run.ledger.relative_residual < 1e-9
 
 

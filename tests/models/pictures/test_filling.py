@@ -7,14 +7,24 @@ import pytest
 
 from bondgraph import J1, C, Graph, ModelError, R, Se, compile_model
 from models.bodies import ground, rigid_body
-from models.contacts import attach_contact, contact
+from models.contacts import (
+    Compliant,
+    ContactLaw,
+    Impact,
+    Maxwell,
+    ThreeState,
+    VirtualSpring,
+    Viscoelastic,
+    attach_contact,
+    contact,
+)
 from models.contacts.trajectory import contact_intervals
 from models.delta import DeltaParameters
 from models.delta.graphs.rigid_bodies import rigid_delta_graph
-from models.pictures import Scene, page, plots, poster, rendering, scene_of, still
+from models.pictures import Scene, movie, page, plots, poster, rendering, scene_of, still
 from models.two_bodies import read_scenario, two_body_graph
 from screws.poses import pose_from_state
-from screws.surfaces import ellipsoid, nearest_coordinates, parametric, sphere
+from screws.surfaces import ellipsoid, nearest_coordinates, parametric, plane, sphere
 from tests.models.hand.hand_runs import main_run
 
 can_render, why = rendering()
@@ -189,3 +199,58 @@ def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
         with pytest.raises(ModelError, match=r"E160.*no solids, frames or paths(?s:.*)plots of its panels"):
             poster(scene, tmp_path / "poster.png")
     assert [path.name for path in tmp_path.iterdir()] == ["plots.png"]
+
+
+def dropped(law: ContactLaw) -> Graph:
+    """A ball on the floor."""
+    graph, floor = Graph("drop"), ground("floor", surface=plane())
+    at = {"position": (0.0, 0.0, 0.15), "velocity": (0.2, 0.0, 0.0), "gravity": (0.0, 0.0, -9.81)}
+    ball = rigid_body("ball", mass=1.0, inertia=(4e-3,) * 3, surface=sphere(0.1), **at)
+    attach_contact(graph, contact("touch", floor, ball, law=law, constrained="v_z"), floor, ball)
+    return graph
+
+
+LAWS = (
+    Compliant(normal_stiffness=1e5, normal_damping=100.0),
+    Viscoelastic(1e5, 1e5),
+    VirtualSpring(1e5, 0.5),
+    Maxwell(1e5, 1e3),
+    Impact(0.5),
+    ThreeState(50.0, 900.0),
+)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
+    """Its frames, its force while it lasts, its times and its energies, whose sum stays what it was."""
+    graph = dropped(law)
+    result = compile_model(graph).simulate(0.6, samples=0.002, rtol=1e-9, progress=False)
+    scene = scene_of(result, graph)
+    (touch,) = scene.touches
+    fits_together(scene)
+    assert touch.intervals and touch.intervals[0][0] >= 0.1 and touch.intervals == contact_intervals(result, "touch")
+    acting = np.any([(a <= scene.t) & (scene.t <= b) for a, b in touch.intervals], axis=0)
+    assert touch.normal[acting].max() > 5.0 and not np.any(touch.normal[~acting])
+    energy = next(panel for panel in scene.panels if panel.title == "energy")
+    total = next(curve for curve in energy.curves if curve.name == "sum").values
+    np.testing.assert_allclose(total, total[0], atol=1e-3 * total[0])
+    plots(scene, tmp_path / "plots.png")
+    page(scene, tmp_path / "page.html")
+
+
+@renders
+def test_a_movie_of_bounces(tmp_path) -> None:
+    """Impacts have no length, so that nothing is shown slower, and no arrow says what no force is."""
+    graph = dropped(Impact(1.0))
+    scene = scene_of(compile_model(graph).simulate(0.5, samples=0.01, progress=False), graph)
+    assert scene.touches[0].intervals == () and scene.force_legend == "" and len(scene.happenings) >= 2
+    still(scene, tmp_path / "still.png", 0.2, (320, 180))
+    movie(scene, tmp_path / "movie.mp4", seconds=0.5, fps=8, size=(320, 180))
+    assert (tmp_path / "movie.mp4").stat().st_size > 1000
+
+
+def test_a_contact_that_a_result_does_not_have() -> None:
+    result = compile_model(dropped(Impact(1.0))).simulate(0.1, progress=False)
+    with pytest.raises(ModelError, match='E498 "drop" has no contact "contact"') as caught:
+        contact_intervals(result, "contact")
+    assert '"touch"' in caught.value.problems[0].cures[0]

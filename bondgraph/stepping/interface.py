@@ -1,0 +1,135 @@
+"""What users call: a graph, compiled once for steps of time; states and settings in, steps, runs and gradients out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import no_model, refusal
+from bondgraph.graph.builder import Graph
+from bondgraph.model.model import Model
+from bondgraph.run.bound import Bound
+from bondgraph.run.outcome.result import Result
+from bondgraph.run.settings import number
+from bondgraph.stepping.candidates import Candidates
+from bondgraph.stepping.cone import check_facets
+from bondgraph.stepping.matrices import Wanted
+from bondgraph.stepping.problem import Steps, compiled_steps
+from bondgraph.stepping.run import run_steps
+from bondgraph.stepping.step import StepSettings, Stride
+
+INERTIA = ("ignored", "damped", "full")
+FRICTION = ("convex", "coulomb")
+
+
+def stepper(
+    graph: Graph | Model,
+    inertia: str = "ignored",
+    friction: str = "coulomb",
+    *,
+    facets: int | str | None = None,
+    reach: float = math.inf,
+    restitution: float | Mapping[str, float] = 0.0,
+    candidates: Candidates | None = None,
+    backend: str = "auto",
+) -> Stepper:
+    """Compile a graph for steps of time, in which contacts are rigid.
+
+    Parameters
+    ----------
+    graph : the dynamic graph, with its contacts; their own laws (springs, switches) are left out.
+    inertia : "ignored" (quasi-static: forces balance at the end of each step), "damped" (velocities begin at zero in each step,
+        which decides what no spring holds), "full" (velocities go on: Stewart and Trinkle's and Moreau's time stepping).
+    friction : "coulomb", or "convex" (Anitescu 2006: one quadratic program; bodies that slide lift off by mu v h).
+    facets : of a cone in space, 4, 8 (default), 16 or 32; or "cone", exact. In a plane there are two.
+    reach : a contact with a larger gap is left out, and a step in which one near moves farther ends the run, m.
+    restitution : with "full", of all contacts or by contact.
+    candidates : what finds further contacts between bodies at every step, from their poses.
+    backend : as of `compile_model`.
+
+    Raises `ModelError` E100 for what is no graph, E501 for other settings, E502 for what a step cannot hold.
+    """
+    if not isinstance(graph, (Graph, Model)):
+        raise no_model(graph, "stepper")
+    model = graph.freeze() if isinstance(graph, Graph) else graph
+    for what, given, known in (("inertia", inertia, INERTIA), ("friction", friction, FRICTION)):
+        if given not in known:
+            raise refusal("E501", f"{what} cannot be {given!r}", f"one of {', '.join(known)}", about=model.name, places=())
+    chosen = check_facets(8 if facets is None else facets, model.name)
+    far = number(reach, "E501", "reach")
+    if not far > 0.0:
+        raise refusal("E501", f"reach cannot be {far!r}", "a length above zero", about=model.name, places=())
+    ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
+    bodies = () if candidates is None else tuple(candidates.bodies)
+    wanted = Wanted(inertia, chosen, _by_contact(model, restitution), ignored, bodies)
+    return Stepper(compiled_steps(model, wanted, backend), StepSettings(friction, far, candidates))
+
+
+def _by_contact(model: Model, given: float | Mapping[str, float]) -> dict[str, float]:
+    """Restitution of each contact; E501 for unknown contacts and what is not between 0 and 1."""
+    paths = [contact.path for contact in model.contacts]
+    found = dict(given) if isinstance(given, Mapping) else dict.fromkeys(paths, given)
+    for path, value in found.items():
+        if path not in paths:
+            why = f"contacts: {', '.join(paths) or 'none'}"
+            raise refusal("E501", f'there is no contact "{path}"', "one of these", about=model.name, why=why, places=())
+        if not 0.0 <= number(value, "E501", f'restitution of "{path}"') <= 1.0:
+            title = f'restitution of "{path}" cannot be {value!r}'
+            raise refusal("E501", title, "a number from 0 to 1", about=model.name, places=())
+    return {path: float(value) for path, value in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Stepper:
+    """A graph, compiled for steps of time (`stepper`)."""
+
+    steps: Steps
+    settings: StepSettings
+
+    def simulate(
+        self,
+        t_end: float,
+        *,
+        step: float,
+        parameters: Mapping[str, Any] | None = None,
+        initial: Mapping[str, Any] | None = None,
+        progress: bool = True,
+    ) -> Result:
+        """Run from 0 to t_end in steps of `step` (s), which also end where sources jump or bend."""
+        stride, p = self._stride(parameters, initial)
+        return run_steps(self.steps, stride, self._times(t_end, step, p), p, progress)
+
+    def _stride(self, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None) -> tuple[Stride, np.ndarray]:
+        compiled = self.steps.compiled
+        (x, m), p = compiled.initial(initial, parameters), compiled.parameters(parameters)
+        for slot, state in self.steps.forced.items():
+            m[slot] = state
+        return Stride(self.steps, self.settings, p, x, m), p
+
+    def _times(self, t_end: float, step: float, p: np.ndarray) -> list[float]:
+        end, h = number(t_end, "E501", "t_end"), number(step, "E501", "step")
+        if not (0.0 < h < math.inf and 0.0 < end < math.inf):
+            title = f"{end!r} s cannot be gone in steps of {h!r} s"
+            raise refusal("E501", title, "an end and a step above zero", about=self.steps.model.name, places=())
+        count = math.ceil(end / h * (1.0 - 1e-12))
+        times = [k * h for k in range(count)] + [end]
+        within = 1e-9 * h
+        for _, first, period in Bound(self.steps.compiled.program, p).breaks():
+            at = first
+            while at < end:
+                if at > 0.0 and min(abs(at - time) for time in times) > within:
+                    times.append(at)
+                if not math.isfinite(period):
+                    break
+                at += period
+        return sorted(times)
+
+
+def quasistatic(graph: Graph | Model, t_end: float, *, step: float, **settings: Any) -> Result:
+    """Run a graph quasi-statically from 0 to t_end in steps of `step`, s: `stepper(graph, ...).simulate(...)`."""
+    runs = {name: settings.pop(name) for name in ("parameters", "initial", "progress") if name in settings}
+    return stepper(graph, **settings).simulate(t_end, step=step, **runs)

@@ -1,0 +1,91 @@
+"""Rates with given velocities -> how far everything moves in a step: one step of Runge and Kutta's method of order 4.
+
+Velocities stay through a step, so that what depends on them and on time as a polynomial of degree 3 is exact. With machine code
+the step is a procedure that calls the kernel of the rates, compiled once per machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph.emit.kernel import Kernel, address_of
+from bondgraph.emit.procedure import Procedure, module
+
+if TYPE_CHECKING:
+    from bondgraph.emit.llvm import Library
+
+Motion = Callable[[float, float], Any]
+"""(start of a step, its length), s: moves the state that it was made for."""
+
+JUST_INSIDE = 1e-15
+"""Where a step looks at its ends, relative to its times: what jumps there has the value that it has inside."""
+
+
+def motion_of(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Motion:
+    """What moves the state x (n,) in place, at parameters p and modes m; it sees later changes of all three."""
+    n = len(x)
+    work = np.zeros(3 * n + 4)
+    times = work[:4]
+    move = _interpreted(rates, x, p, m, times) if rates.address is None else _compiled(rates, x, p, m, work)
+
+    def moved(t: float, h: float) -> None:
+        inside = JUST_INSIDE * max(abs(t), abs(h))
+        times[0], times[1], times[2], times[3] = t + inside, t + 0.5 * h, t + h - inside, h
+        move()
+
+    return moved
+
+
+def _interpreted(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, times: np.ndarray) -> Callable[[], Any]:
+    def move() -> None:
+        start, mid, end, h = times.tolist()
+        k1 = rates(start, x, p, m)
+        k2 = rates(mid, x + 0.5 * h * k1, p, m)
+        k3 = rates(mid, x + 0.5 * h * k2, p, m)
+        k4 = rates(end, x + h * k3, p, m)
+        x[:] += h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
+
+    return move
+
+
+def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: np.ndarray) -> Callable[[], Any]:
+    pointers = [ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 4]
+    function = ctypes.CFUNCTYPE(None, *pointers)(_library().address("move"))
+    places = [address_of(array) for array in (x, p, m, work)]
+    call = functools.partial(function, rates.address, len(x), *places)
+    call.__dict__["owners"] = (x, p, m, work, rates)  # addresses hold as long as what they are of
+    return call
+
+
+@functools.cache
+def _library() -> Library:
+    from bondgraph.emit.llvm import compile_ir
+
+    return compile_ir(module([_move()]))
+
+
+def _move() -> Procedure:
+    write = Procedure("move", {"rates": "ptr", "n": "i64", "x": "ptr", "p": "ptr", "m": "ptr", "work": "ptr"})
+    x, work, n, rates = write["x"], write["work"], write["n"], write["rates"]
+    h = work[3]
+    k, there, total = work.at(4), work.at(n + 4), work.at(n * 2 + 4)
+
+    def stage(time: int, at: Any, ahead: float, weight: float, begin: Any) -> None:
+        write.call(rates, [work.at(time), at, write["p"], write["m"], k])
+        with write.loop(n) as i:
+            there[i] = x[i] + h * ahead * k[i]
+            total[i] = begin[i] + h * weight * k[i]
+
+    stage(0, x, 0.5, 1.0 / 6.0, x)
+    stage(1, there, 0.5, 1.0 / 3.0, total)
+    stage(1, there, 1.0, 1.0 / 3.0, total)
+    stage(2, there, 0.0, 1.0 / 6.0, total)
+    with write.loop(n) as i:
+        x[i] = total[i]
+    write.give()
+    return write

@@ -1,0 +1,168 @@
+"""Graph -> what its steps are made of: kernels with given velocities, matrices of a step, a program that names the results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.assembly.system import LoweredTransition, Power, State, Statement, System, Value
+from bondgraph.causality.assign import assign_causality
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of
+from bondgraph.compile.programs import program_of
+from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.numpy import numpy_kernel
+from bondgraph.errors import ModelError, raise_if_any
+from bondgraph.model import laws
+from bondgraph.model.model import ContactPoint, Model
+from bondgraph.model.ops import constant, zeros
+from bondgraph.stepping.held import MOMENTUM, held_system, velocities_of
+from bondgraph.stepping.holdable import unholdable, unsteppable
+from bondgraph.stepping.matrices import StepLayout, Wanted, step_routine
+from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.routine import Routine
+from bondgraph.tracing.on_tape.values import Untraceable, scalars_of
+from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
+from bondgraph.tracing.routines import trace_for_runs
+from bondgraph.tracing.walk import Traced
+
+OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")
+"""What a contact does in a step."""
+STEP = "step"
+"""In the account: what forces at the end of each step, in place of those during it, give or take."""
+PAIRS = "pairs"
+"""In the account: contacts that are found at every step."""
+_NEVER, _NOTHING = ":no guard", ":no power"
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A graph, compiled for steps of time."""
+
+    compiled: Compiled
+    """The graph with given velocities: kernels, names, start values."""
+    wanted: Wanted
+    layout: StepLayout
+    matrices: Kernel
+    """(t, x, p as the user gave them, m, h) -> what `layout` says."""
+    works: Kernel
+    """(t, x, p, m) -> power into all C; twice the kinetic energy of the velocities alone; gaps."""
+    forced: Mapping[int, float]
+    """Modes that stay: those in which the laws of contacts give no force."""
+
+    @property
+    def model(self) -> Model:
+        """The graph."""
+        return self.compiled.model
+
+
+@paused_collection()
+def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
+    """Compile. Raises `ModelError` with all that a stage finds; E502 for what a step cannot hold."""
+    begin = time.perf_counter()
+    off = {automaton: state for contact in model.contacts for automaton, state in contact.off}
+    quiet = {
+        name: replace(automaton, initial=off[name], transitions=()) if name in off else automaton
+        for name, automaton in model.automata.items()
+    }
+    model = replace(model, automata=quiet)
+    causality = assign_causality(model)
+    raise_if_any(model.name, unholdable(model, causality, wanted.full, frozenset(off)))
+    bare = held_system(model, causality, wanted.full, wanted.ignored)
+    found: list[Traced] = []
+    try:
+        system = with_contacts(bare, model.contacts, bool(wanted.bodies))
+        routines, system, differentiate = trace_for_runs(system, found.append)
+    except Unsolvable as stuck:
+        raise ModelError(model.name, [unsolvable(stuck, bare, model)]) from None
+    except Untraceable as stuck:
+        raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
+    traced = found[0]
+    raise_if_any(model.name, unsteppable(traced, model, wanted))
+    built = time.perf_counter()
+    routine, layout = step_routine(traced, model, wanted)
+    kernels = kernels_of({**routines, "step_matrices": routine}, backend)
+
+    def jacobian() -> Any:
+        return jacobian_of(differentiate, kernels, backend)
+
+    program = program_of(system, kernels, jacobian, lambda: couplings_of(routines, jacobian, backend), model)
+    timings = {"build": built - begin, "compile": time.perf_counter() - built}
+    compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
+    slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
+    forced = {slots[name][0]: float(slots[name][1].index(state)) for name, state in off.items()}
+    works = numpy_kernel(_works(traced, model, wanted))
+    return Steps(compiled, wanted, layout, kernels["step_matrices"], works, forced)
+
+
+def force_names(contact: ContactPoint) -> tuple[str, str]:
+    """Names of the normal force and of the friction force of a contact in results, N."""
+    return f"{contact.path}.normal force", f"{contact.path}.friction force"
+
+
+def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
+    """The system with modes and forces of contacts, which steps set and which stay between them, and with what the account needs;
+    `pairs` says whether further contacts are found at every step."""
+    statements, values, states = list(system.statements), dict(system.values), list(system.states)
+    modes, events, powers = dict(system.modes), list(system.events), list(system.powers)
+    aliases = dict(system.aliases)
+    for name, value in ((_NEVER, -1.0), (_NOTHING, 0.0)):
+        statements.append(Statement((name,), constant(value), (), STEP))
+        values[name] = Value(name, ())
+    for contact in contacts:
+        slips = (2,)
+        shapes = ((), slips if len(contact.slip) == 2 else ())
+        for name, shape in zip(force_names(contact), shapes, strict=True):
+            aliases.pop(name, None)
+            statements.append(Statement((f"{name}'",), zeros(shape), (), contact.path))
+            values[name], values[f"{name}'"] = Value(name, shape, "N"), Value(f"{name}'", shape, "N/s")
+            states.append(State(name, np.zeros(shape), np.zeros(shape), f"{name}'"))
+        slot = len(modes)
+        modes[f"{contact.path}.mode"] = MODES, OPEN
+        values[f"{contact.path}.mode"] = Value(f"{contact.path}.mode", ())
+        for source in range(3):
+            for target in range(3):
+                if source != target:
+                    kind = MODES[target]
+                    events.append(LoweredTransition(contact.path, slot, source, target, _NEVER, (), kind, False, None))
+    for path in (*(contact.path for contact in contacts), *([PAIRS] if pairs else [])):
+        powers.append(Power(f"{path}.friction", _NOTHING, "dissipated"))
+        powers.append(Power(f"{path}.moved", _NOTHING, "supplied"))
+    powers.append(Power(STEP, _NOTHING, "dissipated"))
+    return replace(
+        system,
+        statements=tuple(statements),
+        values=values,
+        states=tuple(states),
+        modes=modes,
+        events=tuple(events),
+        powers=tuple(powers),
+        aliases=aliases,
+    )
+
+
+def _works(traced: Traced, model: Model, wanted: Wanted) -> Routine:
+    """What the account needs besides the powers of the system."""
+    ground, values, system = traced.ground, traced.values, traced.ground.system
+    velocities = [ground.inputs["x"][k] for name in velocities_of(system, model) for k in system.places[name]]
+
+    def at(name: str) -> list[Any]:
+        return [ground.tape.scalar(scalar) for scalar in scalars_of(values[system.resolve(name)])]
+
+    into, moved = ground.tape.scalar(0.0), ground.tape.scalar(0.0)
+    for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, laws.Storage) and law.gives == "effort" and f"{path}.{law.state}" not in wanted.ignored:
+            into = into + at(f"{path}.power")[0]
+        elif isinstance(law, laws.Storing) and law.gives == "flow":
+            p, f = at(f"{path}{MOMENTUM}"), at(f"{path}.flow")
+            still = ground.without(velocities, [*p, *f])
+            for own, (a, b) in enumerate(zip(p, f, strict=True)):
+                moved = moved + (a - still[own]) * (b - still[len(p) + own])
+    gaps = [at(contact.gap)[0] for contact in model.contacts]
+    blocks = tuple((name, len(ground.inputs[name])) for name in ("t", "x", "p", "m"))
+    return Routine("works", ground.tape, blocks, (into, moved, *gaps))

@@ -1,0 +1,229 @@
+"""Figures of an impact study: the study and a path in; the counterparts of the figures of WA22 out. Need Matplotlib."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from models.impact.mobility import KINDS
+from models.impact.study import ImpactStudy
+from models.impact.viscoelastic import ViscoelasticImpact
+from models.pictures.figures import legend_above, plot_file
+from models.pictures.style import AXES, DASHES, ENERGIES, FORCE, INK, MUTED, PATHS, RULE, blend
+
+Path = str | os.PathLike[str]
+LAWS = dict(
+    zip(("viscoelastic", "virtual spring", "Maxwell"), ((PATHS[1], "-"), (PATHS[0], DASHES[1]), (INK, DASHES[2])), strict=True)
+)
+"""Colour and dashes of each law."""
+
+COLOURS = dict(zip(KINDS, (AXES[0], AXES[1], AXES[2], FORCE), strict=True))
+
+
+def _viscoelastic(study: ImpactStudy) -> ViscoelasticImpact:
+    law = study.laws["viscoelastic"]
+    assert isinstance(law, ViscoelasticImpact)
+    return law
+
+
+def _shade(k: int, count: int) -> str:
+    return blend("#a9c6e8", PATHS[1], k / max(count - 1, 1))
+
+
+def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Force over time and over compression of the three laws with one speed, impulse and duration (WA22, Figs. 4(b) and 5)."""
+    with plot_file(
+        path, (9.6, 4.4), dpi=dpi, layout="constrained", title="One speed, impulse and duration, three laws"
+    ) as figure:
+        over_time, over_compression = figure.subplots(1, 2, sharey=True)
+        for name, law in study.laws.items():
+            course, (colour, dashes) = law.course(), LAWS[name]
+            style: dict[str, Any] = {"color": colour, "linestyle": dashes}
+            over_time.plot(1e3 * course.t, course.force, label=f"{name}, {law.peak_force:.0f} N", **style)
+            over_compression.plot(1e3 * course.compression, course.force, **style)
+            for panel, x, factor in ((over_time, course.t, 1e3), (over_compression, course.compression, 1e3)):
+                at = int(np.argmax(course.compression))
+                panel.plot([factor * x[at]], [course.force[at]], "o", color=colour, markersize=4.5)
+        over_time.plot([], [], "o", color=MUTED, markersize=4.5, linestyle="none", label="largest compression")
+        over_time.set_xlabel("time (ms)")
+        over_time.set_ylabel("force (N)")
+        over_compression.set_xlabel("compression (mm)")
+        over_time.set_ylim(bottom=0.0)
+        over_time.set_xlim(left=0.0)
+        over_compression.set_xlim(left=0.0)
+        over_time.legend(loc="upper right", fontsize=8.5)
+
+
+def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Force of the viscoelastic law at several speeds, with the ends of compression and restitution (WA22, Figs. 2 and 5)."""
+    law, speeds = _viscoelastic(study), study.measured.speeds
+    with plot_file(path, (7.6, 4.4), dpi=dpi, layout="constrained", title="Viscoelastic force at several speeds") as figure:
+        panel = figure.subplots()
+        for k, speed in enumerate(speeds):
+            impact = replace(law, v0=speed)
+            course = impact.course()
+            colour = _shade(k, len(speeds))
+            panel.plot(1e3 * course.t, course.force, color=colour, label=f"{speed:g} m/s, $e$ = {impact.restitution:.3f}")
+            at = int(np.argmax(course.compression))
+            panel.plot([1e3 * course.t[at]], [course.force[at]], "o", color=colour, markersize=4.5)
+            panel.plot([1e3 * course.t[-1]], [0.0], "s", color=colour, markersize=4.5, clip_on=False)
+        panel.plot([], [], "o", color=MUTED, markersize=4.5, linestyle="none", label=r"end of compression, $\dot x = 0$")
+        panel.plot([], [], "s", color=MUTED, markersize=4.5, linestyle="none", label=r"end of restitution, $x = 0$")
+        panel.set_xlabel("time (ms)")
+        panel.set_ylabel("force (N)")
+        panel.set_xlim(left=0.0)
+        panel.set_ylim(bottom=0.0)
+        panel.legend(fontsize=8.5)
+
+
+def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Restitution over the speed: exact, as (17) has it, and of the laws that know no speed (WA22, Figs. 3(d) and 4(d))."""
+    law = _viscoelastic(study)
+    unit = law.invariant_speed
+    speeds = np.geomspace(0.02, 50.0, 400) * unit
+    with plot_file(path, (7.6, 4.4), dpi=dpi, layout="constrained", title="Restitution over the speed of the impact") as figure:
+        panel = figure.subplots()
+        exact = [replace(law, v0=float(v)).restitution for v in speeds]
+        panel.semilogx(speeds, exact, color=PATHS[1], label="viscoelastic, exact")
+        shown = unit / speeds <= 1.6
+        panel.semilogx(speeds[shown], unit / speeds[shown], color=AXES[0], linestyle=DASHES[1], label=r"(17), $k / (c\,v_0)$")
+        panel.semilogx(
+            speeds, 1.0 - 2.0 / 3.0 * speeds / unit, color=MUTED, linestyle=DASHES[2], label=r"$1 - \frac{2}{3}\,c\,v_0/k$"
+        )
+        panel.axhline(study.measured.e, color=INK, linewidth=0.9, label="virtual spring and Maxwell")
+        panel.plot([law.v0], [law.restitution], "o", color=PATHS[1], markersize=6)
+        panel.annotate("identified", (law.v0, law.restitution), (6, 8), textcoords="offset points", fontsize=8.5)
+        panel.set_ylim(0.0, 1.6)
+        panel.axhspan(1.0, 1.6, color="#fdf0ef", linewidth=0, zorder=0)
+        panel.set_xlim(speeds[0], speeds[-1])
+        panel.set_xlabel("speed of the impact (m/s)")
+        panel.set_ylabel("coefficient of restitution")
+        panel.legend(fontsize=8.5, loc="upper right")
+
+
+def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Phase portrait of (15) with its invariant line, x < 0 as in the paper: impacts of many speeds, all return to x = 0."""
+    law = _viscoelastic(study)
+    unit = law.invariant_speed
+    with plot_file(path, (7.6, 5.2), dpi=dpi, layout="constrained", title="Phase portrait of the viscoelastic impact") as figure:
+        panel = figure.subplots()
+        many = np.concatenate([unit * np.array([0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0]), [law.v0]])
+        for k, speed in enumerate(many):
+            course = replace(law, v0=float(speed)).course()
+            own = k == len(many) - 1
+            label = f"identified, {law.v0:g} m/s" if own else "other speeds" if k == 0 else None
+            colour, width = (PATHS[1], 2.2) if own else ("#7d8aa0", 1.0)
+            panel.plot(-1e3 * course.compression, -course.rate, color=colour, linewidth=width, label=label)
+        panel.axhline(unit, color=AXES[0], linestyle=DASHES[1], label=r"invariant line $\dot x = k/c$")
+        panel.axhline(0.0, color=MUTED, linewidth=0.8)
+        panel.axvline(0.0, color=MUTED, linewidth=0.8)
+        panel.set_ylim(-1.08 * law.v0, 2.2 * unit)
+        panel.set_xlim(-1.06e3 * law.largest_compression, 0.03e3 * law.largest_compression)
+        panel.set_xlabel("$x$ (mm)")
+        panel.set_ylabel(r"$\dot x$ (m/s)")
+        panel.legend(fontsize=8.5, loc="lower left")
+
+
+def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Kinetic, stored and dissipated energy over time, stacked: their sum is that before the impact (WA22, Fig. 6)."""
+    names = ("kinetic", "stored", "dissipated")
+    with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title="Energy during the impact") as figure:
+        for panel, (name, law) in zip(figure.subplots(1, 3, sharey=True), study.laws.items(), strict=True):
+            course = law.course()
+            parts = [1e3 * np.asarray(getattr(course, part)) for part in names]
+            panel.stackplot(1e3 * course.t, *parts, colors=ENERGIES[:3], labels=names, linewidth=0)
+            panel.axvline(1e3 * course.t[int(np.argmax(course.force))], color=INK, linewidth=0.8, linestyle=DASHES[1])
+            panel.set_title(name, fontsize=10)
+            panel.set_xlabel("time (ms)")
+            panel.set_xlim(0.0, 1e3 * course.t[-1])
+            panel.grid(False)
+        first = figure.axes[0]
+        first.set_ylabel("energy (mJ)")
+        first.set_ylim(0.0, float(np.max(np.sum(parts, axis=0))))
+        first.plot([], [], color=INK, linewidth=0.8, linestyle=DASHES[1], label="largest force")
+        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8.5)
+
+
+def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Impulse at the end of the compression over the speed, by each matrix, and as the graphs measure it (WA22, Fig. 7)."""
+    speeds = np.array([0.0, 1.1 * max(study.measured.speeds)])
+    with plot_file(path, (7.6, 4.6), dpi=dpi, layout="constrained", title="Impulse at the end of the compression") as figure:
+        panel = figure.subplots()
+        for kind, mass in study.masses.items():
+            dashes = DASHES[1] if kind == "flexibility" else "-"
+            label = f"{KINDS[kind].name}, {mass:.3f} kg"
+            panel.plot(speeds, mass * speeds, color=COLOURS[kind], linestyle=dashes, label=label)
+            if kind in study.graphs:
+                measured = np.array(study.measured.speeds)
+                panel.plot(measured, study.graphs[kind].mass * measured, "o", color=COLOURS[kind], markersize=4.5)
+        panel.plot([], [], "o", color=MUTED, markersize=4.5, linestyle="none", label="with the mass that the graph measured")
+        panel.set_xlabel("speed of the point (m/s)")
+        panel.set_ylabel("impulse (N s)")
+        panel.set_xlim(*speeds)
+        panel.set_ylim(bottom=0.0)
+        panel.legend(fontsize=8.5, loc="upper left")
+
+
+def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Masses over random configurations: against each other, and sorted; where the order of the paper fails."""
+    order, masses = study.order, study.order.masses
+    kept, shares = order.ordered, order.shares()
+    title = f"Order of the masses in {len(order.q)} random configurations"
+    with plot_file(path, (9.6, 4.6), dpi=dpi, layout="constrained", title=title) as figure:
+        against, sorted_ = figure.subplots(1, 2)
+        ranges = [(0.85 * float(np.min(m)), 1.2 * float(np.max(m))) for m in (masses["composite"], masses["projection"])]
+        ends = [min(low for low, _ in ranges), max(high for _, high in ranges)]
+        for which, colour, words in ((kept, AXES[1], "holds"), (~kept, AXES[0], "fails")):
+            label = f"projection > composite > momentum {words}, {100.0 * np.mean(which):.0f} %"
+            against.loglog(
+                masses["composite"][which], masses["projection"][which], "o", markersize=3.2, alpha=0.7, color=colour, label=label
+            )
+        against.loglog(ends, ends, color=MUTED, linewidth=0.9)
+        against.set_xlim(*ranges[0])
+        against.set_ylim(*ranges[1])
+        against.set_xlabel("composite rigid body (kg)")
+        against.set_ylabel("projection (kg)")
+        legend_above(against, 1, fontsize=8)
+        ranks = np.argsort(masses["projection"] / masses["composite"])
+        for kind, size in (("projection", 3.4), ("flexibility", 5.0), ("momentum", 2.4)):
+            values = masses[kind][ranks] / masses["composite"][ranks]
+            sorted_.semilogy(values, ".", markersize=size, color=COLOURS[kind], label=KINDS[kind].name)
+        sorted_.axhline(1.0, color=COLOURS["composite"], label=KINDS["composite"].name)
+        sorted_.axvline((1.0 - shares["projection > composite"]) * len(ranks), color=RULE)
+        sorted_.set_xlabel("configuration, by projection over composite")
+        sorted_.set_ylabel("mass over composite mass")
+        legend_above(sorted_, 2, fontsize=8)
+
+
+def plot_strikes(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Normal force as the arm strikes a wall in simulation with each law, over that of a single mass in its place."""
+    mass = study.masses["momentum"]
+    title = f"{study.striker.chain.name} against a wall, free joints; thin: a mass of {mass:.3f} kg"
+    with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title=title) as figure:
+        for panel, (name, strike) in zip(figure.subplots(1, 3), study.strikes.items(), strict=True):
+            t, force = strike.force
+            single = strike.law.course()
+            panel.plot(1e3 * t, force, color=LAWS[name][0], linewidth=3.0, alpha=0.45, label="arm")
+            panel.plot(1e3 * single.t, single.force, color=INK, linewidth=0.9, label="single mass")
+            panel.set_title(f"{name}: e = {strike.restitution:.3f}, {strike.impulse:.3f} N s", fontsize=10)
+            panel.set_xlabel("time since the touch (ms)")
+            panel.set_ylim(bottom=0.0)
+            panel.set_xlim(left=0.0)
+            panel.legend(fontsize=8.5, loc="upper right" if name == "viscoelastic" else "lower center")
+        figure.axes[0].set_ylabel("normal force (N)")
+
+
+FIGURES = {
+    "force_laws.png": plot_laws,
+    "speeds.png": plot_speeds,
+    "restitution.png": plot_restitution,
+    "phase_portrait.png": plot_phases,
+    "energies.png": plot_energies,
+    "impulses.png": plot_impulses,
+    "order.png": plot_order,
+    "strikes.png": plot_strikes,
+}
+"""File name -> what draws it."""

@@ -1,0 +1,130 @@
+"""What steps of time refuse, and how a run that has no answer ends: in the words of the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, RunEndedWarning, Se, Sf, Switch
+from bondgraph.model.automata import Automaton
+from bondgraph.run.outcome.result import Result
+from bondgraph.stepping import Stepper, stepper
+from models import planar_contact
+from screws.scalars import sqrt
+
+
+def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
+    """A block on a floor, which slides along x; `parts` act on x."""
+    graph = Graph("block")
+    x, z, floor = J1("x", domain="translation"), J1("z", domain="translation"), planar_contact("floor", friction=friction)
+    graph.connect(x, I("along", mass)).connect(z, I("up", mass)).connect(Se("weight", -10.0 * mass), z)
+    graph.connect(z, floor.port("normal")).connect(x, floor.port("tangent"))
+    for part in parts:
+        graph.connect(part, x)  # type: ignore[arg-type]
+    return graph
+
+
+def servo(graph: Graph, name: str, at: str, start: float, command: float, stiffness: float = 100.0) -> Graph:
+    """A commanded finger at place `start` with its spring, of its own inertia."""
+    finger, shared = J1(at, domain="translation"), J0(f"{name} servo", domain="translation")
+    graph.connect(Sf(f"{name} command", command), shared).connect(shared, finger)
+    return graph.connect(shared, C(f"{name} spring", stiffness=stiffness)).connect(finger, I(f"{name} mass", 1.0))
+
+
+def crossing() -> Graph:
+    """A body between two walls that are moved into each other."""
+    graph, x = Graph("press"), J1("x", domain="translation")
+    graph.connect(x, I("body", 1.0)).connect(x, C("mount", stiffness=10.0))
+    for name, sign, speed in (("left wall", 1, 0.1), ("right wall", -1, -0.1)):
+        wall, touch = J1(name, domain="translation"), planar_contact(f"at {name}", gap=0.01)
+        graph.connect(Sf(f"{name} drive", speed), wall)
+        if sign > 0:
+            graph.connect(x, touch.port("normal")).connect(touch.port("normal"), wall)
+        else:
+            graph.connect(wall, touch.port("normal")).connect(touch.port("normal"), x)
+    return graph
+
+
+def motor() -> Graph:
+    graph, turning, current = Graph("motor"), J1("turning", domain="rotation"), J1("current", domain="electrical")
+    graph.connect(turning, I("rotor", 1.0)).connect(current, I("coil", 1.0)).connect(Se("battery", 1.0), current)
+    return graph.connect(current, GY("motor", 0.1)).connect(graph_element(graph, "motor"), turning)
+
+
+def graph_element(graph: Graph, name: str) -> object:
+    return graph.parts[name]
+
+
+def switched() -> Graph:
+    graph, a = Graph("switched"), J1("a", domain="electrical")
+    graph.connect(Se("u", 1.0), a).connect(a, R("r", 1.0)).connect(a, C("c", 1.0))
+    graph.connect(a, Switch("relay", automaton="state", closed=["on"]))
+    return graph.add_automaton(Automaton("state", ("on", "off"), "on", ()))
+
+
+SETTINGS: list[tuple[str, Callable[[], object]]] = [
+    ("E100", lambda: stepper("block")),  # type: ignore[arg-type]
+    ("E501", lambda: stepper(block(), inertia="none")),
+    ("E501", lambda: stepper(block(), friction="viscous")),
+    ("E501", lambda: stepper(block(), facets=5)),
+    ("E501", lambda: stepper(block(), reach=-1.0)),
+    ("E501", lambda: stepper(block(), restitution=1.5)),
+    ("E501", lambda: stepper(block(), restitution={"ceiling": 0.5})),
+    ("E501", lambda: stepper(block()).simulate(1.0, step=0.0)),
+    ("E501", lambda: stepper(block()).simulate(-1.0, step=0.1)),
+    ("E502", lambda: stepper(block(Se("control", lambda v: -v, signals=["along.flow"])))),
+    ("E502", lambda: stepper(switched())),
+    ("E503", lambda: planar_contact("floor", friction=-0.3)),
+    ("E503", lambda: planar_contact("floor", gap=math.nan)),
+]
+
+
+@pytest.mark.parametrize("code, refused", SETTINGS)
+def test_refused(code: str, refused: Callable[[], object]) -> None:
+    with pytest.raises(Exception) as found:
+        refused()
+    assert code in str(found.value)
+
+
+def test_a_source_that_reads_velocities_is_held_with_inertia() -> None:
+    graph = block(Se("control", lambda v: -20.0 * v, signals=["along.flow"]), friction=0.0)
+    with pytest.raises(ModelError, match="control") as refused:
+        stepper(graph)
+    assert "along.v" in str(refused.value) and "try" in str(refused.value)
+    result = stepper(graph, inertia="full").simulate(0.2, step=1e-4, initial={"along.v": 1.0})
+    assert result["along.flow"][-1] == pytest.approx(math.exp(-4.0), rel=1e-2)
+
+
+def ended(made: Stepper, t_end: float = 1.0, step: float = 0.05, **settings: object) -> Result:
+    with pytest.warns(RunEndedWarning):
+        return made.simulate(t_end, step=step, **settings)  # type: ignore[arg-type]
+
+
+def test_walls_that_move_into_each_other() -> None:
+    result = ended(stepper(crossing()))
+    assert result.failure is not None and result.t[-1] == pytest.approx(0.1)
+    said = str(result.failure)
+    assert "E510" in said and '"at left wall" and "at right wall" exclude each other' in said
+
+
+def test_a_push_that_nothing_bears_is_told() -> None:
+    """From 5 N on friction does not hold the block."""
+    result = ended(stepper(block(Se("push", lambda t: 6.0 * t, signals=["time"]))))
+    assert result.failure is not None and result.t[-1] == pytest.approx(0.8)
+    said = str(result.failure)
+    assert "E511" in said and '"along" moves forwards' in said and 'along contact "floor"' in said
+
+
+def test_a_negative_stiffness_is_told() -> None:
+    result = ended(stepper(block(C("k", output=lambda q: -100.0 * q, energy=lambda q: -50.0 * q * q))))
+    assert result.failure is not None and "E513" in str(result.failure) and '"along"' in str(result.failure)
+
+
+def test_numbers_that_are_not_finite_are_told() -> None:
+    push = Se("push", lambda t: sqrt(0.52 - t), signals=["time"])
+    result = ended(stepper(block(push, C("k", stiffness=100.0))))
+    assert result.failure is not None and "E515" in str(result.failure) and '"along"' in str(result.failure)
+    assert result.t[-1] == pytest.approx(0.5)
+    assert math.isfinite(result["along.flow"][-1])
