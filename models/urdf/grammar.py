@@ -55,7 +55,9 @@ NUMBER = Word(_numbers(1), "a finite number")
 FACTOR = Word(_numbers(1, -LARGE, LARGE), f"a number of at most {LARGE:g}")
 LENGTH = Word(_numbers(1, SMALL, LARGE), f"a length from {SMALL:g} to {LARGE:g} m")
 NOT_NEGATIVE = Word(_numbers(1, 0.0), "a finite number of zero or more")
-MASS = Word(_numbers(1, 0.0, LARGE), f"a number from zero to {LARGE:g}")
+MASS = Word(
+    lambda text: _numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < SMALL, f"zero, or a number from {SMALL:g} to {LARGE:g}"
+)
 THREE = Word(_numbers(3, -LARGE, LARGE), f"three finite numbers of at most {LARGE:g}")
 FOUR = Word(_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
 LENGTHS = Word(_numbers(3, SMALL, LARGE), f"three lengths from {SMALL:g} to {LARGE:g} m")
