@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem
-from models.chains import BodyInertia, Link, Mimic
+from models.chains import BEFORE, BodyInertia, Link, Mimic
 from models.urdf.document import place
 from models.urdf.grammar import Ignored
 from models.urdf.skeleton import Branch, Kept, Skeleton
@@ -97,7 +97,22 @@ def links_of(bones: Skeleton, kept: Kept, parsed: Any, unweighed: frozenset[str]
         if joint.moves:
             joints.append(_moving(joint, record))
     problems += [] if problems else _closed(bones, links)
+    if _serial(kept):
+        # What is fixed to a body is carried by any part of it, the one before among them.
+        links = [replace(link, parent=BEFORE) for link in links]
     return Made(tuple(links), tuple(joints), (*ignored, *_unused(bones, joints, limits)), tuple(problems))
+
+
+def _serial(kept: Kept) -> bool:
+    """Whether no body carries two others."""
+    body, carrying = {kept.base: kept.base}, set()
+    for joint in kept.joints:
+        on = body[joint.parent]
+        body[joint.child] = joint.child if joint.moves else on
+        if joint.moves and on in carrying:
+            return False
+        carrying |= {on} if joint.moves else set()
+    return True
 
 
 def _pose(record: Any) -> np.ndarray:

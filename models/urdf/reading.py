@@ -10,7 +10,7 @@ from typing import Any
 
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.output.extras import required
-from models.chains import Tree
+from models.chains import BEFORE, Chain, Tree
 from models.urdf.document import place, read_document
 from models.urdf.grammar import Ignored, check
 from models.urdf.links import Made, links_of
@@ -69,7 +69,8 @@ def read_urdf(
     skins, bare = skins_of(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
     raise_if_any(file.name, [*checked.problems, *made.problems, *bare] or _still(bones, kept, made))
     ignored = (*_left(bones, kept), *made.ignored, *_undrawn(parsed, meshes), *renamed, *checked.ignored)
-    return Robot(Tree(plain(parsed.name or file.stem), made.links), made.joints, tuple(skins), ignored)
+    mechanism = Chain if all(link.parent == BEFORE for link in made.links) else Tree
+    return Robot(mechanism(plain(parsed.name or file.stem), made.links), made.joints, tuple(skins), ignored)
 
 
 def _still(bones: Skeleton, kept: Kept, made: Made) -> list[Problem]:

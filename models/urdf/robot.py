@@ -24,7 +24,7 @@ class Robot:
     Attributes
     ----------
     tree : its links, each under its name in the file; fixed ones are frames without mass, their inertia is in the body they are
-        part of. Joint coordinates bear the names of the links that they move.
+        part of. Joint coordinates bear the names of the links that they move. A `Chain` where no body carries two others.
     joints : those that move, in the order of the links; the free one of a base that floats bears the name of its link.
     skins : meshes of the links; none with `meshes=False`.
     ignored : what the file holds and the robot does not, and why.

@@ -50,9 +50,9 @@ class Skeleton:
 
     @cached_property
     def below(self) -> dict[str, list[Branch]]:
-        """Link -> the joints that stand on it; those that are fixed first."""
+        """Link -> the joints that stand on it."""
         found: dict[str, list[Branch]] = {link: [] for link in self.links}
-        for joint in sorted(self.joints, key=lambda joint: joint.moves):
+        for joint in self.joints:
             found[joint.parent].append(joint)
         return found
 
@@ -75,13 +75,21 @@ class Skeleton:
         return found
 
     def under(self, link: str) -> list[Branch]:
-        """All joints outward of a link, each after the one that carries it, and what is fixed to a link next to it."""
-        found, open_ = [], list(reversed(self.below[link]))
-        while open_:
-            joint = open_.pop()
-            found.append(joint)
-            open_.extend(reversed(self.below[joint.child]))
-        return found
+        """All joints outward of a link, body by body: each after the one that carries it, and what is fixed before what moves."""
+        found: list[Branch] = []
+        open_: list[Branch] = []
+        start = link
+        while True:
+            frames, ahead = [start], []
+            for frame in frames:
+                ahead += [joint for joint in self.below[frame] if joint.moves]
+                found += [joint for joint in self.below[frame] if not joint.moves]
+                frames += [joint.child for joint in self.below[frame] if not joint.moves]
+            open_ += reversed(ahead)
+            if not open_:
+                return found
+            found.append(open_.pop())
+            start = found[-1].child
 
 
 def skeleton_of(file: Path, root: Any) -> Skeleton:

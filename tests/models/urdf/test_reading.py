@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError, compile_model
-from models.chains import body_jacobian, chain_graph, gravity_forces, kinetic_energy, link_pose, mass_matrix
+from models.chains import Chain, body_jacobian, chain_graph, gravity_forces, kinetic_energy, link_pose, mass_matrix
 from models.urdf import Robot, read_urdf
 from models.urdf.links import JOINTS
 
@@ -151,6 +151,14 @@ def test_a_base_cuts_the_robot_below() -> None:
     q = np.array([0.0, 0.7])
     seen = [np.asarray(link_pose(whole.tree, k, q), float) for k in (1, 3)]
     assert np.allclose(np.asarray(link_pose(part.tree, 2, q[1:]), float), np.linalg.solve(*seen), rtol=0, atol=1e-14)
+
+
+def test_a_robot_without_branches_is_a_chain() -> None:
+    """Also with frames that are fixed beside the joint that goes on; the finger in the middle of a gripper is one."""
+    assert isinstance(two_links().tree, Chain)
+    finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
+    assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
+    assert not isinstance(read_urdf(DATA / "gripper.urdf").tree, Chain)
 
 
 def test_prismatic_and_planar_joints() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError
+from models.chains import mass_matrix
 from models.urdf import document, read_urdf, robot_scene
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
@@ -319,6 +320,55 @@ def test_meshes_that_are_none(tmp_path: Path, name: str, content: bytes | None, 
         (tmp_path / name).write_bytes(content)
     error = refused(tmp_path / "a.urdf", GOOD.replace('<sphere radius="0.06"/>', f'<mesh filename="{name}"/>'))
     assert codes(error) == ["E527"] and re.search(words, str(error)), error
+
+
+def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
+    """Whatever stands where: an error with lines and advice, or a robot with finite numbers."""
+    rng = np.random.default_rng(2)
+    odd = (
+        "nan",
+        "-1",
+        "0",
+        "1e400",
+        "1e-320",
+        "",
+        "fixed",
+        "floating",
+        "planar",
+        "upper",
+        "left",
+        "elbow",
+        "<",
+        '"',
+        "é",
+        "1 2",
+        "0 0 0",
+    )
+    read = 0
+    for _ in range(300):
+        text = (GOOD, GRIPPER)[rng.integers(2)]
+        for _ in range(rng.integers(1, 3)):
+            values = list(re.finditer(r'="([^"<]*)"', text))
+            elements = list(re.finditer(r"<\w+[^<>]*/>", text))
+            value, one, other = (some[rng.integers(len(some))] for some in (values, elements, elements))
+            start, end, new = (
+                (*value.span(1), odd[rng.integers(len(odd))]),
+                (*one.span(), ""),
+                (*one.span(), other.group()),
+                (*value.span(1), values[rng.integers(len(values))].group(1)),
+            )[rng.integers(4)]
+            text = text[:start] + new + text[end:]
+        path = tmp_path / "changed.urdf"
+        path.write_text(text, encoding="utf-8")
+        try:
+            robot = read_urdf(path, floating=bool(rng.integers(2)))
+        except ModelError as error:
+            assert all(problem.cures and any(problem.places) for problem in error.problems), error
+        else:
+            read += 1
+            M = np.asarray(mass_matrix(robot.tree, np.full(robot.tree.freedoms, 0.1)), dtype=float)
+            assert np.all(np.isfinite(M)) and str(robot)
+    assert 30 < read < 270
 
 
 def test_positions_by_name(tmp_path: Path) -> None:
