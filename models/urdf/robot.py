@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.errors import Problem, caller_place, raise_if_any
 from models.chains import Tree
 from models.urdf.grammar import Ignored
-from models.urdf.links import RobotJoint
+from models.urdf.joints import RobotJoint
 from models.urdf.skins import Skin
 from screws.given import floats
 

@@ -219,13 +219,40 @@ def _loops(bones: Skeleton) -> list[list[Branch]]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kept:
-    """What is made of a tree: the base, the joints outward of it, and the links that are left out."""
+    """What is made of a skeleton: the base, the joints outward of it, and the links that are left out."""
 
+    bones: Skeleton
     base: str
     joints: tuple[Branch, ...]
     left: tuple[str, ...]
+
+    @cached_property
+    def body(self) -> dict[str, str]:
+        """Link -> the one that moves with it and carries it: itself, if its joint moves, or the base."""
+        found = {self.base: self.base}
+        for joint in self.joints:
+            found[joint.child] = joint.child if joint.moves else found[joint.parent]
+        return found
+
+    @cached_property
+    def bodies(self) -> dict[str, list[str]]:
+        """Moving link, or base -> the links that move as one with it, itself first; each body after the one that carries it."""
+        found: dict[str, list[str]] = {}
+        for link, body in self.body.items():
+            found.setdefault(body, []).append(link)
+        return found
+
+    def carrier(self, body: str) -> str | None:
+        """The body on which the joint of another stands; None for the base."""
+        return None if body == self.base else self.body[self.bones.above[body].parent]
+
+    @property
+    def serial(self) -> bool:
+        """Whether no body carries two others."""
+        carriers = [self.carrier(body) for body in self.bodies]
+        return len(set(carriers)) == len(carriers)
 
 
 def between(bones: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[Kept | None, list[Problem]]:
@@ -259,7 +286,7 @@ def between(bones: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[Kep
                 way.add(joint.child)
         kept = [joint for joint in kept if joint.child in way]
     links = {start, *(joint.child for joint in kept)}
-    return Kept(start, tuple(kept), tuple(link for link in bones.links if link not in links)), []
+    return Kept(bones, start, tuple(kept), tuple(link for link in bones.links if link not in links)), []
 
 
 def _astray(bones: Skeleton, start: str, tip: str, kept: Sequence[Branch]) -> Problem:

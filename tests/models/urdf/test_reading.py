@@ -12,7 +12,7 @@ import pytest
 from bondgraph import ModelError, compile_model
 from models.chains import Chain, body_jacobian, chain_graph, gravity_forces, kinetic_energy, link_pose, mass_matrix
 from models.urdf import Robot, read_urdf
-from models.urdf.links import JOINTS
+from models.urdf.joints import JOINTS
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 
