@@ -1,8 +1,8 @@
 """Painleve's paradox: friction that follows a normal force -> guards that rise where the two have no or several solutions.
 
-While it slips, a friction F = mu N along its direction changes the normal force N that a constraint needs: N = N0 + k mu N. What
-is left of a unit of N is 1 - k mu. Where that is positive there is one N; at zero and below, a constraint that presses makes, by the
-friction that comes with it, its bodies approach: either no N does, or both N = 0 and a positive one.
+While it slips, a friction F = mu N along its direction changes the normal force N that a constraint needs: N = N0 + k mu N.
+What is left of a unit of N is 1 - k mu. Where that is positive there is one N; at zero and below, a constraint that presses
+makes, by the friction that comes with it, its bodies approach: either no N does, or both N = 0 and a positive one.
 
 Source: Painleve 1895; Genot and Brogliato 1999.
 """
