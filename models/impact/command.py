@@ -10,22 +10,25 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import refusal
+from models.impact.arm_scene import plot_arm
 from models.impact.figures import FIGURES
 from models.impact.mobility import KINDS, direction
 from models.impact.robot import Striker, default_striker, striker_from_urdf
 from models.impact.study import ImpactStudy, Measured, study_impact
+from models.pictures import rendering
 from models.studies.commands import add_fields, record_of, study_command
 from models.studies.files import Table, plots
 from models.studies.reading import made
 from models.studies.tasks import Outcome, Task
 
 FLAGS = {"--v0": "v0", "--impulse": "impulse", "--duration": "duration", "--e": "e", "--poses": "poses", "--seed": "seed"}
+ARM = "arm.png"
 COURSE = ("t", "compression", "rate", "force", "kinetic", "stored", "dissipated")
 
 
 def _run(given: tuple[Measured, Striker], options: Namespace) -> Outcome:
     study = study_impact(*given)
-    return Outcome(study.summary(), _files(study), _overview(study), plots(lambda folder: _draw(study, folder)))
+    return Outcome(study.summary(), _files(study), _overview(study), lambda folder: _draw(study, folder))
 
 
 def _files(study: ImpactStudy) -> dict[str, Any]:
@@ -75,9 +78,19 @@ def _overview(study: ImpactStudy) -> list[str]:
     return lines
 
 
-def _draw(study: ImpactStudy, folder: Path) -> None:
-    for name, draw in FIGURES.items():
-        draw(study, folder / name)
+def _draw(study: ImpactStudy, folder: Path) -> str:
+    """All pictures; what is missing for some of them, or ""."""
+
+    def figures(into: Path) -> None:
+        for name, draw in FIGURES.items():
+            draw(study, into / name)
+
+    missing = plots(figures)(folder)
+    works, reason = rendering()
+    if not works:
+        return missing or f"no picture of the arm: {reason}"
+    plot_arm(study, folder / ARM)
+    return missing
 
 
 def _arguments(parser: Any) -> None:
@@ -109,7 +122,7 @@ TASK = Task(
     _read,
     _run,
     files=("laws.npz", "strikes.npz", "masses.csv", "poses.csv"),
-    pictures=tuple(FIGURES),
+    pictures=(*FIGURES, ARM),
     arguments=_arguments,
 )
 IMPACT = study_command("impact", TASK)

@@ -58,15 +58,15 @@ class Striker:
 def seven_joint_arm() -> Chain:
     """An arm of seven cylinders that turn about the axes z, y, z, y, z, y, z of the world while it stands straight up.
 
-    The frame of each link lies in its joint, of the last at the tip; z is along the arm.
+    The frame of each link lies in its joint, z along the arm.
     """
     ends = (*HEIGHTS[1:], TIP)
     links = []
     for k, (low, high, mass, limit) in enumerate(zip(HEIGHTS, ends, MASSES, LIMITS, strict=True)):
         home = np.eye(4)
-        home[2, 3] = TIP if k == len(HEIGHTS) - 1 else low
+        home[2, 3] = low
         axis = (0.0, 0.0, 1.0) if k % 2 == 0 else (0.0, 1.0, 0.0)
-        body = cylinder_inertia(mass, RADIUS, (0.0, 0.0, low - home[2, 3]), (0.0, 0.0, high - home[2, 3]))
+        body = cylinder_inertia(mass, RADIUS, (0.0, 0.0, 0.0), (0.0, 0.0, high - low))
         bound = float(np.deg2rad(limit))
         links.append(Link(f"link {k + 1}", revolute(axis, (0.0, 0.0, low)), body, home, limits=(-bound, bound)))
     return Chain("arm", tuple(links))
@@ -75,7 +75,7 @@ def seven_joint_arm() -> Chain:
 def default_striker() -> Striker:
     """The arm of round numbers with its tip pointing along x, against a wall that stands across x."""
     q = np.deg2rad([0.0, 20.0, 0.0, 90.0, 0.0, -20.0, 0.0])
-    return Striker(seven_joint_arm(), q, normal=(0.0, 0.0, -1.0))
+    return Striker(seven_joint_arm(), q, point=(0.0, 0.0, TIP - HEIGHTS[-1]), normal=(0.0, 0.0, -1.0))
 
 
 def striker_from_urdf(

@@ -25,11 +25,14 @@ from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alik
 from models.impact.mobility import direction, mass_at
 from models.impact.robot import Striker
 from models.impact.viscoelastic import ViscoelasticImpact
+from models.pictures.shapes.meshes import along
 from screws.joints import fixed
 from screws.rotations import quaternion
 from screws.surfaces import plane, sphere
 
 TIP = "tip that strikes"
+ROUND = 30.0
+"""Radius of the tip, in largest compressions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +90,7 @@ def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
     if n @ (J @ velocity)[3:] > -0.999 * law.v0:
         mass_at(where, striker.normal, "projection")  # says which direction is missing
     single = replace(law, m=mass_at(where, striker.normal, "momentum"))  # type: ignore[type-var]
-    ahead = 0.02 * single.duration * single.v0
-    radius = 0.02
+    ahead, radius = 0.02 * single.duration * single.v0, ROUND * single.largest_compression
     home = np.array(where.chain.links[where.link].home)
     home[:3, 3] += home[:3, :3] @ (where.point + radius * n)
     carrier = where.chain.links[where.link].name
@@ -101,7 +103,7 @@ def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
         "wall",
         surface=plane(),
         position=(H[:3, 3] - ahead * outward).tolist(),
-        quaternion=np.asarray(quaternion(_with_z(outward)), dtype=float).tolist(),
+        quaternion=np.asarray(quaternion(along(outward, np.zeros(3))[:3, :3]), dtype=float).tolist(),
     )
     graph, ball = Graph("strike"), arm.link(TIP)
     graph.add(arm, wall)
@@ -145,10 +147,3 @@ def strikes(striker: Striker, v0: float, duration: float, e: float) -> dict[str,
     mass = mass_at(striker.where, striker.normal, "momentum")
     laws = alike(v0, mass * v0 * (1.0 + e), duration, e)
     return {name: strike(striker, law) for name, law in laws.items()}
-
-
-def _with_z(axis: np.ndarray) -> np.ndarray:
-    """A rotation (3, 3) whose z axis is the unit vector `axis`."""
-    across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    across /= np.linalg.norm(across)
-    return np.array([across, np.cross(axis, across), axis]).T
