@@ -20,6 +20,7 @@ from bondgraph.stepping.step import TOO_FAR, UNSETTLED, Stride
 
 _SMALL = 1e-6
 """Part of the largest that counts as none, of multipliers and of motions."""
+_ROUNDING = 1e-9
 _ROUND = 16
 """Edges that stand for an exact cone."""
 _AXES, PLANAR = "xyz", motions([False, False, True])
@@ -136,8 +137,7 @@ def falling(steps: Steps, stride: Stride) -> np.ndarray | None:
     from scipy.optimize import nnls
 
     edges, held = _edges(steps, stride), stride.A[len(stride.owner) :]
-    size = np.max(np.abs(np.concatenate([edges, held])), axis=0, initial=0.0)
-    size = np.where(size > 0.0, size, 1.0)  # velocities as those of contacts
+    size = _levers(np.concatenate([edges, held]))
     H, load = stride.H / np.outer(size, size), -stride.f / size
     weight = np.max(np.abs(H), initial=0.0) or 1.0
     free = np.concatenate([held / size, H / weight])
@@ -153,11 +153,15 @@ def falling(steps: Steps, stride: Stride) -> np.ndarray | None:
     return np.asarray(np.where(ways > _SMALL * ways.max(), ray, 0.0))
 
 
+def _levers(rows: np.ndarray) -> np.ndarray:
+    """How fast each velocity (n,) moves a contact; 1 where it moves none."""
+    size = np.max(np.abs(rows), axis=0, initial=0.0)
+    return np.asarray(np.where(size > _ROUNDING * np.max(size, initial=0.0), size, 1.0))
+
+
 def _motion_in_words(steps: Steps, stride: Stride, ray: np.ndarray) -> str:
     """What moves and how: the inertia that contacts see move farthest."""
-    rows = np.abs(stride.A)
-    seen = np.max(rows, axis=0, initial=0.0)
-    ways = np.abs(ray) * np.where(seen > 0.0, seen, 1.0)
+    ways = np.abs(ray) * _levers(stride.A)
     owners = list(dict.fromkeys(steps.layout.owners))
     by_owner = {owner: max(ways[k] for k, own in enumerate(steps.layout.owners) if own == owner) for owner in owners}
     moving = sorted((o for o in owners if by_owner[o] > 0.1 * max(by_owner.values())), key=lambda o: -by_owner[o])
@@ -188,7 +192,7 @@ def _way(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
 def _pivots(steps: Steps, stride: Stride, ray: np.ndarray) -> str:
     """Contacts that stay closed in a motion."""
     found = []
-    reach = np.max(np.abs(stride.A[: len(stride.owner)] @ ray), initial=0.0)
+    reach = np.max(np.abs(ray) * _levers(stride.A), initial=0.0)
     for cone, touches in zip(steps.layout.cones, _closed(stride), strict=True):
         edges = _edges_of(stride, cone)
         if touches and np.min(np.abs(edges @ ray)) <= 1e-3 * reach:
