@@ -1,7 +1,18 @@
 """Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic, attach_contact, contact
+from models.contacts import (
+    Compliant,
+    Impact,
+    Maxwell,
+    Rigid,
+    ThreeState,
+    VirtualSpring,
+    Viscoelastic,
+    attach_contact,
+    collisions,
+    contact,
+)
 from models.gravity import attach_central_gravity, central_gravity
 from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
@@ -33,6 +44,7 @@ __all__ = [
     "attach_contact",
     "central_gravity",
     "centre_of_stiffness",
+    "collisions",
     "contact",
     "contact_trajectory",
     "ground",
