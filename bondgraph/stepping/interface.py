@@ -18,7 +18,7 @@ from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.settings import number
-from bondgraph.stepping.candidates import Candidates
+from bondgraph.stepping.candidates import Candidates, Shapes
 from bondgraph.stepping.cone import check_facets
 from bondgraph.stepping.gradients import gradients
 from bondgraph.stepping.matrices import Wanted
@@ -55,7 +55,8 @@ def stepper(
     facets : of a cone in space, 4, 8 (default), 16 or 32; or "cone", exact. In a plane there are two.
     reach : a contact with a larger gap is left out, and a step in which one near moves farther ends the run, m.
     restitution : with "full", of all contacts or by contact.
-    candidates : what finds further contacts between bodies at every step, from their poses.
+    candidates : what finds further contacts between bodies at every step, from their poses; by default that of the shapes which
+        the graph says may touch anywhere (`Model.collisions`), within `reach`, or the smallest half width of a shape.
     backend : as of `compile_model`.
 
     Raises `ModelError` E100 for what is no graph, E501 for other settings, E502 for what a step cannot hold.
@@ -71,6 +72,8 @@ def stepper(
     if not far > 0.0:
         raise refusal("E501", f"reach cannot be {far!r}", "a length above zero", about=model.name, places=())
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
+    if candidates is None and model.collisions:
+        candidates = Shapes(model.collisions, far)
     bodies = () if candidates is None else tuple(candidates.bodies)
     wanted = Wanted(inertia, chosen, _by_contact(model, restitution), ignored, bodies)
     return Stepper(compiled_steps(model, wanted, backend), StepSettings(friction, far, candidates))

@@ -135,7 +135,11 @@ class InteriorPoint:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-        found = clarabel.DefaultSolver(triu(csc_matrix(H), format="csc"), f, csc_matrix(-A), -lower, cones, settings).solve()
+        # forces of the size of one, whatever their unit: its tolerances are absolute too
+        size = float(np.max(np.abs(f), initial=0.0)) or 1.0
+        above = np.maximum(lower, -_NONE)
+        P = triu(csc_matrix(H / size), format="csc")
+        found = clarabel.DefaultSolver(P, f / size, csc_matrix(-A), -above, cones, settings).solve()
         told = str(found.status)
         outcome = FAILED
         if told in ("Solved", "AlmostSolved"):
@@ -144,7 +148,7 @@ class InteriorPoint:
             outcome = EXCLUDED
         elif "DualInfeasible" in told:
             outcome = UNSUPPORTED
-        return Answer(np.array(found.x), np.array(found.z), outcome, int(found.iterations))
+        return Answer(np.array(found.x), np.array(found.z) * size, outcome, int(found.iterations))
 
     def again(self, lower: np.ndarray) -> Answer:
         """The same program with other bounds."""
