@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, two_eggs
+from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
@@ -13,6 +13,7 @@ MAINS = {
     "delta": delta.main,
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
+    "piles": piles.main,
 }
 
 
