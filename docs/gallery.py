@@ -16,6 +16,7 @@ from docs.pages import DOCS, run_page
 
 if TYPE_CHECKING:
     from models.hand import HandRun
+    from models.impact import ImpactStudy
 
 PICTURES = DOCS / "pictures"
 
@@ -84,6 +85,33 @@ def _delta_soft_touch(path: Path) -> None:
 
 
 @cache
+def _struck() -> ImpactStudy:
+    from models.impact import study_impact
+
+    return study_impact()
+
+
+def _impact(figure: str) -> Callable[[Path], None]:
+    def draw(path: Path) -> None:
+        from models.impact.figures import FIGURES
+
+        FIGURES[figure](_struck(), path)
+
+    return draw
+
+
+def _impact_graph(path: Path) -> None:
+    from bondgraph import compile_model
+    from bondgraph.render.diagram import diagram
+    from models.impact import default_striker, striking_point
+    from models.impact.variants import impact_graph
+
+    arm = default_striker()
+    graph = impact_graph(striking_point(*arm.arguments[:3]), arm.normal, "momentum").graph
+    diagram(compile_model(graph, backend="numpy")).write(path)
+
+
+@cache
 def _moved() -> HandRun:
     from models.hand import run_hand
 
@@ -102,17 +130,58 @@ def _hand_figure7(path: Path) -> None:
     figure7(_moved(), path)
 
 
+def _maze(path: Path) -> None:
+    from bondgraph import compile_model
+    from bondgraph.render.diagram import diagram
+    from models.maze import maze_graph
+
+    diagram(compile_model(maze_graph(), backend="numpy")).write(path)
+
+
+def _maze_figure(name: str) -> Callable[[Path], None]:
+    """Of the run: figure10, figure11 or path_figure; of the maze: figure5, figure7."""
+
+    def draw(path: Path) -> None:
+        from examples.ball_maze import MAZE, simulate
+        from models.maze.pictures import figures
+
+        getattr(figures, name)(MAZE if name in ("figure5", "figure7") else simulate(), path)
+
+    return draw
+
+
+def _maze_gains(path: Path) -> None:
+    from examples.ball_maze import MAZE
+    from models.maze import robustness
+    from models.maze.command import GainGrid
+    from models.maze.pictures.figures import robustness_figure
+
+    grid = GainGrid(points=11)
+    robustness_figure(robustness(MAZE, grid.around(MAZE.k1), grid.around(MAZE.k2), t_end=grid.until), path)
+
+
 DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "contact.svg": _contact,
     "dc_motor.svg": _motor,
     "delta_arm.svg": _delta(("arm 2", "arm 3")),
     "delta_robot.svg": _delta("all"),
     "hand.svg": _hand,
+    "maze.svg": _maze,
+    "impact.svg": _impact_graph,
 }
 PLOTS: dict[str, Callable[[Path], None]] = {
     "delta_poles.png": _delta_poles,
     "delta_soft_touch.png": _delta_soft_touch,
     "hand_figure7.png": _hand_figure7,
+    "maze_figure5.png": _maze_figure("figure5"),
+    "maze_figure7.png": _maze_figure("figure7"),
+    "maze_figure10.png": _maze_figure("figure10"),
+    "maze_gains.png": _maze_gains,
+    "maze_path.png": _maze_figure("path_figure"),
+    "impact_laws.png": _impact("force_laws.png"),
+    "impact_order.png": _impact("order.png"),
+    "impact_phases.png": _impact("phase_portrait.png"),
+    "impact_strikes.png": _impact("strikes.png"),
 }
 SCENES: dict[str, Callable[[Path], None]] = {
     "delta_robot.png": _delta_robot,

@@ -12,9 +12,9 @@ from models.contacts import (
     attach_contact,
     collisions,
     contact,
-    planar_contact,
 )
 from models.gravity import attach_central_gravity, central_gravity
+from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
     ContactRun,
@@ -33,6 +33,7 @@ __all__ = [
     "ContactRun",
     "Impact",
     "Maxwell",
+    "PlanarBody",
     "Rigid",
     "Scenario",
     "ThreeState",
@@ -47,6 +48,7 @@ __all__ = [
     "contact",
     "contact_trajectory",
     "ground",
+    "planar_body",
     "planar_contact",
     "point_spring",
     "prescribed_body",
@@ -57,5 +59,6 @@ __all__ = [
     "save_run",
     "spatial_damper",
     "spatial_spring",
+    "touch_planar",
     "two_body_graph",
 ]

@@ -37,10 +37,10 @@ ROOMS = {
     ),
     "models": (
         ("connections", "studies"),
-        ("bodies",),
+        ("bodies", "planar"),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
-        ("motion", "two_bodies", "urdf"),
+        ("maze", "motion", "two_bodies", "urdf"),
         ("control", "hand", "impact"),
         ("delta",),
         ("cli",),

@@ -17,7 +17,7 @@ from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
 from bondgraph.tracing.newton import STEPS
 from bondgraph.tracing.on_tape.values import flat
-from bondgraph.tracing.refusals import contradicting
+from bondgraph.tracing.refusals import contradicting, paradox
 from bondgraph.tracing.routines import output_names
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def program_of(
             None if e.accumulates is None else float(e.accumulates),
             e.contradicting is not None,
             bool(e.impact),
+            bool(e.paradox),
         )
         for e in system.events
     )
@@ -87,6 +88,8 @@ def _end(event: LoweredTransition, model: Model) -> Problem | None:
     """Why a transition ends the run, if it does."""
     if event.contradicting is not None:
         return contradicting(*event.contradicting, model)
+    if event.paradox:
+        return paradox(event.paradox, model)
     return Problem("E320", event.error, (f'automaton "{event.automaton}"',)) if event.error else None
 
 

@@ -101,6 +101,7 @@ class RunTransition:
     accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
     last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
     impact : whether constraints turn flows round.
+    first : taken before all others: what they answer has no meaning there.
     """
 
     name: str
@@ -113,6 +114,7 @@ class RunTransition:
     accumulates: float | None = None
     last: bool = False
     impact: bool = False
+    first: bool = False
 
 
 @dataclass(frozen=True)

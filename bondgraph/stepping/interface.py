@@ -15,6 +15,7 @@ from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.settings import number
+from bondgraph.stepping.candidates import Candidates
 from bondgraph.stepping.cone import check_facets
 from bondgraph.stepping.matrices import Wanted
 from bondgraph.stepping.problem import Steps, compiled_steps
@@ -33,6 +34,7 @@ def stepper(
     facets: int | str | None = None,
     reach: float = math.inf,
     restitution: float | Mapping[str, float] = 0.0,
+    candidates: Candidates | None = None,
     backend: str = "auto",
 ) -> Stepper:
     """Compile a graph for steps of time, in which contacts are rigid.
@@ -46,6 +48,7 @@ def stepper(
     facets : of a cone in space, 4, 8 (default), 16 or 32; or "cone", exact. In a plane there are two.
     reach : a contact with a larger gap is left out, and a step in which one near moves farther ends the run, m.
     restitution : with "full", of all contacts or by contact.
+    candidates : what finds further contacts between bodies at every step, from their poses.
     backend : as of `compile_model`.
 
     Raises `ModelError` E100 for what is no graph, E501 for other settings, E502 for what a step cannot hold.
@@ -61,8 +64,9 @@ def stepper(
     if not far > 0.0:
         raise refusal("E501", f"reach cannot be {far!r}", "a length above zero", about=model.name, places=())
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
-    wanted = Wanted(inertia, chosen, _by_contact(model, restitution), ignored)
-    return Stepper(compiled_steps(model, wanted, backend), StepSettings(friction, far))
+    bodies = () if candidates is None else tuple(candidates.bodies)
+    wanted = Wanted(inertia, chosen, _by_contact(model, restitution), ignored, bodies)
+    return Stepper(compiled_steps(model, wanted, backend), StepSettings(friction, far, candidates))
 
 
 def _by_contact(model: Model, given: float | Mapping[str, float]) -> dict[str, float]:

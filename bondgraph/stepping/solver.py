@@ -49,6 +49,8 @@ class ActiveSet:
 
     def solve(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> Answer:
         """A new program."""
+        if not len(lower):
+            return _without_rows(H, f)
         known = A.shape == self._size and self._model.update(H, f, A, self._bounded(lower), lower) >= 0
         if known or self._begin(H, f, A, lower):
             return self._answer()
@@ -86,6 +88,13 @@ class ActiveSet:
         return Answer(y, -info["lam"], outcome, info["iterations"])
 
 
+def _without_rows(H: np.ndarray, f: np.ndarray) -> Answer:
+    """The minimum where nothing bounds it."""
+    y = np.linalg.lstsq(H, -f, rcond=None)[0]
+    borne = np.all(np.abs(H @ y + f) <= 1e-9 * np.max(np.abs(f), initial=0.0))
+    return Answer(y, np.zeros(0), SOLVED if borne else UNSUPPORTED, 1)
+
+
 @dataclass
 class InteriorPoint:
     """clarabel, with the exact cones of some contacts."""
@@ -108,7 +117,7 @@ class InteriorPoint:
         for cone in self.cones:
             cones.append(clarabel.SecondOrderConeT(3) if cone.exact else clarabel.NonnegativeConeT(cone.rows))
         beyond = rows - sum(cone.rows for cone in self.cones)
-        cones += [clarabel.NonnegativeConeT(beyond)] if beyond else []
+        cones += [clarabel.SecondOrderConeT(3)] * (beyond // 3)  # pairs of candidates
         cones += [clarabel.ZeroConeT(self.equalities)] if self.equalities else []
         settings = clarabel.DefaultSettings()
         settings.verbose = False

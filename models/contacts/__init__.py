@@ -5,7 +5,6 @@ from models.contacts.graph import attach_contact, contact
 from models.contacts.laws import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 from models.contacts.many import collisions
 from models.contacts.places import ContactWarning, Untracked, untracked_place
-from models.contacts.planar import planar_contact
 
 __all__ = [
     "COMPONENTS",
@@ -24,7 +23,6 @@ __all__ = [
     "attach_contact",
     "collisions",
     "constrained_components",
-    "planar_contact",
     "contact",
     "untracked_place",
 ]

@@ -50,7 +50,7 @@ NAME = Word(lambda text: bool(text.strip()), "a name")
 TEXT = Word(lambda text: True, "a text")
 NUMBER = Word(_numbers(1), "a finite number")
 POSITIVE = Word(lambda text: _numbers(1)(text) and float(text) > 0.0, "a positive number")
-NOT_NEGATIVE = Word(_numbers(1, 0.0), "a number of zero or more")
+NOT_NEGATIVE = Word(_numbers(1, 0.0), "a finite number of zero or more")
 THREE = Word(_numbers(3), "three finite numbers")
 FOUR = Word(_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
 LENGTHS = Word(lambda text: _numbers(3)(text) and min(map(float, text.split())) > 0.0, "three positive numbers")
@@ -79,7 +79,7 @@ SHAPES = {
 MATERIAL = {"color": Says({"rgba": FOUR})}
 SKIN = {"origin": ORIGIN, "geometry": Says({}, SHAPES, least=1, choice=True)}
 INERTIA = {f"i{entry}": NUMBER.required if entry[0] == entry[1] else NUMBER for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
-INERTIAL = {"origin": ORIGIN, "mass": Says({"value": NUMBER.required}, least=1), "inertia": Says(INERTIA, least=1)}
+INERTIAL = {"origin": ORIGIN, "mass": Says({"value": NOT_NEGATIVE.required}, least=1), "inertia": Says(INERTIA, least=1)}
 LINK = {
     "inertial": Says({}, INERTIAL),
     "visual": Says({"name": TEXT}, {**SKIN, "material": Says({"name": TEXT}, MATERIAL)}, most=math.inf),

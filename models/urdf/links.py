@@ -228,10 +228,6 @@ def _inertias(
             found[body] = BodyInertia(*total)
         except GeometryError as error:
             problems.append(_unphysical(bones, body, bodies[body], named, total, error))
-    for link in () if floating else bodies[kept.base]:
-        if inertials.get(link) is not None and inertials[link].mass is not None and inertials[link].mass < 0.0:
-            title = f'link "{link}" has a mass of {inertials[link].mass:g} kg'
-            problems.append(Problem("E526", title, (), (place(bones.file, bones.links[link]),), ("a mass of zero or more",)))
     return found, problems
 
 

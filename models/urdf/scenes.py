@@ -38,7 +38,8 @@ def robot_scene(
     Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link.
     """
     given = np.asarray(q, dtype=float)
-    rows = given[None] if given.ndim == 1 else given
+    # Of one coordinate a result has (k,).
+    rows = given if given.ndim != 1 else given[:, None] if robot.tree.freedoms == 1 else given[None]
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(np.asarray(t, dtype=float))
     _check(robot, rows, times, frames)
     skins: dict[str, list[Skin]] = {}

@@ -24,7 +24,16 @@ from docs.pages import DOCS, program_of, run_page, text_of
 from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
 from models.cli import main
 from models.contacts import ContactLaw
-from models.impact import default_striker, effective_mass, graph_effective_mass, restitution, seven_joint_arm
+from models.impact import (
+    SpringImpact,
+    default_striker,
+    effective_mass,
+    graph_effective_mass,
+    restitution,
+    seven_joint_arm,
+    strike,
+)
+from models.maze import MazeParameters, analyse, robustness
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -37,12 +46,14 @@ EXECUTED = [
     "equations.md",
     "signals.md",
     "mechanisms.md",
+    "urdf.md",
     "contact.md",
     "piles.md",
     "motion_and_control.md",
     "delta.md",
     "hand.md",
     "impact.md",
+    "maze.md",
     "papers.md",
     "notation.md",
     "code.md",
@@ -274,6 +285,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E540", lambda: restitution(0.0, 1.0, 1.0)),
     ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
     ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),
+    ("E544", lambda: strike(default_striker(), SpringImpact(1e5, 0.0, 1.0, 0.1))),
     ("E543", lambda: graph_effective_mass(seven_joint_arm(), np.zeros(7), kind="flexibility")),
     ("E420", lambda: contact("c", ground("a"), ground("b", surface=plane()), normal_stiffness=1.0)),
     ("E421", lambda: touching(constrained="gliding")),
@@ -290,6 +302,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E438", lambda: touching(law=Impact)),
     ("E438", lambda: touching(law=Impact(0.8), friction=0.3)),
     ("E439", lambda: touching(law=Impact(0.8, friction=0.3))),
+    ("E530", lambda: MazeParameters(ball_mass=0.0)),
+    ("E531", lambda: MazeParameters(ball_radius=0.4)),
+    ("E532", lambda: analyse(MazeParameters(), 5)),
+    ("E533", lambda: robustness(MazeParameters(), [], [0.04])),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),

@@ -80,7 +80,7 @@ def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[A
         return [entry for row in table for entry in row]
 
     held = slopes(of([unknown[name].held for name in chosen.constraints]))
-    guards = slopes(of([event.guard for event in system.events if event.contradicting is None]))  # those stand at the end
+    guards = slopes(of([event.guard for event in system.events if not event.found]))  # those stand at the end
     powers = slopes(of([power.value for power in system.powers]))
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
     numbers = of([unknown[name].vanishing for name in chosen.constraints])

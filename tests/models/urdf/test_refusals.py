@@ -89,7 +89,7 @@ CHANGES = {
     ),
     "unknown kind": ('type="continuous"', 'type="helical"', "E525", '<joint name="elbow"', "one of: revolute"),
     "limits the wrong way": ('lower="-2" upper="1.5"', 'lower="2" upper="1.5"', "E525", '<joint name="shoulder"', "limits=False"),
-    "negative mass": ('<mass value="2"/>', '<mass value="-2"/>', "E526", '<link name="upper"', "mass of"),
+    "negative mass": ('<mass value="2"/>', '<mass value="-2"/>', "E522", '<mass value="-2"', "zero or more"),
     "zero mass": ('<mass value="2"/>', '<mass value="0"/>', "E526", '<link name="upper"', "mass of"),
     "not definite": ('ixx="0.05"', 'ixx="-0.05"', "E526", '<link name="upper"', "positive definite"),
     "no body": ('izz="0.03"/>', 'izz="3"/>', "E526", '<link name="upper"', "triangle inequality"),
