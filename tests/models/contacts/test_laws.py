@@ -13,6 +13,7 @@ from scipy.special import lambertw
 from bondgraph import Graph, ModelError, compile_model, simulate
 from bondgraph.model.model import SignalEntry
 from bondgraph.run.outcome.result import Result
+from bondgraph.stepping import stepper
 from models import attach_contact, contact, ground, rigid_body
 from models.contacts import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 from models.contacts.trajectory import contact_intervals
@@ -129,7 +130,16 @@ def check_rigid(graph: Graph) -> None:
     with pytest.raises(ModelError, match="E434") as caught:
         compile_model(graph)
     (problem,) = caught.value.problems
-    assert problem.places[0].file == __file__ and 'contact "touch"' in problem.title
+    assert problem.places[0].file == __file__ and 'contact "touch"' in problem.title and "stepper" in problem.cures[0]
+    # No bounce: it stays where the step takes it in which it lands, under its weight.
+    h = 1e-3
+    run = stepper(graph, inertia="full").simulate(1.0, step=h, progress=False)
+    late = run.t > FALL + 2.0 * h
+    assert run.ok and run["touch.gap"].min() > -1e-9 and np.abs(run["touch.kinematics.d'"][late]).max() < 1e-9
+    assert np.abs(run["touch.gap"][late]).max() < 1e-9
+    assert run["touch.normal force"][late] == pytest.approx(MASS * G, rel=1e-6)
+    ((on, off),) = contact_intervals(run, "touch")
+    assert abs(on - FALL) <= 2.0 * h and off == run.t[-1]
 
 
 COMPLIANT, VISCOELASTIC = Compliant(normal_stiffness=1e5), Viscoelastic(1e5, 1e4)
