@@ -80,7 +80,9 @@ def _following(machine: Automaton, touch: Follows) -> Automaton:
     parts = Op("they are apart", lambda mode: touch.apart(mode) - 0.5, r"[\text{apart}] - \tfrac12")
     mode = ("switch.mode",)
     on = Transition(OFF, SLIP, meets, mode, noted, kind="friction on", internal=True)
-    off = [Transition(state, OFF, parts, mode, kind="friction off", internal=True) for state in machine.states]
+    # Where impacts accumulate, so does this, which only follows them.
+    ends: dict[str, Any] = {"kind": "friction off", "internal": True, "accumulates": OFF}
+    off = [Transition(state, OFF, parts, mode, **ends) for state in machine.states]
     return Automaton(machine.name, (*machine.states, OFF), OFF, (*edges, on, *off))
 
 

@@ -25,7 +25,16 @@ FALL = np.sqrt(2.0 * HEIGHT / G)
 SPEED = G * FALL
 
 
-def dropped(law: ContactLaw, *, height: float = HEIGHT, gravity: float = G, speed: float = 0.0, **options: Any) -> Graph:
+def dropped(
+    law: ContactLaw,
+    *,
+    height: float = HEIGHT,
+    gravity: float = G,
+    speed: float = 0.0,
+    along: float = 0.0,
+    spin: tuple[float, float, float] = (3.0, 1.0, 2.0),
+    **options: Any,
+) -> Graph:
     """A ball above the floor."""
     graph, floor = Graph("drop"), ground("floor", surface=plane())
     ball = rigid_body(
@@ -34,8 +43,8 @@ def dropped(law: ContactLaw, *, height: float = HEIGHT, gravity: float = G, spee
         inertia=(0.4 * MASS * RADIUS**2,) * 3,
         surface=sphere(RADIUS),
         position=(0.0, 0.0, RADIUS + height),
-        velocity=(0.0, 0.0, -speed),
-        angular_velocity=(3.0, 1.0, 2.0),
+        velocity=(along, 0.0, -speed),
+        angular_velocity=spin,
         gravity=(0.0, 0.0, -gravity),
     )
     attach_contact(graph, contact("touch", floor, ball, law=law, **options), floor, ball)
@@ -562,3 +571,14 @@ def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
     for law in (Impact(0.5, friction=0.3), ThreeState(20.0, 100.0, friction=0.3)):
         omega, v = in_world(rolled(law, None, 0.0))
         assert np.abs(np.concatenate([omega, v[:2]])).max() < 1e-9
+
+
+@pytest.mark.parametrize("height", [0.0, 1e-12, 1e-6])
+@pytest.mark.parametrize("law", [Impact(0.5, friction=0.2), ThreeState(20.0, 100.0, friction=0.2)], ids=repr)
+def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, height: float) -> None:
+    """2 v / (7 mu g), also where bounces of all sizes, down to none, come before."""
+    graph = dropped(law, height=height, spin=(0.0, 0.0, 0.0), along=1.0)
+    run = simulate(graph, 0.4, samples=0.01, rtol=1e-10, progress=False)
+    assert run.ok and run.ledger.relative_residual < 1e-9
+    assert times(run, "stick") == pytest.approx([2.0 / (7.0 * 0.2 * G)], abs=1e-9 + 0.2 * np.sqrt(2.0 * height / G))
+    assert in_world(run)[1][0] == pytest.approx(5.0 / 7.0, abs=1e-9)
