@@ -16,6 +16,7 @@ from docs.pages import DOCS, run_page
 
 if TYPE_CHECKING:
     from models.hand import HandRun
+    from models.impact import ImpactStudy
 
 PICTURES = DOCS / "pictures"
 
@@ -84,6 +85,39 @@ def _delta_soft_touch(path: Path) -> None:
 
 
 @cache
+def _struck() -> ImpactStudy:
+    from models.impact import study_impact
+
+    return study_impact()
+
+
+def _impact(figure: str) -> Callable[[Path], None]:
+    def draw(path: Path) -> None:
+        from models.impact.figures import FIGURES
+
+        FIGURES[figure](_struck(), path)
+
+    return draw
+
+
+def _impact_arm(path: Path) -> None:
+    from models.impact.arm_scene import plot_arm
+
+    plot_arm(_struck(), path)
+
+
+def _impact_graph(path: Path) -> None:
+    from bondgraph import compile_model
+    from bondgraph.render.diagram import diagram
+    from models.impact import default_striker, striking_point
+    from models.impact.variants import impact_graph
+
+    arm = default_striker()
+    graph = impact_graph(striking_point(*arm.arguments[:3]), arm.normal, "momentum").graph
+    diagram(compile_model(graph, backend="numpy")).write(path)
+
+
+@cache
 def _moved() -> HandRun:
     from models.hand import run_hand
 
@@ -132,6 +166,13 @@ def _maze_gains(path: Path) -> None:
     robustness_figure(robustness(MAZE, grid.around(MAZE.k1), grid.around(MAZE.k2), t_end=grid.until), path)
 
 
+def _satellite(path: Path) -> None:
+    from models.pictures import poster, scene_of
+
+    page = run_page("mechanisms.md")[0]
+    poster(scene_of(page.flight, page.orbit, "A satellite reaches out"), path, t=4.0)
+
+
 DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "contact.svg": _contact,
     "dc_motor.svg": _motor,
@@ -139,6 +180,7 @@ DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "delta_robot.svg": _delta("all"),
     "hand.svg": _hand,
     "maze.svg": _maze,
+    "impact.svg": _impact_graph,
 }
 PLOTS: dict[str, Callable[[Path], None]] = {
     "delta_poles.png": _delta_poles,
@@ -149,11 +191,17 @@ PLOTS: dict[str, Callable[[Path], None]] = {
     "maze_figure10.png": _maze_figure("figure10"),
     "maze_gains.png": _maze_gains,
     "maze_path.png": _maze_figure("path_figure"),
+    "impact_laws.png": _impact("force_laws.png"),
+    "impact_order.png": _impact("order.png"),
+    "impact_phases.png": _impact("phase_portrait.png"),
+    "impact_strikes.png": _impact("strikes.png"),
 }
 SCENES: dict[str, Callable[[Path], None]] = {
     "delta_robot.png": _delta_robot,
     "hand_figure6.png": _hand_figure6,
+    "impact_arm.png": _impact_arm,
     "rolling_eggs.png": _rolling_eggs,
+    "satellite.png": _satellite,
 }
 """Name of a picture -> what draws it into a file: bond graphs, what needs Matplotlib, and what needs VTK besides."""
 

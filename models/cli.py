@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.errors import RunEndedWarning, ScrewbondError
 from models.delta.command.tasks import DELTA
 from models.hand.command import HAND
+from models.impact.command import IMPACT
 from models.maze.command import MAZE
 from models.studies.commands import Command, parser_of
 from models.two_bodies.command import CONTACT
@@ -89,7 +90,7 @@ def _info(_: Any) -> int:
 
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-COMMANDS = (CONTACT, DELTA, HAND, MAZE, INFO)
+COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, INFO)
 """Every command."""
 
 

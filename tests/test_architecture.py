@@ -33,11 +33,11 @@ ROOMS = {
         ("passes", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export", "stepping"),
+        ("analysis", "export", "piles", "stepping"),
     ),
     "models": (
         ("connections", "studies"),
-        ("bodies",),
+        ("bodies", "planar"),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),
         ("maze", "motion", "two_bodies", "urdf"),

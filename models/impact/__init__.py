@@ -1,14 +1,19 @@
 """Impacts of a robot arm (Wang, Dehio and Kheddar 2022): force laws, arms and assumptions in; exact figures and graphs out."""
 
 from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
-from models.impact.mobility import KINDS, effective_mass, inverse_inertia
+from models.impact.mobility import KINDS, effective_mass, inverse_inertia, striking_point
 from models.impact.poses import PoseStudy, over_poses
-from models.impact.robot import Striker, default_striker, seven_joint_arm
+from models.impact.robot import Striker, default_striker, seven_joint_arm, striker_from_urdf
+from models.impact.striking import Strike, strike, strikes
+from models.impact.study import ImpactStudy, Measured, study_impact
 from models.impact.variants import Blow, graph_effective_mass
 from models.impact.viscoelastic import ForceCourse, ViscoelasticImpact, identify, restitution
 
 __all__ = [
     "KINDS",
+    "ImpactStudy",
+    "Measured",
+    "Strike",
     "Blow",
     "ForceCourse",
     "ForceLaw",
@@ -26,4 +31,9 @@ __all__ = [
     "over_poses",
     "restitution",
     "seven_joint_arm",
+    "strike",
+    "striker_from_urdf",
+    "strikes",
+    "striking_point",
+    "study_impact",
 ]

@@ -198,6 +198,24 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         legend_above(sorted_, 2, fontsize=8)
 
 
+def plot_strikes(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+    """Normal force as the arm strikes a wall in simulation with each law, over that of a single mass in its place."""
+    mass = study.masses["momentum"]
+    title = f"{study.striker.chain.name} against a wall, free joints; thin: a mass of {mass:.3f} kg"
+    with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title=title) as figure:
+        for panel, (name, strike) in zip(figure.subplots(1, 3), study.strikes.items(), strict=True):
+            t, force = strike.force
+            single = strike.law.course()
+            panel.plot(1e3 * t, force, color=LAWS[name][0], linewidth=3.0, alpha=0.45, label="arm")
+            panel.plot(1e3 * single.t, single.force, color=INK, linewidth=0.9, label="single mass")
+            panel.set_title(f"{name}: e = {strike.restitution:.3f}, {strike.impulse:.3f} N s", fontsize=10)
+            panel.set_xlabel("time since the touch (ms)")
+            panel.set_ylim(bottom=0.0)
+            panel.set_xlim(left=0.0)
+            panel.legend(fontsize=8.5, loc="upper right" if name == "viscoelastic" else "lower center")
+        figure.axes[0].set_ylabel("normal force (N)")
+
+
 FIGURES = {
     "force_laws.png": plot_laws,
     "speeds.png": plot_speeds,
@@ -206,5 +224,6 @@ FIGURES = {
     "energies.png": plot_energies,
     "impulses.png": plot_impulses,
     "order.png": plot_order,
+    "strikes.png": plot_strikes,
 }
 """File name -> what draws it."""

@@ -20,6 +20,14 @@ class ForceLaw(Protocol):
     """A mass that strikes: what all laws tell."""
 
     @property
+    def m(self) -> float:
+        """kg."""
+
+    @property
+    def v0(self) -> float:
+        """Speed at which it arrives, m/s."""
+
+    @property
     def restitution(self) -> float:
         """Speed after the impact over that before it."""
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from bondgraph.errors import Problem, caller_place
 from models.impact.force_laws import ForceLaw, alike
-from models.impact.mobility import KINDS, StrikingPoint, mass_at, striking_point
+from models.impact.mobility import KINDS, mass_at
 from models.impact.poses import PoseStudy, over_poses
 from models.impact.robot import Striker, default_striker
-from models.impact.variants import MAKERS, Blow, graph_effective_mass
+from models.impact.striking import Strike, strikes
+from models.impact.variants import MAKERS, Blow, blow
 from models.studies.fields import check_record, number, vector
 
 
@@ -32,7 +33,7 @@ class Measured:
     seed: int = number("", "of the random configurations", 0, whole=True, least=0)
 
     def __post_init__(self) -> None:
-        check_record(self, "E540", "the measured impact", lambda measured: measured._together())
+        check_record(self, "E540", "measured impact", lambda measured: measured._together())
 
     def _together(self) -> list[Problem]:
         found, place = [], (caller_place(),)
@@ -54,6 +55,7 @@ class ImpactStudy:
     masses : kind -> kg, by formula.
     graphs : kind -> what its graph measured; of the kinds that have one.
     order : the masses over random configurations.
+    strikes : name -> the arm in simulation against a wall with that law.
     """
 
     measured: Measured
@@ -62,16 +64,12 @@ class ImpactStudy:
     masses: dict[str, float]
     graphs: dict[str, Blow]
     order: PoseStudy
-
-    @property
-    def where(self) -> StrikingPoint:
-        """The point that strikes."""
-        return striking_point(*self.striker.arguments[:3])
+    strikes: dict[str, Strike]
 
     @property
     def disagreement(self) -> float:
         """The largest relative difference of a mass by formula from that of its graph."""
-        return max(abs(blow.mass / self.masses[kind] - 1.0) for kind, blow in self.graphs.items())
+        return max(abs(measured.mass / self.masses[kind] - 1.0) for kind, measured in self.graphs.items())
 
     def summary(self) -> dict[str, Any]:
         """Main figures, for summary.json."""
@@ -79,11 +77,13 @@ class ImpactStudy:
             "measured": asdict(self.measured),
             "laws": {name: _told(law) for name, law in self.laws.items()},
             "arm": self.striker.chain.name,
+            "link": self.striker.chain.links[self.striker.where.link].name,
             "q": np.asarray(self.striker.q, dtype=float).tolist(),
             "effective_mass": dict(self.masses),
-            "effective_mass_of_graphs": {kind: blow.mass for kind, blow in self.graphs.items()},
+            "effective_mass_of_graphs": {kind: measured.mass for kind, measured in self.graphs.items()},
             "disagreement": self.disagreement,
             "impulse_at_end_of_compression": {kind: mass * self.measured.v0 for kind, mass in self.masses.items()},
+            "strikes": {name: _struck(strike) for name, strike in self.strikes.items()},
             "order": {"poses": len(self.order.q), **self.order.shares()},
         }
 
@@ -91,6 +91,19 @@ class ImpactStudy:
 def _told(law: ForceLaw) -> dict[str, float]:
     names = ("restitution", "duration", "impulse", "peak_force", "largest_compression")
     return {**asdict(law), **{name: getattr(law, name) for name in names}}  # type: ignore[call-overload]
+
+
+def _struck(strike: Strike) -> dict[str, float]:
+    peak = float(np.max(strike.force[1]))
+    single = strike.law
+    return {
+        "restitution": strike.restitution,
+        "duration": strike.duration,
+        "impulse": strike.impulse,
+        "peak_force": peak,
+        "impulse_of_a_single_mass": single.impulse,
+        "peak_force_of_a_single_mass": single.peak_force,
+    }
 
 
 def study_impact(measured: Measured | None = None, striker: Striker | None = None) -> ImpactStudy:
@@ -104,12 +117,13 @@ def study_impact(measured: Measured | None = None, striker: Striker | None = Non
     Raises `ModelError` E540 to E542 for what no impact has.
     """
     asked, arm = measured or Measured(), striker or default_striker()
-    where = striking_point(*arm.arguments[:3])
+    where = arm.where
     return ImpactStudy(
         asked,
         arm,
         alike(asked.v0, asked.impulse, asked.duration, asked.e),
         {kind: mass_at(where, arm.normal, kind) for kind in KINDS},
-        {kind: graph_effective_mass(*arm.arguments, kind=kind, speed=asked.v0) for kind in MAKERS},
-        over_poses(arm.chain, arm.point, arm.normal, count=asked.poses, seed=asked.seed),
+        {kind: blow(where, arm.normal, kind, speed=asked.v0) for kind in MAKERS},
+        over_poses(arm.chain, arm.point, arm.normal, count=asked.poses, seed=asked.seed, link=arm.link),
+        strikes(arm, asked.v0, asked.duration, asked.e),
     )

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bondgraph import simulate
 from examples import (
+    arm_impact,
     ball_maze,
     ball_on_turntable,
     bouncing_ball,
@@ -18,8 +20,11 @@ from examples import (
     delta_soft_touch,
     dexterous_hand,
     parallel_gripper,
+    pile,
     rolling_eggs,
+    urdf_robot,
 )
+from models.chains import gravity_forces
 
 rolling_run = cache(rolling_eggs.simulate)
 colliding_run = cache(colliding_eggs.simulate)
@@ -27,6 +32,7 @@ ball_run = cache(ball_on_turntable.simulate)
 FOLDER = Path(rolling_eggs.__file__).parent
 EXAMPLES = (
     ball_maze,
+    arm_impact,
     ball_on_turntable,
     bouncing_ball,
     colliding_eggs,
@@ -35,7 +41,9 @@ EXAMPLES = (
     delta_soft_touch,
     dexterous_hand,
     parallel_gripper,
+    pile,
     rolling_eggs,
+    urdf_robot,
 )
 
 
@@ -48,6 +56,15 @@ def test_length(path):
 def test_every_example_is_tested_here():
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
+
+
+def test_arm_impact():
+    """What the paper's impulse and duration lead to; each graph measures the mass of its formula."""
+    found = arm_impact.study()
+    law = found.laws["viscoelastic"]
+    assert (law.k, law.c, law.m, law.duration) == pytest.approx((8.07e5, 4.60e7, 3.453, 10.4e-3), rel=5e-4)
+    assert found.disagreement < 1e-12
+    assert "e = 0.100" in arm_impact.report(found)
 
 
 def test_rolling_eggs():
@@ -145,3 +162,28 @@ def test_delta_soft_touch():
     assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.held - 0.04) < 5e-4
     assert soft.displacement == 0.0 and soft.bounces == 0
     assert kept.displacement > 1e-4 and ball.bounces >= 2
+
+
+def test_pile():
+    """All boxes of a smaller heap lie still, and the floor carries their weight."""
+    floor = pile.ground("floor", shape=pile.HalfSpace())
+    graph = pile.collisions(pile.Graph("heap"), [floor, *pile.boxes(9)], friction=pile.FRICTION, most=256)
+    run = pile.simulate(graph, 1.5)
+    assert run.ok and run.slip[-1] < 1e-4 and run.overlap[-1] < 1e-5
+    carried = np.sum(run.impulses[run.pairs.body2 == 9, 2]) - np.sum(run.impulses[run.pairs.body1 == 9, 2])
+    assert abs(carried) / pile.STEP == pytest.approx(9 * pile.MASS * 9.81, rel=1e-3)
+
+
+def test_urdf_robot():
+    """The motors hold the crane still until they fail; then its energy goes into dampers and stops, and its jaws stay alike."""
+    pytest.importorskip("yourdfpy", reason="THE EXAMPLE WITH A URDF FILE IS NOT TESTED: yourdfpy is not installed")
+    run, robot = urdf_robot.run(), urdf_robot.read()
+    q = run["crane.q"]
+    held = run.t <= urdf_robot.FAILURE
+    assert np.abs(q[held] - robot.position(urdf_robot.POSE)).max() < 1e-9
+    assert run.ok and run.ledger.relative_residual < 1e-6
+    # At rest the boom presses its stop by its weight and that of what hangs on it.
+    boom = robot.tree.coordinates.index("boom")
+    rest = simulate(urdf_robot.holding(robot), 30.0)["crane.q"][-1]
+    weight = -float(gravity_forces(robot.tree, urdf_robot.GRAVITY, rest)[boom])
+    assert 4e3 * (rest[boom] - 1.0) == pytest.approx(weight, rel=1e-4)

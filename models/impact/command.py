@@ -1,0 +1,128 @@
+"""The command `screwbond impact`: figures of a measured impact and an arm in; laws, masses, order and strikes, as files, out."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import refusal
+from models.impact.arm_scene import plot_arm
+from models.impact.figures import FIGURES
+from models.impact.mobility import KINDS, direction
+from models.impact.robot import Striker, default_striker, striker_from_urdf
+from models.impact.study import ImpactStudy, Measured, study_impact
+from models.pictures import rendering
+from models.studies.commands import add_fields, record_of, study_command
+from models.studies.files import Table, plots
+from models.studies.reading import made
+from models.studies.tasks import Outcome, Task
+
+FLAGS = {"--v0": "v0", "--impulse": "impulse", "--duration": "duration", "--e": "e", "--poses": "poses", "--seed": "seed"}
+ARM = "arm.png"
+COURSE = ("t", "compression", "rate", "force", "kinetic", "stored", "dissipated")
+
+
+def _run(given: tuple[Measured, Striker], options: Namespace) -> Outcome:
+    study = study_impact(*given)
+    return Outcome(study.summary(), _files(study), _overview(study), lambda folder: _draw(study, folder))
+
+
+def _files(study: ImpactStudy) -> dict[str, Any]:
+    laws = {
+        f"{name} {part}": getattr(course, part)
+        for name, course in ((name, law.course()) for name, law in study.laws.items())
+        for part in COURSE
+    }
+    strikes = {
+        f"{name} {part}": values
+        for name, strike in study.strikes.items()
+        for part, values in zip(("t", "force"), strike.force, strict=True)
+    }
+    speed = study.measured.v0
+    masses = [
+        (kind, f"{mass:.17g}", f"{study.graphs[kind].mass:.17g}" if kind in study.graphs else "", f"{mass * speed:.17g}")
+        for kind, mass in study.masses.items()
+    ]
+    coordinates = [f"q {name}" for name in study.striker.chain.coordinates]
+    poses = np.column_stack([study.order.q, *(study.order.masses[kind] for kind in KINDS)])
+    return {
+        "laws.npz": laws,
+        "strikes.npz": strikes,
+        "masses.csv": Table(["kind", "formula kg", "graph kg", "impulse N s"], masses, "%s"),
+        "poses.csv": Table([*coordinates, *(f"{kind} kg" for kind in KINDS)], poses),
+    }
+
+
+def _overview(study: ImpactStudy) -> list[str]:
+    measured, lines = study.measured, []
+    lines.append(
+        f"impact at {measured.v0:g} m/s with {measured.impulse:g} N s in {1e3 * measured.duration:g} ms, e = {measured.e:g}"
+    )
+    told = {"viscoelastic": ("k", "c", "m"), "virtual spring": ("k", "m"), "Maxwell": ("k", "c", "m")}
+    for name, law in study.laws.items():
+        numbers = ", ".join(f"{letter} {getattr(law, letter):.4g}" for letter in told[name])
+        lines.append(f"  {name}: {numbers}; at most {law.peak_force:.4g} N, {1e3 * law.largest_compression:.4g} mm")
+    lines.append(f"{study.striker.chain.name}: mass that meets the wall")
+    for kind, mass in study.masses.items():
+        graph = f"graph {study.graphs[kind].mass:.6f} kg" if kind in study.graphs else "no graph: not symmetric"
+        lines.append(f"  {KINDS[kind].name}: {mass:.6f} kg, {graph}")
+    for relation, share in study.order.shares().items():
+        lines.append(f"  {relation} in {100.0 * share:.1f} % of {len(study.order.q)} configurations")
+    for name, strike in study.strikes.items():
+        figures = f"e = {strike.restitution:.4f}, {1e3 * strike.duration:.4g} ms, {strike.impulse:.4g} N s"
+        lines.append(f"  strikes a wall, {name}: {figures}")
+    return lines
+
+
+def _draw(study: ImpactStudy, folder: Path) -> str:
+    """All pictures; what is missing for some of them, or ""."""
+
+    def figures(into: Path) -> None:
+        for name, draw in FIGURES.items():
+            draw(study, into / name)
+
+    missing = plots(figures)(folder)
+    works, reason = rendering()
+    if not works:
+        return missing or f"no picture of the arm: {reason}"
+    plot_arm(study, folder / ARM)
+    return missing
+
+
+def _arguments(parser: Any) -> None:
+    add_fields(parser, Measured, FLAGS)
+    parser.add_argument("--urdf", metavar="FILE", help="a robot instead of the arm of round numbers; joints at zero unless --q")
+    parser.add_argument("--tip", metavar="LINK", help="of the robot, that strikes: its last link (default: of the file)")
+    parser.add_argument("--q", type=float, nargs="+", metavar="X", help="joint coordinates, rad or m")
+    parser.add_argument("--point", type=float, nargs=3, metavar=("X", "Y", "Z"), help="that touches, in the frame of the link, m")
+    parser.add_argument("--normal", type=float, nargs=3, metavar=("X", "Y", "Z"), help="of the wall, in the axes of the link")
+
+
+def _read(options: Namespace) -> tuple[Measured, Striker]:
+    return record_of(Measured, options, FLAGS), made(lambda: _striker(options))
+
+
+def _striker(options: Namespace) -> Striker:
+    """The arm of the arguments, whose place and normal are tried."""
+    if options.urdf is None and options.tip is not None:
+        raise refusal("E541", f"--tip {options.tip} of no robot", "--urdf FILE besides", about="impact")
+    striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip)
+    given = {name: getattr(options, name) for name in ("q", "point", "normal")}
+    striker = replace(striker, **{name: value for name, value in given.items() if value is not None})
+    direction(striker.where.chain, striker.normal)
+    return striker
+
+
+TASK = Task(
+    "impact of an arm: force laws, effective masses by formula and graph, strikes",
+    _read,
+    _run,
+    files=("laws.npz", "strikes.npz", "masses.csv", "poses.csv"),
+    pictures=(*FIGURES, ARM),
+    arguments=_arguments,
+)
+IMPACT = study_command("impact", TASK)

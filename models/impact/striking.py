@@ -1,0 +1,149 @@
+"""An arm that strikes a wall in simulation: arm, law of the contact and speed in; the run, and what of it can be compared, out.
+
+```
+ arm (joints free, IC) --> link --> contact with a law <-- wall
+```
+
+The tip is a small ball about the point. Neither weight nor motors act: the forces of an impact are large beside theirs. The mass
+that such an arm has for the contact is that of the generalised momentum, as far as the arm stands still during the impact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Graph, signals, simulate
+from bondgraph.errors import refusal
+from bondgraph.run.outcome.result import Result
+from models.bodies import ground
+from models.chains import Link, Tree, chain_graph
+from models.contacts import Maxwell, VirtualSpring, Viscoelastic, attach_contact, contact
+from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
+from models.impact.mobility import direction, mass_at
+from models.impact.robot import Striker
+from models.impact.viscoelastic import ViscoelasticImpact
+from models.pictures.shapes.meshes import along
+from screws.joints import fixed
+from screws.rotations import quaternion
+from screws.surfaces import plane, sphere
+
+TIP = "tip that strikes"
+ROUND = 30.0
+"""Radius of the tip, in largest compressions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strike:
+    """A simulated impact of an arm.
+
+    Parameters
+    ----------
+    law : the closed form of the same law, for a single mass: that of the generalised momentum.
+    result : the run, from shortly before the touch until after the release.
+    touch, release : s.
+    speed_before, speed_after : of the point along the normal, positive towards the wall, m/s.
+    impulse : of the normal force, N s.
+    """
+
+    law: ForceLaw
+    result: Result
+    touch: float
+    release: float
+    speed_before: float
+    speed_after: float
+    impulse: float
+
+    @property
+    def restitution(self) -> float:
+        """Speed after it over that before it."""
+        return -self.speed_after / self.speed_before
+
+    @property
+    def duration(self) -> float:
+        """s."""
+        return self.release - self.touch
+
+    @property
+    def force(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times since the touch, s, and normal force, N, of the samples during the impact."""
+        t, f = self.result.t, self.result["touch.normal force"]
+        inside = (t >= self.touch) & (t <= self.release)
+        return t[inside] - self.touch, np.asarray(f[inside], dtype=float)
+
+
+def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
+    """Let an arm strike a wall with its point, which moves against the normal at the law's speed while its link does not turn.
+
+    Parameters
+    ----------
+    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; its k, c, e and v0 are the contact's, its mass is not used.
+
+    Raises `ModelError` E541 and E542 for a point that cannot move so, E544 for a law that no contact has.
+    """
+    acts, where = contact_law(law), striker.where
+    n, J = direction(where.chain, striker.normal), where.jacobian
+    wanted = np.concatenate([np.zeros(3), -law.v0 * n])
+    velocity = np.linalg.lstsq(J, wanted, rcond=None)[0]
+    if n @ (J @ velocity)[3:] > -0.999 * law.v0:
+        mass_at(where, striker.normal, "projection")  # says which direction is missing
+    single = replace(law, m=mass_at(where, striker.normal, "momentum"))  # type: ignore[type-var]
+    ahead, radius = 0.02 * single.duration * single.v0, ROUND * single.largest_compression
+    home = np.array(where.chain.links[where.link].home)
+    home[:3, 3] += home[:3, :3] @ (where.point + radius * n)
+    carrier = where.chain.links[where.link].name
+    tip = Link(TIP, fixed(), None, home, surface=sphere(radius), parent=carrier)
+    tipped = Tree(where.chain.name, (*where.chain.links, tip), where.chain.base)
+    arm = chain_graph(tipped, "arm", ports=(TIP,), position=where.q, velocity=velocity, limits="ignore")
+    H = where.frame
+    outward = H[:3, :3] @ n
+    wall = ground(
+        "wall",
+        surface=plane(),
+        position=(H[:3, 3] - ahead * outward).tolist(),
+        quaternion=np.asarray(quaternion(along(outward, np.zeros(3))[:3, :3]), dtype=float).tolist(),
+    )
+    graph, ball = Graph("strike"), arm.link(TIP)
+    graph.add(arm, wall)
+    attach_contact(graph, contact("touch", wall, ball, law=acts), wall, ball)
+    graph.add(signals.integrator("impulse", "touch.normal force"))
+    t_end = ahead / single.v0 + 1.6 * single.duration
+    times = np.linspace(0.0, t_end, samples + 1)
+    result = simulate(graph, t_end, samples=times, rtol=1e-9, progress=False)
+    return _measured(single, result)
+
+
+def _measured(single: ForceLaw, result: Result) -> Strike:
+    """What the events of the contact's switch say: the first is the touch, the first without force after it the release."""
+    events = [event for event in result.events if event.name == "touch.switch"]
+    released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]
+    if not released:
+        title = f"the arm does not leave the wall within {result.t[-1]:.3g} s"
+        raise refusal("E544", title, "a law with more restitution, or a shorter impact", about="an impact")
+    first, last = events[0], released[0]
+    before, after = (-float(result.at_event(event, "touch.kinematics.d'")[0]) for event in (first, last))
+    return Strike(single, result, first.time, last.time, before, after, float(result.at_event(last, "impulse.y")[0]))
+
+
+def contact_law(law: ForceLaw) -> Any:
+    """The law of a contact that a closed form has; E544 for one that none has."""
+    if isinstance(law, ViscoelasticImpact):
+        return Viscoelastic(law.k, law.c)
+    if isinstance(law, SpringImpact) and law.e > 0.0:
+        return VirtualSpring(law.k, law.e)
+    if isinstance(law, MaxwellImpact):
+        return Maxwell(law.k, law.c)
+    title = f"no contact has the law of {law!r}"
+    raise refusal("E544", title, "ViscoelasticImpact, MaxwellImpact, or SpringImpact with e above 0", about="an impact")
+
+
+def strikes(striker: Striker, v0: float, duration: float, e: float) -> dict[str, Strike]:
+    """One arm, three laws (`alike`) with the restitution and duration that a single mass in the arm's place would have.
+
+    Raises as `strike`; E540 for numbers that no impact has.
+    """
+    mass = mass_at(striker.where, striker.normal, "momentum")
+    laws = alike(v0, mass * v0 * (1.0 + e), duration, e)
+    return {name: strike(striker, law) for name, law in laws.items()}

@@ -1,0 +1,207 @@
+"""Arms that strike in simulation, the study, its figures and the command."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondgraph import ModelError
+from models.chains import BodyInertia, Chain, Link
+from models.cli import main
+from models.impact import (
+    ImpactStudy,
+    MaxwellImpact,
+    Measured,
+    SpringImpact,
+    Strike,
+    Striker,
+    ViscoelasticImpact,
+    alike,
+    default_striker,
+    effective_mass,
+    seven_joint_arm,
+    strike,
+    study_impact,
+)
+from models.impact.arm_scene import strike_scene
+from models.impact.command import TASK
+from models.impact.figures import FIGURES
+from screws.joints import free, revolute
+from tests.models.impact.panda import FLANGE, Q, panda, urdf
+from tests.models.impact.test_impact_mobility import in_small_units
+
+LAWS = ("viscoelastic", "virtual spring", "Maxwell")
+
+
+@cache
+def slow(law: str, name: str = "own") -> Strike:
+    """A strike of 2 ms at 1 cm/s, during which the arm stands almost still."""
+    striker = default_striker() if name == "own" else Striker(panda(), Q, FLANGE, (0.0, 0.0, -1.0))
+    mass = effective_mass(*striker.arguments, kind="momentum")
+    return strike(striker, alike(0.01, mass * 0.01 * 1.3, 2e-3, 0.3)[law], samples=800)
+
+
+@pytest.mark.parametrize("name", ["own", "panda"])
+@pytest.mark.parametrize("law", LAWS)
+def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: str) -> None:
+    """It moves by 20 um meanwhile: what is not a single mass in it is of that order over its size."""
+    found = slow(law, name)
+    assert found.result.ok and found.result.ledger.relative_residual < 1e-8
+    assert found.speed_before == pytest.approx(0.01, rel=1e-4)
+    assert found.restitution == pytest.approx(0.3, rel=2e-3)
+    assert found.duration == pytest.approx(2e-3, rel=2e-3)
+    assert found.impulse == pytest.approx(found.law.impulse, rel=1e-3)
+    t, force = found.force
+    single = found.law.course(4000)
+    assert force == pytest.approx(np.interp(t, single.t, single.force), abs=4e-3 * single.force.max())
+
+
+def test_a_free_body_strikes_exactly_like_a_mass() -> None:
+    """No joints in its way: e to the tolerance of the run."""
+    body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
+    striker = Striker(body, np.zeros(6), normal=(0.0, 0.0, 1.0))
+    law = ViscoelasticImpact(1e5, 1e6, 2.0, 0.1)
+    found = strike(striker, law)
+    assert found.law == law
+    assert found.restitution == pytest.approx(law.restitution, rel=1e-7)
+    assert found.impulse == pytest.approx(law.impulse, rel=1e-7)
+    assert found.duration == pytest.approx(law.duration, rel=1e-6)
+
+
+def test_the_wall_may_stand_anywhere() -> None:
+    """The normal is that of the link, whatever its direction in the world; tangentially nothing acts."""
+    arm = default_striker()
+    striker = replace(arm, normal=(0.6, 0.0, -0.8), point=(0.0, 0.02, 0.0))
+    found = strike(striker, ViscoelasticImpact(1e6, 2e8, 1.0, 0.01))
+    assert found.restitution == pytest.approx(found.law.restitution, rel=3e-3)
+    assert found.impulse == pytest.approx(found.law.impulse, rel=2e-3)
+
+
+def test_a_strike_in_millimetres_and_grams() -> None:
+    arm = default_striker()
+    small = replace(arm, chain=Chain("small", tuple(in_small_units(link) for link in arm.chain.links)))
+    one, other = ViscoelasticImpact(8e5, 4e7, 1.0, 0.1), ViscoelasticImpact(8e8, 4e7, 1e3, 100.0)
+    metres, millimetres = strike(arm, one), strike(small, other)
+    assert millimetres.restitution == pytest.approx(metres.restitution, rel=1e-7)
+    assert millimetres.duration == pytest.approx(metres.duration, rel=1e-7)
+    assert millimetres.impulse == pytest.approx(1e6 * metres.impulse, rel=1e-7)
+
+
+def test_strikes_that_cannot_be() -> None:
+    arm = default_striker()
+    with pytest.raises(ModelError, match="E544"):
+        strike(arm, SpringImpact(1e5, 0.0, 1.0, 0.1))
+    with pytest.raises(ModelError, match="E544"):
+        strike(arm, "hard")  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="never leaves"):
+        strike(arm, MaxwellImpact(1e6, 1200.0, 1.0, 0.1))
+    with pytest.raises(ModelError, match=r"E542 .* all six directions"):
+        strike(replace(arm, q=np.zeros(7)), ViscoelasticImpact(1e5, 1e6, 1.0, 0.1))
+    body = BodyInertia(1.0, (0.1, 0.1, 0.1), (0.5, 0.0, 0.0))
+    crank = Chain("crank", (Link("arm", revolute((0.0, 0.0, 1.0)), body),))
+    with pytest.raises(ModelError, match="E542"):
+        strike(Striker(crank, [0.0], (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ViscoelasticImpact(1e5, 1e6, 1.0, 0.1))
+
+
+# --- study, figures, command -----------------------------------------------------------------------------------------
+
+
+@cache
+def studied() -> ImpactStudy:
+    return study_impact(Measured(poses=20))
+
+
+def test_the_study_of_the_paper() -> None:
+    found = studied()
+    law = found.laws["viscoelastic"]
+    assert isinstance(law, ViscoelasticImpact)
+    assert (law.k, law.c, law.m) == pytest.approx((8.07e5, 4.60e7, 3.453), rel=5e-4)
+    assert found.disagreement < 1e-12 and found.order.theorem
+    summary = found.summary()
+    assert summary["strikes"]["viscoelastic"]["restitution"] == pytest.approx(0.1, rel=0.1)
+    assert summary["impulse_at_end_of_compression"]["composite"] == pytest.approx(0.1754 * found.masses["composite"])
+    json.dumps(summary)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    FIGURES[name](studied(), tmp_path / name)
+    assert (tmp_path / name).stat().st_size > 20_000
+
+
+def test_the_scene_of_a_strike() -> None:
+    """The rods end where the point is, the wall stands there, and the force is on it."""
+    found = slow("viscoelastic", "own")
+    scene = strike_scene(default_striker(), found)
+    where = default_striker().where
+    names = [solid.name for solid in scene.solids]
+    assert names[-1] == "wall" and names.index("link 7") < names.index("base")
+    last = scene.solids[names.index("link 7")]
+    ends = last.shape.points @ last.poses[0][:3, :3].T + last.poses[0][:3, 3]
+    assert np.min(np.linalg.norm(ends - where.frame[:3, 3], axis=1)) < 0.05
+    outward = where.frame[:3, :3] @ np.array([0.0, 0.0, -1.0])
+    assert np.all(scene.forces[0].newtons @ outward <= 0.0)
+    assert -np.min(scene.forces[0].newtons @ outward) == pytest.approx(found.law.peak_force, rel=2e-2)
+
+
+def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "impact"
+    assert main(["impact", "--out", str(out), "--no-render", "--poses", "5", "--e", "0.3", "--seed", "4"]) == 0
+    assert {path.name for path in out.iterdir()} == {*TASK.files, "summary.json"}
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["order"]["poses"] == 5 and summary["measured"]["e"] == 0.3 and summary["disagreement"] < 1e-12
+    rows = list(csv.DictReader((out / "masses.csv").open()))
+    assert [row["kind"] for row in rows] == ["projection", "composite", "momentum", "flexibility"]
+    assert float(rows[1]["graph kg"]) == pytest.approx(float(rows[1]["formula kg"]), rel=1e-12)
+    with np.load(out / "laws.npz") as laws:
+        force, t = laws["viscoelastic force"], laws["viscoelastic t"]
+    assert np.trapezoid(force, t) == pytest.approx(0.6662, rel=1e-3)
+    poses = np.loadtxt(out / "poses.csv", delimiter=",", skiprows=1)
+    assert poses.shape == (5, 7 + 4)
+    assert effective_mass(seven_joint_arm(), poses[2, :7], (0.0, 0.0, 0.15), kind="momentum") == pytest.approx(poses[2, 9])
+    told = capsys.readouterr().out
+    assert "e = 0.3" in told and "composite rigid body" in told and "no graph" in told
+
+
+def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
+    """The Panda by the product's own reader, to the last flange; its numbers are those of the tests' reader."""
+    path = urdf()
+    if path is None:
+        pytest.skip("NOT TESTED: a robot from its file; pip install example-robot-data")
+    pytest.importorskip("yourdfpy")
+    out, angles = tmp_path / "out", [repr(float(angle)) for angle in Q]
+    arguments = ["--urdf", str(path), "--tip", "panda_link8", "--q", *angles, "--poses", "3", "--no-render"]
+    assert main(["impact", "--out", str(out), *arguments]) == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["link"] == "panda_link8" and summary["disagreement"] < 1e-12
+    for kind, mass in summary["effective_mass"].items():
+        assert mass == pytest.approx(effective_mass(panda(), Q, FLANGE, kind=kind), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--e", "1"], "e of the measured impact is 1"),
+        (["--v0", "nan"], "v0 of the measured impact is nan"),
+        (["--poses", "0"], "poses of the measured impact is 0"),
+        (["--duration", "-1"], "duration of the measured impact is -1"),
+        (["--tip", "hand"], "--tip hand of no robot"),
+        (["--q", "0", "1"], "7 finite numbers"),
+        (["--normal", "0", "0", "0"], "the normal is"),
+        (["--point", "0", "nan", "0"], "the point is"),
+        (["--urdf", "nowhere.urdf"], "no such file"),
+    ],
+)
+def test_bad_arguments_write_nothing(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["impact", "--out", str(tmp_path / "out"), *arguments]) == 2
+    assert words in (said := capsys.readouterr().err) and "internal" not in said
+    assert not (tmp_path / "out").exists()
