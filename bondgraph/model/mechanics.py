@@ -33,6 +33,11 @@ class Mechanics:
     scalar: bool
     """Whether the formulas take and give scalars for the n = 1 coordinate, not arrays (1,)."""
 
+    @property
+    def owns_bias(self) -> bool:
+        """Whether h is not that of the energies but its owner's, who may have added forces that take no power."""
+        return self.bias is not None or self.solution is not None
+
     def mass(self, q: Any, *others: Any) -> np.ndarray:
         """M(q), (n, n)."""
         if self.inertia is not None:
@@ -75,9 +80,11 @@ class Mechanics:
         return solve_spd(self.mass(q, *others), effort - h - self.conservative_force(q, *others))
 
     def given_bias(self, q: Any, v: Any, *others: Any) -> Any:
-        """h as its owner gave it, (n,)."""
-        assert self.bias is not None
-        return self._list(self.bias, q, v, *others)
+        """h as its owner gave it, or gave v', (n,)."""
+        if self.bias is not None:
+            return self._list(self.bias, q, v, *others)
+        free = self.acceleration(q, v, np.zeros(len(q)), *others)
+        return -(self.mass(q, *others) @ free) - self.conservative_force(q, *others)
 
     def kinetic_rate(self, q: Any, v: Any, a: Any, *others: Any) -> Any:
         """dT/dt, W, where q' = v and v' = a."""
@@ -100,7 +107,7 @@ class Mechanics:
         """p' without an effort from outside, dT/dq - dV/dq; and less what a bias of the owner's has beyond h."""
         slopes = partials(lambda at: [self.kinetic_energy(at, v, *others)], q, (v, *others))[0]
         own = slopes - self.conservative_force(q, *others)
-        return own if self.bias is None else own + self.coriolis(q, v, *others) - self.given_bias(q, v, *others)
+        return own + self.coriolis(q, v, *others) - self.given_bias(q, v, *others) if self.owns_bias else own
 
     def _given(self, x: Any) -> Any:
         return x[0] if self.scalar else x
