@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, tree, two_eggs
+from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, tree, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
@@ -14,6 +14,7 @@ MAINS = {
     "delta": delta.main,
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
+    "piles": piles.main,
 }
 
 

@@ -100,6 +100,12 @@ def _impact(figure: str) -> Callable[[Path], None]:
     return draw
 
 
+def _impact_arm(path: Path) -> None:
+    from models.impact.arm_scene import plot_arm
+
+    plot_arm(_struck(), path)
+
+
 def _impact_graph(path: Path) -> None:
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram
@@ -193,6 +199,7 @@ PLOTS: dict[str, Callable[[Path], None]] = {
 SCENES: dict[str, Callable[[Path], None]] = {
     "delta_robot.png": _delta_robot,
     "hand_figure6.png": _hand_figure6,
+    "impact_arm.png": _impact_arm,
     "rolling_eggs.png": _rolling_eggs,
     "satellite.png": _satellite,
 }

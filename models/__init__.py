@@ -1,7 +1,19 @@
 """Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic, attach_contact, contact
+from models.contacts import (
+    Compliant,
+    Impact,
+    Maxwell,
+    Rigid,
+    ThreeState,
+    VirtualSpring,
+    Viscoelastic,
+    attach_contact,
+    collisions,
+    contact,
+    shape_candidates,
+)
 from models.gravity import attach_central_gravity, central_gravity
 from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
@@ -33,6 +45,7 @@ __all__ = [
     "attach_contact",
     "central_gravity",
     "centre_of_stiffness",
+    "collisions",
     "contact",
     "contact_trajectory",
     "ground",
@@ -45,6 +58,7 @@ __all__ = [
     "run_contact",
     "run_scenario",
     "save_run",
+    "shape_candidates",
     "spatial_damper",
     "spatial_spring",
     "touch_planar",

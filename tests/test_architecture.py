@@ -33,7 +33,7 @@ ROOMS = {
         ("passes", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export", "stepping"),
+        ("analysis", "export", "piles", "stepping"),
     ),
     "models": (
         ("connections", "studies"),
