@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import Graph, Se, compile_model
+from bondgraph import Graph, ModelError, Se, compile_model
 from models.bodies import ground, rigid_body
 from models.chains import BodyInertia, Link, Tree, ball_inertia, chain_graph, link_pose, mass_matrix, space_jacobian
 from models.joints import attach_joint, joint_graph
@@ -47,6 +47,11 @@ def test_a_free_root_is_a_rigid_body(apart):
     assert np.ptp(one["probe.q"][:, 2]) > 2.5, "the coordinates change fast"
     for H, H_body in zip(one["probe.hull.pose"], other["pose"], strict=True):
         assert np.abs(pose_from_state(H) - pose_from_state(H_body)).max() < 1e-6
+
+
+def test_nothing_starts_where_the_angles_end():
+    with pytest.raises(ModelError, match=r"E454.*singular"):
+        chain_graph(floating(), position=[0, np.pi / 2, 0, 0, 0, 0, 0, 0])
 
 
 def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
