@@ -269,6 +269,10 @@ def test_limits_that_leave_no_room_can_be_left_out(tmp_path: Path) -> None:
     robot = read_urdf(tmp_path / "none.urdf")
     assert not np.isfinite(robot.tree.limits).any()
     assert any(one.what == 'limits of joint "shoulder"' for one in robot.ignored)
+    (tmp_path / "turning.urdf").write_text(GOOD.replace('type="revolute"', 'type="continuous"'))
+    robot = read_urdf(tmp_path / "turning.urdf")
+    assert not np.isfinite(robot.tree.limits).any()
+    assert any(str(one) == 'position limits of joint "shoulder" (line 8): continuous joints have none' for one in robot.ignored)
 
 
 def test_mimic_and_the_advice_about_it(tmp_path: Path) -> None:
