@@ -136,18 +136,61 @@ def _hand_figure7(path: Path) -> None:
     figure7(_moved(), path)
 
 
+def _maze(path: Path) -> None:
+    from bondgraph import compile_model
+    from bondgraph.render.diagram import diagram
+    from models.maze import maze_graph
+
+    diagram(compile_model(maze_graph(), backend="numpy")).write(path)
+
+
+def _maze_figure(name: str) -> Callable[[Path], None]:
+    """Of the run: figure10, figure11 or path_figure; of the maze: figure5, figure7."""
+
+    def draw(path: Path) -> None:
+        from examples.ball_maze import MAZE, simulate
+        from models.maze.pictures import figures
+
+        getattr(figures, name)(MAZE if name in ("figure5", "figure7") else simulate(), path)
+
+    return draw
+
+
+def _maze_gains(path: Path) -> None:
+    from examples.ball_maze import MAZE
+    from models.maze import robustness
+    from models.maze.command import GainGrid
+    from models.maze.pictures.figures import robustness_figure
+
+    grid = GainGrid(points=11)
+    robustness_figure(robustness(MAZE, grid.around(MAZE.k1), grid.around(MAZE.k2), t_end=grid.until), path)
+
+
+def _satellite(path: Path) -> None:
+    from models.pictures import poster, scene_of
+
+    page = run_page("mechanisms.md")[0]
+    poster(scene_of(page.flight, page.orbit, "A satellite reaches out"), path, t=4.0)
+
+
 DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "contact.svg": _contact,
     "dc_motor.svg": _motor,
     "delta_arm.svg": _delta(("arm 2", "arm 3")),
     "delta_robot.svg": _delta("all"),
     "hand.svg": _hand,
+    "maze.svg": _maze,
     "impact.svg": _impact_graph,
 }
 PLOTS: dict[str, Callable[[Path], None]] = {
     "delta_poles.png": _delta_poles,
     "delta_soft_touch.png": _delta_soft_touch,
     "hand_figure7.png": _hand_figure7,
+    "maze_figure5.png": _maze_figure("figure5"),
+    "maze_figure7.png": _maze_figure("figure7"),
+    "maze_figure10.png": _maze_figure("figure10"),
+    "maze_gains.png": _maze_gains,
+    "maze_path.png": _maze_figure("path_figure"),
     "impact_laws.png": _impact("force_laws.png"),
     "impact_order.png": _impact("order.png"),
     "impact_phases.png": _impact("phase_portrait.png"),
@@ -158,6 +201,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "hand_figure6.png": _hand_figure6,
     "impact_arm.png": _impact_arm,
     "rolling_eggs.png": _rolling_eggs,
+    "satellite.png": _satellite,
 }
 """Name of a picture -> what draws it into a file: bond graphs, what needs Matplotlib, and what needs VTK besides."""
 

@@ -10,10 +10,12 @@ from models.contacts import (
     VirtualSpring,
     Viscoelastic,
     attach_contact,
+    collisions,
     contact,
-    planar_contact,
+    shape_candidates,
 )
 from models.gravity import attach_central_gravity, central_gravity
+from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
     ContactRun,
@@ -32,6 +34,7 @@ __all__ = [
     "ContactRun",
     "Impact",
     "Maxwell",
+    "PlanarBody",
     "Rigid",
     "Scenario",
     "ThreeState",
@@ -42,9 +45,11 @@ __all__ = [
     "attach_contact",
     "central_gravity",
     "centre_of_stiffness",
+    "collisions",
     "contact",
     "contact_trajectory",
     "ground",
+    "planar_body",
     "planar_contact",
     "point_spring",
     "prescribed_body",
@@ -53,7 +58,9 @@ __all__ = [
     "run_contact",
     "run_scenario",
     "save_run",
+    "shape_candidates",
     "spatial_damper",
     "spatial_spring",
+    "touch_planar",
     "two_body_graph",
 ]

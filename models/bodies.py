@@ -25,6 +25,7 @@ from screws.inertia import check_inertia, spatial_inertia
 from screws.poses import pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
 from screws.scalars import array
+from screws.shapes import Solid
 from screws.surfaces import Surface
 from screws.twists import transform_twist_back
 from screws.vectors import cross
@@ -40,10 +41,16 @@ UNIT_TOLERANCE = 1e-3
 
 class Body(Graph):
     """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch), E427 for what is
-    none."""
+    none; `shape` is what it collides with (None: with nothing), one solid or several, E545 for what is none."""
 
-    def __init__(self, name: str, surface: Surface | None = None):
+    momentum: str | None = None
+    """State inside the body that is its momentum (6,), where it is free."""
+    fixed = False
+    """Whether it never moves."""
+
+    def __init__(self, name: str, surface: Surface | None = None, shape: Solid | Sequence[Solid] | None = None):
         super().__init__(name)
+        self.shapes = _solids(name, shape)
         if surface is not None and not isinstance(surface, Surface):
             title = f'the surface of "{name}" is {surface!r}'
             raise refusal("E427", title, "a surface: surface=sphere(0.1)", about=name)
@@ -63,6 +70,15 @@ class Body(Graph):
     def frame_path(self) -> str:
         """The same: a pose is a state here."""
         return self.pose_path
+
+
+def _solids(name: str, given: Any) -> tuple[Solid, ...]:
+    """The solids of a body; E545 for what is none."""
+    solids = () if given is None else (given,) if isinstance(given, Solid) else given
+    if not isinstance(solids, (tuple, list)) or not all(isinstance(solid, Solid) for solid in solids):
+        title, cure = f'the shape of "{name}" is {given!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
+        raise refusal("E545", title, cure, about=name)
+    return tuple(solids)
 
 
 def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:
@@ -134,6 +150,7 @@ def rigid_body(
     mass: float,
     inertia: Sequence[float] | np.ndarray,
     surface: Surface | None = None,
+    shape: Solid | Sequence[Solid] | None = None,
     centre_of_mass: Sequence[float] = (0.0, 0.0, 0.0),
     position: Sequence[float] = (0.0, 0.0, 0.0),
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
@@ -170,7 +187,7 @@ def rigid_body(
     omega = R.T @ spin
     twist = np.concatenate([omega, R.T @ speed - np.cross(omega, centre)])
 
-    body = Body(name, surface)
+    body = Body(name, surface, shape)
     one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{upright(name)},0}}"})
     to_world = screw_transformer(AD, BY_AD, "pose.H", (name, "0"))
     world = world_junction(name)
@@ -179,6 +196,7 @@ def rigid_body(
     body.connect(one, _pose_storage(pose, mass, centre, weight, rf"H_{{{upright(name)}}}^0"))
     body.connect(one, to_world)
     body.connect(to_world, world)
+    body.momentum = "inertia.p"
     return finished(body, world, "pose.H", "body twist.flow")
 
 
@@ -212,11 +230,13 @@ def ground(
     name: str,
     *,
     surface: Surface | None = None,
+    shape: Solid | Sequence[Solid] | None = None,
     position: Sequence[float] = (0.0, 0.0, 0.0),
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
 ) -> Body:
     """A body that never moves: Sf of zero twist at its 1-junction."""
-    body, world = Body(name, surface), world_junction(name)
+    body, world = Body(name, surface, shape), world_junction(name)
+    body.fixed = True
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
     body.add(
         Block(
@@ -239,6 +259,7 @@ def prescribed_body(
     *,
     twist: Sequence[float] | np.ndarray | Callable[[Any], Any],
     surface: Surface | None = None,
+    shape: Solid | Sequence[Solid] | None = None,
     position: Sequence[float] = (0.0, 0.0, 0.0),
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
 ) -> Body:
@@ -247,7 +268,7 @@ def prescribed_body(
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
     axis through `c` has [omega, c x omega].
     """
-    body, world = Body(name, surface), world_junction(name)
+    body, world = Body(name, surface, shape), world_junction(name)
     if callable(twist):
         drive = Sf("drive", twist, signals=["time"], dimension=6, domain=SCREW, frame="0")
     else:

@@ -15,6 +15,7 @@ from bondgraph.errors import RunEndedWarning, ScrewbondError
 from models.delta.command.tasks import DELTA
 from models.hand.command import HAND
 from models.impact.command import IMPACT
+from models.maze.command import MAZE
 from models.studies.commands import Command, parser_of
 from models.two_bodies.command import CONTACT
 
@@ -88,13 +89,8 @@ def _info(_: Any) -> int:
     return 0
 
 
-COMMANDS = (
-    CONTACT,
-    DELTA,
-    HAND,
-    IMPACT,
-    Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info),
-)
+INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
+COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, INFO)
 """Every command."""
 
 

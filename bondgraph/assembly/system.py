@@ -81,6 +81,13 @@ class LoweredTransition:
 
     contradicting: tuple[tuple[str, ...], str] | None = None
     """Of a mode in which equations may contradict each other, which then ends the run: (elements, the mode in words)."""
+    paradox: tuple[str, ...] = ()
+    """Friction and the constraints that it follows, of an end of the run where these have no or several solutions."""
+
+    @property
+    def found(self) -> bool:
+        """Whether it is no transition of the model, but an end of the run that was found while tracing."""
+        return self.contradicting is not None or bool(self.paradox)
 
     @property
     def stays(self) -> bool:

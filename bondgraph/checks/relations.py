@@ -148,10 +148,11 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
 
         cure = "an inertia M with M^T = M"
         yield Pair("q", "its inertia", "its symmetric part", listed(mass), listed(lambda q: (mass(q) + mass(q).T) / 2), cure)
-    if mechanics.bias is not None:
 
-        def motion(q: Any) -> np.ndarray:
-            return np.linspace(0.7, 1.3, len(q))
+    def motion(q: Any) -> np.ndarray:
+        return np.linspace(0.7, 1.3, len(q))
+
+    if mechanics.bias is not None:
 
         def force(q: Any) -> np.ndarray:
             return np.asarray(mechanics.given_bias(q, motion(q), *others))
@@ -161,9 +162,29 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             "the power of its `bias`",
             "that of M' v - dT/dq, which belongs to its kinetic energy",
             listed(lambda q: motion(q) @ force(q)),
-            listed(lambda q: motion(q) @ np.asarray(mechanics.coriolis(q, motion(q), *others))),
+            listed(lambda q: mechanics.kinetic_rate(q, motion(q), 0.0 * motion(q), *others)),
             "leave `bias` out: it follows from the inertia; forces that take power belong into an R",
             listed(lambda q: motion(q) * force(q)),
+        )
+    if mechanics.solution is not None:
+
+        def effort(q: Any) -> Any:  # as large as accelerations of the size of these velocities take
+            v = motion(q)
+            return mechanics.kinetic_energy(q, v, *others) / (v @ v) * v[::-1]
+
+        def rates(q: Any) -> np.ndarray:
+            v = motion(q)
+            a = np.asarray(mechanics.acceleration(q, v, effort(q), *others))
+            return np.array([mechanics.kinetic_rate(q, v, a, *others), mechanics.potential_rate(q, v, *others)])
+
+        yield Pair(
+            "q",
+            "the rate of its energy by its `acceleration`",
+            "the power of the effort",
+            listed(lambda q: rates(q).sum()),
+            listed(lambda q: effort(q) @ motion(q)),
+            "leave `acceleration` out: it follows from the energies; forces that take power belong into an R",
+            listed(rates),
         )
 
 

@@ -12,12 +12,12 @@ from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, RunClock, RunContact, RunTransition, Slot
+from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
 from bondgraph.tracing.newton import STEPS
 from bondgraph.tracing.on_tape.values import flat
-from bondgraph.tracing.refusals import contradicting
+from bondgraph.tracing.refusals import contradicting, paradox
 from bondgraph.tracing.routines import output_names
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def program_of(
             None if e.accumulates is None else float(e.accumulates),
             e.contradicting is not None,
             bool(e.impact),
+            bool(e.paradox),
         )
         for e in system.events
     )
@@ -87,6 +88,8 @@ def _end(event: LoweredTransition, model: Model) -> Problem | None:
     """Why a transition ends the run, if it does."""
     if event.contradicting is not None:
         return contradicting(*event.contradicting, model)
+    if event.paradox:
+        return paradox(event.paradox, model)
     return Problem("E320", event.error, (f'automaton "{event.automaton}"',)) if event.error else None
 
 
@@ -97,7 +100,15 @@ def _contact(point: ContactPoint, model: Model, layout: Layout) -> RunContact:
 
 def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | None:
     chosen, kernel = colliding(system), kernels.get("collisions")
-    return None if chosen is None or kernel is None else Collisions(kernel, chosen.constraints, chosen.bounces)
+    if chosen is None or kernel is None:
+        return None
+    places, slots = system.places, list(system.modes)
+    frictions = []
+    for name in chosen.frictions:
+        size = int(np.prod(system.values[f"{name}.released effort"].shape or ()))
+        noted = [tuple(places.get(f"{name}.{state}", ())) for state in ("heading", "pace")]
+        frictions.append(Rubs(name, size, slots.index(f"{name}.mode"), *noted))
+    return Collisions(kernel, chosen.constraints, chosen.bounces, tuple(frictions))
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunClock, ...]:

@@ -36,7 +36,7 @@ def own_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tupl
 
 
 def moving_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
-    """As `own_states`, without those that are held between ticks and resets: they are as constant as parameters there."""
+    """As `own_states`, without those that only ticks and resets change: in between they are as constant as parameters."""
     return _described(system, [state for state in own_states(system)[0] if not state.held])
 
 

@@ -23,6 +23,7 @@ def IC(
     kinetic: Callable[..., Any] | None = None,
     potential: Callable[..., Any] | None = None,
     bias: Callable[..., Any] | None = None,
+    acceleration: Callable[..., Any] | None = None,
     form: str = "lagrangian",
     position: Any = 0.0,
     velocity: Any = None,
@@ -45,6 +46,8 @@ def IC(
     kinetic : T(q, v, *parameters, *signals) in J, quadratic in v.
     potential : V(q, *parameters, *signals) in J; none is zero.
     bias : h(q, v, *parameters, *signals), centrifugal and Coriolis forces (n,) where you have them; else M' v - dT/dq.
+    acceleration : v'(q, v, e, *parameters, *signals), (n,), of all of M v' + h + dV/dq = e, where you have a recursion for it
+        that takes fewer operations than to form M and solve.
     form : "lagrangian" or "hamiltonian".
     position, velocity : q and v at the start, (n,) or, for one coordinate in scalar formulas, numbers; no velocity is rest.
     nominal : typical size of the states, or {"q": ..., "v": ...} (or "p").
@@ -52,8 +55,8 @@ def IC(
     Signals that change T while it moves do so without power: the Hamiltonian form is right for them, the Lagrangian one lacks
     the force that comes of their rate.
 
-    Raises `ModelError` E110 for none or both of `inertia` and `kinetic`, or a `bias` in Hamiltonian form; E135 for another
-    `form`, or a start momentum that depends on signals.
+    Raises `ModelError` E110 for none or both of `inertia` and `kinetic`, or a `bias` or `acceleration` where it has no use; E135
+    for another `form`, or a start momentum that depends on signals.
 
     Source: Breedveld 1984 (IC element); Lagrange's and Hamilton's equations.
     """
@@ -62,12 +65,15 @@ def IC(
         title, cure = f'IC "{name}" cannot have form {form!r}', 'form="lagrangian" or form="hamiltonian"'
         raise refusal("E135", title, cure, about=name)
     lagrangian = form == "lagrangian"
-    if bias is not None and not lagrangian:
-        one_of("IC", f"{name} in Hamiltonian form", bias=bias, inertia=inertia, kinetic=kinetic)
+    own = {key: given for key, given in (("bias", bias), ("acceleration", acceleration)) if given is not None}
+    if own and not lagrangian:
+        one_of("IC", f"{name} in Hamiltonian form", **own, inertia=inertia, kinetic=kinetic)
+    if len(own) > 1:
+        one_of("IC", name, **own)
     q, scalar = _start(position, dimension)
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
     values = parameters_of(parameters or {})
-    mechanics = Mechanics(inertia, kinetic, potential, bias, scalar)
+    mechanics = Mechanics(inertia, kinetic, potential, bias, acceleration, scalar)
     if not lagrangian and np.any(v):
         if signals or any(isinstance(value.value, ByMode) for value in values.values()):
             title = f'IC "{name}" cannot have a start momentum that depends on signals'
@@ -92,7 +98,7 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
     motion = "v" if lagrangian else "p"
     rate = Mechanics.acceleration if lagrangian else Mechanics.momentum_rate
     given = mechanics.inertia, mechanics.kinetic
-    every = *given, mechanics.bias, mechanics.potential
+    every = *given, mechanics.bias, mechanics.solution, mechanics.potential
 
     def op(name: str, formula: Callable[..., Any], count: int, latex: str, terms: Sequence[Any] = every) -> Op:
         return Op(name, on_bond(mechanics, formula, count), latex, sources_of(*terms), notes_of(*terms))

@@ -57,7 +57,7 @@ def _switches(system: System) -> list[str]:
     lines: list[str] = []
     producer = {out: s for s in system.statements for out in s.outs}
     for event in system.events:
-        if event.contradicting:
+        if event.found:
             continue
         states, start = system.modes[f"{event.automaton}.mode"]
         title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}, which starts in {escaped(start)}}}"

@@ -13,7 +13,7 @@ from bondgraph.graph.flatten import flatten
 from bondgraph.graph.replacing import put_in_place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
-from bondgraph.model.model import ContactPoint, Model
+from bondgraph.model.model import CollisionSet, ContactPoint, Model
 from bondgraph.model.names import names_of
 
 
@@ -131,6 +131,11 @@ class Graph(Draft):
         Its `path` is "" for the one place of a nested graph, or a name of its own. `freeze().contacts` lists them all.
         """
         self.contacts.append(contact)
+        return self
+
+    def mark_collisions(self, collisions: CollisionSet) -> Graph:
+        """Say which bodies of this graph may touch anywhere; their signals are named as seen from this graph."""
+        self.collisions.append(collisions)
         return self
 
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:

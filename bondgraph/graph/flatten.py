@@ -16,7 +16,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
 from bondgraph.model.laws import ByMode, SignalBlock, Switched
 from bondgraph.model.modal import numbers_of
-from bondgraph.model.model import ContactPoint, Model, SignalEntry
+from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, SignalEntry
 
 
 def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
@@ -47,7 +47,8 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
         if isinstance(port.owner, Element)
     )
     contacts = tuple(_flat_contact(scope.prefix, contact, resolver) for scope in scopes for contact in scope.graph.contacts)
-    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts), problems
+    collisions = tuple(_flat_collisions(scope.prefix, one, resolver) for scope in scopes for one in scope.graph.collisions)
+    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions), problems
 
 
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
@@ -248,3 +249,16 @@ def _flat_contact(prefix: str, contact: ContactPoint, resolver: _Resolver) -> Co
         ignored=tuple(map(full, contact.ignored)),
         frames=tuple(map(full, contact.frames)),
     )
+
+
+def _flat_collisions(prefix: str, collisions: CollisionSet, resolver: _Resolver) -> CollisionSet:
+    def flat(body: Collider) -> Collider:
+        path = prefix + body.path
+
+        def full(reference: str) -> str:
+            return resolver.resolve(prefix, reference, f"{path} (collisions)", None)
+
+        momentum = None if body.momentum is None else full(body.momentum)
+        return Collider(path, full(body.pose), full(body.twist), momentum, body.fixed)
+
+    return replace(collisions, bodies=tuple(map(flat, collisions.bodies)))

@@ -6,7 +6,7 @@ A configuration has n coordinates q, velocities v = q' and momenta p = M(q) v. E
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +22,14 @@ Formula = Callable[..., Any]
 @dataclass(frozen=True)
 class Mechanics:
     """The energies of a configuration, as its owner gave them: `inertia`(q, ...) or `kinetic`(q, v, ...), `potential`(q, ...),
-    and `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e where it is not to be found by differentiation."""
+    and where they are not to be found by differentiation, `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or
+    `solution`(q, v, e, ...), its v' altogether."""
 
     inertia: Formula | None
     kinetic: Formula | None
     potential: Formula | None
     bias: Formula | None
+    solution: Formula | None
     scalar: bool
     """Whether the formulas take and give scalars for the n = 1 coordinate, not arrays (1,)."""
 
@@ -53,7 +55,7 @@ class Mechanics:
     def energy(self, q: Any, v: Any, *others: Any) -> Any:
         """T + V, J."""
         stored = self.kinetic_energy(q, v, *others)
-        return stored if self.potential is None else stored + self.potential(self._given(q), *others)
+        return stored if self.potential is None else stored + self._potential(q, *others)
 
     def velocity(self, q: Any, p: Any, *others: Any) -> Any:
         """v = M^-1 p, (n,)."""
@@ -63,10 +65,12 @@ class Mechanics:
         """dV/dq, (n,)."""
         if self.potential is None:
             return np.zeros(len(q))
-        return partials(lambda at: [self.potential(self._given(at), *others)], q, others)[0]  # type: ignore[misc]
+        return partials(lambda at: [self._potential(at, *others)], q, others)[0]
 
     def acceleration(self, q: Any, v: Any, effort: Any, *others: Any) -> Any:
         """v' of Lagrange's equations, M v' + h + dV/dq = e."""
+        if self.solution is not None:
+            return self._list(self.solution, q, v, self._given(effort), *others)
         h = self.coriolis(q, v, *others) if self.bias is None else self.given_bias(q, v, *others)
         return solve_spd(self.mass(q, *others), effort - h - self.conservative_force(q, *others))
 
@@ -74,6 +78,14 @@ class Mechanics:
         """h as its owner gave it, (n,)."""
         assert self.bias is not None
         return self._list(self.bias, q, v, *others)
+
+    def kinetic_rate(self, q: Any, v: Any, a: Any, *others: Any) -> Any:
+        """dT/dt, W, where q' = v and v' = a."""
+        return _rate(lambda s: self.kinetic_energy(q + s * v, v + s * a, *others), (q, v, a, *others))
+
+    def potential_rate(self, q: Any, v: Any, *others: Any) -> Any:
+        """dV/dt, W, where q' = v."""
+        return 0.0 if self.potential is None else _rate(lambda s: self._potential(q + s * v, *others), (q, v, *others))
 
     def coriolis(self, q: Any, v: Any, *others: Any) -> Any:
         """h = M' v - dT/dq, (n,): centrifugal and Coriolis forces."""
@@ -93,9 +105,18 @@ class Mechanics:
     def _given(self, x: Any) -> Any:
         return x[0] if self.scalar else x
 
+    def _potential(self, q: Any, *others: Any) -> Any:
+        assert self.potential is not None
+        return self.potential(self._given(q), *others)
+
     def _list(self, formula: Formula, q: Any, v: Any, *others: Any) -> Any:
         found = formula(self._given(q), self._given(v), *others)
         return array([found]) if np.ndim(found) == 0 else found
+
+
+def _rate(course: Callable[[Any], Any], others: Sequence[Any]) -> Any:
+    """Slope at 0 of a scalar along its course."""
+    return partials(lambda s: [course(s[0])], np.zeros(1), others)[0, 0]
 
 
 def on_bond(mechanics: Mechanics, method: Formula, vectors: int) -> Formula:
@@ -103,7 +124,8 @@ def on_bond(mechanics: Mechanics, method: Formula, vectors: int) -> Formula:
 
     It closes over the user's formulas, not over the record, so that equal ones are known as the same.
     """
-    given = (mechanics.inertia, mechanics.kinetic, mechanics.potential, mechanics.bias, mechanics.scalar)
+    own = mechanics
+    given = (own.inertia, own.kinetic, own.potential, own.bias, own.solution, own.scalar)
 
     def wrapped(*arguments: Any) -> Any:
         scalar = np.ndim(arguments[0]) == 0

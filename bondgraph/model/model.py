@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
+from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -86,6 +87,45 @@ class ContactPoint:
 
 
 @dataclass(frozen=True)
+class Collider:
+    """A body that may collide: where it is and how it moves."""
+
+    path: str
+    pose: str
+    """Signal (7,): quaternion and position of the body in the world."""
+    twist: str
+    """Signal (6,): its twist T_0_0_b in world coordinates."""
+    momentum: str | None = None
+    """State (6,) of a free body: its momentum in body coordinates; None for bodies that are moved or held."""
+    fixed: bool = False
+    """Whether it never moves."""
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionSet:
+    """Bodies with shapes that may touch anywhere. Where they do is found anew in every step: it is data, no state."""
+
+    bodies: tuple[Collider, ...]
+    shapes: tuple[tuple[int, Solid], ...]
+    """Shapes by the number of their body."""
+    friction: float
+    restitution: float
+    most: int
+    """More candidates than this end a run."""
+    apart: tuple[tuple[int, int], ...] = ()
+    """Pairs of bodies that are not looked at."""
+    only: tuple[tuple[int, int], ...] | None = None
+    """Pairs that are looked at; None: all."""
+
+    def arranged(self, number: Sequence[int]) -> Arrangement:
+        """Its shapes for a search over bodies of which `number` says which its own are."""
+        held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
+        only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
+        apart = [(number[i], number[j]) for i, j in self.apart]
+        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
+
+
+@dataclass(frozen=True)
 class Model(Frozen):
     """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""
 
@@ -102,6 +142,8 @@ class Model(Frozen):
     """Junctions that are ports of a nested graph: they may wait for a bond."""
     contacts: tuple[ContactPoint, ...] = ()
     """Where bodies may touch."""
+    collisions: tuple[CollisionSet, ...] = ()
+    """Which bodies may touch anywhere."""
 
     def elements_at(self, paths: Iterable[str]) -> list[Element]:
         """Elements by their paths, each once; paths of none are left out."""

@@ -65,6 +65,10 @@ class Bound:
         """dx/dt, (n,)."""
         return self._values(self.program.rates, t, x, m)
 
+    def outputs(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Everything that follows from states, in the order of the layout's block "out"."""
+        return self._values(self.program.outputs, t, x, m)
+
     def guards(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """One value per transition; -1 where its source mode is not active."""
         return self._values(self.program.guards, t, x, m)

@@ -1,8 +1,11 @@
-"""Model and causality -> System in which velocities are given: those of inertias are states that stay, and nothing accelerates.
+"""Model and causality -> System in which velocities are given: those of inertias are states that no effort changes.
 
 What a step of time needs of a graph is its kinematics: how everything moves with the velocities v of the independent inertias,
-and what efforts its storages, sources and resistors give. Momenta follow from velocities, dependent inertias take no effort, and
-what holds a constraint is found by the step, not here.
+and what efforts its storages, sources and resistors give. Dependent inertias take no effort, and what holds a constraint is found
+by the step, not here.
+
+Velocities stay as they are; with inertia those in the axes of a body turn with it (Euler's junction structure), and those of an
+IC in Lagrange's form coast, so that a free body keeps its momentum in the world however long the step is.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.assemble import Writer, assemble
-from bondgraph.assembly.draft import Assembly, declare_state, effort, flow, law_arguments, name_port
+from bondgraph.assembly.draft import Assembly, declare_state, effort, flow, into, law_arguments, name_port
 from bondgraph.assembly.ideal import constraint
 from bondgraph.assembly.storages import storage
 from bondgraph.assembly.system import System
@@ -21,15 +24,17 @@ from bondgraph.causality.assign import Causality
 from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.model import Bond, Model
-from bondgraph.model.ops import zeros
+from bondgraph.model.ops import combine, zeros
 from bondgraph.model.units import per_second
 from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
 
-MOMENTUM, OWN_FORCE = "p", ":own force"
-"""Names of the momentum of an inertia, and of the effort of an IC that comes from its place and velocity."""
+VELOCITY = "v"
+"""Name of the state of an inertia."""
+MOMENTUM, OWN_FORCE = ":momentum", ":own force"
+"""Names of the momentum that a velocity makes, and of the effort of an IC that comes from its place."""
 
 
 def held_system(model: Model, causality: Causality, moving: bool, ignored: Collection[str]) -> System:
@@ -37,7 +42,7 @@ def held_system(model: Model, causality: Causality, moving: bool, ignored: Colle
 
     Parameters
     ----------
-    moving : whether inertias keep their start velocities and kinetic energies; else they start at rest and have none.
+    moving : whether inertias keep momenta and have kinetic energies; else they start at rest.
     ignored : states of storages that are not there.
     """
 
@@ -58,65 +63,95 @@ def held_system(model: Model, causality: Causality, moving: bool, ignored: Colle
     return find_shapes(sort_statements(named), model)
 
 
+def turned_by(model: Model, path: str) -> list[str]:
+    """Euler junction structures at the 1-junction of an I: what they do to its momentum is part of its motion."""
+    bond = model.bonds_at(path)[0]
+    junction = bond.tail.element if bond.head.element == path else bond.head.element
+    law = model.elements[junction].law
+    if not (isinstance(law, laws.Junction) and law.type == 1 and law.automaton is None):
+        return []
+    near = [end.element for other in model.bonds_at(junction) for end in other.ends if end.element != junction]
+    one = [name for name in near if is_inertia(model.elements[name].law)]
+    return [name for name in near if isinstance(model.elements[name].law, laws.SkewGyrator)] if one == [path] else []
+
+
+def is_inertia(law: laws.Law) -> bool:
+    """Whether a law is that of an I or IC."""
+    return isinstance(law, laws.Storing) and law.gives == "flow"
+
+
+def velocities_of(system: System, model: Model) -> list[str]:
+    """States that are velocities of independent inertias, by name."""
+    cut = [(state.name, *state.name.rpartition(".")) for state in system.states]
+    known = model.elements
+    return [name for name, path, _, local in cut if local == VELOCITY and path in known and is_inertia(known[path].law)]
+
+
 def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """An I: its flow is a state that stays, or is set by others; its momentum follows."""
+    """An I: its flow is a state, or is set by others; its momentum follows."""
     law, bond = element.law_as(laws.Storage), draft.bond_at(path)
     arguments = law_arguments(path, element)
     if path in draft.causality.derivative:
         draft.write(path, zeros(bond.shape), effort(bond))
     else:
-        start = np.zeros(bond.shape)
-        if moving and np.any(np.asarray(law.spec.initial)) and not element.signals:
-            numbers = [draft.parameters[name] for name in arguments]
-            start = np.asarray(law.output(np.broadcast_to(law.spec.initial, bond.shape)[()], *numbers), dtype=float)
-        _velocity(draft, path, bond, start)
-    momentum = draft.declare(f"{path}.{law.state}", bond.shape, law.spec.unit or bond.domain.momentum_unit)
+        rate = f"{path}.{VELOCITY}'"
+        turning = turned_by(draft.model, path) if moving else []
+        if turning:
+            turns = [draft.model.bonds_at(other)[0] for other in turning]
+            signs = tuple(-into(turn, other) for turn, other in zip(turns, turning, strict=True))
+            taken = draft.declare(f"{path}:turning", bond.shape, bond.domain.effort_unit)
+            draft.write(path, combine(signs), taken, *map(effort, turns))
+            draft.write(path, law.output, rate, taken, *arguments)
+        else:
+            draft.write(path, zeros(bond.shape), rate)
+        start = np.broadcast_to(np.asarray(law.spec.initial, dtype=float), bond.shape)
+        if moving and np.any(start) and not element.signals:
+            start = law.output(start[()], *(draft.parameters[name] for name in arguments))
+        _velocity(draft, path, bond, start if moving and not element.signals else 0.0)
     assert law.inverse is not None  # else it is refused before
-    draft.write(path, law.inverse, momentum, flow(bond), *arguments)
+    made = draft.declare(f"{path}{MOMENTUM}", bond.shape, law.spec.unit or bond.domain.momentum_unit)
+    draft.write(path, law.inverse, made, flow(bond), *arguments)
+    draft.same(path, f"{path}.{law.state}", made, element.symbols.get(law.state, ""))
     name_port(draft, path, element, bond, path)
     if moving:
-        _stored(draft, path, law.energy, momentum, *arguments)
+        _stored(draft, path, law.energy, made, *arguments)
 
 
 def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) -> None:
     """An IC: its place moves with its flow; momentum and own effort follow from place and velocity."""
     law, bond = element.law_as(laws.InertialField), draft.bond_at(path)
-    arguments = law_arguments(path, element)
+    arguments, q, v = law_arguments(path, element), f"{path}.q", f"{path}.{VELOCITY}"
     position = laws.StateSpec(law.position.initial, law.position.nominal, bond.domain.displacement_unit)
-    declare_state(draft, path, "q", position, bond.shape, f"{path}.q'")
-    draft.declare(f"{path}.q'", bond.shape, per_second(position.unit))
+    draft.declare(f"{q}'", bond.shape, per_second(position.unit))
+    declare_state(draft, path, "q", position, bond.shape, f"{q}'")
+    own, rest = draft.declare(f"{path}{OWN_FORCE}", bond.shape, bond.domain.effort_unit), f"{path}:at rest"
+    draft.declare(rest, bond.shape, bond.domain.flow_unit)
+    draft.write(path, zeros(bond.shape), rest)
+    draft.write(path, law.own_rate, own, q, rest, *arguments)
     if path in draft.causality.derivative:
         draft.write(path, zeros(bond.shape), effort(bond))
-        draft.same(path, f"{path}.v", flow(bond))
+        draft.same(path, v, flow(bond))
     else:
-        start = np.zeros(bond.shape)
         if moving:
-            start = np.broadcast_to(np.asarray(law.start.initial, dtype=float), bond.shape)
-        if moving and law.motion == "p" and np.any(start) and not element.signals:
-            numbers = [draft.parameters[name] for name in arguments]
-            q = np.broadcast_to(np.asarray(law.position.initial, dtype=float), bond.shape)[()]
-            start = np.asarray(law.flow(q, start[()], *numbers), dtype=float)
-        _velocity(draft, path, bond, start)
-    draft.same(path, f"{path}.q'", flow(bond))
-    here = f"{path}.q", f"{path}.v", *arguments
-    draft.declare(f"{path}.{MOMENTUM}", bond.shape, bond.domain.momentum_unit)
-    draft.write(path, law.momentum, f"{path}.{MOMENTUM}", *here)
-    draft.declare(f"{path}{OWN_FORCE}", bond.shape, bond.domain.effort_unit)
-    draft.write(path, law.own_rate, f"{path}{OWN_FORCE}", *here)
+            borne = draft.declare(f"{path}:borne", bond.shape, bond.domain.effort_unit)
+            draft.write(path, combine((-1,)), borne, own)
+            draft.write(path, law.rate, f"{v}'", q, v, borne, *arguments)
+        else:
+            draft.write(path, zeros(bond.shape), f"{v}'")
+        _velocity(draft, path, bond, law.start.initial if moving else 0.0)
+    draft.same(path, f"{q}'", flow(bond))
+    made = draft.declare(f"{path}{MOMENTUM}", bond.shape, bond.domain.momentum_unit)
+    draft.write(path, law.momentum, made, q, v, *arguments)
     name_port(draft, path, element, bond, path)
-    velocity = f"{path}.v"
-    if not moving:
-        velocity = draft.declare(f"{path}:at rest", bond.shape, bond.domain.flow_unit)
-        draft.write(path, zeros(bond.shape), velocity)
-    _stored(draft, path, law.energy, f"{path}.q", velocity, *arguments)
+    _stored(draft, path, law.energy, q, v if moving else rest, *arguments)
 
 
 def _velocity(draft: Assembly, path: str, bond: Bond, start: Any) -> None:
-    """The state that stays, and the flow that it is."""
-    rate = draft.declare(f"{path}.v'", bond.shape, per_second(bond.domain.flow_unit))
-    draft.write(path, zeros(bond.shape), rate)
-    declare_state(draft, path, "v", laws.StateSpec(start, unit=bond.domain.flow_unit), bond.shape, rate)
-    draft.same(path, flow(bond), f"{path}.v")
+    """The state, and the flow that it is."""
+    given = np.broadcast_to(np.asarray(start, dtype=float), bond.shape)
+    rate = draft.declare(f"{path}.{VELOCITY}'", bond.shape, per_second(bond.domain.flow_unit))
+    declare_state(draft, path, VELOCITY, laws.StateSpec(given, unit=bond.domain.flow_unit), bond.shape, rate)
+    draft.same(path, flow(bond), f"{path}.{VELOCITY}")
 
 
 def _stored(draft: Assembly, path: str, energy: Any, *arguments: str) -> None:
@@ -135,10 +170,3 @@ def _constraint(draft: Assembly, path: str, element: Element) -> None:
         del draft.values[name]
     draft.write(path, zeros(draft.values[unknown.value].shape or ()), unknown.value)
     draft.powers.pop()
-
-
-def velocities_of(system: System, model: Model) -> list[str]:
-    """States that are velocities of independent inertias, by name."""
-    cut = [(state.name, *state.name.rpartition(".")) for state in system.states]
-    known = model.elements
-    return [name for name, path, _, local in cut if local == "v" and path in known and isinstance(known[path].law, laws.Storing)]

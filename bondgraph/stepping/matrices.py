@@ -24,8 +24,9 @@ import numpy as np
 from bondgraph.assembly.draft import effort, flow, into
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
+from bondgraph.stepping.candidates import TouchingBody
 from bondgraph.stepping.cone import CONE, Cone, directions
-from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, velocities_of
+from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, is_inertia, turned_by, velocities_of
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
@@ -49,8 +50,8 @@ class Wanted:
     """By contact; none is 0."""
     ignored: frozenset[str]
     """States of storages that are not there."""
-    bodies: tuple[tuple[str, str], ...] = ()
-    """Signals of pose and world twist, for candidates."""
+    bodies: tuple[TouchingBody, ...] = ()
+    """Those of candidates."""
 
     @property
     def full(self) -> bool:
@@ -73,11 +74,13 @@ class StepLayout:
     constraints: tuple[str, ...]
     """The element of each equality; these rows come after those of the contacts."""
     fields: Mapping[str, tuple[int, tuple[int, ...]]]
-    """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and for each
-    body pose (bodies, 7 or 16) and twist (bodies, 6, n), carried (bodies, 6)."""
+    """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and of
+    the bodies of candidates poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
     size: int
     index: np.ndarray | None
     """Place in the buffer of each output of the routine; None: it gives the whole buffer."""
+    poses: tuple[int, ...]
+    """How many numbers the pose of each body of candidates has."""
     still: bool
     """Whether nothing moves where all velocities vanish."""
     remembers: bool
@@ -164,9 +167,9 @@ class _Writer:
         put_row("gap", gaps)
         put("slip", (len(drift), n), slips)
         put_row("drift", drift)
-        poses = [scalar for pose, _ in self.wanted.bodies for scalar in self.at(pose)]
-        put_row("poses", poses)
-        twists = [scalar for _, twist in self.wanted.bodies for scalar in self.at(twist)]
+        poses = [self.at(body.pose) for body in self.wanted.bodies]
+        put_row("poses", [scalar for pose in poses for scalar in pose])
+        twists = [scalar for body in self.wanted.bodies for scalar in self.at(body.twist)]
         put("twists", (len(twists), n), self.slopes(twists) if twists else {})
         put_row("carried", self.resting(twists))
         if size <= _DENSE:
@@ -186,9 +189,10 @@ class _Writer:
             fields,
             size,
             None if size <= _DENSE else np.array(index, dtype=np.intp),
+            tuple(map(len, poses)),
             all(rate.value == 0.0 for rate in rates),
             any(scalar.index in needed for scalar in self.v),
-            tuple(path for path, element in self.model.elements.items() if _is_inertia(element.law)),
+            tuple(path for path, element in self.model.elements.items() if is_inertia(element.law)),
         )
         return routine, layout
 
@@ -202,6 +206,7 @@ class _Writer:
             for (i, k), value in J.items():
                 force[k] = force[k] + sign * value * efforts[i]
 
+        turning = {other for path, e in self.model.elements.items() if is_inertia(e.law) for other in turned_by(self.model, path)}
         for path, element in self.model.elements.items():
             law = element.law
             if isinstance(law, laws.Storage) and law.gives == "effort":
@@ -236,23 +241,20 @@ class _Writer:
                 bond = self.model.bonds_at(path)[0]
                 e = self.at(effort(bond))
                 push(self.slopes(self.at(flow(bond))), e if full else self.resting(e), -float(into(bond, path)))
-            elif isinstance(law, laws.SkewGyrator | laws.Gyrator | laws.Reaction) and full:
+            elif isinstance(law, laws.SkewGyrator | laws.Gyrator | laws.Reaction) and full and path not in turning:
                 for bond in self.model.bonds_at(path):
                     push(self.slopes(self.at(flow(bond))), self.at(effort(bond)), -float(into(bond, path)))
-            elif _is_inertia(law):
-                bond = self.model.bonds_at(path)[0]
-                J = self.slopes(self.at(flow(bond)))
-                p = self.at(f"{path}.{law.state if isinstance(law, laws.Storage) else MOMENTUM}")
+            elif is_inertia(law):
+                J = self.slopes(self.at(flow(self.model.bonds_at(path)[0])))
                 if self.wanted.inertia != "ignored":
-                    for (i, k), value in J.items():
-                        for (i2, l), slope in self.slopes(p).items():
+                    for (i, l), slope in self.slopes(self.at(f"{path}{MOMENTUM}")).items():
+                        for (i2, k), value in J.items():
                             if i2 == i:
                                 M[k, l] = M[k, l] + value * slope
                 if full:
-                    push(J, [scalar / self.h for scalar in p], 1.0)
+                    push(J, [scalar / self.h for scalar in self.at(f"{path}{MOMENTUM}")], 1.0)
                 if isinstance(law, laws.InertialField):
-                    own = self.at(f"{path}{OWN_FORCE}")
-                    push(J, own if full else self.resting(own), 1.0)
+                    push(J, self.at(f"{path}{OWN_FORCE}"), 1.0)
         H: Sparse = {}
         for key in {**K, **B, **M}:
             H[key] = K[key] + B[key] / self.h + M[key] / (self.h * self.h)
@@ -333,7 +335,3 @@ def _quadratic(total: Any, J: Sparse, inner: Sparse) -> None:
             for (j, l), right in J.items():
                 if j == b:
                     total[k, l] = total[k, l] + left * middle * right
-
-
-def _is_inertia(law: laws.Law) -> bool:
-    return isinstance(law, laws.Storing) and law.gives == "flow"

@@ -20,7 +20,7 @@ from bondgraph.errors import ModelError, raise_if_any
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import constant, zeros
-from bondgraph.stepping.held import held_system, velocities_of
+from bondgraph.stepping.held import MOMENTUM, held_system, velocities_of
 from bondgraph.stepping.holdable import unholdable, unsteppable
 from bondgraph.stepping.matrices import StepLayout, Wanted, step_routine
 from bondgraph.tape.collection import paused_collection
@@ -34,6 +34,8 @@ OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")
 """What a contact does in a step."""
 STEP = "step"
 """In the account: what forces at the end of each step, in place of those during it, give or take."""
+PAIRS = "pairs"
+"""In the account: contacts that are found at every step."""
 _NEVER, _NOTHING = ":no guard", ":no power"
 
 
@@ -49,6 +51,9 @@ class Steps:
     """(t, x, p as the user gave them, m, h) -> what `layout` says."""
     works: Kernel
     """(t, x, p, m) -> power into all C; twice the kinetic energy of the velocities alone; gaps."""
+    traced: Traced
+    routine: Routine
+    """What `matrices` was made of, to be differentiated."""
     forced: Mapping[int, float]
     """Modes that stay: those in which the laws of contacts give no force."""
 
@@ -73,7 +78,7 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
     bare = held_system(model, causality, wanted.full, wanted.ignored)
     found: list[Traced] = []
     try:
-        system = with_contacts(bare, model.contacts)
+        system = with_contacts(bare, model.contacts, bool(wanted.bodies))
         routines, system, differentiate = trace_for_runs(system, found.append)
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, bare, model)]) from None
@@ -94,7 +99,7 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
     slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
     forced = {slots[name][0]: float(slots[name][1].index(state)) for name, state in off.items()}
     works = numpy_kernel(_works(traced, model, wanted))
-    return Steps(compiled, wanted, layout, kernels["step_matrices"], works, forced)
+    return Steps(compiled, wanted, layout, kernels["step_matrices"], works, traced, routine, forced)
 
 
 def force_names(contact: ContactPoint) -> tuple[str, str]:
@@ -102,8 +107,9 @@ def force_names(contact: ContactPoint) -> tuple[str, str]:
     return f"{contact.path}.normal force", f"{contact.path}.friction force"
 
 
-def with_contacts(system: System, contacts: tuple[ContactPoint, ...]) -> System:
-    """The system with modes and forces of contacts, which steps set and which stay between them."""
+def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
+    """The system with modes and forces of contacts, which steps set and which stay between them, and with what the account needs;
+    `pairs` says whether further contacts are found at every step."""
     statements, values, states = list(system.statements), dict(system.values), list(system.states)
     modes, events, powers = dict(system.modes), list(system.events), list(system.powers)
     aliases = dict(system.aliases)
@@ -126,8 +132,9 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...]) -> System:
                 if source != target:
                     kind = MODES[target]
                     events.append(LoweredTransition(contact.path, slot, source, target, _NEVER, (), kind, False, None))
-        powers.append(Power(f"{contact.path}.friction", _NOTHING, "dissipated"))
-        powers.append(Power(f"{contact.path}.moved", _NOTHING, "supplied"))
+    for path in (*(contact.path for contact in contacts), *([PAIRS] if pairs else [])):
+        powers.append(Power(f"{path}.friction", _NOTHING, "dissipated"))
+        powers.append(Power(f"{path}.moved", _NOTHING, "supplied"))
     powers.append(Power(STEP, _NOTHING, "dissipated"))
     return replace(
         system,
@@ -155,8 +162,7 @@ def _works(traced: Traced, model: Model, wanted: Wanted) -> Routine:
         if isinstance(law, laws.Storage) and law.gives == "effort" and f"{path}.{law.state}" not in wanted.ignored:
             into = into + at(f"{path}.power")[0]
         elif isinstance(law, laws.Storing) and law.gives == "flow":
-            momentum = "p" if isinstance(law, laws.InertialField) else law.follows[0]
-            p, f = at(f"{path}.{momentum}"), at(f"{path}.flow")
+            p, f = at(f"{path}{MOMENTUM}"), at(f"{path}.flow")
             still = ground.without(velocities, [*p, *f])
             for own, (a, b) in enumerate(zip(p, f, strict=True)):
                 moved = moved + (a - still[own]) * (b - still[len(p) + own])

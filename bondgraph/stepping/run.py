@@ -16,10 +16,12 @@ from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.program import Program
 from bondgraph.run.progress import Progress
 from bondgraph.run.switching.events import Event, carried_out
-from bondgraph.stepping.infeasible import explained
-from bondgraph.stepping.problem import MODES, STEP, Steps, force_names
+from bondgraph.stepping.candidates import PairRows
+from bondgraph.stepping.coulomb import NOISE
+from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
 from bondgraph.stepping.solver import SOLVED, Answer
 from bondgraph.stepping.step import Stride
+from bondgraph.stepping.words.infeasible import explained
 
 SMALL = 1e-7
 """Part of the largest force, or way, of a run that counts as none where contacts are told open, sticking or slipping."""
@@ -34,6 +36,8 @@ class Course:
         self.t, self.steps, self.events = np.array(times), 0, list[Event]()
         self.x, self.m = np.zeros((count + 1, len(stride.x))), np.zeros((count + 1, len(stride.m)))
         self.x[0], self.m[0] = stride.x, stride.m
+        self.y = np.zeros((count, len(stride.f)))
+        """Displacements, in the velocities' coordinates."""
         self.multipliers = np.zeros((count, len(stride.lower)))
         self.along = np.zeros((count, len(stride.drift)))
         """Slips in each step, m."""
@@ -41,25 +45,37 @@ class Course:
         """What sources alone make of them."""
         self.gap = np.zeros((count, stride.contacts))
         """At the end of each step, had sources alone moved, m."""
+        self.pairs = np.zeros((count, 3))
+        """Of candidates: what friction takes and what moved bodies give, and the work of their forces on gaps, J."""
 
     def add(self, stride: Stride, answer: Answer) -> None:
         """One more step."""
         k = self.steps
-        self.multipliers[k], self.along[k], self.drift[k], self.gap[k] = (
-            answer.multipliers,
-            stride.along,
-            stride.drift,
-            stride.gap,
-        )
+        if stride.pairs is None:
+            self.multipliers[k], self.along[k], self.drift[k] = answer.multipliers, stride.along, stride.drift
+        else:
+            self.pairs[k] = self._among_pairs(k, stride, stride.pairs, answer)
+        self.gap[k], self.y[k] = stride.gap, answer.y
         self.x[k + 1], self.m[k + 1] = stride.x, stride.m
         self.steps = k + 1
+
+    def _among_pairs(self, k: int, stride: Stride, rows: PairRows, answer: Answer) -> tuple[float, float, float]:
+        own, slips = len(stride.owner), self.along.shape[1]
+        end = own + len(rows.lower)
+        self.multipliers[k] = np.concatenate([answer.multipliers[:own], answer.multipliers[end:]])
+        self.along[k], self.drift[k] = stride.along[:slips], stride.drift[:slips]
+        normal, friction = rows.forces(answer.multipliers[own:end])
+        rubbing, along = friction.ravel(), stride.along[slips:]
+        taken, given = -rubbing @ along, -normal @ rows.moved - rubbing @ stride.drift[slips:]
+        opening = answer.multipliers[own:end] @ (rows.A @ answer.y) - rubbing @ (along - stride.drift[slips:])
+        return float(taken), float(given), float(opening + normal @ rows.moved)
 
     def cut(self, scale: float) -> None:
         """Leave out what was not reached, and give multipliers their unit."""
         n = self.steps
         self.t, self.x, self.m = self.t[: n + 1], self.x[: n + 1], self.m[: n + 1]
         self.multipliers, self.along = self.multipliers[:n] / scale, self.along[:n]
-        self.drift, self.gap = self.drift[:n], self.gap[:n]
+        self.drift, self.gap, self.y, self.pairs = self.drift[:n], self.gap[:n], self.y[:n], self.pairs[:n] / scale
 
 
 def run_steps(steps: Steps, stride: Stride, times: Sequence[float], p: np.ndarray, progress: bool) -> Result:
@@ -144,7 +160,7 @@ def modes_of(stride: Stride, normal: np.ndarray, along: np.ndarray) -> np.ndarra
     """What each contact does in each step, (steps, contacts), as places in `MODES`."""
     pressed = normal > SMALL * np.max(normal, initial=0.0)
     ways = np.sqrt((along * along) @ stride.sums.T)
-    slipping = ways > SMALL * np.max(ways, initial=0.0)
+    slipping = ways > max(SMALL * np.max(ways, initial=0.0), 10.0 * NOISE)
     has = np.array([cone.has_friction for cone in stride.layout.cones], dtype=bool)
     return np.where(pressed, np.where(slipping | ~has, 2, 1), 0)
 
@@ -215,13 +231,15 @@ def _account(steps: Steps, course: Course, p: np.ndarray, forces: tuple[np.ndarr
         integrals[1:, place[f"{contact.path}.friction"]] = -np.sum(rubbing * course.along[:, sliding], axis=1)
         given = -normal[:, k] * moved[:, k] - np.sum(rubbing * course.drift[:, sliding], axis=1)
         integrals[1:, place[f"{contact.path}.moved"]] = given
-    taken = h * works[1:, 0] - np.sum(normal * np.diff(gaps, axis=0), axis=1)
+    if steps.layout.poses:
+        integrals[1:, place[f"{PAIRS}.friction"]], integrals[1:, place[f"{PAIRS}.moved"]] = course.pairs[:, :2].T
+    taken = h * works[1:, 0] - course.pairs[:, 2] - np.sum(normal * np.diff(gaps, axis=0), axis=1)
     if program.energies is not None:
         storages = [k for k, name in enumerate(program.energy_names) if name not in set(steps.layout.moving)]
         taken -= np.diff(program.energies.many(t, x, p, m)[:, storages].sum(axis=1))
     if steps.wanted.full:
-        jump = x[1:].copy()
-        jump[:, steps.layout.places] -= x[:-1][:, steps.layout.places]
-        taken += 0.5 * steps.works.many(t[1:], jump, own, m[1:])[:, 1]
+        jump, places = x[:-1].copy(), steps.layout.places
+        jump[:, places] = course.y / h[:, None] - jump[:, places]
+        taken += 0.5 * steps.works.many(t[:-1], jump, own, m[:-1])[:, 1]
     integrals[1:, place[STEP]] = taken
     return np.cumsum(integrals, axis=0)

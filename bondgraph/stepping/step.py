@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.stepping.cone import gather
+from bondgraph.stepping.candidates import Candidates, PairRows, pair_rows, poses_from
+from bondgraph.stepping.cone import CONE, gather
 from bondgraph.stepping.coulomb import AGREES, MOST, NOISE, Anderson
 from bondgraph.stepping.motion import motion_of
 from bondgraph.stepping.problem import Steps
@@ -27,6 +28,40 @@ class StepSettings:
     """"convex" or "coulomb"."""
     reach: float
     """Gap beyond which a contact is left out, and way that no contact may go in one step, m."""
+    candidates: Candidates | None = None
+    """What finds further contacts at every step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stepped:
+    """One step, made.
+
+    Parameters
+    ----------
+    t, h : when it began, and its length, s.
+    before, state : the states at both ends, (n,), as the stepper orders them.
+    dq : displacements (unknowns,), in the velocities' coordinates.
+    multipliers : of all rows, N.
+    normal, tangential : normal forces (contacts,) and friction (slips,), N.
+    mode : of each contact, "open", "stick" or "slip".
+    iterations : programs that it took.
+    slips : how far each contact slipped, m.
+    p, m : parameters and modes.
+    """
+
+    t: float
+    h: float
+    before: np.ndarray
+    state: np.ndarray
+    dq: np.ndarray
+    multipliers: np.ndarray
+    normal: np.ndarray
+    tangential: np.ndarray
+    mode: tuple[str, ...]
+    iterations: int
+    slips: np.ndarray
+    p: np.ndarray
+    m: np.ndarray
 
 
 class Stride:
@@ -35,6 +70,7 @@ class Stride:
     def __init__(self, steps: Steps, settings: StepSettings, p: np.ndarray, x: np.ndarray, m: np.ndarray):
         layout, program = steps.layout, steps.compiled.program
         self.steps, self.settings, self.layout = steps, settings, layout
+        self.pairs: PairRows | None = None
         self.x, self.m = np.array(x, dtype=float), m
         self._x0 = self.x.copy()
         own = np.ascontiguousarray(p[: steps.matrices.sizes[2]])
@@ -44,22 +80,27 @@ class Stride:
         self._fill = steps.matrices.bind(self._t, self._x0, own, m, self._h, out=self._out)
         self._rest = motion_of(program.rates, self._x0, p, m)
         self._move = motion_of(program.rates, self.x, p, m)
-        self.H, self.f, self.A = (layout.view(self.buffer, name) for name in ("H", "f", "A"))
-        self.lower, self.mu, self.gap = (layout.view(self.buffer, name) for name in ("lower", "mu", "gap"))
-        self.slip, self.drift = layout.view(self.buffer, "slip"), layout.view(self.buffer, "drift")
+        self.H, self.f, self.mu, self.gap = (layout.view(self.buffer, name) for name in ("H", "f", "mu", "gap"))
+        self._own = tuple(layout.view(self.buffer, name) for name in ("A", "lower", "slip", "drift"))
+        self.A, self.lower, self.slip, self.drift = self._own
         self.normals, self.tangents, self.owner = gather(layout.cones)
         self.contacts, equalities = len(layout.cones), len(layout.constraints)
-        exact = any(cone.exact for cone in layout.cones)
+        exact = any(cone.exact for cone in layout.cones) or (bool(layout.poses) and steps.wanted.facets == CONE)
         self.solver = InteriorPoint(equalities, layout.cones) if exact else ActiveSet(equalities)
         self.loosening = loosening(steps, len(self.lower))
         self.along, self.s = np.zeros(len(self.drift)), np.zeros(self.contacts)
         self.programs, self._largest = 0, 0.0
-        self._settles = settings.friction == "coulomb" and len(self.drift) > 0
+        self._settles = settings.friction == "coulomb" and (len(self.drift) > 0 or settings.candidates is not None)
         self._near = bool(np.isfinite(settings.reach))
         self._single = all(cone.slips == 1 for cone in layout.cones)
         self.sums = np.zeros((self.contacts, len(self.drift)))
         for k, cone in enumerate(layout.cones):
             self.sums[k, cone.slip : cone.slip + cone.slips] = 1.0
+
+    @property
+    def start(self) -> np.ndarray:
+        """Where the last program was written: after the sources have moved, with the velocities of before."""
+        return self._x0
 
     @property
     def scale(self) -> float:
@@ -96,7 +137,45 @@ class Stride:
             self.loosening *= self.mu
             self.fill()
         if self._near:
-            self.lower[: len(self.owner)][(self.gap > self.settings.reach)[self.owner]] = -np.inf
+            self._own[1][: len(self.owner)][(self.gap > self.settings.reach)[self.owner]] = -np.inf
+        if self.settings.candidates is not None:
+            self._search(self.settings.candidates)
+
+    def _search(self, candidates: Candidates) -> None:
+        """Rows of pairs between those of the graph's contacts and those of constraints."""
+        layout, before = self.layout, self.pairs
+        count = len(candidates.bodies)
+        numbers = layout.view(self.buffer, "poses")
+        found = candidates(poses_from(numbers, layout.poses))
+        motion = tuple(layout.view(self.buffer, name) for name in ("twists", "carried"))
+        J, carried = motion[0].reshape(count, 6, -1), motion[1].reshape(count, 6)
+        v = self.x[layout.places] if self.steps.wanted.full else None
+        self.pairs = pairs = pair_rows(found, (J, carried), v, float(self._h[0]), self.steps.wanted.facets)
+        (A, lower, slip, drift), end = self._own, len(self.owner)
+        self.A, self.lower = np.concatenate([A[:end], pairs.A, A[end:]]), np.concatenate([lower[:end], pairs.lower, lower[end:]])
+        self.slip, self.drift = np.concatenate([slip, pairs.slip]), np.concatenate([drift, pairs.drift])
+        same = before is not None and all(
+            np.array_equal(getattr(before.pairs, name), getattr(found, name)) for name in ("body1", "body2")
+        )
+        if not same:
+            self.s = np.concatenate([self.s[: self.contacts], np.zeros(len(found))])
+
+    def loosened(self, s: np.ndarray) -> np.ndarray:
+        """Bounds where contacts slip by s."""
+        if self.pairs is None:
+            return self.lower + self.loosening @ s
+        lower, own, rows = self.lower.copy(), len(self.owner), len(self.pairs.lower)
+        lower[: len(self.loosening)][:own] += (self.loosening @ s[: self.contacts])[:own]
+        lower[own : own + rows] -= self.pairs.loosening(s[self.contacts :])
+        return lower
+
+    def _lengths(self, along: np.ndarray) -> np.ndarray:
+        """How far each contact slips."""
+        if self.pairs is None:
+            return np.abs(along) if self._single else np.sqrt(self.sums @ (along * along))
+        own = len(self._own[3])
+        mine = np.sqrt(self.sums @ (along[:own] * along[:own]))
+        return np.concatenate([mine, np.linalg.norm(along[own:].reshape(-1, 2), axis=1)])
 
     def _convex(self) -> Answer:
         """One program."""
@@ -108,13 +187,13 @@ class Stride:
     def _settled(self) -> Answer:
         """As many programs as it takes until friction agrees with slips."""
         s, search = self.s, None
-        answer = self.solver.solve(self.H, self.f, self.A, self.lower + self.loosening @ s)
+        answer = self.solver.solve(self.H, self.f, self.A, self.loosened(s))
         for _ in range(1, MOST):
             self.programs += 1
             if answer.outcome != SOLVED:
                 return answer
             along = self.slip @ answer.y + self.drift
-            image = np.abs(along) if self._single else np.sqrt(self.sums @ (along * along))
+            image = self._lengths(along)
             change = image - s
             size, moved = change @ change, image @ image
             if size <= AGREES**2 * moved or size <= self._small(moved, answer.y):
@@ -122,8 +201,8 @@ class Stride:
                 return answer
             search = search or Anderson()
             s = search.next(s, image)
-            answer = self.solver.again(self.lower + self.loosening @ s)
-        self.s = np.zeros(self.contacts)
+            answer = self.solver.again(self.loosened(s))
+        self.s = np.zeros(len(s))
         return answer._replace(outcome=UNSETTLED)
 
     def _small(self, moved: float, y: np.ndarray) -> float:
@@ -139,9 +218,10 @@ class Stride:
 
     def _farthest(self, y: np.ndarray) -> float:
         """The longest way of a contact that is near, m."""
-        near = self.gap <= self.settings.reach
-        moved = np.abs(self.A[: len(self.owner)] @ y)[near[self.owner]]
-        return float(np.max(moved, initial=0.0))
+        near = (self.gap <= self.settings.reach)[self.owner]
+        own, rows = len(self.owner), 0 if self.pairs is None else len(self.pairs.lower)
+        moved = np.abs(self.A[: own + rows] @ y)
+        return float(max(np.max(moved[:own][near], initial=0.0), np.max(moved[own:], initial=0.0)))
 
 
 def loosening(steps: Steps, rows: int) -> np.ndarray:

@@ -156,6 +156,22 @@ def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
     return Problem("E220", title, details, _places(found), cures)
 
 
+def paradox(elements: Sequence[str], model: Model) -> Problem:
+    """The problem of a run that has come to where friction and the normal force that it follows have no or several solutions."""
+    friction, *normals = model.elements_at(elements)
+    coefficient = friction.parameters["limit"].value
+    title = f"{named([friction])} with {named(normals)}: no or several solutions while it slips (Painleve)"
+    why = (
+        "a larger normal force would, by the friction that it brings along, make the bodies approach instead of part",
+        f'its coefficient is the parameter "{friction.name}.limit", {coefficient} where the run does not change it',
+    )
+    cures = (
+        f"a compliant contact, which has a solution: a C with an R in place of {named(normals)}",
+        "a smaller coefficient, or a start or a load with which the bodies do not slide in this posture",
+    )
+    return Problem("E324", title, why, _places([friction, *normals]), cures)
+
+
 def _differentiated(element: Element) -> str:
     """The variable of an element whose derivative decides the other one."""
     return element.law.gives if isinstance(element.law, Storing) else "flow"

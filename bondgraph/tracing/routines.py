@@ -17,6 +17,7 @@ from bondgraph.tape.specialise import hoist, specialise
 from bondgraph.tracing.easing import Obstacles, eased
 from bondgraph.tracing.instants.collisions import colliding, collision_table
 from bondgraph.tracing.instants.impulses import impulse_of, is_impulse
+from bondgraph.tracing.instants.painleve import paradoxes
 from bondgraph.tracing.linear.modewise import chosen
 from bondgraph.tracing.linear.reactions import reaction_names
 from bondgraph.tracing.on_tape.ground import ground_of
@@ -41,7 +42,7 @@ def _completed(traced: Traced) -> Traced:
     values = {name: replace(value, shape=np.shape(traced.values[name])) for name, value in system.values.items()}
     places, shrunk = system.places, ground.sampled.shrunk
     states = tuple(replace(s, initial=s.initial * shrunk.get(next(iter(places[s.name]), -1), 1.0)) for s in system.states)
-    ends = _contradictions(traced)
+    ends = [*([] if traced.acting is None else paradoxes(ground, traced.acting)), *_contradictions(traced)]
     shares = tuple(
         Indeterminate(
             mode.names,

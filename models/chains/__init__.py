@@ -5,6 +5,7 @@ from models.chains.graph import ChainGraph, LinkBody, chain_graph
 from models.chains.inertias import BodyInertia, ball_inertia, cylinder_inertia, welded
 from models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
 from models.chains.links import BEFORE, Link, Mimic
+from models.chains.recursion import forward_dynamics
 from models.chains.trees import Chain, Tree
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "body_twists",
     "chain_graph",
     "cylinder_inertia",
+    "forward_dynamics",
     "gravity_forces",
     "kinetic_energy",
     "link_pose",

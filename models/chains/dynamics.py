@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from models.chains.inertias import Vector
-from models.chains.kinematics import Frame, section_twists, step, steps, unit_screw
+from models.chains.kinematics import Frame, section_twists, step, steps
 from models.chains.sections import SNAP
 from models.chains.trees import Tree
 from screws.scalars import array
@@ -76,7 +76,7 @@ def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
     return numbers
 
 
-def _section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
+def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
     """Moments carried by every section, in its frame (links on the base do not count)."""
     known = inertia_numbers(tree)
     given = dict(zip(known, numbers or [value for value, _ in known.values()], strict=True))
@@ -108,8 +108,8 @@ def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) 
 def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
     """Mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
-    composites = _composites(tree, moves, _section_moments(tree, numbers))
-    screws = [unit_screw(section) for section in freedoms]
+    composites = _composites(tree, moves, section_moments(tree, numbers))
+    screws = [section.screw for section in freedoms]
     M = np.zeros((len(moves), len(moves)), dtype=object)
     for k in range(len(moves)):
         moment, force = composites[k].momentum(*screws[k])
@@ -128,11 +128,12 @@ def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
 def massless(tree: Tree) -> list[str]:
     """Coordinates that move no mass at all, wherever the joints are."""
     freedoms = tree.sections.freedoms
-    masses = [body.mass for body in _section_moments(tree, ())]
+    masses = [body.mass for body in section_moments(tree, ())]
     for k in range(len(freedoms) - 1, -1, -1):
         if freedoms[k].before:
             masses[freedoms[k].before - 1] += masses[k]
-    return [name for name, mass in zip(tree.coordinates, tree.sections.gathered(masses), strict=True) if not mass]
+    moving = {drive.coordinate for drive, mass in zip(tree.sections.drives, masses, strict=True) if mass}
+    return [name for k, name in enumerate(tree.coordinates) if k not in moving]
 
 
 def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any:
@@ -144,7 +145,7 @@ def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any
 def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
     """Coriolis and centrifugal forces h(q, v) (n,) in M v' + h = e, without weight, by recursive Newton-Euler."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
-    carried = _section_moments(tree, numbers)
+    carried = section_moments(tree, numbers)
     twists = section_twists(tree, moves, v)
     rates: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), np.zeros(3))]
     wrenches: list[tuple[Any, Any]] = []
@@ -154,7 +155,7 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
         spin, rate = rates[section.before]
         rate = R.T @ (rate + cross(spin, p))
         spin = R.T @ spin
-        along, shift = unit_screw(section)
+        along, shift = section.screw
         own, sliding = along * speed, shift * speed
         spin = spin + cross(omega, own)
         rate = rate + cross(omega, sliding) + cross(linear, own)
@@ -165,7 +166,7 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
     out: list[Any] = [0.0] * len(moves)
     for k in range(len(moves) - 1, -1, -1):
         moment, force = wrenches[k]
-        out[k] = _along(unit_screw(freedoms[k]), moment, force)
+        out[k] = _along(freedoms[k].screw, moment, force)
         before = freedoms[k].before
         if before:
             R, p = moves[k]
@@ -174,22 +175,9 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
     return array(tree.sections.gathered(out))
 
 
-def recursion_is_shorter(tree: Tree) -> bool:
-    """Whether M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
-
-    The recursion grows with the number of joints one after the other, the derivatives of M(q) with its square and more. They
-    meet at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by derivatives, 393 by
-    recursion), at three with oblique ones (694 and 722 for M and h; of seven joints 7425 and 3157).
-    """
-    freedoms = tree.sections.freedoms
-    longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))
-    oblique = any(not np.array_equal(section.R, np.eye(3)) for section in freedoms)
-    return longest > (3 if oblique else 4)
-
-
 def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
     """Kinetic energy, J: the sum over the bodies, from their own twists."""
-    carried = _section_moments(tree, numbers)
+    carried = section_moments(tree, numbers)
     total: Any = 0.0
     for body, (omega, linear) in zip(carried, section_twists(tree, steps(tree, q), v)[1:], strict=True):
         angular, momentum = body.momentum(omega, linear)
@@ -200,7 +188,7 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
     """Potential of the weight, J, in uniform `gravity` (3,) m/s^2 in world coordinates; zero at the world's origin."""
     freedoms, positions = tree.sections.freedoms, tree.sections.positions(q)
-    carried = [(body.mass, body.first) for body in _section_moments(tree, numbers)]
+    carried = [(body.mass, body.first) for body in section_moments(tree, numbers)]
     whole: tuple[Any, Any] = (0.0, np.zeros(3))
     for k in range(len(carried) - 1, -1, -1):
         R, p = step(freedoms[k], positions[k])
@@ -218,11 +206,11 @@ def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
 def gravity_forces(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> np.ndarray:
     """dV/dq (n,): the efforts that hold the tree at rest against its weight, N m or N."""
     moves = steps(tree, q)
-    composites = _composites(tree, moves, _section_moments(tree, numbers))
+    composites = _composites(tree, moves, section_moments(tree, numbers))
     pulls = [tree.base[:3, :3].T @ np.asarray(gravity)]
     out = []
     for section, (R, _), body in zip(tree.sections.freedoms, moves, composites, strict=True):
         pull = R.T @ pulls[section.before]
         pulls.append(pull)
-        out.append(-_along(unit_screw(section), cross(body.first, pull), body.mass * pull))
+        out.append(-_along(section.screw, cross(body.first, pull), body.mass * pull))
     return array(tree.sections.gathered(out))

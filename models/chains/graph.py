@@ -26,9 +26,11 @@ from bondgraph.model.units import quotient
 from models.bodies import BODY_TWIST, Body, finished, upright, world_junction
 from models.chains import limits as stops
 from models.chains.checks import as_floats
-from models.chains.dynamics import bias, inertia_numbers, mass_matrix, massless, potential, recursion_is_shorter
+from models.chains.costs import articulated_is_shorter, recursion_is_shorter
+from models.chains.dynamics import bias, inertia_numbers, kinetic_energy, mass_matrix, massless, potential
 from models.chains.inertias import Vector
 from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
+from models.chains.recursion import forward_dynamics
 from models.chains.trees import Tree
 from screws.given import floats
 from screws.scalars import array
@@ -172,11 +174,21 @@ def _mechanism(
         total: Any = potential(tree, direction * p[count], q, *p[:count]) if size else 0.0
         return total + stops.energy(tree, q, p[-1]) if stiffness is not None else total
 
-    recursive = form == "lagrangian" and recursion_is_shorter(tree)
+    def acceleration(q: Any, v: Any, effort: Any, *p: Any) -> Any:
+        free = effort - stops.force(tree, q, p[-1]) if stiffness is not None else effort
+        return forward_dynamics(tree, q, v, free, direction * p[count] if size else gravity, *p[:count])
+
+    formulas: dict[str, Any] = {}
+    if form == "lagrangian" and articulated_is_shorter(tree):
+        formulas["kinetic"] = Op("T", lambda q, v, *p: kinetic_energy(tree, q, v, *p[:count]), "T(#1, #2)", DYNAMICS)
+        formulas["acceleration"] = Op("v'", acceleration, r"\dot v(#1, #2, #3)", DYNAMICS)
+    else:
+        formulas["inertia"] = Op("M", lambda q, *p: mass_matrix(tree, q, *p[:count]), "M(#1)", DYNAMICS)
+        if form == "lagrangian" and recursion_is_shorter(tree):
+            formulas["bias"] = Op("h", lambda q, v, *p: bias(tree, q, v, *p[:count]), "h(#1, #2)", DYNAMICS)
     return IC(
         "mechanism",
-        inertia=Op("M", lambda q, *p: mass_matrix(tree, q, *p[:count]), "M(#1)", DYNAMICS),
-        bias=Op("h", lambda q, v, *p: bias(tree, q, v, *p[:count]), "h(#1, #2)", DYNAMICS) if recursive else None,
+        **formulas,
         potential=Op("V", energy, "V(#1)") if size or stiffness is not None else None,
         form=form,
         position=q0,

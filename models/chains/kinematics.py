@@ -61,12 +61,6 @@ def _frames(tree: Tree, q: Any, path: Sequence[int]) -> list[Frame]:
     return list(accumulate(moves, after, initial=(tree.base[:3, :3], tree.base[:3, 3])))
 
 
-def unit_screw(section: Section) -> tuple[np.ndarray, np.ndarray]:
-    """Angular and linear part of a section's screw in its own frame."""
-    unit = section.sign * np.eye(3)[section.axis]
-    return (unit, section.pitch * unit) if section.turns else (np.zeros(3), unit)
-
-
 def _column(section: Section, frame: Frame) -> list[Any]:
     """A section's screw (6,) seen from a frame in which it has the pose `frame`."""
     along = section.sign * frame[0][:, section.axis]
@@ -132,7 +126,7 @@ def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.
         omega, linear = twists[section.before]
         linear = R.T @ (linear + cross(omega, p))
         omega = R.T @ omega
-        along, shift = unit_screw(section)
+        along, shift = section.screw
         twists.append((omega + along * rate, linear + shift * rate))
     return twists
 

@@ -36,6 +36,14 @@ def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
     return sum(springs[1:], springs[0])
 
 
+def force(tree: Tree, q: Any, stiffness: Any) -> np.ndarray:
+    """Slope of that energy (n,): what the stops take of the efforts."""
+    total: list[Any] = [0.0] * tree.freedoms
+    for k, x, out in _excess(tree, q):
+        total[k] = total[k] + out * (_entry(stiffness, k) * x)
+    return array(total)
+
+
 def _entry(values: Any, k: int) -> Any:
     return values[k] if np.ndim(values) else values
 

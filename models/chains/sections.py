@@ -34,6 +34,12 @@ class Section:
     pitch: float
     """Advance in m/rad of a section that turns."""
 
+    @property
+    def screw(self) -> tuple[np.ndarray, np.ndarray]:
+        """Angular and linear part of its unit screw, in its own frame."""
+        unit = self.sign * np.eye(3)[self.axis]
+        return (unit, self.pitch * unit) if self.turns else (np.zeros(3), unit)
+
 
 @dataclass(frozen=True)
 class Drive:

@@ -3,8 +3,8 @@
 from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
 from models.contacts.graph import attach_contact, contact
 from models.contacts.laws import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
+from models.contacts.many import collisions, shape_candidates
 from models.contacts.places import ContactWarning, Untracked, untracked_place
-from models.contacts.planar import planar_contact
 
 __all__ = [
     "COMPONENTS",
@@ -21,8 +21,9 @@ __all__ = [
     "VirtualSpring",
     "Viscoelastic",
     "attach_contact",
+    "collisions",
     "constrained_components",
-    "planar_contact",
     "contact",
+    "shape_candidates",
     "untracked_place",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.errors import Problem, caller_place, raise_if_any
 from models.chains import Tree
 from models.urdf.grammar import Ignored
-from models.urdf.links import RobotJoint
+from models.urdf.joints import RobotJoint
 from models.urdf.skins import Skin
 from screws.given import floats
 
@@ -24,7 +24,7 @@ class Robot:
     Attributes
     ----------
     tree : its links, each under its name in the file; fixed ones are frames without mass, their inertia is in the body they are
-        part of. Joint coordinates bear the names of the links that they move.
+        part of. Joint coordinates bear the names of the links that they move. A `Chain` where no body carries two others.
     joints : those that move, in the order of the links; the free one of a base that floats bears the name of its link.
     skins : meshes of the links; none with `meshes=False`.
     ignored : what the file holds and the robot does not, and why.
@@ -84,13 +84,13 @@ class Robot:
 
     def __str__(self) -> str:
         bodies = [link.inertia.mass for link in self.tree.links if link.inertia is not None]
-        n = self.tree.freedoms
-        head = f"{self.name}: {len(self.joints)} moving joints ({n} coordinates), {len(self.tree.links)} links, "
+        counts = ((len(self.joints), "moving joint"), (self.tree.freedoms, "coordinate"), (len(self.tree.links), "link"))
+        head = f"{self.name}: " + "".join(f"{count} {what}{'s' if count > 1 else ''}, " for count, what in counts)
         rows = [("joint", "kind", "moves", "limits", "damping", "effort", "velocity", "follows"), *map(self._row, self.joints)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         listed = ["ignored:", *(f"  {one}" for one in self.ignored)] if self.ignored else ["nothing is ignored"]
-        return "\n".join([head + f"{sum(bodies):.6g} kg that move", *table, *listed])
+        return "\n".join([f"{head}{sum(bodies):.6g} kg that move", *table, *listed])
 
     def _row(self, joint: RobotJoint) -> tuple[str, ...]:
         link = self.tree.links[self.tree.index(joint.link)]

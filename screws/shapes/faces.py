@@ -11,17 +11,21 @@ from __future__ import annotations
 import numpy as np
 
 from screws.shapes.boxes import CORNERS
-from screws.shapes.found import Found, Placed, directions, dots, joined, turned, turned_back
+from screws.shapes.found import Found, Placed, crosses, directions, dots, joined, turned, turned_back
 
 FACES_FIRST = 1e-3
 """Edges decide only if their gap is larger than that of faces by this share of the smaller box: between faces that are nearly
 parallel, edges are as good a separation, but hold the boxes at one point in place of four."""
 SAME = 1e-7
-"""Corners of a patch that are nearer than this share of the box are one."""
+"""Lengths that differ by less than this share of the smaller box are the same."""
+ALONG = 1e-5
+"""Edges and corners that are off the other face's edge by less than this share of the smaller box lie on it; corners of a patch
+that are nearer than ten times as much are one."""
 PARALLEL = 1e-5
 """Edges whose angle has a smaller sine have no common normal of their own."""
 
-_EDGES = [(i, j) for i in range(3) for j in range(3)]
+NEXT, AFTER = [1, 2, 0], [2, 0, 1]
+"""The axes that follow each."""
 
 
 def box_box(one: Placed, two: Placed, reach: float) -> Found:
@@ -34,10 +38,10 @@ def box_box(one: Placed, two: Placed, reach: float) -> Found:
     of_faces = _face_gaps(C, d1, d2, one.half, two.half)
     close = np.flatnonzero(np.max(of_faces, axis=1) <= reach)
     one, two, C, d1, size, of_faces = one.take(close), two.take(close), C[close], d1[close], size[close], of_faces[close]
-    of_edges, axes = _edge_gaps(C, d1, one.half, two.half)
+    of_edges = _edge_gaps(C, d1, one.half, two.half)
     close2 = np.flatnonzero(np.max(of_edges, axis=1) <= reach)
     one, two, size, of_faces = one.take(close2), two.take(close2), size[close2], of_faces[close2]
-    of_edges, axes, d1 = of_edges[close2], axes[close2], d1[close2]
+    of_edges = of_edges[close2]
     rows = np.arange(len(close2))
     best_face, best_edge = np.argmax(of_faces, axis=1), np.argmax(of_edges, axis=1)
     face_gap, edge_gap = of_faces[rows, best_face], of_edges[rows, best_edge]
@@ -46,7 +50,7 @@ def box_box(one: Placed, two: Placed, reach: float) -> Found:
     least = np.full(len(rows), np.inf)
     np.minimum.at(least, patch.pair, patch.gap)
     edges |= (face_gap < 0.0) & np.isinf(least) & np.isfinite(edge_gap)
-    crossing, hit = _crossings(rows[edges], one, two, axes, d1, best_edge)
+    crossing, hit = _crossings(rows[edges], one, two, best_edge)
     # Apart, and not where the direction says: at corners.
     met = np.where(face_gap < 0.0, np.isfinite(least), least <= face_gap + SAME * size)
     done = np.where(edges, (edge_gap < 0.0) | _marked(len(rows), crossing.pair[hit]), met)
@@ -69,27 +73,26 @@ def _face_gaps(C: np.ndarray, d1: np.ndarray, d2: np.ndarray, h1: np.ndarray, h2
     return np.concatenate([np.abs(d1) - h1 - turned(A, h2), np.abs(d2) - h2 - turned_back(A, h1)], axis=1)
 
 
-def _edge_gaps(C: np.ndarray, d1: np.ndarray, h1: np.ndarray, h2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gaps along the products of edges (m, 9), and these directions from the first box to the second, in its axes, (m, 9, 3)."""
-    axes = np.stack([np.cross(np.eye(3)[i], C[:, :, j]) for i, j in _EDGES], axis=1)
-    length = np.sqrt(dots(axes, axes))
+def _edge_gaps(C: np.ndarray, d: np.ndarray, h1: np.ndarray, h2: np.ndarray) -> np.ndarray:
+    """Gaps along the products of edges i of the first and j of the second box, (m, 9); -inf where these are parallel."""
+    A = np.abs(C)
+    along = d[:, AFTER, None] * C[:, NEXT, :] - d[:, NEXT, None] * C[:, AFTER, :]
+    first = h1[:, NEXT, None] * A[:, AFTER, :] + h1[:, AFTER, None] * A[:, NEXT, :]
+    second = h2[:, None, NEXT] * A[:, :, AFTER] + h2[:, None, AFTER] * A[:, :, NEXT]
+    length = np.sqrt(np.maximum(1.0 - A * A, 0.0))
     usable = length > PARALLEL
-    axes = axes / np.where(usable, length, 1.0)[..., None]
-    along = np.matmul(axes, d1[..., None])[..., 0]
-    axes = axes * np.where(along < 0.0, -1.0, 1.0)[..., None]
-    extent = np.matmul(np.abs(axes), h1[..., None])[..., 0] + np.matmul(np.abs(np.matmul(axes, C)), h2[..., None])[..., 0]
-    return np.where(usable, np.abs(along) - extent, -np.inf), axes
+    gap = (np.abs(along) - first - second) / np.where(usable, length, 1.0)
+    return np.where(usable, gap, -np.inf).reshape(len(C), 9)
 
 
-def _crossings(
-    rows: np.ndarray, one: Placed, two: Placed, axes: np.ndarray, d1: np.ndarray, best: np.ndarray
-) -> tuple[Found, np.ndarray]:
+def _crossings(rows: np.ndarray, one: Placed, two: Placed, best: np.ndarray) -> tuple[Found, np.ndarray]:
     """Points of the edges that face each other, and whether both are on their edges."""
-    i, j = np.array(_EDGES)[best[rows]].T if len(rows) else np.zeros((2, 0), dtype=np.intp)
+    i, j = np.divmod(best[rows], 3)
     k = np.arange(len(rows))
     R1, R2 = one.R[rows], two.R[rows]
-    n = turned(R1, axes[rows, best[rows]])
     a, b = R1[k, :, i], R2[k, :, j]
+    n = crosses(a, b)
+    n *= (np.where(dots(n, two.p[rows] - one.p[rows]) < 0.0, -1.0, 1.0) / np.sqrt(dots(n, n)))[:, None]
     u1, u2 = (
         np.where(turned_back(R1, n) < 0.0, -1.0, 1.0) * one.half[rows],
         np.where(turned_back(R2, n) < 0.0, 1.0, -1.0) * two.half[rows],
@@ -111,7 +114,7 @@ def _patches(rows: np.ndarray, one: Placed, two: Placed, best: np.ndarray, size:
     second = best[rows] >= 3
     a = Placed(*(np.where(_like(second, y), y, x) for x, y in zip(one.take(rows), two.take(rows), strict=True)))
     b = Placed(*(np.where(_like(second, y), x, y) for x, y in zip(one.take(rows), two.take(rows), strict=True)))
-    k, axis, tolerance = np.arange(len(rows)), best[rows] % 3, SAME * size[rows]
+    k, axis, tolerance = np.arange(len(rows)), best[rows] % 3, ALONG * size[rows]
     C = np.matmul(np.swapaxes(a.R, 1, 2), b.R)
     d = turned_back(a.R, b.p - a.p)
     sign = np.where(d[k, axis] < 0.0, -1.0, 1.0)
@@ -141,7 +144,7 @@ def _patches(rows: np.ndarray, one: Placed, two: Placed, best: np.ndarray, size:
     lifted = np.concatenate([flat, z[..., None]], axis=2)
     shares = np.stack([np.matmul(lifted, w[..., None])[..., 0] / dots(w, w)[:, None] for w in (E, F)], axis=2)
     points.append(centre[:, None, :] + lifted)
-    valid.append(np.all(np.abs(shares) <= 1.0 + SAME, axis=2))
+    valid.append(np.all(np.abs(shares) <= 1.0 + ALONG, axis=2))
     # Edges of b's face where they cross the lines of a's edges.
     ends = np.roll(quad, -1, axis=1)
     step = ends - quad
@@ -152,13 +155,11 @@ def _patches(rows: np.ndarray, one: Placed, two: Placed, best: np.ndarray, size:
             crossing = quad + s[..., None] * step
             points.append(crossing)
             valid.append(moves & (s >= 0.0) & (s <= 1.0) & (np.abs(crossing[:, :, across]) <= (limit + tolerance)[:, None]))
-    every, usable = (
-        np.concatenate(points, axis=1),
-        np.concatenate(valid, axis=1) & (np.concatenate(points, axis=1)[:, :, 2] <= reach),
-    )
-    usable &= ~_repeated(every, usable, 10.0 * tolerance)
-    pair, which = np.nonzero(usable)
+    every = np.concatenate(points, axis=1)
+    pair, which = np.nonzero(np.concatenate(valid, axis=1) & (every[:, :, 2] <= reach))
     at = every[pair, which]
+    new = _first_of_each(pair, at[:, :2], 10.0 * tolerance)
+    pair, at = pair[new], at[new]
     local = np.zeros((len(pair), 3))
     m = np.arange(len(pair))
     local[m, u[pair]], local[m, v[pair]], local[m, axis[pair]] = at[:, 0], at[:, 1], sign[pair] * hw[pair]
@@ -174,11 +175,16 @@ def _like(flags: np.ndarray, values: np.ndarray) -> np.ndarray:
     return flags.reshape(-1, *([1] * (values.ndim - 1)))
 
 
-def _repeated(points: np.ndarray, usable: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
-    """Points (m, k, 3) that lie where an earlier usable one does, (m, k)."""
-    apart = np.max(np.abs(points[:, :, None, :2] - points[:, None, :, :2]), axis=3)
-    earlier = np.tri(points.shape[1], k=-1, dtype=bool)
-    return np.any((apart <= tolerance[:, None, None]) & earlier & usable[:, None, :], axis=2)
+def _first_of_each(pair: np.ndarray, points: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
+    """Rows of the points (k, 2), in the order of their pairs, that do not lie where an earlier one of the same pair does."""
+    new = np.ones(len(pair), dtype=bool)
+    for back in range(1, len(pair)):
+        same = pair[back:] == pair[:-back]
+        if not same.any():
+            break
+        near = np.abs(points[back:] - points[:-back]).max(axis=1) <= tolerance[pair[back:]]
+        new[back:] &= ~(same & near)
+    return np.flatnonzero(new)
 
 
 def _nearest_features(rows: np.ndarray, one: Placed, two: Placed) -> Found:

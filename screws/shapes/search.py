@@ -128,13 +128,17 @@ def _pairs(pairs: Iterable[tuple[int, int]], count: int) -> np.ndarray:
     return out
 
 
-def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float) -> PointPairs:
-    """Points whose gap is at most `reach`, m, of bodies with axes R (b, 3, 3) and origins p (b, 3)."""
+def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float | np.ndarray) -> PointPairs:
+    """Points whose gap is at most `reach`, m, of bodies with axes R (b, 3, 3) and origins p (b, 3).
+
+    reach : of all pairs; or how far each body may come, (b,), of which those of two bodies add up.
+    """
+    own = np.broadcast_to(0.5 * np.asarray(reach, dtype=float) if np.ndim(reach) == 0 else reach, (len(R),))[of.body]
     inner = of.inner
     axes = R[of.body]
     at = Placed(np.matmul(axes, inner.R), p[of.body] + turned(axes, inner.p), inner.half, inner.radius)
     with np.errstate(invalid="ignore"):
-        extent = np.where(np.isinf(at.half), np.inf, turned(np.abs(at.R), at.half)) + (at.radius + 0.5 * reach)[:, None]
+        extent = np.where(np.isinf(at.half), np.inf, turned(np.abs(at.R), at.half)) + (at.radius + own)[:, None]
     i, j = overlapping(at.p - extent, at.p + extent, of.allowed)
     swap = of.kind[i] > of.kind[j]
     first, second = np.where(swap, j, i), np.where(swap, i, j)
@@ -143,8 +147,10 @@ def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float) -> P
     for code in np.unique(kinds):
         rows = np.flatnonzero(kinds == code)
         one, two = first[rows], second[rows]
-        found = _search(of, divmod(int(code), 4), one, at.take(one), two, at.take(two), reach)
-        parts.append(found._replace(pair=rows[found.pair]))
+        both = own[one] + own[two]
+        found = _search(of, divmod(int(code), 4), one, at.take(one), two, at.take(two), float(np.max(both)))
+        near = found.take(np.flatnonzero(found.gap <= both[found.pair]))
+        parts.append(near._replace(pair=rows[near.pair]))
     found = joined(parts)
     flip = swap[found.pair][:, None]
     order = np.argsort(found.pair, kind="stable")

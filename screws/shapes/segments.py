@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screws.shapes.found import Found, Placed, directions, dots, joined
+from screws.shapes.found import Found, Placed, crosses, directions, dots, joined
 
 INNER = 1e-12
 """Share of a segment at its ends that counts as the ends."""
@@ -73,7 +73,7 @@ def _crossing(p1: np.ndarray, a: np.ndarray, p2: np.ndarray, b: np.ndarray) -> t
     s, t = (bb * da - ab * db) / determinant, (ab * da - aa * db) / determinant
     keep = (np.abs(s) < 1.0 - INNER) & (np.abs(t) < 1.0 - INNER)
     rows, a, b, s, t, d = rows[keep], a[keep], b[keep], s[keep, None], t[keep, None], d[keep]
-    return rows, p1[rows] + s * a, p2[rows] + t * b, np.cross(a, b)
+    return rows, p1[rows] + s * a, p2[rows] + t * b, crosses(a, b)
 
 
 def round_half_space(one: Placed, two: Placed, reach: float) -> Found:

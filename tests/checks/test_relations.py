@@ -8,7 +8,7 @@ import pytest
 from bondgraph import IC, J0, J1, Block, C, Graph, I, ModelError, R, by_mode, equations
 from bondgraph.model.automata import Automaton
 from campaigns.graphs.drawn import _asinh, _cosh, _sinh
-from screws.scalars import absolute, exp, log, sqrt, tanh, where
+from screws.scalars import absolute, cos, exp, log, sin, sqrt, tanh, where
 
 
 def around(element) -> Graph:
@@ -65,6 +65,20 @@ WRONG = {
         lambda: IC("x", inertia=lambda q: 2 + q * q, bias=lambda q, v: 2 * q * v * v, position=0.0),
         "its `bias`",
     ),
+    "an acceleration that gives power": (
+        lambda: IC("x", inertia=lambda q: 2 + q * q, acceleration=lambda q, v, e: e / (2 + q * q), position=0.0),
+        "its `acceleration`",
+    ),
+    "an acceleration without the weight": (
+        lambda: IC(
+            "x",
+            kinetic=lambda q, v: v * v,
+            potential=lambda q: 9.81 * (1 - cos(q)),
+            acceleration=lambda q, v, e: e / 2,
+            position=0.3,
+        ),
+        "its `acceleration`",
+    ),
 }
 
 
@@ -113,6 +127,13 @@ RIGHT = {
         output=lambda q, k: k * q,
         energy=lambda q, k: k * q * q / 2,
         parameters={"k": by_mode("gear", {"low": 1.0, "high": 3.0})},
+    ),
+    "an acceleration": lambda: IC(
+        "x",
+        inertia=lambda q: 2 + q * q,
+        potential=lambda q: 9.81 * (1 - cos(q)),
+        acceleration=lambda q, v, e: (e - q * v * v - 9.81 * sin(q)) / (2 + q * q),
+        position=0.3,
     ),
     "a bias": lambda: IC("x", inertia=lambda q: 2 + q * q, bias=lambda q, v: q * v * v, position=0.0),
 }

@@ -33,6 +33,7 @@ from models.impact import (
     seven_joint_arm,
     strike,
 )
+from models.maze import MazeParameters, analyse, robustness
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -45,11 +46,14 @@ EXECUTED = [
     "equations.md",
     "signals.md",
     "mechanisms.md",
+    "urdf.md",
     "contact.md",
+    "piles.md",
     "motion_and_control.md",
     "delta.md",
     "hand.md",
     "impact.md",
+    "maze.md",
     "papers.md",
     "notation.md",
     "code.md",
@@ -297,7 +301,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E437", lambda: compile_model(lying_on_the_floor(Impact(0.8), 0.9)).simulate(1.0)),
     ("E438", lambda: touching(law=Impact)),
     ("E438", lambda: touching(law=Impact(0.8), friction=0.3)),
-    ("E439", lambda: touching(law=Impact(0.8, friction=0.3))),
+    ("E530", lambda: MazeParameters(ball_mass=0.0)),
+    ("E531", lambda: MazeParameters(ball_radius=0.4)),
+    ("E532", lambda: analyse(MazeParameters(), 5)),
+    ("E533", lambda: robustness(MazeParameters(), [], [0.04])),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),

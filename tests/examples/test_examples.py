@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bondgraph import simulate
 from examples import (
     arm_impact,
+    ball_maze,
     ball_on_turntable,
     bouncing_ball,
     colliding_eggs,
@@ -18,14 +20,18 @@ from examples import (
     delta_soft_touch,
     dexterous_hand,
     parallel_gripper,
+    pile,
     rolling_eggs,
+    urdf_robot,
 )
+from models.chains import gravity_forces
 
 rolling_run = cache(rolling_eggs.simulate)
 colliding_run = cache(colliding_eggs.simulate)
 ball_run = cache(ball_on_turntable.simulate)
 FOLDER = Path(rolling_eggs.__file__).parent
 EXAMPLES = (
+    ball_maze,
     arm_impact,
     ball_on_turntable,
     bouncing_ball,
@@ -35,7 +41,9 @@ EXAMPLES = (
     delta_soft_touch,
     dexterous_hand,
     parallel_gripper,
+    pile,
     rolling_eggs,
+    urdf_robot,
 )
 
 
@@ -82,6 +90,14 @@ def test_ball_on_turntable():
     run = ball_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
+
+
+def test_ball_maze():
+    """When the ball falls through the last gate, to 1e-9 s, by an independent program (tests/models/maze/maze_independent.py)."""
+    run = ball_maze.simulate()
+    assert run.result.ok and run.finished and run.result.ledger.relative_residual < 1e-9
+    assert ball_maze.last_gate() == pytest.approx(44.554526986366, abs=1e-9)
+    assert "ring 1: poles +-1.4000, zeros +-0.7000 1/s" in ball_maze.report()
 
 
 def test_dexterous_hand():
@@ -146,3 +162,28 @@ def test_delta_soft_touch():
     assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.held - 0.04) < 5e-4
     assert soft.displacement == 0.0 and soft.bounces == 0
     assert kept.displacement > 1e-4 and ball.bounces >= 2
+
+
+def test_pile():
+    """All boxes of a smaller heap lie still, and the floor carries their weight."""
+    floor = pile.ground("floor", shape=pile.HalfSpace())
+    graph = pile.collisions(pile.Graph("heap"), [floor, *pile.boxes(9)], friction=pile.FRICTION, most=256)
+    run = pile.simulate(graph, 1.5)
+    assert run.ok and run.slip[-1] < 1e-4 and run.overlap[-1] < 1e-5
+    carried = np.sum(run.impulses[run.pairs.body2 == 9, 2]) - np.sum(run.impulses[run.pairs.body1 == 9, 2])
+    assert abs(carried) / pile.STEP == pytest.approx(9 * pile.MASS * 9.81, rel=1e-3)
+
+
+def test_urdf_robot():
+    """The motors hold the crane still until they fail; then its energy goes into dampers and stops, and its jaws stay alike."""
+    pytest.importorskip("yourdfpy", reason="THE EXAMPLE WITH A URDF FILE IS NOT TESTED: yourdfpy is not installed")
+    run, robot = urdf_robot.run(), urdf_robot.read()
+    q = run["crane.q"]
+    held = run.t <= urdf_robot.FAILURE
+    assert np.abs(q[held] - robot.position(urdf_robot.POSE)).max() < 1e-9
+    assert run.ok and run.ledger.relative_residual < 1e-6
+    # At rest the boom presses its stop by its weight and that of what hangs on it.
+    boom = robot.tree.coordinates.index("boom")
+    rest = simulate(urdf_robot.holding(robot), 30.0)["crane.q"][-1]
+    weight = -float(gravity_forces(robot.tree, urdf_robot.GRAVITY, rest)[boom])
+    assert 4e3 * (rest[boom] - 1.0) == pytest.approx(weight, rel=1e-4)

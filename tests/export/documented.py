@@ -8,6 +8,7 @@ from bondgraph import J1, TF, Automaton, Block, C, Graph, I, Op, R, Se, StateSpe
 from bondgraph.signals import sampled_pid
 from examples import bouncing_ball
 from models.delta import DeltaRobot, linearising_control, task_control
+from models.maze import maze_graph
 from models.motion import hold
 from tests.export import test_indices, test_text
 
@@ -69,6 +70,7 @@ MODELS: dict[str, Callable[[], Graph]] = {
     "long names": long_names,
     "bouncing": bouncing_ball.with_restitution,
     "bouncing on a constraint": lambda: bouncing_ball.on_constraint(20.0),
+    "ball maze": maze_graph,
     "delta, sampled": sampled_delta,
     "delta, linearised": linearised_delta,
 }

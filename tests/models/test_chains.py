@@ -25,7 +25,7 @@ from models.chains import (
     space_jacobian,
     welded,
 )
-from models.chains.dynamics import recursion_is_shorter
+from models.chains.costs import recursion_is_shorter
 from screws import GeometryError, joints, pose, pose_from_state, spatial_inertia
 from screws.poses import Ad, exp, inverse, unhat
 from screws.surfaces import sphere
@@ -140,7 +140,7 @@ def test_mass_matrix_velocity_forces_and_weight(case):
     slopes = np.array([difference(lambda x: mass_matrix(chain, x), q, i) for i in range(len(q))])
     h = np.einsum("kij,k,j->i", slopes, v, v) - 0.5 * np.einsum("ijk,j,k->i", slopes, v, v)
     assert np.abs(bias(chain, q, v) - h).max() < 1e-10 * np.abs(h).max()
-    by_tape = Mechanics(lambda x: mass_matrix(chain, x), None, None, None, False).coriolis(q, v)
+    by_tape = Mechanics(lambda x: mass_matrix(chain, x), None, None, None, None, False).coriolis(q, v)
     assert np.abs(bias(chain, q, v) - by_tape).max() < 1e-12 * np.abs(h).max()
 
     g = np.array([0.3, -2.0, -9.81])

@@ -1,4 +1,4 @@
-"""Bortoff 2020 (BO20): the bouncing ball's captions and formula, and the times of the soft touch, as printed and as right."""
+"""Bortoff 2020 (BO20): bouncing ball, ball maze and soft touch: formulas, captions and numbers, as printed and as right."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from bondgraph import simulate
+from bondgraph import R, compile_model, simulate
+from bondgraph.analysis import linearise
 from examples.bouncing_ball import on_constraint
 from models.delta import TouchPlan
+from models.maze import MazeParameters, analyse, maze_graph
+from models.maze.graph import DISTANCE, ROLLING
+from models.maze.machine import over_gate
 
 MASS, GRAVITY = 1.0, 9.81
 A0, A2 = 100.0, 1e6
@@ -111,3 +115,87 @@ def test_distance_of_figure_13():
     assert (plan.arrive, plan.contact, plan.speed) == (2.5, 12.0, 2e-4)
     assert plan.near == pytest.approx(1.9e-3, rel=1e-12)
     assert TouchPlan(contact=27.5).near == pytest.approx(5e-3, rel=1e-12)
+
+
+# --- the ball maze, section 3 -----------------------------------------------------------------------------------------
+
+MAZE = MazeParameters()
+
+
+def on_ring(i, theta, q1=0.3, q4=-0.7):
+    """q of a ball that touches ring i from outside, at an angle from the top to the right."""
+    r = MAZE.radii[i - 1] + MAZE.ball_radius
+    return np.array([q1, r * np.sin(theta), r * np.cos(theta), q4])
+
+
+def test_equation_9a_is_the_distance_from_the_ring():
+    """Zero where a ball of radius r_b touches a ring of radius r_i from outside; printed is q1^2 + q2^2 + (r_i + r_b)^2."""
+    for i in MAZE.rings:
+        r, b = MAZE.radii[i - 1], MAZE.ball_radius
+        for theta in (-0.4, 0.0, 0.9):
+            q = on_ring(i, theta)
+            assert abs(DISTANCE(r, b, q[1:3])) < 1e-12
+            assert DISTANCE(r, b, 1.01 * q[1:3]) > 0.0 > DISTANCE(r, b, 0.99 * q[1:3])
+            assert q[0] ** 2 + q[1] ** 2 + (r + b) ** 2 > 1.0
+
+
+def slip(i, q, v):
+    """Velocity of the ball's point of contact less that of the ring's, along the ring: vector algebra alone."""
+    centre, out = np.array([q[1], q[2], 0.0]), np.array([q[1], q[2], 0.0]) / np.hypot(q[1], q[2])
+    point = centre - MAZE.ball_radius * out
+    of_ball = np.array([v[1], v[2], 0.0]) + np.cross([0.0, 0.0, v[3]], point - centre)
+    of_ring = np.cross([0.0, 0.0, v[0]], point)
+    along = np.array([out[1], -out[0], 0.0])
+    return float(along @ (of_ball - of_ring))
+
+
+def test_equation_9b_needs_the_radius_of_the_balls_centre():
+    """Its rate is the slip with r_i + r_b in front of the angle's rate, not with r_i; atan of q2 / q3 jumps where q3 = 0."""
+    for i in MAZE.rings:
+        r, b = MAZE.radii[i - 1], MAZE.ball_radius
+        q, zero = on_ring(i, 0.5), np.array([0.0, 0.0, 1.0, 0.0])
+        spinning = 0.8 * np.array([q[2], -q[1]])  # along the ring
+        v = np.array([0.4, *spinning, -1.3])
+
+        def h2(q, r=r, b=b, zero=zero):
+            return ROLLING(r, b, q[0], q[1:3], q[3], zero[0], zero[1:3], zero[3])
+
+        def printed(q, r=r, b=b):
+            return b * q[3] + r * q[0] + r * np.arctan(q[1] / q[2])
+
+        step = 1e-6
+        rates = [(h(q + step * v) - h(q - step * v)) / (2.0 * step) for h in (h2, printed)]
+        assert rates[0] == pytest.approx(slip(i, q, v), rel=1e-8)
+        assert abs(rates[1] - slip(i, q, v)) == pytest.approx(b * 0.8, rel=1e-8)
+
+
+def test_equation_10_has_radii_too_many():
+    """Zero where the gate of the turned maze is under the ball; with a radius of metres in front it is zero elsewhere."""
+    start = 0.0
+    for i, gate in zip(MAZE.rings, MAZE.gates, strict=True):
+        sense = 1 if gate > start else -1
+        for theta in (-0.2, 0.1):
+            q1 = gate - theta
+            ball = on_ring(i, theta)[1:3]
+            at = 0.5 * np.pi - gate + q1  # the gate, counterclockwise from the right
+            assert np.allclose(np.array([np.cos(at), np.sin(at)]) * np.hypot(*ball), ball)
+            assert abs(over_gate(sense)(q1, ball, gate)) < 1e-12
+            assert over_gate(sense)(q1 + 0.01 * sense, ball, gate) == pytest.approx(0.01)
+            printed = sense * (q1 + MAZE.radii[i - 1] * np.arctan(ball[0] / ball[1]) - gate)
+            assert abs(printed) > 0.07
+        start = gate
+
+
+def test_poles_of_the_maze_come_in_pairs():
+    """Without damping the sum of all poles but those of the constraints is zero, with damping it is less: 1.4 - 1.1 is more."""
+    for i in MAZE.rings:
+        poles = analyse(MAZE, i).poles
+        own = np.sort(poles[np.abs(poles + 5.0) > 1e-2].real)
+        assert len(own) == 4 and np.allclose(own, -own[::-1], atol=1e-6) and np.allclose(own[1:3], 0.0, atol=1e-6)
+    assert own.max() > 1.4 and analyse(MAZE, 1).poles.real.max() == pytest.approx(1.4, abs=1e-6)
+    damped = maze_graph()
+    damped.connect(damped.parts["maze"], R("bearing", 2e-3)).connect(damped.parts["spin"], R("air", 1e-5))
+    top = {"q.ball": (0.0, 4.1), "landing.ball": (0.0, 4.1)}
+    linear = linearise(compile_model(damped), x=top, parameters={"u1.k": 0.0, "u2.k": 0.0}, modes={"course": "ring 1"})
+    bodies = [k for k, name in enumerate(linear.states) if not name.startswith("lead")]
+    assert np.trace(linear.A[np.ix_(bodies, bodies)]) + 4.0 * 5.0 < -0.1

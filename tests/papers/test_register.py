@@ -30,12 +30,13 @@ from models.delta.graphs.control import linearising_control, task_control
 from models.delta.graphs.three_arms import delta_graph
 from models.delta.graphs.touch_graph import add_brick
 from models.hand import Hand, HandParameters
+from models.maze import maze_graph
 from models.motion import hold
 from screws.surfaces import egg, sphere
 
 ROOT = Path(bondgraph.__file__).parents[1]
 PAPERS = ("VI02", "BO18", "BO20", "WA22")
-PLACE = r"(?:\(\d+\)|fig\. \d+|table I|appendix|section [^,;|]+)"
+PLACE = r"(?:\(\d+[a-d]?\)|fig\. \d+|table I|appendix|section [^,;|]+)"
 ENTRY = re.compile(rf"({'|'.join(PAPERS)}) ({PLACE}(?:, {PLACE})*)(, corrected)?")
 """One entry of a source: paper, its places, and whether they are corrected."""
 
@@ -109,6 +110,7 @@ BUILT = {
     "touch": lambda: delta("lagrangian", period=1e-3),
     "linearised": linearised,
     "hand": lambda: Hand(HandParameters(), ()).graph(),
+    "maze": maze_graph,
 }
 
 
@@ -256,6 +258,7 @@ SURVIVING = {
         "Featherstone 2008",
         "Brockett 1984; Murray, Li and Sastry 1994",
     },
+    "maze": {"BO20 (9a), corrected", "BO20 (9b), corrected", "BO20 (10), corrected", "BO20 fig. 9", "BO18 (23); BO20 (6)"},
 }
 
 

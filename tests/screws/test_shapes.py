@@ -272,6 +272,13 @@ def test_pairs_of_bodies_are_filtered():
     assert pairs(only=[(1, 2)]) == {(1, 2)}
 
 
+def test_bodies_may_have_reaches_of_their_own():
+    shapes = [(k, Ball(0.5)) for k in range(3)]
+    R, p = np.array([np.eye(3)] * 3), np.array([(0.0, 0.0, 0.0), (1.1, 0, 0), (2.2, 0, 0)])
+    found = candidates(arrangement(shapes), R, p, np.array([0.07, 0.04, 0.04]))
+    assert found.body1.tolist() == [0] and found.body2.tolist() == [1]
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 60])
 def test_sweep_finds_what_comparing_all_finds(count):
     rng = np.random.default_rng(count)

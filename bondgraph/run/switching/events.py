@@ -68,12 +68,12 @@ def dated(event: Event, start: float) -> Event:
 
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
-    """Indices of transitions in an order that does not depend on the one in which they were written; at the end those that
-    are taken only where no other is."""
+    """Indices of transitions in an order that does not depend on the one in which they were written; at the front those that
+    are taken before all others, at the end those that are taken only where no other is."""
 
-    def key(i: int) -> tuple[bool, str, str, float]:
+    def key(i: int) -> tuple[bool, bool, str, str, float]:
         edge = transitions[i]
-        return edge.last, edge.name, edge.kind, edge.target
+        return edge.last, not edge.first, edge.name, edge.kind, edge.target
 
     return sorted(range(len(transitions)), key=key)
 

@@ -1,0 +1,233 @@
+"""Places where bodies may touch, found anew at every step: poses of bodies in; rows of a step's program out.
+
+A graph knows its own contacts (`Model.contacts`), whose coordinates are states. Boxes, meshes and piles have other places of
+contact at every step: data that whoever knows the shapes finds from the poses. What answers `Candidates` may be given to
+a stepper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bondgraph.errors import refusal
+from bondgraph.model.model import CollisionSet
+from bondgraph.stepping.cone import CONE, directions
+from screws.shapes import arrangement, candidates
+
+WORLD = -1
+"""The place of a body that never moves."""
+
+
+@dataclass(frozen=True)
+class TouchingBody:
+    """A body of the graph whose contacts are found from its pose.
+
+    Parameters
+    ----------
+    name : in the user's words, for messages.
+    pose : signal of its pose in the world, (7,) with the quaternion first, or (4, 4).
+    twist : signal of its world twist T_0_0_b, (6,) [omega; v].
+    """
+
+    name: str
+    pose: str
+    twist: str
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Places where bodies may touch, one row each.
+
+    Parameters
+    ----------
+    body1, body2 : (k,) places among the bodies of their `Candidates`, or `WORLD`.
+    p1, p2 : (k, 3) the nearest points of the two, world coordinates, m.
+    normal : (k, 3) unit, from body 1 to body 2, world coordinates.
+    gap : (k,) m, negative where they overlap.
+    friction, restitution : (k,) coefficients.
+    """
+
+    body1: np.ndarray
+    body2: np.ndarray
+    p1: np.ndarray
+    p2: np.ndarray
+    normal: np.ndarray
+    gap: np.ndarray
+    friction: np.ndarray
+    restitution: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+
+class Candidates(Protocol):
+    """What finds places of contact."""
+
+    @property
+    def bodies(self) -> Sequence[TouchingBody]:
+        """The bodies that it wants to know the poses of."""
+        ...
+
+    def __call__(self, poses: np.ndarray, /) -> Pairs:
+        """Places where they may touch; `poses` (bodies, 4, 4), H_0_b, as they would be at the end of a step if nothing moved but
+        what sources move."""
+        ...
+
+
+class Shapes:
+    """Candidates of the bodies with shapes that a model says may touch anywhere (`Model.collisions`)."""
+
+    def __init__(self, sets: Sequence[CollisionSet], reach: float):
+        colliders = {one.path: one for each in sets for one in each.bodies}
+        self.bodies = tuple(TouchingBody(one.path, one.pose, one.twist) for one in colliders.values())
+        self._sets, self._number = tuple(sets), {path: k for k, path in enumerate(colliders)}
+        solids = [solid for each in sets for _, solid in each.shapes]
+        sizes = [float(np.min(solid.half)) + solid.radius for solid in solids if np.all(np.isfinite(solid.half))]
+        self.reach = reach if np.isfinite(reach) else min(sizes, default=1.0)
+        """Largest gap that is looked at, m: the smallest half width of a shape where nobody says."""
+        self._arranged = tuple(
+            arrangement(
+                each.shapes, fixed=[k for k, one in enumerate(each.bodies) if one.fixed], apart=each.apart, only=each.only
+            )
+            for each in sets
+        )
+
+    def __call__(self, poses: np.ndarray, /) -> Pairs:
+        """Places within reach; E514 where there are more than a set may have."""
+        found, mu, e = [], [], []
+        for each, arranged in zip(self._sets, self._arranged, strict=True):
+            own = np.array([self._number[one.path] for one in each.bodies], dtype=np.intp)
+            pairs = candidates(arranged, poses[own, :3, :3], poses[own, :3, 3], self.reach)
+            if len(pairs) > each.most:
+                title, cure = f"there are {len(pairs)} candidates for contact, and at most {each.most} may be", "a larger most="
+                raise refusal("E514", title, cure, f"a reach below {self.reach:g} m", about="collisions", places=())
+            found.append((own[pairs.body1], own[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap))
+            mu.append(np.full(len(pairs), each.friction))
+            e.append(np.full(len(pairs), each.restitution))
+        merged = (np.concatenate(column) for column in zip(*found, strict=True))
+        return Pairs(*merged, np.concatenate(mu), np.concatenate(e))
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """Rows of pairs in a program: for each pair its facets, or with exact cones the normal and two slips."""
+
+    pairs: Pairs
+    A: np.ndarray
+    """(rows, n)"""
+    lower: np.ndarray
+    """(rows,)"""
+    slip: np.ndarray
+    """(2 k, n)"""
+    drift: np.ndarray
+    """(2 k,) m, what sources alone make of the slips in the step, and:"""
+    moved: np.ndarray
+    """(k,) m, of the gaps."""
+    tangents: np.ndarray
+    """(k, 2, 3) directions of slip, world coordinates."""
+    facets: np.ndarray
+    """(facets, 2); of an exact cone the axes."""
+    exact: bool
+
+    @property
+    def each(self) -> int:
+        """Rows of one pair."""
+        return len(self.facets) + self.exact
+
+    def loosening(self, s: np.ndarray) -> np.ndarray:
+        """What slips s (k,) take from the bounds (rows,)."""
+        by = np.zeros((len(s), self.each))
+        by[:, : 1 if self.exact else self.each] = (self.pairs.friction * s)[:, None]
+        return by.ravel()
+
+    def forces(self, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Normal forces (k,) and friction on body 2 along the tangents (k, 2), N."""
+        rows = multipliers.reshape(len(self.pairs), self.each)
+        normal = rows[:, 0] if self.exact else rows.sum(axis=1)
+        along = rows[:, 1:] if self.exact else rows
+        return normal, self.pairs.friction[:, None] * (along @ self.facets)
+
+
+def pair_rows(pairs: Pairs, motion: tuple[np.ndarray, np.ndarray], v: np.ndarray | None, h: float, facets: int | str) -> PairRows:
+    """Rows of pairs.
+
+    Parameters
+    ----------
+    motion : d(twist)/dv (bodies, 6, n), and the twists (bodies, 6) that sources alone give.
+    v : velocities before the step (n,), for restitution; None without.
+    h : step, s.
+    facets : of each cone, or "cone".
+    """
+    J, carried = motion
+    n, k = J.shape[2], len(pairs)
+    first, second = _tangents(pairs.normal)
+    # (k, 3 directions, 3): normal, then two slips; a row [p x e, e] times the twist is the velocity along e of the point p
+    along = np.stack([pairs.normal, first, second], axis=1)
+    rows, rate = np.zeros((k, 3, n)), np.zeros((k, 3))
+    for sign, body, point in ((1.0, pairs.body2, pairs.p2), (-1.0, pairs.body1, pairs.p1)):
+        real = np.flatnonzero(body >= 0)
+        if len(real):
+            screw = np.concatenate([np.cross(point[real, None, :], along[real]), along[real]], axis=2)
+            rows[real] += sign * np.matmul(screw, J[body[real]])
+            rate[real] += sign * np.matmul(screw, carried[body[real], :, None])[:, :, 0]
+    exact = facets == CONE
+    edges = directions(2, facets)
+    bound = -pairs.gap
+    if v is not None and np.any(pairs.restitution):
+        before = rows[:, 0] @ v
+        rebound = -h * rate[:, 0] - pairs.restitution * h * np.minimum(before + rate[:, 0], 0.0)
+        meets = (pairs.gap + h * before <= 0.0) & (pairs.restitution > 0.0)
+        bound = np.where(meets, np.maximum(bound, rebound), bound)
+    mu, drift = pairs.friction[:, None, None], h * rate[:, 1:]
+    rubbing = mu * np.matmul(edges, rows[:, 1:])
+    bounds = -pairs.friction[:, None] * (drift @ edges.T)
+    if exact:
+        A, lower = np.concatenate([rows[:, :1], rubbing], axis=1), np.concatenate([bound[:, None], bounds], axis=1)
+    else:
+        A, lower = rubbing + rows[:, :1], bounds + bound[:, None]
+    return PairRows(
+        pairs,
+        A.reshape(-1, n),
+        lower.ravel(),
+        rows[:, 1:].reshape(-1, n),
+        drift.ravel(),
+        h * rate[:, 0],
+        along[:, 1:],
+        edges,
+        exact,
+    )
+
+
+def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two unit vectors across each normal (k, 3)."""
+    axis = np.eye(3)[np.argmin(np.abs(normal), axis=1)]
+    first = np.cross(normal, axis)
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    return first, np.cross(normal, first)
+
+
+def poses_from(numbers: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
+    """Poses (bodies, 4, 4) from their signals in a row, of 7 or 16 numbers each."""
+    found = np.zeros((len(sizes), 4, 4))
+    found[:, 3, 3] = 1.0
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
+    flat = [k for k, size in enumerate(sizes) if size == 7]
+    for k in (k for k, size in enumerate(sizes) if size != 7):
+        found[k] = numbers[starts[k] : starts[k] + 16].reshape(4, 4)
+    if flat:
+        states = numbers[starts[flat][:, None] + np.arange(7)]
+        w, x, y, z = (states[:, :4] / np.linalg.norm(states[:, :4], axis=1, keepdims=True)).T
+        found[flat, :3, :3] = np.stack(
+            [
+                np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=1),
+                np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=1),
+                np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1),
+            ],
+            axis=1,
+        )
+        found[flat, :3, 3] = states[:, 4:]
+    return found

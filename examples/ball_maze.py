@@ -1,0 +1,59 @@
+"""A ball rolls through a maze that stands on edge and is turned under feedback (Bortoff 2020, section 3, figures 5 to 11).
+
+   Se motor --> 1 maze --> I     Se weight --> 1 ball --> I     1 spin --> I      flows: the rates of q1; q2, q3; q4
+                   |                          |       |            |
+                   +--------- rolling (9b) ---+-------|------------+              constraints that hold while the
+                                                 normal (9a)                      ball is on a ring
+
+On top of a ring the ball is not stable. One compensator measures its place to the side and holds it there, another turns the
+maze until a gate is under the ball, and it falls to the next ring: left, right, left, right, into the centre. At every landing
+the constraints take hold smoothly: h'' + 10 h' + 25 h = 0 from h = 0 with the speed v of the fall gives h = v t exp(-5 t).
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import cache
+from pathlib import Path
+
+from models.maze import MazeParameters, MazeRun, analyse, run_maze
+
+MAZE = MazeParameters()
+
+
+@cache
+def simulate(t_end: float = 45.0) -> MazeRun:
+    """The course, from above the outermost ring to the centre."""
+    return run_maze(MAZE, t_end=t_end)
+
+
+def last_gate() -> float:
+    """Time (s) at which the ball falls into the centre."""
+    return simulate().events[-1].time
+
+
+def report() -> str:
+    """Poles, zeros and margins on each ring, and when what happens, for reading."""
+    lines = []
+    for i in MAZE.rings:
+        ring = analyse(MAZE, i)
+        hold, turn = ring.hold, ring.turn
+        assert hold is not None and turn is not None  # both loops are stable
+        lines.append(
+            f"ring {i}: poles +-{ring.poles.real.max():.4f}, zeros +-{ring.maze.zeros.real.max():.4f} 1/s;"
+            f" k1 may fall to {hold.lower:.2f}, k2 rise to {turn.upper:.2f} of what it is;"
+            f" with both loops {ring.closed.real.max():.6f} 1/s"
+        )
+    lines += [f"{event.time:10.6f} s  {event.kind}" for event in simulate().events]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    from models.maze import save_maze
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/ball_maze"))
+    parser.add_argument("--no-render", action="store_true", help="no pictures and no movie")
+    options = parser.parse_args()
+    print(report())
+    print(save_maze(simulate(), options.out, render=not options.no_render).splitlines()[-1])

@@ -1,0 +1,66 @@
+"""A robot from a URDF file: motors hold a crane against its weight until they fail, and it falls onto its stops.
+
+The file beside this one has a tree of links: a column, a boom, a jib, and a gripper whose right jaw follows the left. The motors
+of shoulder and elbow are sources of the torques that gravity_forces asks for in the start pose, up to the time of the failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph import Graph, Op, Se, simulate
+from bondgraph.run.outcome.result import Result
+from models.chains import chain_graph, gravity_forces
+from models.urdf import Robot, read_urdf, robot_scene
+from screws.scalars import where
+
+FILE = Path(__file__).with_suffix(".urdf")
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
+POSE = {"turn": 0.4, "shoulder": -0.8, "elbow": 0.6, "left slide": 0.03}
+FAILURE = 0.5  # s
+
+
+def read() -> Robot:
+    """The crane with the shapes of its elements <visual>."""
+    return read_urdf(FILE, meshes="visual")
+
+
+def holding(robot: Robot) -> Graph:
+    """The crane under its weight, with motors that hold the start pose until they fail."""
+    graph, q = Graph("held"), robot.position(POSE)
+    stops = {"limits": "stop", "stop_stiffness": 4e3}
+    crane = chain_graph(robot.tree, "crane", gravity=GRAVITY, position=q, joint_ports=["boom", "jib"], **stops)
+    torques = np.asarray(gravity_forces(robot.tree, GRAVITY, q), dtype=float)
+    for link in ("boom", "jib"):
+        torque = float(torques[robot.tree.coordinates.index(link)])
+        held = Op("motor", lambda t, torque=torque: where(t < FAILURE, torque, 0.0), rf"{torque:.4g}\,[#1 < {FAILURE}]")
+        graph.connect(Se(f"motor of the {link}", held, signals=["time"]), crane.port(f"joint {link}"))
+    return graph
+
+
+def run(t_end: float = 3.0) -> Result:
+    """Held for half a second, then falling."""
+    return simulate(holding(read()), t_end, samples=0.01)
+
+
+if __name__ == "__main__":
+    from models.pictures import movie, rendering, still
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/urdf_robot"))
+    out = parser.parse_args().out
+    robot, result = read(), run()
+    print(robot)
+    print(*(f"{event.time:.3f} s: {event.kind}" for event in result.events), sep="\n")
+    works, reason = rendering()
+    if works:
+        out.mkdir(parents=True, exist_ok=True)
+        scene = robot_scene(robot, result["crane.q"], result.t, "A crane whose motors fail")
+        still(scene, out / "held.png", 0.0)
+        movie(scene, out / "fall.mp4", seconds=6.0)
+        print(f"  pictures in {out}")
+    else:
+        print(f"  no pictures: {reason}")

@@ -1,0 +1,149 @@
+"""Bodies with shapes in -> a graph that knows that they may touch, anywhere: data for steps of time, no parts and no states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Graph
+from bondgraph.errors import refusal
+from bondgraph.model import laws
+from bondgraph.model.element import Element
+from bondgraph.model.model import Collider, CollisionSet
+from bondgraph.stepping.candidates import Pairs, TouchingBody
+from models.bodies import Body
+from screws.given import real, shown
+from screws.shapes import Arrangement, candidates
+
+__all__ = ["ShapeCandidates", "collisions", "shape_candidates"]
+
+MOST = 64
+"""Candidates, where nobody says how many there may be."""
+
+
+def collisions(
+    graph: Graph,
+    bodies: Sequence[Body],
+    *,
+    friction: float = 0.0,
+    restitution: float = 0.0,
+    most: int = MOST,
+    pairs: Iterable[tuple[Body, Body]] | None = None,
+    apart: Iterable[tuple[Body, Body]] = (),
+) -> Graph:
+    """Let bodies with shapes touch wherever they meet, in steps of time (`bondgraph.piles`). A graph may have several such sets.
+
+    Parameters
+    ----------
+    graph : holds the bodies, or gets those that it does not hold yet.
+    bodies : made with `shape=`.
+    friction : coefficient of Coulomb's cone, of all pairs.
+    restitution : how much of the velocity of approach comes back, 0 to 1.
+    most : largest number of candidates; more end a run (E514).
+    pairs : those that may touch, in place of all.
+    apart : those that may not; bodies that a constraint of the graph connects, such as a joint, need not be named.
+
+    Raises `ModelError` E545 for what has no shape, E546 for numbers that cannot be, E547 for pairs of other bodies.
+    """
+    number: dict[str, int] = {}
+    shapes = []
+    for body in bodies:
+        if not isinstance(body, Body) or not body.shapes:
+            name = getattr(body, "name", shown(body))
+            raise refusal("E545", f'"{name}" has no shape to collide with', "rigid_body(..., shape=Ball(0.1))", about=graph.name)
+        shapes += [(number.setdefault(body.name, len(number)), solid) for solid in body.shapes]
+        graph.add(body)
+    if len(number) != len(bodies):
+        raise refusal("E545", "a body is named twice", "each body once", about=graph.name)
+    mu, e = real(friction), real(restitution)
+    if not 0.0 <= mu < float("inf"):
+        raise refusal("E546", f"friction of collisions is {shown(friction)}", "a number of zero or more", about=graph.name)
+    if not 0.0 <= e <= 1.0:
+        raise refusal("E546", f"restitution of collisions is {shown(restitution)}", "a number from 0 to 1", about=graph.name)
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise refusal(
+            "E546", f"collisions can have {shown(most)} candidates", "a whole number above zero: most=256", about=graph.name
+        )
+    colliders = tuple(_collider(body) for body in bodies)
+    only = None if pairs is None else tuple(_pair(graph, pair, number) for pair in pairs)
+    not_looked_at = (*(_pair(graph, pair, number) for pair in apart), *_connected(graph, number))
+    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, most, not_looked_at, only))
+
+
+def _collider(body: Body) -> Collider:
+    momentum = None if body.momentum is None else f"{body.name}.{body.momentum}"
+    return Collider(body.name, f"{body.name}.pose", f"{body.name}.world twist.flow", momentum, body.fixed)
+
+
+def _pair(graph: Graph, pair: Any, number: dict[str, int]) -> tuple[int, int]:
+    names = [str(getattr(body, "name", "")) for body in pair] if isinstance(pair, (tuple, list)) else []
+    if len(names) != 2 or not all(name in number for name in names):
+        title = f"{shown(pair)} is no pair of the bodies that may collide"
+        raise refusal("E547", title, "two of the bodies: pairs=[(box, floor)]", about=graph.name)
+    return number[names[0]], number[names[1]]
+
+
+def _connected(graph: Graph, number: dict[str, int]) -> list[tuple[int, int]]:
+    """Pairs of bodies with a part between them that holds a constraint."""
+    found = []
+    for name, part in graph.parts.items():
+        if name in number or not isinstance(part, Graph):
+            continue
+        if not any(isinstance(own, Element) and isinstance(own.law, laws.IdealConstraint) for own in part.parts.values()):
+            continue
+        ends = [{_owner(graph, link.tail), _owner(graph, link.head)} for link in graph.links]
+        held = sorted({number[end] for both in ends if name in both for end in both if end in number})
+        found += [(i, j) for i in held for j in held if i < j]
+    return found
+
+
+def _owner(graph: Graph, port: Any) -> str:
+    """Name of the part of a graph that a port belongs to."""
+    return next((name for name, part in graph.parts.items() if part is port.owner), "")
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeCandidates:
+    """What finds the places where bodies with shapes touch, for `bondgraph.stepping.stepper(candidates=...)`."""
+
+    bodies: tuple[TouchingBody, ...]
+    sets: tuple[tuple[CollisionSet, Arrangement], ...]
+    reach: float
+
+    def __call__(self, poses: np.ndarray) -> Pairs:
+        """Places within reach; E514 where a set has more of them than it may."""
+        R, p = poses[:, :3, :3], poses[:, :3, 3]
+        parts = []
+        for own, arranged in self.sets:
+            found = candidates(arranged, R, p, self.reach)
+            if len(found) > own.most:
+                title = f"{len(found)} candidates for contact, where there may be {own.most}"
+                raise refusal(
+                    "E514", title, f"collisions(..., most={2 * len(found)})", "a smaller reach", about="shapes", places=()
+                )
+            mu, e = np.full(len(found), own.friction), np.full(len(found), own.restitution)
+            parts.append((found.body1, found.body2, found.p1, found.p2, found.normal, found.gap, mu, e))
+        return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def shape_candidates(graph: Graph, reach: float) -> ShapeCandidates:
+    """Candidates of all collisions of a graph within `reach`, m, for steps of jointed, driven and quasi-static bodies:
+    `stepper(graph, "full", candidates=shape_candidates(graph, 0.05))`.
+
+    reach : farther than any two bodies come nearer in one step.
+
+    Raises `ModelError` E546 for a reach that is none, E549 for a graph without collisions.
+    """
+    model, far = graph.freeze(), real(reach)
+    if not 0.0 < far < float("inf"):
+        raise refusal("E546", f"a reach of candidates is {shown(reach)}", "a length above zero, in m", about=graph.name)
+    if not model.collisions:
+        raise refusal("E549", f'no body of "{graph.name}" may collide', "collisions(graph, bodies)", about=graph.name)
+    known = {body.path: body for own in model.collisions for body in own.bodies}
+    number = {path: k for k, path in enumerate(known)}
+    bodies = tuple(TouchingBody(path, body.pose, body.twist) for path, body in known.items())
+    arranged = tuple((own, own.arranged([number[body.path] for body in own.bodies])) for own in model.collisions)
+    return ShapeCandidates(bodies, arranged, far)

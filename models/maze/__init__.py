@@ -1,0 +1,28 @@
+"""The ball maze: its parameters in; the graph with its course and loops, runs, linear analysis of each ring, map of gains out."""
+
+from models.maze.analysis import Margins, RingAnalysis, analyse, closed_poles, linearised, margins, root_locus
+from models.maze.command import save_maze
+from models.maze.gain_map import RobustnessMap, robustness
+from models.maze.graph import maze_graph
+from models.maze.machine import course
+from models.maze.parameters import MazeParameters, read_maze
+from models.maze.run import MazeRun, run_maze
+
+__all__ = [
+    "Margins",
+    "MazeParameters",
+    "MazeRun",
+    "RingAnalysis",
+    "RobustnessMap",
+    "analyse",
+    "closed_poles",
+    "course",
+    "linearised",
+    "margins",
+    "maze_graph",
+    "read_maze",
+    "robustness",
+    "root_locus",
+    "run_maze",
+    "save_maze",
+]

@@ -1,0 +1,179 @@
+"""Linear analysis of a ball maze: a ring in; its poles and zeros, the loops' margins and root loci, the closed loop's poles out.
+
+Without the loops the maze has, at rest with the ball on top of a ring, the poles +-p and two at the origin, and the roots of
+s^2 + alpha1 s + alpha0 for each of its two constraints. From the motor to the ball's place all but +-p cancel; to the maze's
+angle those at the origin remain, with the zeros +-z. Nothing is damped, so that poles come in pairs: one at -1.1 beside one at
+1.4 1/s, as printed in the paper, cannot be.
+
+Source: Bortoff 2020, section 3, fig. 7.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bondgraph import Compiled, compile_model
+from bondgraph.analysis import Linear, TransferFunction, differentiate, point_of
+from bondgraph.analysis.derivatives import Derivatives
+from bondgraph.errors import refusal
+from models.maze.graph import maze_graph
+from models.maze.machine import COURSE
+from models.maze.parameters import MazeParameters, ring
+
+PUSH = "motor.push"
+BALL, MAZE, HOLD, TURN = "aside.y", "q.maze", "lead 1.y", "lead 2.y"
+"""The ball's place, the maze's angle, and both behind their compensators."""
+
+GAINS = ("u1.k", "u2.k")
+
+NOTHING = 1e-9
+"""Factors of a gain below this are zero but for rounding, and above its inverse infinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """How far a loop is from instability.
+
+    Parameters
+    ----------
+    lower, upper : factors of its gain between which the closed loop is stable; 0 and infinity where there is no such bound.
+    phase : the least turn of its phase (rad) that makes the closed loop unstable.
+    crossings : circular frequencies at which the loop's gain is 1, rad/s.
+    """
+
+    lower: float
+    upper: float
+    phase: float
+    crossings: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RingAnalysis:
+    """The maze about rest with the ball on top of ring i.
+
+    Parameters
+    ----------
+    poles : of the maze without its loops, (8,), 1/s.
+    ball, maze : from the motor's torque to the ball's place and to the maze's angle, what cancels taken out.
+    turned : from the motor's torque to the maze's angle while the first loop holds the ball.
+    hold, turn : margins of the two loops, each with the other one closed; None while the whole is unstable.
+    both : margins at the motor, where both loops meet; None as well.
+    closed : poles with both loops closed, (10,), 1/s.
+    """
+
+    i: int
+    poles: np.ndarray
+    ball: TransferFunction
+    maze: TransferFunction
+    turned: TransferFunction
+    hold: Margins | None
+    turn: Margins | None
+    both: Margins | None
+    closed: np.ndarray
+
+    @property
+    def stable(self) -> bool:
+        """Whether the loops hold the ball on this ring."""
+        return bool(self.closed.real.max() < 0.0)
+
+
+@functools.lru_cache(maxsize=8)
+def compiled_maze(maze: MazeParameters) -> Compiled:
+    """The graph, compiled once for each maze."""
+    return compile_model(maze_graph(maze))
+
+
+@functools.lru_cache(maxsize=8)
+def _derivatives(maze: MazeParameters) -> Derivatives:
+    return differentiate(compiled_maze(maze), [PUSH], [BALL, MAZE, HOLD, TURN])
+
+
+def linearised(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> Linear:
+    """The linear system about rest on top of ring i: from `motor.push`, N m, to the ball's place, m, the maze's angle, rad, and
+    both behind their compensators. The gains are the maze's own where None. E532 for a ring that the maze does not have."""
+    if i not in maze.rings:
+        cure = f"a number from 1, the outermost, to {maze.rings[-1]}"
+        raise refusal("E532", f"the maze has no ring {i!r}", cure, about="ball maze", places=())
+    derivatives, top = _derivatives(maze), (0.0, maze.distance(i))
+    gains = (maze.k1 if k1 is None else k1, maze.k2 if k2 is None else k2)
+    rest = {"q.ball": top, "landing.ball": top}
+    point = point_of(derivatives.compiled, 0.0, rest, dict(zip(GAINS, gains, strict=True)), {COURSE: ring(i)})
+    return derivatives(point)
+
+
+def closed_poles(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> np.ndarray:
+    """Poles with both loops closed (10,), 1/s, by real part, the largest last. Raises E532 as `linearised`."""
+    return linearised(maze, i, k1, k2).poles()
+
+
+def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> np.ndarray:
+    """Poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or the gain of loop 2
+    while loop 1 is closed. Raises E532 as `linearised`.
+
+    Source: Bortoff 2020, fig. 7.
+    """
+    without, with_it = ((0.0, 0.0), (None, 0.0)) if loop == 1 else ((None, 0.0), (None, None))
+    start, end = (linearised(maze, i, *gains).A for gains in (without, with_it))
+    # The torque is proportional to each gain, and so is what it adds to A.
+    return np.array([np.sort_complex(np.linalg.eigvals(start + f * (end - start))) for f in factors])
+
+
+def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
+    """Everything about ring i. Raises E532 as `linearised`."""
+    free, held, turning = linearised(maze, i, 0.0, 0.0), linearised(maze, i, None, 0.0), linearised(maze, i, 0.0)
+    bodies = [k for k, name in enumerate(free.states) if not name.startswith("lead")]
+    sums = np.array([[0.0, 0.0, maze.k1, maze.k2]])
+    torque = replace(free, C=sums @ free.C, D=sums @ free.D, outputs=("u",), values=sums @ free.values)
+    return RingAnalysis(
+        i,
+        np.sort_complex(np.linalg.eigvals(free.A[np.ix_(bodies, bodies)])),
+        free.transfer_function(PUSH, BALL),
+        free.transfer_function(PUSH, MAZE),
+        held.transfer_function(PUSH, MAZE),
+        margins(_times(maze.k1, turning.transfer_function(PUSH, HOLD))),
+        margins(_times(maze.k2, held.transfer_function(PUSH, TURN))),
+        margins(torque.transfer_function()),
+        closed_poles(maze, i),
+    )
+
+
+def _times(factor: float, function: TransferFunction) -> TransferFunction:
+    return replace(function, gain=factor * function.gain)
+
+
+def margins(loop: TransferFunction) -> Margins | None:
+    """Of a strictly proper loop L(s) that is closed with POSITIVE feedback, 1 - L = 0; None where it is unstable so.
+
+    Where L(jw) is real, its gain may change by the factor 1 / L; where its size is 1, its phase by its angle.
+    """
+    num, den = np.poly1d(loop.num), np.poly1d(loop.den)
+    if not np.all((den - num).roots.real < 0.0):
+        return None
+    above, below = _along_the_axis(num), _along_the_axis(den)
+    turned = below * np.poly1d(np.conj(above.coeffs))
+    factors = [(below(w) / above(w)).real for w in (*_positive(np.poly1d(turned.coeffs.imag)), 0.0) if above(w) != 0.0]
+    size = [np.poly1d((part * np.poly1d(np.conj(part.coeffs))).coeffs.real) for part in (above, below)]
+    crossings = _positive(size[0] - size[1])
+    phases = [abs(np.angle(above(w) / below(w))) for w in crossings]
+    return Margins(
+        max((float(f) for f in factors if NOTHING < f < 1.0), default=0.0),
+        min((float(f) for f in factors if 1.0 < f < 1.0 / NOTHING), default=np.inf),
+        float(min(phases, default=np.inf)),
+        crossings,
+    )
+
+
+def _along_the_axis(polynomial: np.poly1d) -> np.poly1d:
+    """p(j w) as a polynomial in w."""
+    powers = np.arange(polynomial.order, -1, -1)
+    return np.poly1d(polynomial.coeffs * 1j**powers)
+
+
+def _positive(polynomial: np.poly1d) -> tuple[float, ...]:
+    """Real roots above zero, in order."""
+    roots = polynomial.roots
+    real = roots.real[(np.abs(roots.imag) < 1e-7 * np.abs(roots)) & (roots.real > 0.0)]
+    return tuple(float(root) for root in np.sort(real))

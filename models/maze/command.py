@@ -1,0 +1,156 @@
+"""The command `screwbond maze`: a maze in; its course, or a map of its gains, with files and pictures out."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.maze.analysis import Margins, analyse
+from models.maze.gain_map import robustness
+from models.maze.parameters import MazeParameters, read_maze
+from models.maze.pictures.figures import robustness_figure
+from models.maze.pictures.files import MOVIES, PICTURES, write_pictures
+from models.maze.run import T_END, MazeRun, run_maze
+from models.studies.commands import add_fields, add_solver, record_of, study_command
+from models.studies.fields import check_record, number
+from models.studies.files import Table, graph_files, plots
+from models.studies.reading import made
+from models.studies.tasks import Outcome, Task
+
+
+def save_maze(run: MazeRun, out: Path, *, render: bool = True) -> str:
+    """Write all files of a run to the folder `out`, all or none; returns the main figures, for reading."""
+    outcome = _outcome(run)
+    RUN.save(outcome, out, render=render)
+    return outcome.told(out)
+
+
+def _outcome(run: MazeRun) -> Outcome:
+    rings, summary = [analyse(run.maze, i) for i in run.maze.rings], run.summary()
+    summary["rings"] = {
+        str(ring.i): {
+            "poles": _pairs(ring.poles),
+            "zeros_to_the_maze": _pairs(ring.maze.zeros),
+            "closed_loop_poles": _pairs(ring.closed),
+            "margins": {"hold": _margins(ring.hold), "turn": _margins(ring.turn), "both": _margins(ring.both)},
+        }
+        for ring in rings
+    }
+    files = {
+        "trajectory.npz": run.trajectory,
+        "events.json": run.happened(),
+        "maze.json": asdict(run.maze),
+        **graph_files(run.compiled),
+    }
+    wall = summary["wall_time"]
+    lines = [
+        f"ball maze: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.0f} ms"
+        f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
+        *(f"  {kind} at {time:.6f} s" for kind, time in summary["events"].items()),
+        f"  {'the ball is in the centre' if run.finished else 'the ball has not come to the centre'};"
+        f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
+    ]
+    for ring in rings:
+        p, z, held = ring.poles.real.max(), ring.maze.zeros.real.max(), ring.closed[-1].real
+        lines.append(
+            f"  ring {ring.i}: poles +-{p:.6g}, zeros +-{z:.6g}; with both loops the rightmost pole is at {held:.6g} 1/s"
+        )
+    return Outcome(summary, files, lines, lambda folder: write_pictures(run, folder), run.notes, run.result.failure)
+
+
+def _pairs(values: np.ndarray) -> list[list[float]]:
+    return [[float(value.real), float(value.imag)] for value in values]
+
+
+def _margins(found: Margins | None) -> dict[str, Any] | None:
+    return None if found is None else asdict(found)
+
+
+def _maze(options: Namespace) -> MazeParameters:
+    """The maze of a file, or that of the paper, with the gains of the arguments."""
+    given = MazeParameters() if options.maze is None else read_maze(options.maze)
+    gains = {name: value for name in ("k1", "k2") if (value := getattr(options, name)) is not None}
+    return made(lambda: replace(given, **gains))
+
+
+def _shared(parser: Any) -> None:
+    parser.add_argument("--maze", type=Path, metavar="FILE.json", help="parameters; by default those of the paper's maze")
+    parser.add_argument("--k1", type=float, metavar="K1", help="gain that holds the ball, N, instead of the maze's")
+    parser.add_argument("--k2", type=float, metavar="K2", help="gain that turns the maze, N m/rad, instead of the maze's")
+
+
+def _run_arguments(group: Any) -> None:
+    group.add_argument("--t-end", type=float, default=T_END, help="s (default %(default)g)")
+    add_solver(group, 1e-10)
+
+
+@dataclass(frozen=True)
+class GainGrid:
+    """What is asked of a map of gains; each from the maze's own divided by `spread` to its own times that."""
+
+    points: int = number("", "of each gain", 13, whole=True, least=2, most=200)
+    spread: float = number("", "factor of both gains either way", 3.0, above=1.0)
+    until: float = number("s", "end of each run", 100.0, above=0.0)
+
+    def __post_init__(self) -> None:
+        check_record(self, "E533", "map of gains", name="ball maze")
+
+    def around(self, gain: float) -> np.ndarray:
+        """Gains (points,), the maze's own in the middle of them, on a logarithmic scale."""
+        return gain * self.spread ** np.linspace(-1.0, 1.0, self.points)
+
+
+FLAGS = {"--points": "points", "--spread": "spread", "--until": "until"}
+"""Arguments that are fields of the grid."""
+
+
+def _map(maze: MazeParameters, options: Namespace) -> Outcome:
+    grid = record_of(GainGrid, options, FLAGS)
+    found = robustness(maze, grid.around(maze.k1), grid.around(maze.k2), t_end=grid.until)
+    stable = found.worst < 0.0
+    k1, k2 = (axis.ravel() for axis in np.meshgrid(found.k1, found.k2, indexing="ij"))
+    rows = np.column_stack([k1, k2, found.rightmost.reshape(len(k1), -1), found.passed.ravel(), found.end.ravel()])
+    heads = ("k1", "k2", *(f"rightmost_ring_{i}" for i in maze.rings), "events", "in_the_centre_at")
+    summary = {
+        "points": found.worst.size,
+        "until": grid.until,
+        "stable": int(stable.sum()),
+        "finished": int(found.finished.sum()),
+        "stable_but_not_finished": int((stable & ~found.finished).sum()),
+        "finished_but_not_stable": int((~stable & found.finished).sum()),
+    }
+    lines = [
+        f"ball maze with {summary['points']} pairs of gains: {summary['stable']} are stable on all rings, with"
+        f" {summary['finished']} the ball comes to the centre within {grid.until:g} s",
+        f"  {summary['stable_but_not_finished']} are stable and it does not,"
+        f" with {summary['finished_but_not_stable']} it does though they are not",
+    ]
+    draw = plots(lambda folder: robustness_figure(found, folder / "robustness.png"))
+    return Outcome(summary, {"robustness.csv": Table(heads, rows)}, lines, draw)
+
+
+RUN = Task(
+    "the ball's course through the maze, and the analysis of every ring",
+    _maze,
+    lambda maze, options: _outcome(run_maze(maze, t_end=options.t_end, rtol=options.rtol, method=options.method)),
+    files=("trajectory.npz", "events.json", "maze.json", "graph.svg", "equations.tex"),
+    pictures=(*PICTURES, *MOVIES),
+    arguments=_run_arguments,
+    fields={"FILE.json": MazeParameters},
+)
+MAP = Task(
+    "poles and courses over both gains",
+    _maze,
+    _map,
+    files=("robustness.csv",),
+    pictures=("robustness.png",),
+    arguments=lambda group: add_fields(group, GainGrid, FLAGS),
+)
+TASKS = {"course": RUN, "gains": MAP}
+"""Every task by its name; the first is the default."""
+
+MAZE = study_command("maze", TASKS, help="let a ball roll through a maze under control", arguments=_shared)

@@ -1,0 +1,76 @@
+"""Robustness of a ball maze: ranges of both gains in; where the loops hold the ball, and where it finishes its course, out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.errors import RunEndedWarning, refusal
+from models.maze.analysis import closed_poles
+from models.maze.parameters import MazeParameters
+from models.maze.run import T_END, run_maze
+
+
+@dataclass(frozen=True, eq=False)
+class RobustnessMap:
+    """Gains k1 (n,) and k2 (m,), and what becomes of the ball with them.
+
+    Parameters
+    ----------
+    rightmost : largest real part of the closed loop's poles on each ring (n, m, rings), 1/s.
+    passed : how many events of the course a run comes to (n, m); two for each ring are all.
+    end : when the ball falls through the last gate (n, m), s; nan where it does not.
+    """
+
+    maze: MazeParameters
+    k1: np.ndarray
+    k2: np.ndarray
+    rightmost: np.ndarray
+    passed: np.ndarray
+    end: np.ndarray
+
+    @property
+    def worst(self) -> np.ndarray:
+        """Largest real part on any ring (n, m), 1/s."""
+        return np.asarray(self.rightmost.max(axis=2))
+
+    @property
+    def finished(self) -> np.ndarray:
+        """(n, m) whether the ball comes to the centre."""
+        return np.isfinite(self.end)
+
+
+def robustness(
+    maze: MazeParameters, k1: Sequence[float] | np.ndarray, k2: Sequence[float] | np.ndarray, *, t_end: float = T_END
+) -> RobustnessMap:
+    """Poles on every ring, and a run of `t_end` s, for each pair of gains: N and N m/rad. E533 for what are no gains.
+
+    That the loops are stable on all rings is no proof that the ball finishes, since the jump of the reference may throw it off,
+    nor the other way round: where an unstable pole is slow, the ball may be through the gate in time.
+    """
+    gains = [_gains(name, values) for name, values in (("k1", k1), ("k2", k2))]
+    shape = (len(gains[0]), len(gains[1]))
+    rightmost, passed, end = np.empty((*shape, len(maze.rings))), np.zeros(shape, dtype=int), np.full(shape, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunEndedWarning)
+        for at in np.ndindex(shape):
+            pair = float(gains[0][at[0]]), float(gains[1][at[1]])
+            rightmost[at] = [closed_poles(maze, i, *pair).real.max() for i in maze.rings]
+            run = run_maze(maze, gains=pair, t_end=t_end, samples=t_end, rtol=1e-8)
+            passed[at] = len(run.events)
+            end[at] = run.events[-1].time if run.finished else np.nan
+    return RobustnessMap(maze, gains[0], gains[1], rightmost, passed, end)
+
+
+def _gains(name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:
+    try:
+        found = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 1 or not len(found) or not np.all(np.isfinite(found)):
+        title = f"{name} = {values!r} is no list of gains"
+        raise refusal("E533", title, "finite numbers, one or more", about="ball maze", places=())
+    return found

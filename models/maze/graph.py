@@ -1,0 +1,143 @@
+"""The ball maze as one graph: a maze in; maze, ball, their two constraints, the course, the two loops and the reference out.
+
+```
+ Se motor --> 1 maze --> I            Se weight --> 1 ball (2) --> I           1 spin --> I
+                  \\                                /        \\                 /
+                   \\------------- Constraint rolling         Constraint normal
+                                     (9b): three ports          (9a)
+```
+M q'' + G = H^T lambda + B u with q = (maze, ball to the right, ball up, spin); H is what the constraints differentiate.
+
+Source: Bortoff 2020, section 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bondgraph import J1, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, by_mode, signals
+from models.maze.machine import COURSE, course
+from models.maze.parameters import CENTRE, MazeParameters
+from screws.scalars import atan2
+
+DISTANCE = Op(
+    "distance",
+    lambda r, b, ball: ball[0] * ball[0] + ball[1] * ball[1] - (r + b) * (r + b),
+    r"#3^T #3 - (#1 + #2)^2",
+    "BO20 (9a), corrected",
+)
+
+
+def _rolled(r: Any, b: Any, maze: Any, ball: Any, spin: Any, maze0: Any, ball0: Any, spin0: Any) -> Any:
+    return b * (spin - spin0) + r * (maze - maze0) + (r + b) * (atan2(ball[0], ball[1]) - atan2(ball0[0], ball0[1]))
+
+
+ROLLING = Op(
+    "rolling",
+    _rolled,
+    r"#2 (#5 - #8) + #1 (#3 - #6) + (#1 + #2) \left(\operatorname{atan2}((#4)_1, (#4)_2)"
+    r" - \operatorname{atan2}((#7)_1, (#7)_2)\right)",
+    "BO20 (9b), corrected",
+)
+TO_THE_RIGHT = Op("to the right", lambda ball: ball[0], "(#1)_1")
+TORQUE = Op("torque", lambda on, push, u1, u2: on * (u1 + u2) + push, "#1 (#3 + #4) + #2")
+
+
+def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> Graph:
+    """The whole: by default the maze of the paper.
+
+    Signals: `q.maze` and `q.spin`, rad, `q.ball` (2,), m; `normal.h`, `rolling.h` and `.multiplier` of both; `course.mode`;
+    `reference.y`, `u1.y`, `u2.y`, `motor.effort`. The gains `u1.k`, `u2.k` and a torque `motor.push` on the maze are parameters.
+    """
+    p = maze or MazeParameters()
+    graph = Graph(name)
+    turning, ball, spin = (
+        J1("maze", domain="rotation"),
+        J1("ball", domain="translation", dimension=2),
+        J1("spin", domain="rotation"),
+    )
+    graph.connect(turning, I("maze inertia", Parameter(p.maze_inertia, "kg m^2")))
+    graph.connect(ball, I("ball mass", p.ball_mass, dimension=2)).connect(spin, I("ball inertia", p.ball_inertia))
+    graph.connect(Se("weight", (0.0, -p.gravity * p.ball_mass)), ball)
+    graph.connect(_motor(p), turning)
+    normal, rolling = _constraints(p)
+    graph.connect(ball, normal)
+    graph.connect(turning, rolling.port("1")).connect(ball, rolling.port("2")).connect(spin, rolling.port("3"))
+    graph.add(_coordinates(p), _landing(p), *_control(p))
+    return graph.add_automaton(course(p))
+
+
+def _by_ring(p: MazeParameters, values: Any) -> Any:
+    """A number for each state of the course, of the ring that counts in it."""
+    return by_mode(COURSE, {state: values[i - 1] for state, i in p.states.items()})
+
+
+def _coordinates(p: MazeParameters) -> Any:
+    """q: the integrals of the flows."""
+    return Block(
+        "q",
+        [],
+        inputs={"turning": "maze.flow", "moving": "ball.flow", "spinning": "spin.flow"},
+        states={
+            "maze": StateSpec(0.0, 1.0, "rad", "q_1"),
+            "ball": StateSpec(p.place, p.radii[0], "m", "q_{23}"),
+            "spin": StateSpec(0.0, 1.0, "rad", "q_4"),
+        },
+        rates={"maze": "turning", "ball": "moving", "spin": "spinning"},
+    )
+
+
+def _landing(p: MazeParameters) -> Any:
+    """q0: where everything was at the last landing, of which only the resets know."""
+    return Block(
+        "landing",
+        [],
+        states={
+            "maze": StateSpec(0.0, 1.0, "rad", "q_{10}"),
+            "ball": StateSpec(p.place, p.radii[0], "m", "q_{230}"),
+            "spin": StateSpec(0.0, 1.0, "rad", "q_{40}"),
+        },
+    )
+
+
+def _constraints(p: MazeParameters) -> tuple[Any, Any]:
+    """(9a) and (9b), which hold while the ball is on a ring."""
+    radius = Parameter(_by_ring(p, p.radii), "m")
+    shared: dict[str, Any] = {
+        "automaton": COURSE,
+        "active": [state for state in p.states if state.startswith("ring")],
+        "closing": "smooth",
+        "alpha1": p.alpha1,
+        "alpha0": p.alpha0,
+        "parameters": {"radius": radius, "ball_radius": Parameter(p.ball_radius, "m")},
+    }
+    symbols = {"radius": "r_{m}", "ball_radius": "r_{b}"}
+    normal = Constraint("normal", position=DISTANCE, coordinates={"q.ball": 2}, symbols=symbols, **shared)
+    places = {"q.maze": 1, "q.ball": 2, "q.spin": 1}
+    read = ["landing.maze", "landing.ball", "landing.spin"]
+    rolling = Constraint("rolling", position=ROLLING, coordinates=places, signals=read, symbols=symbols, **shared)
+    return normal, rolling
+
+
+def _motor(p: MazeParameters) -> Any:
+    """The torque on the maze: both loops until the ball is in the centre, and a push from outside."""
+    on = by_mode(COURSE, {state: float(state != CENTRE) for state in p.states})
+    given = {"on": on, "push": Parameter(0.0, "N m")}
+    return Se("motor", TORQUE, parameters=given, signals=["u1.y", "u2.y"])
+
+
+def _control(p: MazeParameters) -> list[Any]:
+    """Reference and loops: what is measured is the ball's place to the right and the angle of the maze."""
+    (z1, p1), (z2, p2) = p.lead1, p.lead2
+    angles = (0.0, *p.gates)
+    goal = by_mode(COURSE, {state: angles[(k + 1) // 2] for k, state in enumerate(p.states)})
+    return [
+        signals.step("begun", start=p.begin, before=0.0, after=1.0, unit="1"),
+        signals.gain("reference", "begun.y", Parameter(goal, "rad"), unit="rad", symbol=r"q_1^{\mathrm{ref}}"),
+        Block("aside", [("y", TO_THE_RIGHT, ["q"])], inputs={"q": "q.ball"}, units={"y": "m"}, symbols={"y": "y_1"}),
+        signals.summation("error", {"q.maze": 1, "reference.y": -1}, unit="rad"),
+        signals.transfer_function("lead 1", "aside.y", (1.0, z1), (1.0, p1), unit="m"),
+        signals.transfer_function("lead 2", "error.y", (1.0, z2), (1.0, p2), unit="rad"),
+        signals.gain("u1", "lead 1.y", Parameter(p.k1, "N"), unit="N m", symbol="u_1"),
+        signals.gain("u2", "lead 2.y", Parameter(p.k2, "N m/rad"), unit="N m", symbol="u_2"),
+    ]

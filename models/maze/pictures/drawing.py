@@ -1,0 +1,56 @@
+"""Drawing of a maze in the plane: a maze, its angle and the place of the ball in; rings with gates and the ball, in axes, out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from models.maze.parameters import QUARTER, MazeParameters
+from models.pictures.style import AMBER, BLUE, INK, MUTED
+
+RING, BALL, WAY = BLUE[1], AMBER[0], AMBER[1]
+
+WIDE = 1.6
+"""Width of a gate over the ball's diameter, in pictures: to the model it is a point."""
+
+
+def opening(maze: MazeParameters, i: int) -> float:
+    """Half the angle of the gate of ring i, rad."""
+    return float(np.arcsin(min(WIDE * maze.ball_radius / maze.radii[i - 1], 0.9)))
+
+
+def arc(maze: MazeParameters, i: int) -> np.ndarray:
+    """Angles (k,) of ring i in the maze's own axes, from one side of its gate round to the other, rad."""
+    half = opening(maze, i)
+    return QUARTER - maze.gates[i - 1] + np.linspace(half, 2.0 * np.pi - half, 181)
+
+
+def draw_maze(
+    axes: Any,
+    maze: MazeParameters,
+    angle: float,
+    ball: np.ndarray | None = None,
+    spin: float = 0.0,
+    *,
+    path: np.ndarray | None = None,
+) -> None:
+    """Draw a maze that has turned by an angle (rad), the ball (2,) at its place and turned, and a `path` (k, 2) in world axes."""
+    from matplotlib.patches import Circle
+
+    for i, radius in enumerate(maze.radii, start=1):
+        at = arc(maze, i) + angle
+        axes.plot(radius * np.cos(at), radius * np.sin(at), color=RING, linewidth=1.8, solid_capstyle="butt")
+    # A cross in the axes of the maze shows how it has turned.
+    mark = 0.22 * maze.radii[-1]
+    for turn, colour in ((0.0, INK), (QUARTER, MUTED)):
+        axes.plot([0.0, mark * np.cos(angle + turn)], [0.0, mark * np.sin(angle + turn)], color=colour, linewidth=1.4)
+    if path is not None:
+        axes.plot(*path.T, color=WAY, linewidth=0.9)
+    if ball is not None:
+        axes.add_patch(Circle(tuple(ball), maze.ball_radius, facecolor=BALL, edgecolor=INK, linewidth=0.8, zorder=5))
+        tip = ball + maze.ball_radius * np.array([np.cos(spin), np.sin(spin)])
+        axes.plot(*np.stack([ball, tip]).T, color=INK, linewidth=0.8, zorder=6)
+    room = 1.06 * max(maze.radii[0], 0.0 if ball is None else float(np.linalg.norm(ball)) + maze.ball_radius)
+    axes.set(xlim=(-room, room), ylim=(-room, room), aspect="equal")
+    axes.set_axis_off()

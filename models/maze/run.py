@@ -1,0 +1,197 @@
+"""A ball maze, run: a maze in; its course with events, forces, the ball's path in the rotating maze, and a summary out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Compiled
+from bondgraph.run.outcome.result import Result
+from bondgraph.run.switching.events import Event
+from models.maze.analysis import GAINS, closed_poles, compiled_maze
+from models.maze.parameters import MazeParameters
+from models.studies.runs import account, ending, wall_times
+
+T_END = 45.0
+"""By then the ball has fallen through the last gate, and not yet met the inner side of the last ring, s."""
+
+
+@dataclass(frozen=True, eq=False)
+class MazeRun:
+    """What a run gave; `run["q.ball"]` is any quantity by its name.
+
+    Parameters
+    ----------
+    maze, result, compiled : what was run, and everything by the names of the graph.
+    """
+
+    maze: MazeParameters
+    result: Result
+    compiled: Compiled = field(repr=False)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.result[name]
+
+    @property
+    def t(self) -> np.ndarray:
+        """Sample times (k,), s."""
+        return self.result.t
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Landings and passages through gates; what ended the run is no part of the course."""
+        return tuple(event for event in self.result.events if not np.array_equal(event.m_before, event.m_after))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the ball has fallen through the last gate."""
+        return bool(len(self.events) == len(self.maze.states) - 1)
+
+    @cached_property
+    def states(self) -> list[str]:
+        """State of the course at each sample."""
+        names = list(self.maze.states)
+        return [names[int(mode)] for mode in self["course.mode"]]
+
+    @cached_property
+    def distance(self) -> np.ndarray:
+        """From the centre of the maze to that of a ball on the ring that counts, at each sample (k,), m."""
+        return self["normal.radius"] + self.maze.ball_radius
+
+    @cached_property
+    def force(self) -> np.ndarray:
+        """Normal force of the ring on the ball (k,), N: 2 (r + b) lambda_1, since |dh_1 / dq| is twice the distance."""
+        return 2.0 * np.linalg.norm(self["q.ball"], axis=1) * self["normal.multiplier"]
+
+    @cached_property
+    def gap(self) -> np.ndarray:
+        """Distance of the ball from the ring that counts (k,), m, negative inside of it."""
+        return np.linalg.norm(self["q.ball"], axis=1) - self.distance
+
+    @cached_property
+    def rests(self) -> np.ndarray:
+        """(k,) whether the ball is on a ring."""
+        return np.array([state.startswith("ring") for state in self.states])
+
+    @cached_property
+    def path(self) -> np.ndarray:
+        """Places of the ball in the axes of the maze (k, 2), m."""
+        return in_the_maze(self["q.ball"], self["q.maze"])
+
+    @cached_property
+    def trajectory(self) -> dict[str, np.ndarray]:
+        """Arrays over the sample times t (k,), SI units.
+
+        q, v (k, 4): angle of the maze, place of the ball to the right and up, its spin, and their rates; h, lambda (k, 2): of
+        both constraints; force, gap (k,): normal force, and distance of the ball from its ring; mode (k,): index of the state of
+        the course; reference, torque (k,) of the motor, torques (k, 2) of each loop; path (k, 2): the ball in the maze's axes.
+        """
+        stack = np.column_stack
+        return {
+            "t": self.t,
+            "q": stack([self["q.maze"], self["q.ball"], self["q.spin"]]),
+            "v": stack([self["maze.flow"], self["ball.flow"], self["spin.flow"]]),
+            "h": stack([self["normal.h"], self["rolling.h"]]),
+            "lambda": stack([self["normal.multiplier"], self["rolling.multiplier"]]),
+            "force": self.force,
+            "gap": self.gap,
+            "mode": self["course.mode"],
+            "reference": self["reference.y"],
+            "torque": self["motor.effort"],
+            "torques": stack([self["u1.y"], self["u2.y"]]),
+            "path": self.path,
+        }
+
+    def happened(self) -> list[dict[str, Any]]:
+        """Every event: time, what, the states before and after, where maze and ball are, and how the force on the ball jumps."""
+        names, found = list(self.maze.states), []
+        for event in self.events:
+            mode, ball, maze, speed, factor = (
+                self.result.at_event(event, name)
+                for name in ("course.mode", "q.ball", "q.maze", "ball.flow", "normal.multiplier")
+            )
+            found.append(
+                {
+                    "time": event.time,
+                    "kind": event.kind,
+                    "from": names[int(mode[0])],
+                    "to": names[int(mode[1])],
+                    "maze": float(maze[0]),
+                    "ball": ball[0].tolist(),
+                    "ball_in_maze": in_the_maze(ball[0], maze[0]).tolist(),
+                    "velocity": speed[0].tolist(),
+                    "force_before": float(2.0 * np.linalg.norm(ball[0]) * factor[0]),
+                    "force_after": float(2.0 * np.linalg.norm(ball[1]) * factor[1]),
+                }
+            )
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """What summary.json holds: how far the ball came, forces, depths, closed-loop poles, energy and cost."""
+        poles = {str(i): float(closed_poles(self.maze, i).real.max()) for i in self.maze.rings}
+        return {
+            **ending(self.result),
+            "finished": self.finished,
+            "state": self.states[-1],
+            "events": {event.kind: event.time for event in self.events},
+            "largest_force": float(self.force.max()),
+            "weight": self.maze.ball_mass * self.maze.gravity,
+            "deepest": float(max(-self.gap[self.rests].min(initial=0.0), 0.0)),
+            "largest_torque": float(np.abs(self["motor.effort"]).max()),
+            "rightmost_closed_loop_pole": poles,
+            **account(self.result, wall_times(self.compiled, self.result)),
+        }
+
+    @property
+    def notes(self) -> list[str]:
+        """Rings on which the loops do not hold the ball."""
+        poles = ((i, closed_poles(self.maze, i)[-1]) for i in self.maze.rings)
+        return [
+            f"with k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g} the ball does not stay on ring {i}: a pole at {told(pole)} 1/s"
+            for i, pole in poles
+            if pole.real >= 0.0
+        ]
+
+
+def told(pole: complex) -> str:
+    """A pole for reading, without a sign for the imaginary part of a pair."""
+    return f"{pole.real:.4g}" + (f" +- {abs(pole.imag):.4g}j" if abs(pole.imag) > 1e-9 * abs(pole) else "")
+
+
+def in_the_maze(ball: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Places (..., 2) in the axes of a maze that has turned by angles (...) counterclockwise."""
+    (x, y), c, s = np.moveaxis(ball, -1, 0), np.cos(angle), np.sin(angle)
+    return np.stack([c * x + s * y, c * y - s * x], axis=-1)
+
+
+def run_maze(
+    maze: MazeParameters | None = None,
+    *,
+    t_end: float = T_END,
+    samples: float = 0.01,
+    rtol: float = 1e-10,
+    gains: tuple[float, float] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> MazeRun:
+    """Run a maze. What is compiled is kept; gains and further `parameters` of the graph compile nothing.
+
+    Parameters
+    ----------
+    maze : by default that of the paper.
+    t_end, samples, rtol, settings : of the run, s; a sample at each multiple of `samples` and at the end.
+    gains : k1 and k2 in place of the maze's.
+
+    A ball that leaves its ring ends the run, which is no exception but `result.failure`.
+    """
+    maze = maze or MazeParameters()
+    compiled = compiled_maze(maze)
+    if gains is not None:
+        maze = replace(maze, k1=gains[0], k2=gains[1])
+    changed = {**dict(zip(GAINS, (maze.k1, maze.k2), strict=True)), **(parameters or {})}
+    result = compiled.simulate(t_end, samples=samples, rtol=rtol, parameters=changed, **{"progress": False, **settings})
+    return MazeRun(maze, result, compiled)

@@ -1,0 +1,182 @@
+"""Bodies in a plane and where they touch: masses, places, points and faces in; graphs with ports and contacts out.
+
+```
+ body that moves away --> 0 normal --> body that follows       flow: rate of the gap
+ body 2               --> 0 tangent --> body 1                  flow: slip
+```
+
+A contact gives no force of its own: steps of time (`bondgraph.stepping`) read it as a rigid contact. Its gap is the integral of a
+flow, so that no closest point is searched; it serves mechanisms in coordinates as well as bodies with corners and faces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec
+from bondgraph.errors import refusal
+from bondgraph.model.domains import TRANSLATION, motions
+from bondgraph.model.element import PortRef
+from bondgraph.model.model import ContactPoint, SignalEntry
+from bondgraph.quantities import real
+from bondgraph.signals import integrator
+from screws.scalars import array, cos, sin
+
+_GAP = Op("gap rate", lambda rate, *_: rate, "#1")
+
+
+def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None) -> Graph:
+    """Contact between coordinates, with the ports `normal` and, with friction, `tangent`.
+
+    Connect what opens the gap by a half arrow into `normal`, what closes it by one out of it; likewise for `tangent`, whose flow
+    is the slip.
+
+    Parameters
+    ----------
+    gap : at the start, m.
+    friction : coefficient; None: it slides freely.
+
+    Signals: `gap` m, `slip` m/s. Raises `ModelError` E503 for a gap or friction that is no number, or a friction below zero.
+    """
+    _check(name, gap=gap, friction=friction)
+    graph = Graph(name)
+    normal = J0("normal", domain=TRANSLATION)
+    graph.connect(normal, Se("no force", 0.0))
+    parameters = {} if friction is None else {"friction": Parameter(float(friction))}
+    graph.add(
+        Block(
+            "place",
+            [("rate", _GAP, ["v", *parameters])],
+            inputs={"v": "no force.flow"},
+            states={"gap": StateSpec(float(gap), unit="m")},
+            rates={"gap": "rate"},
+            parameters=parameters,
+        )
+    )
+    graph.expose("normal", normal)
+    slip: tuple[SignalEntry, ...] = ()
+    if friction is not None:
+        tangent = J0("tangent", domain=TRANSLATION)
+        graph.connect(tangent, Se("no friction", 0.0))
+        graph.expose("tangent", tangent)
+        graph.export("slip", "no friction.flow")
+        slip = (SignalEntry("no friction.flow"),)
+    graph.mark_contact(ContactPoint("", "place.gap", "place.rate", None, slip, "place.friction" if slip else None))
+    graph.export("gap", "place.gap")
+    return graph
+
+
+class PlanarBody(Graph):
+    """A graph that stands for a body in a plane, which may turn or not; `start` is its place at the start, (3,) or (2,)."""
+
+    def __init__(self, name: str, start: np.ndarray):
+        super().__init__(name)
+        self.start_place = start
+
+    @property
+    def motion(self) -> PortRef:
+        """Port of its velocities: those of the centre, m/s, and the rate of its angle, rad/s, if it turns."""
+        return self.port("motion")
+
+
+def planar_body(
+    name: str, *, mass: float, inertia: float | None = None, place: Sequence[float] = (0.0, 0.0, 0.0), gravity: float = 0.0
+) -> PlanarBody:
+    """A body in the plane of x and y, with the port `motion` and the signal `place` (x, y, angle).
+
+    Parameters
+    ----------
+    mass : kg.
+    inertia : kg m^2 about its centre; None: it does not turn.
+    place : of its centre of mass at the start, m and rad; without inertia the angle stays.
+    gravity : along -y, m/s^2.
+    """
+    _check(name, mass=mass, inertia=inertia, gravity=gravity)
+    start = np.array([*place, 0.0][:3] if inertia is not None else [*place][:2], dtype=float)
+    size = len(start)
+    body = PlanarBody(name, start)
+    one = J1("motion", domain=motions([False, False, True][:size]), dimension=size)
+    body.connect(one, I("inertia", (mass, mass, inertia)[:size]))
+    if gravity != 0.0:
+        body.connect(Se("weight", (0.0, -mass * gravity, 0.0)[:size]), one)
+    body.add(integrator("position", "inertia.flow", initial=start, dimension=size))
+    body.expose("motion", one)
+    body.export("place", "position.y")
+    return body
+
+
+def touch_planar(
+    graph: Graph,
+    name: str,
+    point: tuple[PlanarBody, Sequence[float]],
+    face: tuple[PlanarBody | None, Sequence[float], float],
+    friction: float | None = None,
+) -> Graph:
+    """Add a contact between a point of one body and a straight face of another, or of the world (None).
+
+    Parameters
+    ----------
+    point : the body, and the point in its axes, m.
+    face : the body or None, the normal out of it in its axes, and how far from its origin the face is along that, m.
+    friction : coefficient; None: it slides freely.
+
+    Returns the contact, which is `graph.<name>`.
+    """
+    (body, corner), (other, outward, offset) = point, face
+    c, normal = np.asarray(corner, dtype=float), np.asarray(outward, dtype=float)
+    normal = normal / np.linalg.norm(normal)
+    start, behind = body.start_place, np.zeros(3) if other is None else other.start_place
+    p, n = _turned(start, c) + start[:2], _turned(behind, normal)
+    touch = planar_contact(name, gap=float(n @ (p - behind[:2]) - offset), friction=friction)
+    graph.add(touch)
+    places = [f"{body.name}.place", *([] if other is None else [f"{other.name}.place"])]
+    for port, along in (("normal", normal), *([] if friction is None else [("tangent", np.array([normal[1], -normal[0]]))])):
+        for number, moved in enumerate((body, other)):
+            if moved is not None:
+                lever = MTF(
+                    f"{name} {port} of {moved.name}",
+                    _lever(c, along, number, len(moved.start_place)),
+                    signals=places,
+                    dimensions=(len(moved.start_place), 1),
+                )
+                if number == 0:
+                    graph.connect(moved.motion, lever).connect(lever, touch.port(port))
+                else:
+                    graph.connect(touch.port(port), lever.port("2")).connect(lever.port("1"), moved.motion)
+    return touch
+
+
+def _turned(place: Any, vector: Any) -> Any:
+    """A vector of a body in the axes of the world."""
+    if len(place) < 3:
+        return array([vector[0], vector[1]])
+    c, s = cos(place[2]), sin(place[2])
+    return array([c * vector[0] - s * vector[1], s * vector[0] + c * vector[1]])
+
+
+def _lever(c: np.ndarray, along: np.ndarray, number: int, size: int) -> Op:
+    """Row (size,) that gives the velocity along a direction, of body `number`, of the place where a point meets a face."""
+
+    def row(place: Any, behind: Any = (0.0, 0.0)) -> Any:
+        arm, n = _turned(place, c), _turned(behind, along)
+        if number:
+            arm = array([place[0] + arm[0] - behind[0], place[1] + arm[1] - behind[1]])
+        return array([n[0], n[1], arm[0] * n[1] - arm[1] * n[0]][:size])
+
+    return Op("lever", row)
+
+
+def _check(name: str, **given: float | None) -> None:
+    """E503 for numbers that are none, and for negative ones where there can be none."""
+    for what, value in given.items():
+        number = None if value is None else real(value)
+        positive = what in ("friction", "mass", "inertia")
+        if value is not None and (
+            number is None or number.shape != () or not math.isfinite(float(number)) or (positive and number < 0.0)
+        ):
+            cure = "a finite number" + (" of zero or more" if positive else "")
+            raise refusal("E503", f'{what} of "{name}" is {value!r}', cure, about=name)

@@ -1,0 +1,324 @@
+"""Many free bodies in steps of time: impulses against their conditions and another solver, motion against closed forms, rest."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+from scipy.spatial.transform import Rotation
+
+from bondgraph import Graph
+from bondgraph.errors import ModelError, RunEndedWarning
+from bondgraph.piles import pile
+from bondgraph.piles.sweeps import Contacts, settle
+from models import collisions, ground, prescribed_body, rigid_body
+from models.joints import attach_joint, joint_graph
+from screws.joints import revolute
+from screws.shapes import Ball, Box, Capsule, HalfSpace
+
+G = 9.81
+DOWN = (0.0, 0.0, -G)
+
+
+def ball(name, radius=0.05, mass=1.0, gravity=DOWN, **start):
+    return rigid_body(name, mass=mass, inertia=(0.4 * mass * radius**2,) * 3, gravity=gravity, shape=Ball(radius), **start)
+
+
+def cuboid(name, edges=(0.1, 0.1, 0.1), mass=1.0, gravity=DOWN, **start):
+    a, b, c = edges
+    inertia = tuple(mass / 12.0 * s for s in (b * b + c * c, a * a + c * c, a * a + b * b))
+    return rigid_body(name, mass=mass, inertia=inertia, gravity=gravity, shape=Box(*edges), **start)
+
+
+def graph_of(*bodies, **settings):
+    return collisions(Graph("pile"), bodies, **settings)
+
+
+def floor(**settings):
+    return ground("floor", shape=HalfSpace(**settings))
+
+
+def turned(axis, angle):
+    return Rotation.from_rotvec(angle * np.array(axis, float)).as_quat(scalar_first=True)
+
+
+def kinetic(run):
+    return sum(course for name, course in run.ledger.elements.items() if name.endswith(".inertia"))
+
+
+def random_contacts(rng, friction, bodies=6, count=12):
+    J = rng.standard_normal((count, 3, 12))
+    pairs = np.array([rng.choice(bodies, 2, replace=False) for _ in range(count)])
+    roots = rng.standard_normal((bodies, 6, 6))
+    inverse = roots @ np.swapaxes(roots, 1, 2) + 0.5 * np.eye(6)
+    response = np.concatenate([J[:, :, :6] @ inverse[pairs[:, 0]], J[:, :, 6:] @ inverse[pairs[:, 1]]], axis=2)
+    b = np.zeros((count, 3))
+    b[:, 0] = rng.uniform(0.0, 0.5, count)
+    return Contacts(pairs, J, response, b, np.full(count, friction)), rng.standard_normal((bodies, 6)), inverse
+
+
+def relative(contacts, twists):
+    both = np.concatenate([twists[contacts.bodies[:, 0]], twists[contacts.bodies[:, 1]]], axis=1)
+    return np.einsum("kij,kj->ki", contacts.J, both) + contacts.b
+
+
+def test_impulses_without_friction_are_those_of_a_least_squares_problem():
+    """Twists are the nearest, in kinetic energy, to those without contact; by SciPy's active sets."""
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        contacts, twists, inverse = random_contacts(rng, 0.0)
+        found = settle(contacts, twists, np.zeros((12, 3)), 1e-12, 100000)
+        rows = np.zeros((12, 36))
+        for k, (i, j) in enumerate(contacts.bodies):
+            rows[k, 6 * i : 6 * i + 6] += contacts.J[k, 0, :6]
+            rows[k, 6 * j : 6 * j + 6] += contacts.J[k, 0, 6:]
+        root = np.zeros((36, 36))
+        for k in range(6):
+            root[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = np.linalg.cholesky(inverse[k]).T
+        target = rows @ twists.ravel() + contacts.b[:, 0]
+        # min 1/2 |root rows' r|^2 + target r over r >= 0, as least squares: target is in the range, where rows are independent.
+        A = root @ rows.T
+        r, _ = nnls(A, -np.linalg.lstsq(A.T, target, rcond=None)[0])
+        moved = twists.ravel() + root.T @ root @ rows.T @ r
+        assert np.allclose(found.twists.ravel(), moved, atol=1e-8)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3, 1.0])
+def test_impulses_fit_signorini_and_coulomb(friction):
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        contacts, twists, _ = random_contacts(rng, friction)
+        found = settle(contacts, twists, rng.uniform(0, 1, (12, 3)), 1e-12, 100000)
+        r, u = found.impulses, relative(contacts, found.twists)
+        size, slip = np.hypot(r[:, 1], r[:, 2]), np.hypot(u[:, 1], u[:, 2])
+        assert found.change <= 1e-12
+        assert np.all(r[:, 0] >= 0.0) and np.all(u[:, 0] >= -1e-9) and np.allclose(r[:, 0] * u[:, 0], 0.0, atol=1e-8)
+        assert np.all(size <= friction * r[:, 0] + 1e-12)
+        sliding = slip > 1e-8
+        assert np.allclose(size[sliding], friction * r[sliding, 0], atol=1e-8)
+        against = np.sum(r[:, 1:] * u[:, 1:], axis=1)
+        assert np.allclose(against, -size * slip, atol=1e-8)
+
+
+def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
+    """After 2 v0 / (7 mu g)."""
+    v0, mu, h = 2.0, 0.3, 1e-3
+    run = pile(graph_of(floor(), ball("ball", position=(0, 0, 0.05), velocity=(v0, 0, 0)), friction=mu)).simulate(0.4, step=h)
+    v = run["ball.twist"]  # body axes: its linear part turned is the velocity of the centre
+    speed = np.linalg.norm(v[:, 3:], axis=1)
+    assert speed[-1] == pytest.approx(5.0 / 7.0 * v0, rel=1e-6)
+    start = run.t[np.flatnonzero(run.slip[1:] < 1e-6)[0]]
+    assert start == pytest.approx(2.0 * v0 / (7.0 * mu * G), abs=2 * h)
+    assert speed[100] == pytest.approx(v0 - mu * G * run.t[100], rel=1e-9)
+    assert run.ledger.summary()["dissipated"] == pytest.approx(0.5 * v0**2 * 2.0 / 7.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("angle", [20.0, 35.0])
+def test_a_box_on_an_incline_sticks_or_slides(angle):
+    """mu = 0.5 holds up to 26.57 degrees; beyond, a = g (sin - mu cos)."""
+    a, mu = np.radians(angle), 0.5
+    up = np.array([-np.sin(a), 0.0, np.cos(a)])
+    q = turned((0, -1, 0), a)
+    box = cuboid("box", (0.2, 0.2, 0.1), position=0.05 * up, quaternion=q)
+    run = pile(graph_of(floor(quaternion=q), box, friction=mu)).simulate(0.5, step=0.005)
+    moved = np.linalg.norm(run["box.pose"][-1, 4:] - run["box.pose"][0, 4:])
+    a_net = max(0.0, G * (np.sin(a) - mu * np.cos(a)))
+    # positions move with the velocity at the end of each step: h a t / 2 more than a t^2 / 2
+    assert moved == pytest.approx(0.5 * a_net * 0.5 * (0.5 + 0.005), abs=2e-6)
+    assert run.overlap[-1] < 1e-6 and run.touching[-1] == 4
+
+
+def test_housners_block():
+    """A block that lands flat after rocking about an edge goes on with 1 - 1.5 sin^2 of its spin."""
+    a, b = 0.3, 0.9
+    square = (a * a) / (a * a + b * b)
+    omega = 0.8
+    corner = np.array([0.5 * a, 0.0, 0.0])
+    block = cuboid(
+        "block",
+        (a, 0.5, b),
+        gravity=(0, 0, 0),
+        position=(0, 0, 0.5 * b),
+        velocity=np.cross((0, -omega, 0), np.array([0, 0, 0.5 * b]) - corner),
+        angular_velocity=(0, -omega, 0),
+    )
+    run = pile(graph_of(floor(), block, friction=5.0), tolerance=1e-10, sweeps=20000).simulate(1e-4, step=1e-4)
+    assert run["block.twist"][-1, 1] == pytest.approx(-omega * (1.0 - 1.5 * square), rel=1e-6)
+
+
+@pytest.mark.parametrize("count, after", [(3, (-1 / 3, 2 / 3, 2 / 3)), (5, (-0.6, 0.4, 0.4, 0.4, 0.4))])
+def test_newtons_cradle_together(count, after):
+    """Moreau's and Newton's answer for balls that touch: energy is kept."""
+    balls = [ball(f"ball {k}", gravity=(0, 0, 0), position=(0.1 * k, 0, 0), velocity=(float(k == 0), 0, 0)) for k in range(count)]
+    run = pile(graph_of(*balls, restitution=1.0), tolerance=1e-12, sweeps=100000).simulate(1e-3, step=1e-3)
+    assert [run[f"ball {k}.twist"][-1, 3] for k in range(count)] == pytest.approx(after, abs=1e-9)
+    assert kinetic(run)[-1] == pytest.approx(kinetic(run)[0], rel=1e-9)
+
+
+def test_a_dropped_ball_bounces_by_its_restitution():
+    e, h = 0.5, 1e-3
+    run = pile(graph_of(floor(), ball("ball", position=(0, 0, 0.55)), restitution=e)).simulate(1.0, step=h)
+    height = run["ball.pose"][:, 6] - 0.05
+    landed = int(np.flatnonzero(run.touching)[0])
+    assert run.t[landed] == pytest.approx(np.sqrt(2 * 0.5 / G), abs=2 * h)
+    assert height[landed:].max() == pytest.approx(0.5 * e**2, rel=0.03)
+    assert height.min() > -0.003 and run.ok
+
+
+def test_free_flight_keeps_momentum_and_spin():
+    """To rounding, for a body that tumbles about no axis of its own, whose centre of mass is not its origin."""
+    body = rigid_body(
+        "stone",
+        mass=2.0,
+        inertia=(0.1, 0.2, 0.25),
+        centre_of_mass=(0.1, -0.2, 0.05),
+        position=(1, 2, 3),
+        velocity=(1, 0, 2),
+        angular_velocity=(3.0, 1.0, -2.0),
+        shape=Ball(0.1),
+    )
+    run = pile(graph_of(body, ball("far", position=(50, 0, 0), gravity=(0, 0, 0)))).simulate(1.0, step=0.01)
+    pose, P = run["stone.pose"], run["stone.inertia.p"]
+    R = Rotation.from_quat(pose[:, :4], scalar_first=True)
+    linear = R.apply(P[:, 3:])
+    angular = R.apply(P[:, :3]) + np.cross(pose[:, 4:], linear)
+    assert np.allclose(linear, linear[0], rtol=1e-12, atol=1e-12) and np.allclose(angular, angular[0], rtol=1e-12, atol=1e-11)
+    centre = pose[:, 4:] + R.apply((0.1, -0.2, 0.05))
+    assert np.allclose(centre, centre[0] + np.outer(run.t, (1, 0, 2)), atol=1e-12)
+    assert np.allclose(np.linalg.norm(pose[:, :4], axis=1), 1.0, atol=1e-14)
+
+
+def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
+    """Until both are as fast: the belt gives m v^2, of which friction takes half."""
+    v, mu = 1.0, 0.4
+    belt = prescribed_body("belt", twist=(0, 0, 0, v, 0, 0), shape=HalfSpace())
+    run = pile(graph_of(belt, cuboid("box", (0.4, 0.4, 0.1), position=(0, 0, 0.05)), friction=mu)).simulate(0.5, step=1e-3)
+    assert run["box.twist"][-1, 3] == pytest.approx(v, rel=1e-4)
+    assert run["box.twist"][100, 3] == pytest.approx(mu * G * run.t[100], rel=1e-6)
+    assert run.ledger.elements["moved bodies"][-1] == pytest.approx(v * v, rel=1e-2)
+    assert run.ledger.elements["contacts"][-1] == pytest.approx(0.5 * v * v, rel=1e-2)
+    assert run.ledger.relative_residual < 1e-12
+
+
+def boxes(count, scale=1.0, weight=1.0):
+    """A tower of boxes thrown about, in units of `scale` to the metre and `weight` to the kilogram."""
+    rng = np.random.default_rng(0)
+    edge, found = 0.1 * scale, []
+    for k in range(count):
+        layer, place = divmod(k, 3)
+        angle = 2.0 * place + 0.5 * layer
+        found.append(
+            cuboid(
+                f"box {k}",
+                (edge, edge, edge),
+                mass=weight,
+                gravity=(0, 0, -G * scale),
+                position=scale * np.array([0.12 * np.cos(angle), 0.12 * np.sin(angle), 0.1 + 0.19 * layer]),
+                quaternion=Rotation.random(random_state=rng).as_quat(scalar_first=True),
+            )
+        )
+    return found
+
+
+def test_a_pile_of_thirty_boxes_settles():
+    run = pile(graph_of(floor(), *boxes(30), friction=0.5, most=512)).simulate(2.5, step=0.01)
+    energy = kinetic(run)
+    assert run.ok and energy.max() > 50.0
+    assert energy[-1] < 1e-7 and run.slip[-1] < 1e-4 and run.overlap[-1] < 1e-5
+    assert run.touching[-1] >= 90
+    heights = np.array([run[f"box {k}.pose"][-1, 6] for k in range(30)])
+    assert heights.min() > 0.0499 and heights.max() < 1.0
+    # what presses on the floor carries the weight
+    on_floor = run.pairs.body1 == 30  # free bodies come first
+    on_floor |= run.pairs.body2 == 30
+    sign = np.where(run.pairs.body2 == 30, -1.0, 1.0)
+    assert np.sum((sign * run.impulses[:, 2])[on_floor]) == pytest.approx(30 * G * 0.01, rel=1e-3)
+
+
+def test_a_bag_of_a_hundred_balls_settles():
+    """A bag: four walls that lean outwards, and a floor. A ball may go on spinning about the normal of one contact."""
+    rng = np.random.default_rng(1)
+    tilt = np.radians(60)
+    walls = [
+        HalfSpace(position=(0.3 * x, 0.3 * y, 0.0), quaternion=turned((y, -x, 0), tilt))
+        for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1))
+    ]
+    bag = ground("bag", shape=[HalfSpace(), *walls])
+    balls = []
+    for k in range(100):
+        layer, place = divmod(k, 9)
+        y, x = divmod(place, 3)
+        balls.append(
+            ball(f"ball {k}", position=(*(0.12 * np.array([x - 1, y - 1]) + 0.003 * rng.standard_normal(2)), 0.1 + 0.12 * layer))
+        )
+    run = pile(graph_of(bag, *balls, friction=0.5, most=1024), tolerance=1e-3).simulate(3.0, step=0.01)
+    speed = [np.linalg.norm(run[f"ball {k}.twist"][-1, 3:]) for k in range(100)]
+    assert max(speed) < 1e-3 and run.overlap[-1] < 1e-5 and run.touching[-1] >= 150 and not run.failure
+    assert kinetic(run).max() > 50.0
+
+
+def test_millimetres_and_grams():
+    """The same pile in other units: the same run, up to rounding that contacts magnify."""
+    runs = [
+        pile(graph_of(ground("floor", shape=HalfSpace()), *boxes(6, scale, weight), friction=0.5, most=512)).simulate(
+            0.3, step=0.005
+        )
+        for scale, weight in ((1.0, 1.0), (1e3, 1e3))
+    ]
+    for k in range(6):
+        metre, mm = (run[f"box {k}.pose"] for run in runs)
+        assert np.allclose(metre[:, 4:], mm[:, 4:] / 1e3, atol=1e-7) and np.allclose(metre[:, :4], mm[:, :4], atol=1e-6)
+    assert runs[0].touching.max() > 3
+
+
+def test_bodies_of_several_shapes():
+    """A dumbbell stands on both balls; its middle, a capsule, touches nothing."""
+    solids = [Ball(0.1, position=(0, 0, 0.4)), Ball(0.1, position=(0, 0, -0.4)), Capsule(0.02, 0.8)]
+    lying = turned((0, 1, 0), np.pi / 2)
+    body = rigid_body(
+        "dumbbell", mass=1.0, inertia=(0.2, 0.2, 0.01), gravity=DOWN, position=(0, 0, 0.1), quaternion=lying, shape=solids
+    )
+    run = pile(graph_of(floor(), body, friction=0.5)).simulate(0.1, step=0.005)
+    assert run.touching[-1] == 2 and run["dumbbell.pose"][-1, 6] == pytest.approx(0.1, abs=1e-6)
+
+
+def test_more_candidates_than_there_may_be_end_the_run():
+    made = pile(graph_of(floor(), *boxes(6), friction=0.5, most=5))
+    with pytest.warns(RunEndedWarning, match="E514"):
+        run = made.simulate(1.0, step=0.005)
+    assert run.failure is not None and run.failure.kind == "E514" and 0.0 < run.t[-1] < 1.0
+    assert "most=" in run.failure.cures[0]
+
+
+def test_too_few_sweeps_leave_a_doubt():
+    run = pile(graph_of(floor(), *boxes(9), friction=0.5, most=512), tolerance=1e-9, sweeps=1).simulate(0.5, step=0.005)
+    assert not run.ok and run.failure is None and run.doubts[0].reason.startswith("E550")
+
+
+def refused(code, act):
+    with pytest.raises(ModelError) as found:
+        act()
+    assert code in str(found.value)
+
+
+def test_what_cannot_be():
+    a, b = ball("a", position=(0, 0, 1)), ball("b", position=(0, 0, 2))
+    refused("E545", lambda: rigid_body("c", mass=1.0, inertia=(1, 1, 1), shape="ball"))
+    refused("E545", lambda: graph_of(a, rigid_body("c", mass=1.0, inertia=(1, 1, 1))))
+    refused("E545", lambda: graph_of(a, a))
+    refused("E546", lambda: graph_of(a, b, friction=-1.0))
+    refused("E546", lambda: graph_of(a, b, restitution=1.5))
+    refused("E546", lambda: graph_of(a, b, most=0))
+    refused("E547", lambda: graph_of(a, b, pairs=[(a, ball("d"))]))
+    refused("E548", lambda: pile(graph_of(ball("a"), ball("b", position=(0, 0, 0.05)))).simulate(1.0, step=0.01))
+    refused("E549", lambda: pile(Graph("none").add(ball("a"))))
+    made = pile(graph_of(ball("a"), ball("b", position=(0, 0, 0.5))))
+    refused("E551", lambda: made.simulate(1.0, step=0.0))
+    refused("E551", lambda: pile(graph_of(ball("a"), ball("b", position=(0, 0, 0.5))), tolerance=2.0))
+
+
+def test_jointed_bodies_are_no_pile_and_do_not_collide():
+    a, b = ball("a", position=(0, 0, 1)), ball("b", position=(0, 0, 1))
+    graph = Graph("jointed")
+    attach_joint(graph, joint_graph("hinge", revolute((0, 1, 0))), a, b)
+    collisions(graph, [a, b])
+    assert graph.freeze().collisions[0].apart == ((0, 1),)
+    refused("E549", lambda: pile(graph))

@@ -1,0 +1,166 @@
+"""Steps with inertia against closed forms: sliding that turns into rolling, a drop, restitution, cradles, a block that rocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from bondgraph import Graph, simulate
+from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
+from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
+from screws.surfaces import plane, sphere
+
+RADIUS, MU, SPEED, GRAVITY = 0.1, 0.5, 1.0, 9.81
+
+
+def ball(height: float = RADIUS, speed: float = SPEED, spin: float = 0.0) -> Graph:
+    """A ball of 1 kg and the floor, with the contact of curved bodies."""
+    graph = Graph("ball")
+    body = rigid_body(
+        "ball",
+        mass=1.0,
+        inertia=(0.4 * RADIUS**2,) * 3,
+        surface=sphere(RADIUS),
+        position=(0.0, 0.0, height),
+        velocity=(speed, 0.0, 0.0),
+        angular_velocity=(0.0, spin, 0.0),
+        gravity=(0.0, 0.0, -GRAVITY),
+    )
+    floor = ground("floor", surface=plane())
+    touch = contact("touch", floor, body, law=Rigid(friction=MU))
+    attach_contact(graph, touch, floor, body)
+    return graph
+
+
+class Balls:
+    """Candidates of balls of one radius, and of a floor at z = 0."""
+
+    def __init__(self, names: Sequence[str], friction: float, restitution: float):
+        self.bodies = tuple(TouchingBody(name, f"{name}.pose", f"{name}.world twist.flow") for name in names)
+        self.friction, self.restitution = friction, restitution
+
+    def __call__(self, poses: np.ndarray) -> Pairs:
+        p = poses[:, :3, 3]
+        low = p * (1.0, 1.0, 0.0)
+        up = np.tile([0.0, 0.0, 1.0], (len(p), 1))
+        first, second = np.triu_indices(len(p), 1)
+        apart = p[second] - p[first]
+        length = np.linalg.norm(apart, axis=1)
+        n = apart / length[:, None]
+        count = len(p) + len(first)
+        return Pairs(
+            np.concatenate([np.full(len(p), WORLD), first]),
+            np.concatenate([np.arange(len(p)), second]),
+            np.concatenate([low, p[first] + RADIUS * n]),
+            np.concatenate([p - RADIUS * up, p[second] - RADIUS * n]),
+            np.concatenate([up, n]),
+            np.concatenate([p[:, 2] - RADIUS, length - 2.0 * RADIUS]),
+            np.full(count, self.friction),
+            np.full(count, self.restitution),
+        )
+
+
+def balls(count: int, velocities: Sequence[float], height: float, gravity: float) -> Graph:
+    """Balls of 1 kg in a row along x that touch."""
+    graph = Graph("balls")
+    for k in range(count):
+        body = rigid_body(
+            f"ball {k}",
+            mass=1.0,
+            inertia=(0.4 * RADIUS**2,) * 3,
+            position=(2.0 * RADIUS * k, 0.0, height),
+            velocity=(velocities[k], 0.0, 0.0),
+            gravity=(0.0, 0.0, -gravity),
+        )
+        graph.add(body)
+    return graph
+
+
+def test_a_sliding_ball_starts_to_roll() -> None:
+    result = stepper(ball(), inertia="full").simulate(0.4, step=1e-3)
+    x = result["ball.pose"][:, 4]
+    assert (x[-1] - x[-2]) / 1e-3 == pytest.approx(5.0 / 7.0 * SPEED, abs=1e-10)
+    (rolls,) = (event.time for event in result.events if event.kind == "stick")
+    assert rolls == pytest.approx(2.0 * SPEED / (7.0 * MU * GRAVITY), abs=1e-3)
+    assert np.abs(result["touch.gap"]).max() < 1e-11  # its centre goes straight on, the spin turns in the world
+    assert result["touch.normal force"][-1] == pytest.approx(GRAVITY, abs=1e-8)
+    ledger = result.ledger
+    assert ledger.dissipated[-1] == pytest.approx(0.5 * 2.0 / 7.0 * SPEED**2, rel=1e-9)
+    assert ledger.relative_residual < 1e-9
+
+
+def test_the_same_ball_with_candidates_in_place_of_coordinates() -> None:
+    made = stepper(balls(1, [SPEED], RADIUS, GRAVITY), inertia="full", candidates=Balls(["ball 0"], MU, 0.0))
+    result = made.simulate(0.4, step=1e-3)
+    x = result["ball 0.pose"][:, 4]
+    assert (x[-1] - x[-2]) / 1e-3 == pytest.approx(5.0 / 7.0 * SPEED, abs=1e-8)
+    assert result.ledger.elements["pairs.friction"][-1] > 0.0 and result.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize("speed, spin", [(0.0, 0.0), (0.0, 20.0)])
+def test_a_dropped_ball_does_not_bounce(speed: float, spin: float) -> None:
+    result = stepper(ball(0.3, speed, spin), inertia="full").simulate(0.5, step=1e-3)
+    landed = result.t > np.sqrt(0.4 / GRAVITY) + 2e-3
+    assert np.abs(result["touch.gap"][landed]).max() < 1e-11
+    x = result["ball.pose"][:, 4]
+    assert (x[-1] - x[-2]) / 1e-3 == pytest.approx(2.0 / 7.0 * RADIUS * spin, abs=1e-8)  # it rolls with the spin that is left
+
+
+@pytest.mark.parametrize("e", [0.5, 1.0])
+def test_restitution_gives_the_apex_in_the_limit(e: float) -> None:
+    """Fallen .2 m, it rises to e^2 of that."""
+    made = stepper(ball(0.3, 0.0), inertia="full", restitution=e)
+    falls = np.sqrt(0.4 / GRAVITY)
+    errors = []
+    for h in (1e-3, 2.5e-4):
+        result = made.simulate(falls * (1.0 + 2.0 * e), step=h)
+        errors.append(abs(result["touch.gap"][result.t > 1.01 * falls].max() - 0.2 * e**2))
+    assert errors[0] < 1e-3 and errors[1] < max(0.5 * errors[0], 1e-9)
+
+
+@pytest.mark.parametrize("count, after", [(3, (-1 / 3, 2 / 3, 2 / 3)), (5, (-0.6, 0.4, 0.4, 0.4, 0.4))], ids=["three", "five"])
+def test_cradles_strike_together(count: int, after: Sequence[float]) -> None:
+    graph = balls(count, [1.0] + [0.0] * (count - 1), 1.0, 0.0)
+    made = stepper(graph, inertia="full", candidates=Balls([f"ball {k}" for k in range(count)], 0.0, 1.0))
+    result = made.simulate(5e-3, step=1e-3)
+    np.testing.assert_allclose([result[f"ball {k}.twist"][-1, 3] for k in range(count)], after, atol=1e-9)
+    assert result.ledger.relative_residual < 1e-12
+    assert result.ledger.stored[-1] == pytest.approx(0.5, rel=1e-9)
+
+
+HALF_WIDTH, HALF_HEIGHT = 0.1, 0.3
+
+
+def rocking() -> Graph:
+    """A block of 1 kg, flat on the floor."""
+    graph = Graph("block")
+    inertia = (HALF_WIDTH**2 + HALF_HEIGHT**2) / 3.0
+    block = planar_body("block", mass=1.0, inertia=inertia, place=(0.0, HALF_HEIGHT, 0.0), gravity=GRAVITY)
+    for name, side in (("left", -1.0), ("right", 1.0)):
+        touch_planar(graph, name, (block, (side * HALF_WIDTH, -HALF_HEIGHT)), (None, (0.0, 1.0), 0.0), friction=5.0)
+    return graph
+
+
+def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
+    """1 - 3/2 sin^2 of the angle between a diagonal and the height: Housner 1963. It turns onto the right corner, clockwise."""
+    spin = -0.5
+    velocity = (-spin * HALF_HEIGHT, spin * HALF_WIDTH, spin)  # the left corner is at rest
+    start = {"block.inertia.v": velocity}
+    result = stepper(rocking(), inertia="full").simulate(1e-4, step=1e-5, initial=start)
+    flow = result["block.inertia.flow"]
+    share = 1.0 - 1.5 * HALF_WIDTH**2 / (HALF_WIDTH**2 + HALF_HEIGHT**2)
+    assert share == pytest.approx(0.85)
+    assert flow[1, 2] / spin == pytest.approx(share, abs=1e-3)
+
+
+def test_many_free_turns_keep_momentum_in_the_world() -> None:
+    """A body that is no ball, turning freely: its spin in body axes is that of the run without steps."""
+    graph = Graph("free")
+    body = rigid_body("body", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(1.0, 2.0, 0.5), velocity=(1.0, 0.0, 0.0))
+    graph.add(body)
+    exact = simulate(graph, 2.0, rtol=1e-10)
+    steps = stepper(graph, inertia="full").simulate(2.0, step=0.02)
+    np.testing.assert_allclose(steps["body.twist"][-1], exact["body.twist"][-1], atol=1e-6)
+    np.testing.assert_allclose(steps["body.pose"][-1], exact["body.pose"][-1], atol=1e-6)
