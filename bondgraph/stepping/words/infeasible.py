@@ -41,8 +41,9 @@ def explained(steps: Steps, stride: Stride, answer: Answer) -> Problem:
         title = f"{moves} farther than the {stride.settings.reach:g} m within which contacts are known"
         return Problem("E511", title, (), (), ("a shorter step", "a larger reach", "something that holds it"))
     if answer.outcome == UNSETTLED:
-        names = ", ".join(f'"{cone.path}"' for cone in steps.layout.cones if cone.has_friction)
-        why = f"of the contacts {names}"
+        names = [f'"{cone.path}"' for cone in steps.layout.cones if cone.has_friction]
+        names += [f'"{body.name}"' for body in steps.wanted.bodies]
+        why = f"contacts of {', '.join(names)}"
         cures = ("a shorter step", 'friction="convex", which always has an answer', "another coefficient of friction")
         return Problem("E512", "friction does not come to agree with the slips", (why,), (), cures)
     other = "lengths, forces and stiffnesses whose sizes are less apart"
