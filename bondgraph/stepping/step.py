@@ -89,7 +89,7 @@ class Stride:
         self.solver = InteriorPoint(equalities, layout.cones) if exact else ActiveSet(equalities)
         self.loosening = loosening(steps, len(self.lower))
         self.along, self.s = np.zeros(len(self.drift)), np.zeros(self.contacts)
-        self.programs, self._largest = 0, 0.0
+        self.programs, self._scaled = 0, False
         self._settles = settings.friction == "coulomb" and (len(self.drift) > 0 or settings.candidates is not None)
         self._near = bool(np.isfinite(settings.reach))
         self._exact, self._firsts = exact, np.array([cone.first for cone in layout.cones], dtype=np.intp)
@@ -132,9 +132,9 @@ class Stride:
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
-        if self._largest == 0.0:
+        if not self._scaled:
             largest = np.max(np.abs(self.H), initial=0.0) or np.max(np.abs(self.f), initial=0.0)
-            self._largest, self._h[1] = largest, _SIZE / largest if largest > 0.0 else 1.0
+            self._scaled, self._h[1] = True, _SIZE / largest if largest > 0.0 else 1.0
             self.loosening *= self.mu
             self.fill()
         if self._near:
