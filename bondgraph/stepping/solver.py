@@ -56,6 +56,9 @@ class ActiveSet:
         if not len(lower):
             return _without_rows(H, f)
         self._program = H, f, A
+        if not len(f):
+            fits = bool(np.all(lower <= PRIMAL))
+            return Answer(f.copy(), np.zeros(len(lower)), SOLVED if fits else EXCLUDED, 0)
         if A.shape != self._size or self._model.update(H, f, A, self._bounded(lower), lower) < 0:
             return self._afresh(lower)
         answer = self._answer()
@@ -63,6 +66,8 @@ class ActiveSet:
 
     def again(self, lower: np.ndarray) -> Answer:
         """The same program with other bounds."""
+        if not len(self._program[1]):
+            return self.solve(*self._program, lower)
         self._model.update(bupper=self._bounded(lower), blower=lower)
         answer = self._answer()
         return answer if answer.outcome == SOLVED else self._afresh(lower)
