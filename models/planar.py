@@ -19,7 +19,7 @@ import numpy as np
 
 from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec
 from bondgraph.errors import refusal
-from bondgraph.model.domains import TRANSLATION
+from bondgraph.model.domains import TRANSLATION, motions
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import ContactPoint, SignalEntry
 from bondgraph.quantities import real
@@ -99,7 +99,7 @@ def planar_body(
     start = np.array([*place, 0.0][:3] if inertia is not None else [*place][:2], dtype=float)
     size = len(start)
     body = PlanarBody(name, start)
-    one = J1("motion")
+    one = J1("motion", domain=motions([False, False, True][:size]), dimension=size)
     body.connect(one, I("inertia", (mass, mass, inertia)[:size]))
     if gravity != 0.0:
         body.connect(Se("weight", (0.0, -mass * gravity, 0.0)[:size]), one)

@@ -2,5 +2,6 @@
 
 from bondgraph.stepping.candidates import WORLD, Candidates, Pairs, TouchingBody
 from bondgraph.stepping.interface import Stepper, quasistatic, stepper
+from bondgraph.stepping.step import Stepped
 
-__all__ = ["WORLD", "Candidates", "Pairs", "Stepper", "TouchingBody", "quasistatic", "stepper"]
+__all__ = ["WORLD", "Candidates", "Pairs", "Stepped", "Stepper", "TouchingBody", "quasistatic", "stepper"]

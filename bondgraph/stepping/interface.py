@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import no_model, refusal
+from bondgraph.compile.points import point_of
+from bondgraph.compile.state_names import pick_inputs
+from bondgraph.errors import ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
+from bondgraph.model import laws
 from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.settings import number
-from bondgraph.stepping.candidates import Candidates
+from bondgraph.stepping.candidates import Candidates, Shapes
 from bondgraph.stepping.cone import check_facets
+from bondgraph.stepping.gradients import gradients
 from bondgraph.stepping.matrices import Wanted
-from bondgraph.stepping.problem import Steps, compiled_steps
-from bondgraph.stepping.run import run_steps
-from bondgraph.stepping.step import StepSettings, Stride
+from bondgraph.stepping.problem import MODES, Steps, compiled_steps
+from bondgraph.stepping.run import forces_of, modes_of, run_steps
+from bondgraph.stepping.solver import SOLVED
+from bondgraph.stepping.step import Stepped, StepSettings, Stride
+from bondgraph.stepping.words.infeasible import explained
+from bondgraph.stepping.words.unknowns import told
 
 INERTIA = ("ignored", "damped", "full")
 FRICTION = ("convex", "coulomb")
@@ -48,7 +55,8 @@ def stepper(
     facets : of a cone in space, 4, 8 (default), 16 or 32; or "cone", exact. In a plane there are two.
     reach : a contact with a larger gap is left out, and a step in which one near moves farther ends the run, m.
     restitution : with "full", of all contacts or by contact.
-    candidates : what finds further contacts between bodies at every step, from their poses.
+    candidates : what finds further contacts between bodies at every step, from their poses; by default that of the shapes which
+        the graph says may touch anywhere (`Model.collisions`), within `reach`, or the smallest half width of a shape.
     backend : as of `compile_model`.
 
     Raises `ModelError` E100 for what is no graph, E501 for other settings, E502 for what a step cannot hold.
@@ -64,6 +72,8 @@ def stepper(
     if not far > 0.0:
         raise refusal("E501", f"reach cannot be {far!r}", "a length above zero", about=model.name, places=())
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
+    if candidates is None and model.collisions:
+        candidates = Shapes(model.collisions, far)
     bodies = () if candidates is None else tuple(candidates.bodies)
     wanted = Wanted(inertia, chosen, _by_contact(model, restitution), ignored, bodies)
     return Stepper(compiled_steps(model, wanted, backend), StepSettings(friction, far, candidates))
@@ -102,6 +112,102 @@ class Stepper:
         """Run from 0 to t_end in steps of `step` (s), which also end where sources jump or bend."""
         stride, p = self._stride(parameters, initial)
         return run_steps(self.steps, stride, self._times(t_end, step, p), p, progress)
+
+    def step(
+        self,
+        state: Stepped | np.ndarray | Mapping[str, Any] | None = None,
+        *,
+        h: float,
+        t: float = 0.0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Stepped:
+        """One step of h seconds.
+
+        Parameters
+        ----------
+        state : an earlier step, from whose end it goes on; a state (n,); start values by name; None: the start.
+        t : when it begins, s (after an earlier step: at its end).
+        parameters : changes by name.
+
+        Raises `ModelError` E252 for a state that does not fit, E510 to E515 where the step has no answer.
+        """
+        stride, p, begin = self._at(state, t, parameters)
+        return self._taken(stride, begin, number(h, "E501", "h"), p)
+
+    def gradients(
+        self, step: Stepped, inputs: Sequence[str] | None = None, *, smoothing: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How the state after a step follows the state before it, (n, n), and parameters, (n, inputs), by the implicit function
+        theorem; they jump where a contact changes its mode.
+
+        Parameters
+        ----------
+        inputs : names of parameters, one number each or components ("push.value[2]"); those of all Sf by default.
+        smoothing : energy (J) of a logarithmic barrier in place of the contacts; 0: none.
+
+        Raises `ModelError` E250 for an unknown parameter, E505 with candidates, and for smoothing of what is not convex.
+        """
+        convex, found = self.settings.friction == "convex", self.settings.candidates is not None
+        if found or (smoothing > 0.0 and not convex):
+            title = "a step with candidates has no gradients" if found else "only the convex law of friction can be smoothed"
+            cure = "contacts of the graph alone" if found else 'friction="convex"'
+            raise refusal("E505", title, cure, about=self.steps.model.name, places=())
+        stride = Stride(self.steps, self.settings, step.p, step.before, step.m)
+        stride.s = step.slips.copy()
+        again = self._taken(stride, step.t, step.h, step.p)
+        if inputs is None:
+            sources = [
+                path for path, e in self.steps.model.elements.items() if isinstance(e.law, laws.Source) and e.law.gives == "flow"
+            ]
+            inputs = [name for name in self.steps.compiled.system.parameters if name.rpartition(".")[0] in sources]
+        _, places = pick_inputs(self.steps.traced, inputs)
+        return gradients(self.steps, stride, again, tuple(places), smoothing)
+
+    def report(self) -> str:
+        """What a step solves for: unknowns, what holds each of them, contacts with their friction, constraints."""
+        stride, _, _ = self._at(None, 0.0, None)
+        return told(self.steps, stride)
+
+    def _at(
+        self, state: Stepped | np.ndarray | Mapping[str, Any] | None, t: float, parameters: Mapping[str, Any] | None
+    ) -> tuple[Stride, np.ndarray, float]:
+        if isinstance(state, Stepped):
+            p = self.steps.compiled.parameters(parameters) if parameters else state.p
+            stride = Stride(self.steps, self.settings, p, state.state, state.m.copy())
+            stride.s = state.slips.copy()
+            return stride, p, state.t + state.h
+        named = state if isinstance(state, Mapping) else None
+        stride, p = self._stride(parameters, named)
+        if state is not None and named is None:
+            point = point_of(self.steps.compiled, t, np.asarray(state))
+            stride.x[:] = point.x
+        return stride, p, float(t)
+
+    def _taken(self, stride: Stride, t: float, h: float, p: np.ndarray) -> Stepped:
+        if not 0.0 < h < math.inf:
+            raise refusal("E501", f"a step cannot take {h!r} s", "a time above zero", about=self.steps.model.name, places=())
+        before = stride.x.copy()
+        answer = stride.take(t, h)
+        if answer.outcome != SOLVED:
+            raise ModelError(self.steps.model.name, [explained(self.steps, stride, answer)])
+        multipliers = answer.multipliers / stride.scale
+        normal, friction = forces_of(stride, multipliers[None, :])
+        modes = modes_of(stride, normal, stride.along[None, : stride.sums.shape[1]])
+        return Stepped(
+            t,
+            h,
+            before,
+            stride.x.copy(),
+            answer.y,
+            multipliers,
+            normal[0],
+            friction[0],
+            tuple(MODES[k] for k in modes[0]),
+            stride.programs,
+            stride.s.copy(),
+            p,
+            stride.m.copy(),
+        )
 
     def _stride(self, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None) -> tuple[Stride, np.ndarray]:
         compiled = self.steps.compiled

@@ -51,6 +51,9 @@ class Steps:
     """(t, x, p as the user gave them, m, h) -> what `layout` says."""
     works: Kernel
     """(t, x, p, m) -> power into all C; twice the kinetic energy of the velocities alone; gaps."""
+    traced: Traced
+    routine: Routine
+    """What `matrices` was made of, to be differentiated."""
     forced: Mapping[int, float]
     """Modes that stay: those in which the laws of contacts give no force."""
 
@@ -96,7 +99,7 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
     slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
     forced = {slots[name][0]: float(slots[name][1].index(state)) for name, state in off.items()}
     works = numpy_kernel(_works(traced, model, wanted))
-    return Steps(compiled, wanted, layout, kernels["step_matrices"], works, forced)
+    return Steps(compiled, wanted, layout, kernels["step_matrices"], works, traced, routine, forced)
 
 
 def force_names(contact: ContactPoint) -> tuple[str, str]:

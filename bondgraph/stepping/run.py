@@ -18,10 +18,10 @@ from bondgraph.run.progress import Progress
 from bondgraph.run.switching.events import Event, carried_out
 from bondgraph.stepping.candidates import PairRows
 from bondgraph.stepping.coulomb import NOISE
-from bondgraph.stepping.infeasible import explained
 from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
 from bondgraph.stepping.solver import SOLVED, Answer
 from bondgraph.stepping.step import Stride
+from bondgraph.stepping.words.infeasible import explained
 
 SMALL = 1e-7
 """Part of the largest force, or way, of a run that counts as none where contacts are told open, sticking or slipping."""

@@ -21,6 +21,9 @@ SOLVED, EXCLUDED, UNSUPPORTED, FAILED = "solved", "excluded", "unsupported", "fa
 PRIMAL = 1e-12
 """Of a row, relative to the scaled size of the program: the default of 1e-6 is a gap that one can see."""
 
+BALANCE = 1e-14
+"""Of forces, where those that move a stiff unknown by 1 m are 1e-3: coarser, and proximal steps end before a body has fallen."""
+
 _NONE = 1e30
 _EQUALITY = 5
 
@@ -41,6 +44,7 @@ class ActiveSet:
     equalities: int
     _model: Any = None
     _size: tuple[int, int] = (-1, -1)
+    _program: tuple[np.ndarray, ...] = ()
     _upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
@@ -51,15 +55,24 @@ class ActiveSet:
         """A new program."""
         if not len(lower):
             return _without_rows(H, f)
-        known = A.shape == self._size and self._model.update(H, f, A, self._bounded(lower), lower) >= 0
-        if known or self._begin(H, f, A, lower):
-            return self._answer()
-        return Answer(np.zeros(len(f)), np.zeros(len(lower)), FAILED, 0)
+        self._program = H, f, A
+        if A.shape != self._size or self._model.update(H, f, A, self._bounded(lower), lower) < 0:
+            return self._afresh(lower)
+        answer = self._answer()
+        return answer if answer.outcome == SOLVED else self._afresh(lower)
 
     def again(self, lower: np.ndarray) -> Answer:
         """The same program with other bounds."""
         self._model.update(bupper=self._bounded(lower), blower=lower)
-        return self._answer()
+        answer = self._answer()
+        return answer if answer.outcome == SOLVED else self._afresh(lower)
+
+    def _afresh(self, lower: np.ndarray) -> Answer:
+        """The answer without what is left of earlier programs, which may have led astray."""
+        H, f, A = self._program
+        if self._begin(H, f, A, lower):
+            return self._answer()
+        return Answer(np.zeros(len(f)), np.zeros(len(lower)), FAILED, 0)
 
     def _bounded(self, lower: np.ndarray) -> np.ndarray:
         if self.equalities:
@@ -76,7 +89,7 @@ class ActiveSet:
         if self.equalities:
             sense[-self.equalities :] = _EQUALITY
         self._model = daqp.Model()
-        self._model.settings = {"primal_tol": PRIMAL}
+        self._model.settings = {"primal_tol": PRIMAL, "eta_prox": BALANCE}
         taken, _ = self._model.setup(H, f, A, self._bounded(lower), lower, sense)
         if taken < 0:
             self._size = -1, -1
@@ -122,7 +135,11 @@ class InteriorPoint:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-        found = clarabel.DefaultSolver(triu(csc_matrix(H), format="csc"), f, csc_matrix(-A), -lower, cones, settings).solve()
+        # forces of the size of one, whatever their unit: its tolerances are absolute too
+        size = float(np.max(np.abs(f), initial=0.0)) or 1.0
+        above = np.maximum(lower, -_NONE)
+        P = triu(csc_matrix(H / size), format="csc")
+        found = clarabel.DefaultSolver(P, f / size, csc_matrix(-A), -above, cones, settings).solve()
         told = str(found.status)
         outcome = FAILED
         if told in ("Solved", "AlmostSolved"):
@@ -131,7 +148,7 @@ class InteriorPoint:
             outcome = EXCLUDED
         elif "DualInfeasible" in told:
             outcome = UNSUPPORTED
-        return Answer(np.array(found.x), np.array(found.z), outcome, int(found.iterations))
+        return Answer(np.array(found.x), np.array(found.z) * size, outcome, int(found.iterations))
 
     def again(self, lower: np.ndarray) -> Answer:
         """The same program with other bounds."""

@@ -32,6 +32,38 @@ class StepSettings:
     """What finds further contacts at every step."""
 
 
+@dataclass(frozen=True, eq=False)
+class Stepped:
+    """One step, made.
+
+    Parameters
+    ----------
+    t, h : when it began, and its length, s.
+    before, state : the states at both ends, (n,), as the stepper orders them.
+    dq : displacements (unknowns,), in the velocities' coordinates.
+    multipliers : of all rows, N.
+    normal, tangential : normal forces (contacts,) and friction (slips,), N.
+    mode : of each contact, "open", "stick" or "slip".
+    iterations : programs that it took.
+    slips : how far each contact slipped, m.
+    p, m : parameters and modes.
+    """
+
+    t: float
+    h: float
+    before: np.ndarray
+    state: np.ndarray
+    dq: np.ndarray
+    multipliers: np.ndarray
+    normal: np.ndarray
+    tangential: np.ndarray
+    mode: tuple[str, ...]
+    iterations: int
+    slips: np.ndarray
+    p: np.ndarray
+    m: np.ndarray
+
+
 class Stride:
     """Steps of one run, in arrays of its own, whose addresses the kernels know. Not for several threads at once."""
 
@@ -64,6 +96,11 @@ class Stride:
         self.sums = np.zeros((self.contacts, len(self.drift)))
         for k, cone in enumerate(layout.cones):
             self.sums[k, cone.slip : cone.slip + cone.slips] = 1.0
+
+    @property
+    def start(self) -> np.ndarray:
+        """Where the last program was written: after the sources have moved, with the velocities of before."""
+        return self._x0
 
     @property
     def scale(self) -> float:
@@ -123,7 +160,7 @@ class Stride:
         if not same:
             self.s = np.concatenate([self.s[: self.contacts], np.zeros(len(found))])
 
-    def _loosened(self, s: np.ndarray) -> np.ndarray:
+    def loosened(self, s: np.ndarray) -> np.ndarray:
         """Bounds where contacts slip by s."""
         if self.pairs is None:
             return self.lower + self.loosening @ s
@@ -150,7 +187,7 @@ class Stride:
     def _settled(self) -> Answer:
         """As many programs as it takes until friction agrees with slips."""
         s, search = self.s, None
-        answer = self.solver.solve(self.H, self.f, self.A, self._loosened(s))
+        answer = self.solver.solve(self.H, self.f, self.A, self.loosened(s))
         for _ in range(1, MOST):
             self.programs += 1
             if answer.outcome != SOLVED:
@@ -164,7 +201,7 @@ class Stride:
                 return answer
             search = search or Anderson()
             s = search.next(s, image)
-            answer = self.solver.again(self._loosened(s))
+            answer = self.solver.again(self.loosened(s))
         self.s = np.zeros(len(s))
         return answer._replace(outcome=UNSETTLED)
 

@@ -321,7 +321,7 @@ class Parser:
 
     def either(self) -> Node:
         parts = [self.both()]
-        while self.next() == r"\vee":
+        while self.next() in (r"\vee", r"\text{ or }"):
             self.take()
             parts.append(self.both())
         return parts[0] if len(parts) == 1 else lambda at: any(part(at) for part in parts)

@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import Graph, simulate
 from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
-from models import attach_contact, contact, ground, planar_body, rigid_body, touch_planar
+from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
 from screws.surfaces import plane, sphere
 
 RADIUS, MU, SPEED, GRAVITY = 0.1, 0.5, 1.0, 9.81
@@ -29,8 +29,7 @@ def ball(height: float = RADIUS, speed: float = SPEED, spin: float = 0.0) -> Gra
         gravity=(0.0, 0.0, -GRAVITY),
     )
     floor = ground("floor", surface=plane())
-    stiff = {"normal_stiffness": 1e5, "tangential_stiffness": 1e5, "tangential_damping": 10.0}
-    touch = contact("touch", floor, body, constrained=["v_x", "v_y", "v_z"], friction=MU, **stiff)
+    touch = contact("touch", floor, body, law=Rigid(friction=MU))
     attach_contact(graph, touch, floor, body)
     return graph
 

@@ -50,11 +50,8 @@ def crossing() -> Graph:
 def motor() -> Graph:
     graph, turning, current = Graph("motor"), J1("turning", domain="rotation"), J1("current", domain="electrical")
     graph.connect(turning, I("rotor", 1.0)).connect(current, I("coil", 1.0)).connect(Se("battery", 1.0), current)
-    return graph.connect(current, GY("motor", 0.1)).connect(graph_element(graph, "motor"), turning)
-
-
-def graph_element(graph: Graph, name: str) -> object:
-    return graph.parts[name]
+    gyrator = GY("motor", 0.1)
+    return graph.connect(current, gyrator).connect(gyrator, turning)
 
 
 def switched() -> Graph:
@@ -76,6 +73,7 @@ SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E501", lambda: stepper(block()).simulate(-1.0, step=0.1)),
     ("E502", lambda: stepper(block(Se("control", lambda v: -v, signals=["along.flow"])))),
     ("E502", lambda: stepper(switched())),
+    ("E502", lambda: stepper(motor())),
     ("E503", lambda: planar_contact("floor", friction=-0.3)),
     ("E503", lambda: planar_contact("floor", gap=math.nan)),
 ]
@@ -95,6 +93,12 @@ def test_a_source_that_reads_velocities_is_held_with_inertia() -> None:
     assert "along.v" in str(refused.value) and "try" in str(refused.value)
     result = stepper(graph, inertia="full").simulate(0.2, step=1e-4, initial={"along.v": 1.0})
     assert result["along.flow"][-1] == pytest.approx(math.exp(-4.0), rel=1e-2)
+
+
+def test_a_motor_is_held_with_inertia() -> None:
+    """Its current and its speed swing with the gyrator: 1 V, 1 H, 1 kg m^2, .1 N m/A."""
+    result = stepper(motor(), inertia="full").simulate(1.0, step=1e-4)
+    assert result["rotor.flow"][-1] == pytest.approx((1.0 - math.cos(0.1)) / 0.1, rel=1e-3)
 
 
 def ended(made: Stepper, t_end: float = 1.0, step: float = 0.05, **settings: object) -> Result:

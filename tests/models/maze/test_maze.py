@@ -260,7 +260,7 @@ def test_a_ball_that_rolls_off_ends_the_run_and_is_told():
     assert not weak.finished and [note.split(":")[0] for note in weak.notes] == [
         f"with k1 = 0.2 and k2 = 0.04 the ball does not stay on ring {i}" for i in (2, 3, 4)
     ]
-    assert run().notes == []
+    assert run().notes == [] and ended(gains=(0.2, 0.04)).notes == weak.notes
 
 
 def test_without_a_motor_the_ball_leaves_where_energy_says():

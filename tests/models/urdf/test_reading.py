@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import compile_model
-from models.chains import body_jacobian, chain_graph, gravity_forces, kinetic_energy, link_pose, mass_matrix
+from bondgraph import ModelError, compile_model
+from models.chains import Chain, body_jacobian, chain_graph, gravity_forces, kinetic_energy, link_pose, mass_matrix
 from models.urdf import Robot, read_urdf
-from models.urdf.links import JOINTS
+from models.urdf.joints import JOINTS
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 
@@ -153,6 +153,14 @@ def test_a_base_cuts_the_robot_below() -> None:
     assert np.allclose(np.asarray(link_pose(part.tree, 2, q[1:]), float), np.linalg.solve(*seen), rtol=0, atol=1e-14)
 
 
+def test_a_robot_without_branches_is_a_chain() -> None:
+    """Also with frames that are fixed beside the joint that goes on; the finger in the middle of a gripper is one."""
+    assert isinstance(two_links().tree, Chain)
+    finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
+    assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
+    assert not isinstance(read_urdf(DATA / "gripper.urdf").tree, Chain)
+
+
 def test_prismatic_and_planar_joints() -> None:
     robot = read_urdf(DATA / "slider.urdf", packages={"parts": DATA})
     chain = robot.tree
@@ -165,6 +173,24 @@ def test_prismatic_and_planar_joints() -> None:
     assert np.allclose(np.asarray(link_pose(chain, 2, q), float), puck, rtol=0, atol=1e-15)
     M = np.asarray(mass_matrix(chain, q), float)
     assert np.allclose(np.diagonal(M), [5.5, 1.5, 1.5, 0.03], rtol=1e-14)
+
+
+def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
+    """Else no port could be found: a dot separates a part from what is inside it."""
+    text = (DATA / "two_links.urdf").read_text().replace('"fore"', '"fore.1"').replace(' name="two links"', "")
+    path = tmp_path / "arm.v2.urdf"
+    path.write_text(text)
+    robot = read_urdf(path, tip="fore.1")
+    assert robot.name == "arm_v2" and robot.tree.coordinates == ("upper", "fore_1")
+    (note,) = [one for one in robot.ignored if "dots" in one.what]
+    assert '"fore.1" is "fore_1"' in str(note) and [text.splitlines()[n - 1].strip() for n in note.lines] == [
+        '<link name="fore.1">'
+    ]
+    result = compile_model(chain_graph(robot.tree, "arm", ports=["fore_1"])).simulate(0.1, progress=False)
+    assert np.allclose(result["fore_1.pose"][0, 4:], poses_by_hand(np.zeros(2))["fore"][:3, 3], rtol=0, atol=1e-14)
+    path.write_text(text.replace('"upper"', '"fore:1"'))
+    with pytest.raises(ModelError, match="E523 two links"):
+        read_urdf(path)
 
 
 def test_a_tree_with_a_joint_that_follows_another() -> None:

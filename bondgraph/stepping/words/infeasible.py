@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bondgraph.errors import Place, Problem
-from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION
+from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, motions
 from bondgraph.stepping.cone import Cone, directions
 from bondgraph.stepping.problem import Steps
 from bondgraph.stepping.solver import EXCLUDED, UNSUPPORTED, Answer
@@ -20,9 +20,10 @@ from bondgraph.stepping.step import TOO_FAR, UNSETTLED, Stride
 
 _SMALL = 1e-6
 """Part of the largest that counts as none, of multipliers and of motions."""
+_ROUNDING = 1e-9
 _ROUND = 16
 """Edges that stand for an exact cone."""
-_AXES = "xyz"
+_AXES, PLANAR = "xyz", motions([False, False, True])
 
 
 def explained(steps: Steps, stride: Stride, answer: Answer) -> Problem:
@@ -33,7 +34,7 @@ def explained(steps: Steps, stride: Stride, answer: Answer) -> Problem:
         return _indefinite(steps, stride)
     if answer.outcome == EXCLUDED:
         return _excluded(steps, stride)
-    if answer.outcome == UNSUPPORTED:
+    if answer.outcome == UNSUPPORTED or (answer.outcome == UNSETTLED and falling(steps, stride) is not None):
         return _unsupported(steps, stride)
     if answer.outcome == TOO_FAR:
         moves = _motion_in_words(steps, stride, answer.y)
@@ -111,13 +112,19 @@ def _unsupported(steps: Steps, stride: Stride) -> Problem:
 
 
 def _edges(steps: Steps, stride: Stride) -> np.ndarray:
-    """Rows of all cones as edges, near ones alone; of an exact cone so many around it."""
+    """Rows of all cones within reach as edges; of those that are open the normals, for there is no friction in the air."""
     rows = []
-    for cone in steps.layout.cones:
+    for cone, closed in zip(steps.layout.cones, _closed(stride), strict=True):
         if not np.all(np.isfinite(stride.lower[cone.first : cone.first + cone.rows])):
             continue
-        rows.append(_edges_of(stride, cone))
+        edges = _edges_of(stride, cone)
+        rows.append(edges if closed else edges.mean(axis=0, keepdims=True))
     return np.concatenate([*rows, np.zeros((0, stride.A.shape[1]))])
+
+
+def _closed(stride: Stride) -> np.ndarray:
+    """Which contacts are closed at the start of a step, (contacts,)."""
+    return np.asarray(stride.gap <= max(stride.gap.min(initial=0.0), 0.0) + _SMALL * np.max(np.abs(stride.gap), initial=0.0))
 
 
 def _edges_of(stride: Stride, cone: Cone) -> np.ndarray:
@@ -130,8 +137,7 @@ def falling(steps: Steps, stride: Stride) -> np.ndarray | None:
     from scipy.optimize import nnls
 
     edges, held = _edges(steps, stride), stride.A[len(stride.owner) :]
-    size = np.max(np.abs(np.concatenate([edges, held])), axis=0, initial=0.0)
-    size = np.where(size > 0.0, size, 1.0)  # velocities as those of contacts
+    size = _levers(np.concatenate([edges, held]))
     H, load = stride.H / np.outer(size, size), -stride.f / size
     weight = np.max(np.abs(H), initial=0.0) or 1.0
     free = np.concatenate([held / size, H / weight])
@@ -147,11 +153,15 @@ def falling(steps: Steps, stride: Stride) -> np.ndarray | None:
     return np.asarray(np.where(ways > _SMALL * ways.max(), ray, 0.0))
 
 
+def _levers(rows: np.ndarray) -> np.ndarray:
+    """How fast each velocity (n,) moves a contact; 1 where it moves none."""
+    size = np.max(np.abs(rows), axis=0, initial=0.0)
+    return np.asarray(np.where(size > _ROUNDING * np.max(size, initial=0.0), size, 1.0))
+
+
 def _motion_in_words(steps: Steps, stride: Stride, ray: np.ndarray) -> str:
     """What moves and how: the inertia that contacts see move farthest."""
-    rows = np.abs(stride.A)
-    seen = np.max(rows, axis=0, initial=0.0)
-    ways = np.abs(ray) * np.where(seen > 0.0, seen, 1.0)
+    ways = np.abs(ray) * _levers(stride.A)
     owners = list(dict.fromkeys(steps.layout.owners))
     by_owner = {owner: max(ways[k] for k, own in enumerate(steps.layout.owners) if own == owner) for owner in owners}
     moving = sorted((o for o in owners if by_owner[o] > 0.1 * max(by_owner.values())), key=lambda o: -by_owner[o])
@@ -172,7 +182,7 @@ def _way(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
         if turning:
             return "falls by rotating" + (f" about {_AXES[axis]}" if along else "")
         return "moves" + (f" along {'-' if part[axis] < 0.0 else ''}{_AXES[axis]}" if along else "")
-    if domain == ROTATION:
+    if domain == ROTATION or (domain == PLANAR and ways[2] > 0.1 * ways.max()):
         return "falls by rotating"
     if domain == TRANSLATION:
         return f"moves {'backwards' if ray[0] < 0.0 else 'forwards'}" if len(ray) == 1 else "moves"
@@ -182,10 +192,9 @@ def _way(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
 def _pivots(steps: Steps, stride: Stride, ray: np.ndarray) -> str:
     """Contacts that stay closed in a motion."""
     found = []
-    reach = np.max(np.abs(stride.A[: len(stride.owner)] @ ray), initial=0.0)
-    for k, cone in enumerate(steps.layout.cones):
+    reach = np.max(np.abs(ray) * _levers(stride.A), initial=0.0)
+    for cone, touches in zip(steps.layout.cones, _closed(stride), strict=True):
         edges = _edges_of(stride, cone)
-        touches = stride.gap[k] <= max(stride.gap.min(), 0.0) + 1e-6 * np.abs(stride.gap).max()
         if touches and np.min(np.abs(edges @ ray)) <= 1e-3 * reach:
             found.append(f'"{cone.path}"')
     return ", ".join(found)

@@ -1,0 +1,202 @@
+"""A step, by the implicit function theorem -> how the state after it follows the state before it and parameters.
+
+What is active in the program stays active, and what slips slips on:
+
+    H dy - A' db = dA' b - dH y - df          forces balance
+    R dy = dl - dA y - mu u . (dD y + dc) - s dmu          contacts that press
+
+with R = A + mu u . D for Coulomb's law, u the direction of slip (R is not symmetric), and R = A for the convex one. Degenerate
+sets are solved by least squares. Derivatives of matrices and of the motion through a step are those of the tape. At changes of
+mode gradients jump; with the convex law a logarithmic barrier in place of the contacts smooths them (Pang 2023).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.numpy import numpy_kernel
+from bondgraph.stepping.problem import Steps
+from bondgraph.stepping.step import Stepped, Stride
+from bondgraph.tape.differentiate import SparseJacobian, jacobian
+from bondgraph.tape.routine import Routine
+from bondgraph.tape.specialise import substitute
+from bondgraph.tracing.on_tape.values import scalars_of
+
+_ACTIVE = 1e-9
+"""Part of the largest multiplier from which a row presses."""
+_NEWTON = 100
+
+
+@dataclass(frozen=True, eq=False)
+class StepSlopes:
+    """Derivatives of everything that a step is made of by states and parameters."""
+
+    inputs: tuple[int, ...]
+    """Places of the parameters."""
+    matrices: Kernel
+    """(t, x, p, m, h) -> nonzeros of the derivatives of the buffer, and where they are:"""
+    rows: np.ndarray
+    columns: np.ndarray
+    motion: Kernel
+    """(t, x, p, m, h) -> nonzeros of the derivatives of the state after a step with given velocities, and where they are:"""
+    to: np.ndarray
+    by: np.ndarray
+
+    def of_matrices(self, point: tuple[np.ndarray, ...], size: int) -> np.ndarray:
+        """(size, states + parameters)"""
+        return self._dense(self.matrices, self.rows, self.columns, point, size)
+
+    def of_motion(self, point: tuple[np.ndarray, ...]) -> np.ndarray:
+        """(states, states + parameters)"""
+        return self._dense(self.motion, self.to, self.by, point, len(point[1]))
+
+    def _dense(
+        self, kernel: Kernel, rows: np.ndarray, columns: np.ndarray, point: tuple[np.ndarray, ...], size: int
+    ) -> np.ndarray:
+        found = np.zeros((size, len(point[1]) + len(self.inputs)))
+        found[rows, columns] = kernel(*point)
+        return found
+
+
+@functools.lru_cache(maxsize=8)
+def slopes_of(steps: Steps, inputs: tuple[int, ...]) -> StepSlopes:
+    """Differentiate once, to be evaluated at many steps; `inputs` are places of parameters."""
+    ground, values = steps.traced.ground, steps.traced.values
+    tape, given = ground.tape, ground.inputs
+    variables = [*given["x"], *(given["p"][k] for k in inputs)]
+    blocks = (*((name, len(given[name])) for name in ("t", "x", "p", "m")), ("h", 2))
+    index = range(steps.layout.size) if steps.layout.index is None else steps.layout.index
+    matrices = jacobian(steps.routine.outputs, variables)
+    rates = [tape.scalar(scalar) for state in ground.system.states for scalar in scalars_of(values[state.rate])]
+    t, h = given["t"][0], tape.inputs("h", 2)[0]
+
+    def stage(at: Sequence, time) -> list:  # type: ignore[no-untyped-def,type-arg]
+        replaced = {old.index: tape.scalar(new).index for old, new in zip(given["x"], at, strict=True)}
+        return list(substitute(tape, rates, replaced | {t.index: tape.scalar(time).index}))
+
+    x = list(given["x"])
+    k1 = stage(x, t)
+    k2 = stage([a + 0.5 * h * k for a, k in zip(x, k1, strict=True)], t + 0.5 * h)
+    k3 = stage([a + 0.5 * h * k for a, k in zip(x, k2, strict=True)], t + 0.5 * h)
+    k4 = stage([a + h * k for a, k in zip(x, k3, strict=True)], t + h)
+    moved = [a + h / 6.0 * (b + 2.0 * (c + d) + e) for a, b, c, d, e in zip(x, k1, k2, k3, k4, strict=True)]
+    motion = jacobian(moved, variables)
+
+    def kernel(name: str, found: SparseJacobian) -> Kernel:
+        return numpy_kernel(Routine(name, tape, blocks, found.values))
+
+    return StepSlopes(
+        inputs,
+        kernel("step_slopes", matrices),
+        np.array([index[row] for row in matrices.rows], dtype=int),
+        np.array(matrices.columns, dtype=int),
+        kernel("motion_slopes", motion),
+        np.array(motion.rows, dtype=int),
+        np.array(motion.columns, dtype=int),
+    )
+
+
+def gradients(
+    steps: Steps, stride: Stride, step: Stepped, inputs: tuple[int, ...], smoothing: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """d(state after)/d(state before) (n, n) and d(state after)/d(parameters) (n, inputs) of a step that `stride` makes again."""
+    slopes, layout, n = slopes_of(steps, inputs), steps.layout, len(step.before)
+    own = np.ascontiguousarray(step.p[: steps.matrices.sizes[2]])
+    t, h = np.array([step.t]), np.array([step.h, stride.scale])
+    rest, moving, here = step.before.copy(), step.before.copy(), stride.start.copy()
+    rest[layout.places], moving[layout.places] = 0.0, step.dq / step.h
+    to_rest = slopes.of_motion((t, rest, own, step.m, h))
+    to_end = slopes.of_motion((t, moving, own, step.m, h))
+    # where the program was written: after the sources moved, with the velocities of before
+    arrived = to_rest.copy()
+    arrived[:, layout.places] = 0.0
+    arrived[layout.places] = 0.0
+    arrived[layout.places, layout.places] = 1.0
+    raw = slopes.of_matrices((t + step.h, here, own, step.m, h), layout.size)
+    buffer = raw[:, :n] @ arrived
+    buffer[:, n:] += raw[:, n:]
+    dy = _displaced(stride, step, buffer, smoothing)
+    after = to_end.copy()
+    by_velocity = to_end[:, layout.places] / step.h
+    after[:, layout.places] = 0.0
+    after += by_velocity @ dy
+    return after[:, :n], after[:, n:]
+
+
+def _displaced(stride: Stride, step: Stepped, buffer: np.ndarray, smoothing: float) -> np.ndarray:
+    """d(dq) by all variables (unknowns, variables), from the derivatives of the program's numbers."""
+    layout, count = stride.layout, buffer.shape[1]
+
+    def part(name: str) -> np.ndarray:
+        start, shape = layout.fields[name]
+        return buffer[start : start + int(np.prod(shape))].reshape(*shape, count)
+
+    y, H, A = step.dq, stride.H, stride.A
+    dH, df, dA, dlower = part("H"), part("f"), part("A"), part("lower")
+    lower, bounds = stride.loosened(stride.s), dlower.copy()
+    R = A.copy()
+    if stride.settings.friction == "coulomb" and len(stride.drift):
+        way = np.repeat(stride.s, [cone.slips for cone in layout.cones])
+        u = np.divide(stride.along, way, out=np.zeros_like(way), where=way > 10.0 * _ACTIVE * np.max(way, initial=0.0))
+        slipping = part("slip").transpose(0, 2, 1) @ y + part("drift")  # (slips, variables)
+        for k, cone in enumerate(layout.cones):
+            own = slice(cone.slip, cone.slip + cone.slips)
+            rows = np.flatnonzero(stride.loosening[:, k])
+            weight = stride.loosening[rows, k][:, None]  # -mu
+            R[rows] -= weight * (u[own] @ stride.slip[own])
+            bounds[rows] += weight * (u[own] @ slipping[own]) - stride.s[k] * part("mu")[k]
+    equal = len(layout.constraints)
+    if smoothing > 0.0:
+        return _smoothed(stride, step, (dH, df, dA, dlower, lower), smoothing)
+    pressing = np.abs(step.multipliers) > _ACTIVE * np.max(np.abs(step.multipliers), initial=0.0)
+    pressing[len(pressing) - equal :] = True
+    beta = step.multipliers * stride.scale
+    forces = np.einsum("ijv,i->jv", dA, beta) - np.einsum("ijv,j->iv", dH, y) - df
+    rows = bounds[pressing] - np.einsum("ijv,j->iv", dA[pressing], y)
+    active = int(pressing.sum())
+    whole = np.block([[H, -A[pressing].T], [R[pressing], np.zeros((active, active))]])
+    size = np.max(np.abs(whole), axis=1, keepdims=True)
+    size[size == 0.0] = 1.0
+    found = np.linalg.lstsq(whole / size, np.concatenate([forces, rows]) / size, rcond=1e-12)[0]
+    return np.asarray(found[: len(y)])
+
+
+def _smoothed(stride: Stride, step: Stepped, slopes: tuple[np.ndarray, ...], kappa: float) -> np.ndarray:
+    """The same where contacts push with kappa / distance: min 1/2 y'H y + f'y - kappa sum of log(A y - lower) (Pang 2023)."""
+    dH, df, dA, dlower, lower = slopes
+    keep = np.isfinite(lower)
+    H, f, A, lower = stride.H, stride.f, stride.A[keep], lower[keep]
+    weight = kappa * stride.scale
+    y = _inside(A, lower, step.dq)
+    for _ in range(_NEWTON):
+        room = A @ y - lower
+        slope = H @ y + f - weight * (A / room[:, None]).sum(axis=0)
+        bend = H + weight * (A / room[:, None] ** 2).T @ A
+        way = -np.linalg.lstsq(bend, slope, rcond=None)[0]
+        shrinks = -(A @ way) / room
+        y = y + min(1.0, 0.9 / max(float(np.max(shrinks, initial=0.0)), 1e-300)) * way
+        if np.max(np.abs(A @ way) / room, initial=0.0) < 1e-12:
+            break
+    room = A @ y - lower
+    bend = H + weight * (A / room[:, None] ** 2).T @ A
+    d_room = np.einsum("ijv,j->iv", dA[keep], y) - dlower[keep]
+    right = np.einsum("ijv,j->iv", dH, y) + df
+    right = right - weight * np.einsum("ijv,i->jv", dA[keep], 1.0 / room) + weight * (A / room[:, None] ** 2).T @ d_room
+    return np.asarray(-np.linalg.lstsq(bend, right, rcond=None)[0])
+
+
+def _inside(A: np.ndarray, lower: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A displacement near y at which all contacts are open."""
+    from scipy.optimize import linprog
+
+    rows, n = A.shape
+    room = float(np.max(np.abs(A @ y), initial=0.0) + np.max(np.abs(lower), initial=0.0)) or 1.0
+    cost = np.concatenate([np.zeros(n), [-1.0]])
+    sides = [(value - 10.0 * room, value + 10.0 * room) for value in y]
+    found = linprog(cost, A_ub=np.column_stack([-A, np.ones(rows)]), b_ub=-lower, bounds=[*sides, (0.0, room)])
+    return np.asarray(found.x[:n])

@@ -1,0 +1,94 @@
+"""A box on one corner: within its balance it falls back onto the floor, past it the run ends and names the motion."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
+from bondgraph.run.outcome.result import Result
+from bondgraph.stepping import stepper
+from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
+from screws.surfaces import plane, sphere
+
+HALF = 0.5
+
+
+def tipped(angle: float, far: float | None = None) -> Graph:
+    """A box of 1 m and 1 kg, turned about its lower right corner B; and a finger so far to its left."""
+    graph = Graph("tipped")
+    corner = (math.cos(angle) * HALF + math.sin(angle) * HALF, math.sin(angle) * HALF - math.cos(angle) * HALF)
+    box = planar_body("box", mass=1.0, inertia=1.0 / 6.0, place=(-corner[0], -corner[1], angle), gravity=9.81)
+    for name, x in (("floor A", -HALF), ("floor B", HALF)):
+        touch_planar(graph, name, (box, (x, -HALF)), (None, (0.0, 1.0), 0.0), friction=1.5)
+    if far is not None:
+        finger = planar_body("finger", mass=1.0, place=(-far, 0.5))
+        servo = J0("servo", dimension=2)
+        graph.connect(Sf("command", (0.0, 0.0)), servo).connect(servo, finger.motion)
+        graph.connect(servo, C("spring", stiffness=1000.0 * np.eye(2), initial=(0.0, 0.0)))
+        touch_planar(graph, "tip", (finger, (0.0, 0.0)), (box, (-1.0, 0.0), HALF), friction=1.5)
+    return graph
+
+
+def run(graph: Graph, reach: float = math.inf) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunEndedWarning)
+        return stepper(graph, reach=reach).simulate(0.05, step=0.01)
+
+
+@pytest.mark.parametrize("far", [None, 9.0], ids=["alone", "with a far finger"])
+def test_within_its_balance_it_falls_back(far: float | None) -> None:
+    result = run(tipped(-0.75, far), 2.0)
+    assert result.ok
+    assert result["box.place"][-1, 2] == pytest.approx(0.0, abs=2e-3)
+    assert result["box.place"][-1, 1] == pytest.approx(HALF, abs=2e-3)
+
+
+@pytest.mark.parametrize("far", [None, 9.0], ids=["alone", "with a far finger"])
+def test_past_it_the_run_ends_and_says_how_it_falls(far: float | None) -> None:
+    result = run(tipped(-0.80, far), 2.0)
+    assert result.failure is not None and len(result.t) == 1
+    said = str(result.failure)
+    assert "E511" in said and '"box" falls by rotating past contact "floor B"' in said and "try" in said
+
+
+def test_a_far_face_would_hold_it_as_if_it_had_no_end() -> None:
+    """Why `reach` is needed: the face of a finger 9 m away, as an infinite plane, bounds what has no bound."""
+    result = run(tipped(-0.80, 9.0))
+    assert result.ok and result["box.place"][1, 2] < -1.0
+
+
+def test_a_contact_that_moves_farther_than_it_is_known_ends_the_run() -> None:
+    result = run(tipped(-0.75), 0.7)
+    assert result.failure is not None and "E511" in str(result.failure)
+    assert '"box" falls by rotating farther than the 0.7 m' in str(result.failure)
+
+
+def test_a_body_in_space_that_nothing_holds() -> None:
+    """A ball on a slope without friction; and one under its weight alone."""
+    graph = Graph("slope")
+    tilt = 0.3
+    body = rigid_body(
+        "ball",
+        mass=1.0,
+        inertia=(0.004,) * 3,
+        surface=sphere(0.1),
+        position=(0.0, 0.0, 0.1),
+        gravity=(9.81 * math.sin(tilt), 0.0, -9.81 * math.cos(tilt)),
+    )
+    slope = ground("slope", surface=plane())
+    touch = contact("touch", slope, body, law=Rigid())
+    attach_contact(graph, touch, slope, body)
+    said = str(run(graph).failure)
+    assert "E511" in said and '"ball" moves along x along contact "touch"' in said
+
+
+def test_a_weight_that_hangs_on_nothing() -> None:
+    graph, fall = Graph("fall"), J1("fall", domain="translation")
+    graph.connect(fall, I("stone", 1.0)).connect(fall, C("wind", stiffness=0.0))
+    graph.connect(Se("weight", -9.81), fall)
+    said = str(run(graph).failure)
+    assert "E511" in said and '"stone" moves backwards' in said
