@@ -108,8 +108,8 @@ class Shapes:
             found.append((own[pairs.body1], own[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap))
             mu.append(np.full(len(pairs), each.friction))
             e.append(np.full(len(pairs), each.restitution))
-        merged = (np.concatenate(column) for column in zip(*found, strict=True))
-        return Pairs(*merged, np.concatenate(mu), np.concatenate(e))
+        body1, body2, p1, p2, normal, gap = (np.concatenate(column) for column in zip(*found, strict=True))
+        return Pairs(body1, body2, p1, p2, normal, gap, np.concatenate(mu), np.concatenate(e))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +143,10 @@ class PairRows:
         by = np.zeros((len(s), self.each))
         by[:, : 1 if self.exact else self.each] = (self.pairs.friction * s)[:, None]
         return by.ravel()
+
+    def lengths(self, along: np.ndarray) -> np.ndarray:
+        """How far each pair slips (k,), of its slips (k, 2), in the norm of its facets or of the exact cone."""
+        return np.asarray(np.linalg.norm(along, axis=1) if self.exact else np.max(along @ self.facets.T, axis=1))
 
     def forces(self, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Normal forces (k,) and friction on body 2 along the tangents (k, 2), N."""
