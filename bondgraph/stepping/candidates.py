@@ -108,8 +108,8 @@ class Shapes:
             found.append((own[pairs.body1], own[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap))
             mu.append(np.full(len(pairs), each.friction))
             e.append(np.full(len(pairs), each.restitution))
-        merged = (np.concatenate(column) for column in zip(*found, strict=True))
-        return Pairs(*merged, np.concatenate(mu), np.concatenate(e))
+        body1, body2, p1, p2, normal, gap = (np.concatenate(column) for column in zip(*found, strict=True))
+        return Pairs(body1, body2, p1, p2, normal, gap, np.concatenate(mu), np.concatenate(e))
 
 
 @dataclass(frozen=True, eq=False)

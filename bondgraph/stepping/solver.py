@@ -25,6 +25,7 @@ BALANCE = 1e-14
 """Of forces, where those that move a stiff unknown by 1 m are 1e-3: coarser, and proximal steps end before a body has fallen."""
 
 _NONE = 1e30
+_NOTHING = np.zeros(0)
 _EQUALITY = 5
 
 
@@ -44,7 +45,7 @@ class ActiveSet:
     equalities: int
     _model: Any = None
     _size: tuple[int, int] = (-1, -1)
-    _program: tuple[np.ndarray, ...] = ()
+    _program: tuple[np.ndarray, np.ndarray, np.ndarray] = (_NOTHING, _NOTHING, _NOTHING)
     _upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
