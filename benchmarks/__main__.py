@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, two_eggs
+from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, tree, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
     "two eggs": two_eggs.main,
     "chain": chain.main,
+    "tree": tree.main,
     "delta": delta.main,
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
+    "piles": piles.main,
 }
 
 

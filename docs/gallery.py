@@ -100,6 +100,12 @@ def _impact(figure: str) -> Callable[[Path], None]:
     return draw
 
 
+def _impact_arm(path: Path) -> None:
+    from models.impact.arm_scene import plot_arm
+
+    plot_arm(_struck(), path)
+
+
 def _impact_graph(path: Path) -> None:
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram
@@ -160,6 +166,13 @@ def _maze_gains(path: Path) -> None:
     robustness_figure(robustness(MAZE, grid.around(MAZE.k1), grid.around(MAZE.k2), t_end=grid.until), path)
 
 
+def _satellite(path: Path) -> None:
+    from models.pictures import poster, scene_of
+
+    page = run_page("mechanisms.md")[0]
+    poster(scene_of(page.flight, page.orbit, "A satellite reaches out"), path, t=4.0)
+
+
 DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "contact.svg": _contact,
     "dc_motor.svg": _motor,
@@ -186,7 +199,9 @@ PLOTS: dict[str, Callable[[Path], None]] = {
 SCENES: dict[str, Callable[[Path], None]] = {
     "delta_robot.png": _delta_robot,
     "hand_figure6.png": _hand_figure6,
+    "impact_arm.png": _impact_arm,
     "rolling_eggs.png": _rolling_eggs,
+    "satellite.png": _satellite,
 }
 """Name of a picture -> what draws it into a file: bond graphs, what needs Matplotlib, and what needs VTK besides."""
 

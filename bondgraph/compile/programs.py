@@ -12,7 +12,7 @@ from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, RunClock, RunContact, RunTransition, Slot
+from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
 from bondgraph.tracing.newton import STEPS
@@ -100,7 +100,15 @@ def _contact(point: ContactPoint, model: Model, layout: Layout) -> RunContact:
 
 def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | None:
     chosen, kernel = colliding(system), kernels.get("collisions")
-    return None if chosen is None or kernel is None else Collisions(kernel, chosen.constraints, chosen.bounces)
+    if chosen is None or kernel is None:
+        return None
+    places, slots = system.places, list(system.modes)
+    frictions = []
+    for name in chosen.frictions:
+        size = int(np.prod(system.values[f"{name}.released effort"].shape or ()))
+        noted = [tuple(places.get(f"{name}.{state}", ())) for state in ("heading", "pace")]
+        frictions.append(Rubs(name, size, slots.index(f"{name}.mode"), *noted))
+    return Collisions(kernel, chosen.constraints, chosen.bounces, tuple(frictions))
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunClock, ...]:

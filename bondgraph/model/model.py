@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
-from screws.shapes import Solid
+from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -116,6 +116,13 @@ class CollisionSet:
     """Pairs of bodies that are not looked at."""
     only: tuple[tuple[int, int], ...] | None = None
     """Pairs that are looked at; None: all."""
+
+    def arranged(self, number: Sequence[int]) -> Arrangement:
+        """Its shapes for a search over bodies of which `number` says which its own are."""
+        held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
+        only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
+        apart = [(number[i], number[j]) for i, j in self.apart]
+        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from bondgraph.piles.bodies import Bodies, Placement, adjoint, matrices_of
 from bondgraph.piles.rows import Touch, contact_rows, guess
 from bondgraph.piles.sweeps import settle
 from bondgraph.run.bound import Bound
-from screws.shapes import Arrangement, PointPairs, arrangement, candidates
+from screws.shapes import Arrangement, PointPairs, candidates
 from screws.shapes.found import crosses, dots
 
 __all__ = ["Accuracy", "PileStep", "Encounter", "TooMany", "Walk", "encounters"]
@@ -81,12 +81,7 @@ def encounters(model: Model, bodies: Bodies) -> tuple[Encounter, ...]:
     number = {body.path: k for k, body in enumerate(bodies.colliders)}
     found = []
     for collisions in model.collisions:
-        own = [number[body.path] for body in collisions.bodies]
-        held = [k for k, body in zip(own, collisions.bodies, strict=True) if body.momentum is None]
-        only = None if collisions.only is None else [(own[i], own[j]) for i, j in collisions.only]
-        shapes = [(own[i], solid) for i, solid in collisions.shapes]
-        arranged = arrangement(shapes, fixed=held, apart=[(own[i], own[j]) for i, j in collisions.apart], only=only)
-        found.append(Encounter(collisions, arranged))
+        found.append(Encounter(collisions, collisions.arranged([number[body.path] for body in collisions.bodies])))
     return tuple(found)
 
 

@@ -21,6 +21,7 @@ from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.events import Event, dated
 from bondgraph.run.switching.settling import How, Settled, rest, settle
+from bondgraph.run.switching.together import Together
 from bondgraph.run.ticks import Ticks
 
 # After so many steps a run is given up that would need so many times its largest count of steps at its pace.
@@ -71,7 +72,7 @@ class Hybrid:
         come to rest at this instant."""
         self.courses.see(self.x[None])
         settings = self.settings
-        how = How(probe, _WITHIN * settings.rtol, settings.simultaneous == "together")
+        how = How(probe, Together(_WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
         settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)

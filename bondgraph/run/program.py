@@ -155,20 +155,35 @@ class NewtonLoop:
 
 
 @dataclass(frozen=True)
+class Rubs:
+    """Dry friction in a collision: its count of directions, the place of its mode (0: it sticks), and, where it has several
+    directions, the places in x at which it notes heading and pace."""
+
+    name: str
+    dimension: int
+    slot: int
+    heading: tuple[int, ...] = ()
+    pace: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Collisions:
     """Constraints that may collide at the same time.
 
     Parameters
     ----------
-    kernel : for c of them, n states, k transitions and s powers: states per unit of impulse (n, c), flows per impulse (c, c),
-        what an impulse adds to guards (k, c), what sources give per impulse (s, c), flows (c,), restitutions (c,).
+    kernel : for c scalars of them and of f frictions, n states, k transitions and s powers: states per unit of impulse (n, c),
+        flows per impulse (c, c), what an impulse adds to guards (k, c), what sources give per impulse (s, c), limits of friction
+        per impulse (f, c), flows (c,), restitutions (c,).
     constraints : the elements in the user's words.
-    bounces : of each constraint the transitions that turn its flow round.
+    bounces : of each constraint the transitions that turn its flow round, or bring it to hold.
+    frictions : dry friction, which takes part.
     """
 
     kernel: Kernel
     constraints: tuple[str, ...]
     bounces: tuple[tuple[int, ...], ...]
+    frictions: tuple[Rubs, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -191,10 +206,14 @@ class Absent:
 
 @dataclass(frozen=True)
 class RunContact:
-    """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force."""
+    """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.
+
+    `forces` : where steps give them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
+    """
 
     point: ContactPoint
     off: tuple[tuple[int, float], ...]
+    forces: tuple[str, ...] = ()
 
     def touching(self, m: np.ndarray) -> np.ndarray:
         """Whether its law acts in modes (..., modes)."""

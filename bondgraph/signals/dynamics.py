@@ -149,6 +149,7 @@ def transfer_function(
     pole = (scale[last] / scale[0]) ** (1.0 / last) if last else 1.0
     spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
     wiring = Wiring(name, inputs={"u": input}, parameters=values, **result_of(**shown))
+    wiring.symbols |= {"num": "b", "den": "a"}
     wiring.add("rate", formulas.CANONICAL_RATE, "x", "u", "den")
     wiring.add("y", formulas.CANONICAL_RESULT, "x", "rate", "num")
     wiring.add_state("x", spec, "rate")

@@ -132,7 +132,8 @@ def massless(tree: Tree) -> list[str]:
     for k in range(len(freedoms) - 1, -1, -1):
         if freedoms[k].before:
             masses[freedoms[k].before - 1] += masses[k]
-    return [name for name, mass in zip(tree.coordinates, tree.sections.gathered(masses), strict=True) if not mass]
+    moving = {drive.coordinate for drive, mass in zip(tree.sections.drives, masses, strict=True) if mass}
+    return [name for k, name in enumerate(tree.coordinates) if k not in moving]
 
 
 def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any:

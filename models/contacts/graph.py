@@ -82,8 +82,8 @@ def contact(
     `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); the same for `torsional friction`.
 
     Raises `ModelError` E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is
-    missing, E426 for a transport that does not exist, E429 for a `near` that is no point, E435, E436 and E439 for a law whose
-    components, numbers or friction cannot be, E438 for what is no law, or a law and numbers of another beside it; at the start of
+    missing, E426 for a transport that does not exist, E429 for a `near` that is no point, E435, E436 for a law whose components
+    or numbers cannot be, E438 for what is no law, or a law and numbers of another beside it; at the start of
     a run E428 for bodies that touch in several places of which none is named, E437 for bodies that overlap where only impacts
     part them, E490, E491, E492 for friction that cannot be.
     """
@@ -100,6 +100,8 @@ def contact(
     graph = Graph(name).declare_input("pose 1", "pose 2")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
+    if not acts.acting:
+        symbols["2.effort"] = "W^{C_2}"
     to_contact = screw_transformer(AD_CONTACT, TO_CONTACT, "kinematics.H_0_C2", ("0", "C2"), symbols=symbols)
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
 
@@ -117,7 +119,7 @@ def contact(
     graph.add_automaton(tail.switch)
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
-            graph.add_automaton(chart_switch(index, surface, chosen, acts.carried))
+            graph.add_automaton(chart_switch(index, surface, chosen, acts.carried, tail.vectors))
     graph.start(
         start_values(name, surface1, surface2, chosen, tail.begin, None if near is None else reals(near, 3)),
         ["pose 1", "pose 2", *start_parameters(surface1, surface2)],

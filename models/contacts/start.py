@@ -25,7 +25,7 @@ def start_parameters(surface1: Surface, surface2: Surface) -> list[str]:
 def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -> list[str]:
     """States and automata that `start_values` sets, in its order."""
     charts = [f"chart {i}" for i, s in ((1, surface1), (2, surface2)) if s.charts > 1]
-    return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", "kinematics.d", *of_law, *charts]
+    return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", *of_law, *charts]
 
 
 def start_values(
@@ -36,8 +36,8 @@ def start_values(
     begin: Callable[[float], tuple[Any, ...]],
     near: np.ndarray | None = None,
 ) -> Any:
-    """Closest points of the start poses -> contact coordinates, what the law makes of the gap (`begin`: states and modes), and
-    charts."""
+    """Closest points of the start poses -> contact coordinates, what the law makes of the gap (`begin`: d, states and
+    modes), and charts."""
 
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
@@ -54,7 +54,7 @@ def start_values(
         charts = [
             ("axis z", "axis x")[int(c)] for c, s in ((nearest.chart1, surface1), (nearest.chart2, surface2)) if s.charts > 1
         ]
-        return (nearest.q1, nearest.q2, nearest.alpha, nearest.d, *begin(float(nearest.d)), *charts)
+        return (nearest.q1, nearest.q2, nearest.alpha, *begin(float(nearest.d)), *charts)
 
     return start
 

@@ -8,7 +8,8 @@ from typing import Any
 from bondgraph import Automaton, Op, Transition
 from bondgraph.model.ops import IDENTITY, NEGATE
 from models.contacts.components import pairs, unpaired
-from models.contacts.transport import turned
+from models.contacts.transport import turned, turned_pair
+from screws.scalars import array
 from screws.surfaces import Surface
 
 STATES = FREE, TOUCHING = ("free", "contact")
@@ -53,11 +54,11 @@ def limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transitio
     return found
 
 
-def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: bool = True) -> Automaton:
+def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: bool, vectors: Sequence[str]) -> Automaton:
     """The second chart takes over near a pole of the first; the coordinates, alpha and the spring's axes follow.
 
     A component of body 2 without its partner has a meaning along the polar axes only: near their pole the run ends. `springs`:
-    whether there are any.
+    whether there are any; `vectors`: further states (2,) in these axes.
     """
     if index == 2 and unpaired(chosen):
         margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))
@@ -79,6 +80,9 @@ def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: b
         if index == 2 and springs and pairs(chosen):
             turn = Op("turned axes", lambda s, k, q, *p, f=change: turned(s, k, f(q, p)[1], pairs(chosen)))
             resets.append(("spring.q", turn, ("spring.q", "spring.stiffness", q, *parameters)))
+        if index == 2:
+            along = Op("turned vector", lambda u, q, *p, f=change: array(turned_pair(u[0], u[1], f(q, p)[1])))
+            resets += [(vector, along, (vector, q, *parameters)) for vector in vectors]
         margin = Op("margin", lambda q, c=float(chart): -surface.chart_margin(q, c))
         now, then = states[chart], states[1 - chart]
         kind = f"chart of surface {index}: {then}"

@@ -3,7 +3,7 @@
 from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
 from models.impact.mobility import KINDS, effective_mass, inverse_inertia, striking_point
 from models.impact.poses import PoseStudy, over_poses
-from models.impact.robot import Striker, default_striker, seven_joint_arm
+from models.impact.robot import Striker, default_striker, seven_joint_arm, striker_from_urdf
 from models.impact.striking import Strike, strike, strikes
 from models.impact.study import ImpactStudy, Measured, study_impact
 from models.impact.variants import Blow, graph_effective_mass
@@ -32,6 +32,7 @@ __all__ = [
     "restitution",
     "seven_joint_arm",
     "strike",
+    "striker_from_urdf",
     "strikes",
     "striking_point",
     "study_impact",

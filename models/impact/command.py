@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bondgraph.errors import refusal
+from models.impact.arm_scene import plot_arm
 from models.impact.figures import FIGURES
-from models.impact.mobility import KINDS
+from models.impact.mobility import KINDS, direction
+from models.impact.robot import Striker, default_striker, striker_from_urdf
 from models.impact.study import ImpactStudy, Measured, study_impact
+from models.pictures import rendering
 from models.studies.commands import add_fields, record_of, study_command
 from models.studies.files import Table, plots
+from models.studies.reading import made
 from models.studies.tasks import Outcome, Task
 
 FLAGS = {"--v0": "v0", "--impulse": "impulse", "--duration": "duration", "--e": "e", "--poses": "poses", "--seed": "seed"}
+ARM = "arm.png"
 COURSE = ("t", "compression", "rate", "force", "kinetic", "stored", "dissipated")
 
 
-def _run(measured: Measured, options: Namespace) -> Outcome:
-    study = study_impact(measured)
-    return Outcome(study.summary(), _files(study), _overview(study), plots(lambda folder: _draw(study, folder)))
+def _run(given: tuple[Measured, Striker], options: Namespace) -> Outcome:
+    study = study_impact(*given)
+    return Outcome(study.summary(), _files(study), _overview(study), lambda folder: _draw(study, folder))
 
 
 def _files(study: ImpactStudy) -> dict[str, Any]:
@@ -71,21 +78,51 @@ def _overview(study: ImpactStudy) -> list[str]:
     return lines
 
 
-def _draw(study: ImpactStudy, folder: Path) -> None:
-    for name, draw in FIGURES.items():
-        draw(study, folder / name)
+def _draw(study: ImpactStudy, folder: Path) -> str:
+    """All pictures; what is missing for some of them, or ""."""
+
+    def figures(into: Path) -> None:
+        for name, draw in FIGURES.items():
+            draw(study, into / name)
+
+    missing = plots(figures)(folder)
+    works, reason = rendering()
+    if not works:
+        return missing or f"no picture of the arm: {reason}"
+    plot_arm(study, folder / ARM)
+    return missing
 
 
 def _arguments(parser: Any) -> None:
     add_fields(parser, Measured, FLAGS)
+    parser.add_argument("--urdf", metavar="FILE", help="a robot instead of the arm of round numbers; joints at zero unless --q")
+    parser.add_argument("--tip", metavar="LINK", help="of the robot, that strikes: its last link (default: of the file)")
+    parser.add_argument("--q", type=float, nargs="+", metavar="X", help="joint coordinates, rad or m")
+    parser.add_argument("--point", type=float, nargs=3, metavar=("X", "Y", "Z"), help="that touches, in the frame of the link, m")
+    parser.add_argument("--normal", type=float, nargs=3, metavar=("X", "Y", "Z"), help="of the wall, in the axes of the link")
+
+
+def _read(options: Namespace) -> tuple[Measured, Striker]:
+    return record_of(Measured, options, FLAGS), made(lambda: _striker(options))
+
+
+def _striker(options: Namespace) -> Striker:
+    """The arm of the arguments, whose place and normal are tried."""
+    if options.urdf is None and options.tip is not None:
+        raise refusal("E541", f"--tip {options.tip} of no robot", "--urdf FILE besides", about="impact")
+    striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip)
+    given = {name: getattr(options, name) for name in ("q", "point", "normal")}
+    striker = replace(striker, **{name: value for name, value in given.items() if value is not None})
+    direction(striker.where.chain, striker.normal)
+    return striker
 
 
 TASK = Task(
     "impact of an arm: force laws, effective masses by formula and graph, strikes",
-    lambda options: record_of(Measured, options, FLAGS),
+    _read,
     _run,
     files=("laws.npz", "strikes.npz", "masses.csv", "poses.csv"),
-    pictures=tuple(FIGURES),
+    pictures=(*FIGURES, ARM),
     arguments=_arguments,
 )
 IMPACT = study_command("impact", TASK)

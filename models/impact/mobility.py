@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError, refusal
-from models.chains import BodyInertia, Chain, body_jacobian, link_pose, mass_matrix, welded
+from models.chains import BodyInertia, Tree, body_jacobian, link_pose, mass_matrix, welded
 from screws.given import reals
 from screws.inertia import spatial_inertia
 from screws.poses import Ad, inverse
@@ -34,12 +34,12 @@ class StrikingPoint:
 
     Parameters
     ----------
-    chain, q : the chain and its joint coordinates (n,), rad or m.
+    chain, q : the chain, or a tree, and its joint coordinates (n,), rad or m.
     link : index of the link that carries the point.
     point : (3,) in the frame of that link, m.
     """
 
-    chain: Chain
+    chain: Tree
     q: np.ndarray
     link: int
     point: np.ndarray
@@ -81,15 +81,15 @@ class StrikingPoint:
         return welded(*parts)
 
 
-def striking_point(chain: Chain, q: Vector, point: Vector = (0.0, 0.0, 0.0), link: str | None = None) -> StrikingPoint:
+def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link: str | None = None) -> StrikingPoint:
     """The `point` (3,) in the frame of a `link` (by name; None: the last) of a chain at the joint coordinates q (n,).
 
     Raises `ModelError` E541 for what does not fit the chain, E542 for a chain whose mass matrix is singular there.
     """
     about = getattr(chain, "name", "an impact")
-    if not isinstance(chain, Chain):
+    if not isinstance(chain, Tree):
         title = f"{chain!r} ({type(chain).__name__}) is no chain"
-        raise refusal("E541", title, "Chain(name, links)", about=str(about))
+        raise refusal("E541", title, "Chain(name, links), Tree(name, links)", about=str(about))
     names = [one.name for one in chain.links]
     if link is not None and link not in names:
         title = f'chain "{chain.name}" has no link {link!r} that could strike'
@@ -110,7 +110,7 @@ def striking_point(chain: Chain, q: Vector, point: Vector = (0.0, 0.0, 0.0), lin
     return found
 
 
-def moving_links(chain: Chain) -> list[int]:
+def moving_links(chain: Tree) -> list[int]:
     """Indices of the links with mass that some joint moves."""
     return [
         k
@@ -120,7 +120,7 @@ def moving_links(chain: Chain) -> list[int]:
 
 
 def inverse_inertia(
-    chain: Chain, q: Vector, point: Vector = (0.0, 0.0, 0.0), *, kind: str = "composite", link: str | None = None
+    chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), *, kind: str = "composite", link: str | None = None
 ) -> np.ndarray:
     """Inverse inertia matrix W (3, 3), 1/kg, in the axes of the link.
 
@@ -142,7 +142,7 @@ def inverse_inertia(
 
 
 def effective_mass(
-    chain: Chain,
+    chain: Tree,
     q: Vector,
     point: Vector = (0.0, 0.0, 0.0),
     normal: Vector = (0.0, 0.0, 1.0),
@@ -180,7 +180,7 @@ def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
     return W
 
 
-def direction(chain: Chain, normal: Vector) -> np.ndarray:
+def direction(chain: Tree, normal: Vector) -> np.ndarray:
     """A normal as a unit vector; E541 for what has no direction."""
     n = reals(normal, 3)
     size = 0.0 if n is None else float(np.max(np.abs(n)))
@@ -212,7 +212,7 @@ def _projection(where: StrikingPoint) -> np.ndarray:
     return A[3:, 3:] - A[3:, :3] @ np.linalg.solve(A[:3, :3], A[:3, 3:])
 
 
-def _stuck(chain: Chain, why: str) -> ModelError:
+def _stuck(chain: Tree, why: str) -> ModelError:
     title = f'the joints of chain "{chain.name}" cannot move the point in all six directions, as kind "projection" needs'
     return refusal("E542", title, 'kind="momentum", or another configuration', about=chain.name, why=why)
 
@@ -266,7 +266,7 @@ KINDS: dict[str, Assumption] = {
 """The four of the paper."""
 
 
-def kind_of(kind: Any, chain: Chain) -> Assumption:
+def kind_of(kind: Any, chain: Tree) -> Assumption:
     """The record of a kind by its word; E541 for another."""
     if not isinstance(kind, str) or kind not in KINDS:
         title = f"no inverse inertia matrix is of the kind {kind!r}"

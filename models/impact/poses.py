@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.chains import Chain
+from models.chains import Tree
 from models.impact.mobility import KINDS, mass_at, striking_point
 
 Vector = Sequence[float] | np.ndarray
@@ -57,7 +57,7 @@ class PoseStudy:
 
 
 def over_poses(
-    chain: Chain,
+    chain: Tree,
     point: Vector = (0.0, 0.0, 0.0),
     normal: Vector = (0.0, 0.0, 1.0),
     *,
@@ -75,8 +75,8 @@ def over_poses(
     return PoseStudy(q, {kind: np.array([mass_at(where, normal, kind) for where in places]) for kind in KINDS})
 
 
-def _bounds(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Finite limits (n,) of the joints."""
-    reach = np.array([np.pi if section.turns else 0.5 for section in chain.sections.freedoms])
+    reach = np.array([np.pi if turns else 0.5 for turns in chain.turns])
     lower, upper = chain.limits.T
     return np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)

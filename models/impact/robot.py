@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from models.chains import Chain, Link, cylinder_inertia
+from models.chains import Chain, Link, Tree, cylinder_inertia
+from models.impact.mobility import StrikingPoint, striking_point
+from models.urdf import read_urdf
 from screws.joints import revolute
+
+Vector = Sequence[float] | np.ndarray
 
 HEIGHTS = (0.15, 0.35, 0.55, 0.75, 0.95, 1.15, 1.25)
 """Of the seven joints above the base while the arm is stretched, m."""
@@ -28,33 +33,40 @@ class Striker:
     Parameters
     ----------
     chain, q : the arm and its joint coordinates (n,), rad or m.
-    point : that touches, (3,) in the frame of the last link, m.
+    point : that touches, (3,) in the frame of its link, m.
     normal : of what it touches, (3,) in the axes of that link; the point moves against it.
+    link : by name; None: the last.
     """
 
-    chain: Chain
-    q: Sequence[float] | np.ndarray
-    point: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0)
-    normal: Sequence[float] | np.ndarray = (0.0, 0.0, 1.0)
+    chain: Tree
+    q: Vector
+    point: Vector = (0.0, 0.0, 0.0)
+    normal: Vector = (0.0, 0.0, 1.0)
+    link: str | None = None
+
+    @property
+    def where(self) -> StrikingPoint:
+        """The point in its place; raises `ModelError` E541, E542 for what does not fit."""
+        return striking_point(self.chain, self.q, self.point, self.link)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What `effective_mass` and `graph_effective_mass` take first."""
+        """What `effective_mass` and `graph_effective_mass` take first, `link` besides."""
         return self.chain, self.q, self.point, self.normal
 
 
 def seven_joint_arm() -> Chain:
     """An arm of seven cylinders that turn about the axes z, y, z, y, z, y, z of the world while it stands straight up.
 
-    The frame of each link lies in its joint, of the last at the tip; z is along the arm.
+    The frame of each link lies in its joint, z along the arm.
     """
     ends = (*HEIGHTS[1:], TIP)
     links = []
     for k, (low, high, mass, limit) in enumerate(zip(HEIGHTS, ends, MASSES, LIMITS, strict=True)):
         home = np.eye(4)
-        home[2, 3] = TIP if k == len(HEIGHTS) - 1 else low
+        home[2, 3] = low
         axis = (0.0, 0.0, 1.0) if k % 2 == 0 else (0.0, 1.0, 0.0)
-        body = cylinder_inertia(mass, RADIUS, (0.0, 0.0, low - home[2, 3]), (0.0, 0.0, high - home[2, 3]))
+        body = cylinder_inertia(mass, RADIUS, (0.0, 0.0, 0.0), (0.0, 0.0, high - low))
         bound = float(np.deg2rad(limit))
         links.append(Link(f"link {k + 1}", revolute(axis, (0.0, 0.0, low)), body, home, limits=(-bound, bound)))
     return Chain("arm", tuple(links))
@@ -63,4 +75,20 @@ def seven_joint_arm() -> Chain:
 def default_striker() -> Striker:
     """The arm of round numbers with its tip pointing along x, against a wall that stands across x."""
     q = np.deg2rad([0.0, 20.0, 0.0, 90.0, 0.0, -20.0, 0.0])
-    return Striker(seven_joint_arm(), q, normal=(0.0, 0.0, -1.0))
+    return Striker(seven_joint_arm(), q, point=(0.0, 0.0, TIP - HEIGHTS[-1]), normal=(0.0, 0.0, -1.0))
+
+
+def striker_from_urdf(
+    path: str | os.PathLike[str],
+    tip: str | None = None,
+    *,
+    q: Vector | None = None,
+    point: Vector = (0.0, 0.0, 0.0),
+    normal: Vector = (0.0, 0.0, -1.0),
+) -> Striker:
+    """A robot from a URDF file that strikes with its link `tip` (None: the last); joints at zero unless q is given.
+
+    Needs the extra `urdf`. Raises what `read_urdf` raises.
+    """
+    tree = read_urdf(path, tip=tip, meshes=False).tree
+    return Striker(tree, np.zeros(tree.freedoms) if q is None else q, point, normal, tip)

@@ -19,17 +19,20 @@ from bondgraph import Graph, signals, simulate
 from bondgraph.errors import refusal
 from bondgraph.run.outcome.result import Result
 from models.bodies import ground
-from models.chains import Chain, Link, chain_graph
+from models.chains import Link, Tree, chain_graph
 from models.contacts import Maxwell, VirtualSpring, Viscoelastic, attach_contact, contact
 from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
-from models.impact.mobility import direction, mass_at, striking_point
+from models.impact.mobility import direction, mass_at
 from models.impact.robot import Striker
 from models.impact.viscoelastic import ViscoelasticImpact
-from screws.joints import Joint
+from models.pictures.shapes.meshes import along
+from screws.joints import fixed
 from screws.rotations import quaternion
 from screws.surfaces import plane, sphere
 
 TIP = "tip that strikes"
+ROUND = 30.0
+"""Radius of the tip, in largest compressions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,19 +83,19 @@ def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
 
     Raises `ModelError` E541 and E542 for a point that cannot move so, E544 for a law that no contact has.
     """
-    acts, where = contact_law(law), striking_point(*striker.arguments[:3])
+    acts, where = contact_law(law), striker.where
     n, J = direction(where.chain, striker.normal), where.jacobian
     wanted = np.concatenate([np.zeros(3), -law.v0 * n])
     velocity = np.linalg.lstsq(J, wanted, rcond=None)[0]
     if n @ (J @ velocity)[3:] > -0.999 * law.v0:
         mass_at(where, striker.normal, "projection")  # says which direction is missing
     single = replace(law, m=mass_at(where, striker.normal, "momentum"))  # type: ignore[type-var]
-    ahead = 0.02 * single.duration * single.v0
-    radius = 0.02
+    ahead, radius = 0.02 * single.duration * single.v0, ROUND * single.largest_compression
     home = np.array(where.chain.links[where.link].home)
     home[:3, 3] += home[:3, :3] @ (where.point + radius * n)
-    fixed = Joint("fixed", np.zeros((6, 0)))
-    tipped = Chain(where.chain.name, (*where.chain.links, Link(TIP, fixed, None, home, surface=sphere(radius))), where.chain.base)
+    carrier = where.chain.links[where.link].name
+    tip = Link(TIP, fixed(), None, home, surface=sphere(radius), parent=carrier)
+    tipped = Tree(where.chain.name, (*where.chain.links, tip), where.chain.base)
     arm = chain_graph(tipped, "arm", ports=(TIP,), position=where.q, velocity=velocity, limits="ignore")
     H = where.frame
     outward = H[:3, :3] @ n
@@ -100,11 +103,11 @@ def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
         "wall",
         surface=plane(),
         position=(H[:3, 3] - ahead * outward).tolist(),
-        quaternion=np.asarray(quaternion(_with_z(outward)), dtype=float).tolist(),
+        quaternion=np.asarray(quaternion(along(outward, np.zeros(3))[:3, :3]), dtype=float).tolist(),
     )
-    graph, tip = Graph("strike"), arm.link(TIP)
+    graph, ball = Graph("strike"), arm.link(TIP)
     graph.add(arm, wall)
-    attach_contact(graph, contact("touch", wall, tip, law=acts), wall, tip)
+    attach_contact(graph, contact("touch", wall, ball, law=acts), wall, ball)
     graph.add(signals.integrator("impulse", "touch.normal force"))
     t_end = ahead / single.v0 + 1.6 * single.duration
     times = np.linspace(0.0, t_end, samples + 1)
@@ -141,13 +144,6 @@ def strikes(striker: Striker, v0: float, duration: float, e: float) -> dict[str,
 
     Raises as `strike`; E540 for numbers that no impact has.
     """
-    mass = mass_at(striking_point(*striker.arguments[:3]), striker.normal, "momentum")
+    mass = mass_at(striker.where, striker.normal, "momentum")
     laws = alike(v0, mass * v0 * (1.0 + e), duration, e)
     return {name: strike(striker, law) for name, law in laws.items()}
-
-
-def _with_z(axis: np.ndarray) -> np.ndarray:
-    """A rotation (3, 3) whose z axis is the unit vector `axis`."""
-    across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    across /= np.linalg.norm(across)
-    return np.array([across, np.cross(axis, across), axis]).T

@@ -9,11 +9,11 @@ import numpy as np
 
 from bondgraph.errors import Problem, caller_place
 from models.impact.force_laws import ForceLaw, alike
-from models.impact.mobility import KINDS, StrikingPoint, mass_at, striking_point
+from models.impact.mobility import KINDS, mass_at
 from models.impact.poses import PoseStudy, over_poses
 from models.impact.robot import Striker, default_striker
 from models.impact.striking import Strike, strikes
-from models.impact.variants import MAKERS, Blow, graph_effective_mass
+from models.impact.variants import MAKERS, Blow, blow
 from models.studies.fields import check_record, number, vector
 
 
@@ -67,14 +67,9 @@ class ImpactStudy:
     strikes: dict[str, Strike]
 
     @property
-    def where(self) -> StrikingPoint:
-        """The point that strikes."""
-        return striking_point(*self.striker.arguments[:3])
-
-    @property
     def disagreement(self) -> float:
         """The largest relative difference of a mass by formula from that of its graph."""
-        return max(abs(blow.mass / self.masses[kind] - 1.0) for kind, blow in self.graphs.items())
+        return max(abs(measured.mass / self.masses[kind] - 1.0) for kind, measured in self.graphs.items())
 
     def summary(self) -> dict[str, Any]:
         """Main figures, for summary.json."""
@@ -82,9 +77,10 @@ class ImpactStudy:
             "measured": asdict(self.measured),
             "laws": {name: _told(law) for name, law in self.laws.items()},
             "arm": self.striker.chain.name,
+            "link": self.striker.chain.links[self.striker.where.link].name,
             "q": np.asarray(self.striker.q, dtype=float).tolist(),
             "effective_mass": dict(self.masses),
-            "effective_mass_of_graphs": {kind: blow.mass for kind, blow in self.graphs.items()},
+            "effective_mass_of_graphs": {kind: measured.mass for kind, measured in self.graphs.items()},
             "disagreement": self.disagreement,
             "impulse_at_end_of_compression": {kind: mass * self.measured.v0 for kind, mass in self.masses.items()},
             "strikes": {name: _struck(strike) for name, strike in self.strikes.items()},
@@ -121,13 +117,13 @@ def study_impact(measured: Measured | None = None, striker: Striker | None = Non
     Raises `ModelError` E540 to E542 for what no impact has.
     """
     asked, arm = measured or Measured(), striker or default_striker()
-    where = striking_point(*arm.arguments[:3])
+    where = arm.where
     return ImpactStudy(
         asked,
         arm,
         alike(asked.v0, asked.impulse, asked.duration, asked.e),
         {kind: mass_at(where, arm.normal, kind) for kind in KINDS},
-        {kind: graph_effective_mass(*arm.arguments, kind=kind, speed=asked.v0) for kind in MAKERS},
-        over_poses(arm.chain, arm.point, arm.normal, count=asked.poses, seed=asked.seed),
+        {kind: blow(where, arm.normal, kind, speed=asked.v0) for kind in MAKERS},
+        over_poses(arm.chain, arm.point, arm.normal, count=asked.poses, seed=asked.seed, link=arm.link),
         strikes(arm, asked.v0, asked.duration, asked.e),
     )

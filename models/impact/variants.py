@@ -91,16 +91,20 @@ def graph_effective_mass(
 
     Raises `ModelError` E540 for a speed that is not positive, E541 and E542 as `effective_mass`, E543 for a matrix without graph.
     """
-    where = striking_point(chain, q, point, link)
+    return blow(striking_point(chain, q, point, link), normal, kind, speed=speed, restitution=restitution)
+
+
+def blow(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Blow:
+    """`graph_effective_mass` of a point."""
     variant = impact_graph(where, normal, kind, speed=speed, restitution=restitution)
     # The impact is the first thing that happens: what comes after it does not matter.
     run = simulate(variant.graph, 1e-6, samples=2)
-    blow = run.events[0]
-    (p0, p1), (v0, v1) = (run.at_event(blow, name) for name in (variant.momentum, "at the wall.flow"))
+    strikes = run.events[0]
+    (p0, p1), (v0, v1) = (run.at_event(strikes, name) for name in (variant.momentum, "at the wall.flow"))
     along = np.linalg.lstsq(variant.rows.T, p1 - p0, rcond=None)[0]
     impulse, jump = variant.held.T @ along, np.atleast_1d(v1 - v0)
     n = direction(where.chain, normal)
-    lost = float(np.sum(blow.energies_before) - np.sum(blow.energies_after))
+    lost = float(np.sum(strikes.energies_before) - np.sum(strikes.energies_after))
     change = n @ jump[3:] if len(jump) == 6 else jump[0]
     return Blow(impulse, jump, float(n @ impulse[3:] / change), lost)
 

@@ -39,6 +39,7 @@ ROLLING = Op(
     r" - \operatorname{atan2}((#7)_1, (#7)_2)\right)",
     "BO20 (9b), corrected",
 )
+TO_THE_RIGHT = Op("to the right", lambda ball: ball[0], "(#1)_1")
 TORQUE = Op("torque", lambda on, push, u1, u2: on * (u1 + u2) + push, "#1 (#3 + #4) + #2")
 
 
@@ -87,7 +88,7 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """q0: where everything was at the last landing, of which only the resets know."""
+    """q0: where everything was at the last landing, and by how many turns the gate was away; only resets change it."""
     return Block(
         "landing",
         [],
@@ -95,6 +96,7 @@ def _landing(p: MazeParameters) -> Any:
             "maze": StateSpec(0.0, 1.0, "rad", "q_{10}"),
             "ball": StateSpec(p.place, p.radii[0], "m", "q_{230}"),
             "spin": StateSpec(0.0, 1.0, "rad", "q_{40}"),
+            "turns": StateSpec(0.0, 1.0, "rad", r"\theta_0"),
         },
     )
 
@@ -133,7 +135,7 @@ def _control(p: MazeParameters) -> list[Any]:
     return [
         signals.step("begun", start=p.begin, before=0.0, after=1.0, unit="1"),
         signals.gain("reference", "begun.y", Parameter(goal, "rad"), unit="rad", symbol=r"q_1^{\mathrm{ref}}"),
-        signals.gain("aside", "q.ball", (1.0, 0.0), unit="m", symbol="y_1"),
+        Block("aside", [("y", TO_THE_RIGHT, ["q"])], inputs={"q": "q.ball"}, units={"y": "m"}, symbols={"y": "y_1"}),
         signals.summation("error", {"q.maze": 1, "reference.y": -1}, unit="rad"),
         signals.transfer_function("lead 1", "aside.y", (1.0, z1), (1.0, p1), unit="m"),
         signals.transfer_function("lead 2", "error.y", (1.0, z2), (1.0, p2), unit="rad"),

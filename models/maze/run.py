@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from bondgraph.run.outcome.result import Result
 from bondgraph.run.switching.events import Event
 from models.maze.analysis import GAINS, closed_poles, compiled_maze
 from models.maze.parameters import MazeParameters
-from models.studies.runs import account, ending, sample_times, wall_times
+from models.studies.runs import account, ending, wall_times
 
 T_END = 45.0
 """By then the ball has fallen through the last gate, and not yet met the inner side of the last ring, s."""
@@ -190,12 +190,8 @@ def run_maze(
     """
     maze = maze or MazeParameters()
     compiled = compiled_maze(maze)
-    changed = dict(zip(GAINS, gains, strict=True)) if gains is not None else {}
-    result = compiled.simulate(
-        t_end,
-        samples=sample_times(t_end, samples),
-        rtol=rtol,
-        parameters={**changed, **(parameters or {})},
-        **{"progress": False, **settings},
-    )
+    if gains is not None:
+        maze = replace(maze, k1=gains[0], k2=gains[1])
+    changed = {**dict(zip(GAINS, (maze.k1, maze.k2), strict=True)), **(parameters or {})}
+    result = compiled.simulate(t_end, samples=samples, rtol=rtol, parameters=changed, **{"progress": False, **settings})
     return MazeRun(maze, result, compiled)

@@ -12,17 +12,24 @@ from numpy.typing import ArrayLike
 
 from bondgraph import Element, Graph
 from bondgraph.model.laws import InertialField, Law, Storing
+from bondgraph.piles import PileResult
 from bondgraph.run.outcome.result import Result
 from models.bodies import Body
 from models.contacts.trajectory import contact_intervals, contact_trajectory
 from models.pictures.interpolation import Array, poses
-from models.pictures.parts import Curve, Frame, Happening, Panel, Solid, Touching
+from models.pictures.parts import Curve, Frame, Happening, Look, Panel, Solid, Touching
 from models.pictures.scene import Scene
+from models.pictures.shapes.solids import solids_mesh
 from models.pictures.style import AXES, ENERGIES, FORCE, INK, SOLIDS
+from screws.shapes import HalfSpace
+from screws.shapes import Solid as Shaped
 from screws.surfaces import Surface
 
 BODY_AXES = (0.65, 0.55)
 """Length and thickness of the axes of a body's frame over those of a Gauss frame."""
+
+GROUND = "#eef0f5"
+"""Colour of floors and walls."""
 
 KINETIC, POTENTIAL = "kinetic", "potential"
 
@@ -56,7 +63,14 @@ def scene_of(
     bodies = {path: part for path in order if isinstance(part := parts[path], Body) and f"{path}.pose" in result}
     solids: dict[str, Solid] = {}
     frames = []
+    span = _span(result, bodies)
     for path, body in bodies.items():
+        if body.shapes and path not in (surfaces or {}) and body.surface is None:
+            own = (colours or {}).get(path, SOLIDS[len(solids) % len(SOLIDS)])
+            solids[path] = solid_of_shapes(
+                (names or {}).get(path, path), pose_course(result, f"{path}.pose"), body.shapes, own, span
+            )
+            continue
         H, label = pose_course(result, f"{path}.pose"), ((names or {}).get(path, path), "")
         surface = (surfaces or {}).get(path, body.surface)
         if surface is not None:
@@ -73,7 +87,11 @@ def scene_of(
         "solids": tuple(solids.values()),
         "touches": tuple(touches),
         "frames": tuple(frames),
-        "panels": (*panels, *balance_panels(energies_of(result, elements, list(contacts)), result.ledger.residual)),
+        "panels": (
+            *panels,
+            *pile_panels(result),
+            *balance_panels(energies_of(result, elements, list(contacts)), result.ledger.residual),
+        ),
         "happenings": happenings_of(result),
         "name": name or graph.name,
     }
@@ -84,6 +102,32 @@ def solid_of(called: str, H: Array, surface: Surface, colours: tuple[str, str]) 
     """A body with a surface; earlier poses of one that moves and ends are shown."""
     solid = Solid(called, H, surface, *colours)
     return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.endless else solid
+
+
+def solid_of_shapes(called: str, H: Array, shapes: Sequence[Shaped], colours: tuple[str, str], span: float) -> Solid:
+    """A body with shapes: opaque; what has no end is a pale sheet round the others, seen from its front."""
+    endless = any(isinstance(shape, HalfSpace) for shape in shapes)
+    colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
+    return Solid(called, H, solids_mesh(shapes, span), colour, colours[1], look=look, framed=not endless)
+
+
+def _span(result: Result, bodies: Mapping[str, Body]) -> float:
+    """How far what has no end is drawn: to where bodies with shapes end up, and as much again; m."""
+    ends = [
+        np.abs(pose_course(result, f"{path}.pose")[-1, :3, 3]).max()
+        + max(float(shape.half.max()) + shape.radius for shape in body.shapes)
+        for path, body in bodies.items()
+        if body.shapes and not any(isinstance(shape, HalfSpace) for shape in body.shapes)
+    ]
+    return 2.0 * max(ends, default=1.0)
+
+
+def pile_panels(result: Result) -> tuple[Panel, ...]:
+    """Panels of how many contacts press, and how fast what presses slips, of a run of a pile."""
+    if not isinstance(result, PileResult):
+        return ()
+    touching = Panel("contacts that press", "", (Curve("", result.touching.astype(float), FORCE),))
+    return touching, Panel("fastest slip", "m/s", (Curve("", result.slip, AXES[0]),), level=True)
 
 
 def parts_in(graph: Graph, above: str = "") -> Iterator[tuple[str, Graph | Element]]:

@@ -24,11 +24,13 @@ Spans = tuple[tuple[float, float], ...]
 
 
 class Look(Enum):
-    """How a solid is drawn: clear where it is seen face on, so that frames and paths inside show; solid; a veil of colour."""
+    """How a solid is drawn: clear where it is seen face on, so that frames and paths inside show; solid; a veil of colour; solid
+    from its front and not there from behind."""
 
     GLASS = 1
     OPAQUE = 2
     VEIL = 3
+    WALL = 4
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,9 @@ from models.urdf.document import place
 
 Reader = Callable[[str], bool]
 
+SMALL, LARGE = 1e-12, 1e12
+"""Lengths, masses and inertias beyond are no robot's, and their products would leave the range of floats."""
+
 
 def _numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
     """Whether a text is so many finite numbers from `least` to `most`."""
@@ -46,15 +49,22 @@ class Word:
         return Word(self.fits, self.said, True)
 
 
-NAME = Word(lambda text: bool(text.strip()), "a name")
+NAME = Word(lambda text: bool(text.strip()) and text.isprintable(), "a name that can be printed")
 TEXT = Word(lambda text: True, "a text")
 NUMBER = Word(_numbers(1), "a finite number")
-POSITIVE = Word(lambda text: _numbers(1)(text) and float(text) > 0.0, "a positive number")
+FACTOR = Word(_numbers(1, -LARGE, LARGE), f"a number of at most {LARGE:g}")
+LENGTH = Word(_numbers(1, SMALL, LARGE), f"a length from {SMALL:g} to {LARGE:g} m")
 NOT_NEGATIVE = Word(_numbers(1, 0.0), "a finite number of zero or more")
-THREE = Word(_numbers(3), "three finite numbers")
+MASS = Word(
+    lambda text: _numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < SMALL, f"zero, or a number from {SMALL:g} to {LARGE:g}"
+)
+THREE = Word(_numbers(3, -LARGE, LARGE), f"three finite numbers of at most {LARGE:g}")
 FOUR = Word(_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
-LENGTHS = Word(lambda text: _numbers(3)(text) and min(map(float, text.split())) > 0.0, "three positive numbers")
-SCALE = Word(lambda text: _numbers(3)(text) and all(map(float, text.split())), "three finite numbers, none zero")
+LENGTHS = Word(_numbers(3, SMALL, LARGE), f"three lengths from {SMALL:g} to {LARGE:g} m")
+SCALE = Word(
+    lambda text: _numbers(3, -LARGE, LARGE)(text) and all(abs(float(word)) >= SMALL for word in text.split()),
+    f"three numbers from {SMALL:g} to {LARGE:g} in size",
+)
 
 
 @dataclass(frozen=True)
@@ -72,14 +82,14 @@ class Says:
 ORIGIN = Says({"xyz": THREE, "rpy": THREE})
 SHAPES = {
     "box": Says({"size": LENGTHS.required}),
-    "cylinder": Says({"radius": POSITIVE.required, "length": POSITIVE.required}),
-    "sphere": Says({"radius": POSITIVE.required}),
+    "cylinder": Says({"radius": LENGTH.required, "length": LENGTH.required}),
+    "sphere": Says({"radius": LENGTH.required}),
     "mesh": Says({"filename": NAME.required, "scale": SCALE}),
 }
 MATERIAL = {"color": Says({"rgba": FOUR})}
 SKIN = {"origin": ORIGIN, "geometry": Says({}, SHAPES, least=1, choice=True)}
-INERTIA = {f"i{entry}": NUMBER.required if entry[0] == entry[1] else NUMBER for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
-INERTIAL = {"origin": ORIGIN, "mass": Says({"value": NOT_NEGATIVE.required}, least=1), "inertia": Says(INERTIA, least=1)}
+INERTIA = {f"i{entry}": FACTOR.required if entry[0] == entry[1] else FACTOR for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
+INERTIAL = {"origin": ORIGIN, "mass": Says({"value": MASS.required}, least=1), "inertia": Says(INERTIA, least=1)}
 LINK = {
     "inertial": Says({}, INERTIAL),
     "visual": Says({"name": TEXT}, {**SKIN, "material": Says({"name": TEXT}, MATERIAL)}, most=math.inf),
@@ -92,7 +102,7 @@ JOINT = {
     "axis": Says({"xyz": THREE}),
     "limit": Says({"lower": NUMBER, "upper": NUMBER, "effort": NOT_NEGATIVE, "velocity": NOT_NEGATIVE}),
     "dynamics": Says({"damping": NOT_NEGATIVE, "friction": NOT_NEGATIVE}),
-    "mimic": Says({"joint": NAME.required, "multiplier": NUMBER, "offset": NUMBER}),
+    "mimic": Says({"joint": NAME.required, "multiplier": FACTOR, "offset": FACTOR}),
 }
 ROBOT = Says(
     {"name": TEXT},
@@ -203,7 +213,9 @@ class _Walk:
                 del element.attrib[key]
             elif not says.words[key].fits(text):
                 cut = text if len(text) < 60 else text[:56] + " ..."
-                self._problem(element, f'{key}="{cut}" of {called} cannot be read', says.words[key].said)
+                self._problem(
+                    element, f'{key}="{cut}" of {called} is not {says.words[key].said}', f'{key}="...", {says.words[key].said}'
+                )
         for key, word in says.words.items():
             if word.needed and key not in element.attrib:
                 self._problem(element, f"{called} has no {key}", f'{key}="...", {word.said}')

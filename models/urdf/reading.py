@@ -10,12 +10,13 @@ from typing import Any
 
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.output.extras import required
-from models.chains import Tree
+from models.chains import Chain, Tree
 from models.urdf.document import place, read_document
 from models.urdf.grammar import Ignored, check
 from models.urdf.links import Made, links_of
+from models.urdf.names import plain, rename
 from models.urdf.robot import Robot
-from models.urdf.skeleton import Kept, Skeleton, between, mimic_problems, skeleton_of, tree_problems
+from models.urdf.skeleton import Kept, between, mimic_problems, skeleton_of, tree_problems
 from models.urdf.skins import Packages, skins_of
 
 KINDS = ("collision", "visual", False)
@@ -54,29 +55,31 @@ def read_urdf(
     _check_options(file, meshes, packages)
     required("a robot from URDF", "yourdfpy")
     checked = check(file, read_document(file))
+    renamed = rename(checked.root) if checked.whole else ()
     bones = skeleton_of(file, checked.root) if checked.whole else None
     broken = [] if bones is None else [*tree_problems(bones), *mimic_problems(bones)]
     if bones is None or broken:
         raise ModelError(file.name, [*checked.problems, *broken])
-    kept, astray = between(bones, base, tips)
+    kept, astray = between(bones, None if base is None else plain(base), [plain(one) for one in tips])
     if kept is None:
         raise ModelError(file.name, [*checked.problems, *astray])
     parsed = _parsed(checked.root)
-    made = links_of(bones, kept, parsed, checked.unweighed, limits, floating)
+    made = links_of(kept, parsed, checked.unweighed, limits=limits, floating=floating)
     lines = {link: bones.links[link] for link in (kept.base, *(joint.child for joint in kept.joints))}
     skins, bare = skins_of(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
-    raise_if_any(file.name, [*checked.problems, *made.problems, *bare] or _still(bones, kept, made))
-    ignored = (*_left(bones, kept), *made.ignored, *_undrawn(parsed, meshes), *checked.ignored)
-    return Robot(Tree(parsed.name or file.stem, made.links), made.joints, tuple(skins), ignored)
+    raise_if_any(file.name, [*checked.problems, *made.problems, *bare] or _still(kept, made))
+    ignored = (*_left(kept), *made.ignored, *_undrawn(parsed, meshes), *renamed, *checked.ignored)
+    mechanism = Chain if kept.serial else Tree
+    return Robot(mechanism(plain(parsed.name or file.stem), made.links), made.joints, tuple(skins), ignored)
 
 
-def _still(bones: Skeleton, kept: Kept, made: Made) -> list[Problem]:
+def _still(kept: Kept, made: Made) -> list[Problem]:
     """E524 where nothing moves."""
     if made.joints:
         return []
     title = f'nothing moves on "{kept.base}"' + (f" up to {kept.joints[-1].child}" if kept.joints else "")
-    cures = ("floating=True", f"another base or tip; links: {', '.join(list(bones.links)[:12])}")
-    return [Problem("E524", title, (), (place(bones.file, bones.links[kept.base]),), cures)]
+    cures = ("floating=True", f"another base or tip; links: {', '.join(list(kept.bones.links)[:12])}")
+    return [Problem("E524", title, (), (place(kept.bones.file, kept.bones.links[kept.base]),), cures)]
 
 
 def _parsed(root: Any) -> Any:
@@ -84,16 +87,17 @@ def _parsed(root: Any) -> Any:
     from lxml import etree
     from yourdfpy import URDF
 
+    root.set("name", root.get("name", ""))
     text = io.BytesIO(etree.tostring(root))
     return URDF.load(text, build_scene_graph=False, build_collision_scene_graph=False, load_meshes=False).robot
 
 
-def _left(bones: Skeleton, kept: Kept) -> list[Ignored]:
+def _left(kept: Kept) -> list[Ignored]:
     """Links that are not part of the tree."""
     if not kept.left:
         return []
     named = ", ".join(kept.left[:8]) + (" ..." if len(kept.left) > 8 else "")
-    lines = tuple(bones.links[link] for link in kept.left)
+    lines = tuple(kept.bones.links[link] for link in kept.left)
     return [Ignored(f"{len(kept.left)} links: {named}", "not between base and tip, with all their mass", lines)]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.errors import Problem, caller_place, raise_if_any
 from models.chains import Tree
 from models.urdf.grammar import Ignored
-from models.urdf.links import RobotJoint
+from models.urdf.joints import RobotJoint
 from models.urdf.skins import Skin
 from screws.given import floats
 
@@ -24,7 +24,7 @@ class Robot:
     Attributes
     ----------
     tree : its links, each under its name in the file; fixed ones are frames without mass, their inertia is in the body they are
-        part of. Joint coordinates bear the names of the links that they move.
+        part of. Joint coordinates bear the names of the links that they move. A `Chain` where no body carries two others.
     joints : those that move, in the order of the links; the free one of a base that floats bears the name of its link.
     skins : meshes of the links; none with `meshes=False`.
     ignored : what the file holds and the robot does not, and why.

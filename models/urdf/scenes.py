@@ -12,7 +12,7 @@ from bondgraph.errors import caller_place, refusal
 from models.chains import link_pose
 from models.pictures import Frame, Look, Scene, Solid
 from models.pictures.interpolation import Array
-from models.pictures.shapes.meshes import joined
+from models.pictures.shapes.meshes import Mesh, joined
 from models.urdf.robot import Robot
 from models.urdf.skins import Skin
 
@@ -35,7 +35,7 @@ def robot_scene(
     frames : links whose frames are shown, with their names.
     fields : further fields of the scene, such as `view`, `panels` or `happenings`.
 
-    Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link.
+    Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link; E527 with nothing to draw.
     """
     given = np.asarray(q, dtype=float)
     # Of one coordinate a result has (k,).
@@ -52,7 +52,8 @@ def robot_scene(
         mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in own))
         solids.append(Solid(link, poses[link], mesh, body, look=Look.OPAQUE))
     shown = tuple(Frame(poses[link], label=(link, "")) for link in frames)
-    filled: dict[str, Any] = {"view": np.array(VIEW) / np.linalg.norm(VIEW), "up": np.array([0.0, 0.0, 1.0]), "frames": shown}
+    view = np.array(VIEW) / np.linalg.norm(VIEW)
+    filled: dict[str, Any] = {"view": view, "up": np.array([0.0, 0.0, 1.0]), "frames": shown, "size": _size(solids)}
     return Scene(title or robot.name, times, tuple(solids), **{**filled, **fields})
 
 
@@ -60,6 +61,12 @@ def _course(robot: Robot, link: str, rows: Array) -> Array:
     """Poses (k, 4, 4) of a link."""
     index = robot.tree.index(link)
     return np.array([np.asarray(link_pose(robot.tree, index, row), dtype=float) for row in rows])
+
+
+def _size(solids: Sequence[Solid]) -> float | None:
+    """Length (m) that frames are made for: an eighth of the robot; None where it has no shapes."""
+    corners = [solid.shape.moved(solid.poses[0]).points for solid in solids if isinstance(solid.shape, Mesh)]
+    return float(np.ptp(np.concatenate(corners), axis=0).max()) / 8.0 if corners else None
 
 
 def _bodies_below(robot: Robot, link: str) -> int:
@@ -75,6 +82,9 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
         title = f"coordinates of the shape {rows.shape} at {len(times)} times do not fit {robot.name}"
         cure = f"{n} coordinates, as robot.position({{...}}) makes them, or a row of them for each time"
         raise refusal("E529", title, cure, about=robot.name, places=where)
+    if not (robot.skins or frames):
+        cures = ('read_urdf(..., meshes="collision") or "visual"', f'frames=("{known[-1]}",)')
+        raise refusal("E527", f"{robot.name} has no shapes, so there is nothing to draw", *cures, about=robot.name, places=where)
     for link in frames:
         if link not in known:
             cure = f"one of: {', '.join(known)}"

@@ -50,9 +50,9 @@ class Skeleton:
 
     @cached_property
     def below(self) -> dict[str, list[Branch]]:
-        """Link -> the joints that stand on it; those that are fixed first."""
+        """Link -> the joints that stand on it."""
         found: dict[str, list[Branch]] = {link: [] for link in self.links}
-        for joint in sorted(self.joints, key=lambda joint: joint.moves):
+        for joint in self.joints:
             found[joint.parent].append(joint)
         return found
 
@@ -75,19 +75,21 @@ class Skeleton:
         return found
 
     def under(self, link: str) -> list[Branch]:
-        """All joints outward of a link, each after the one that carries it, and what is fixed to a link next to it."""
-        found, open_ = [], list(reversed(self.below[link]))
-        while open_:
-            joint = open_.pop()
-            found.append(joint)
-            open_.extend(reversed(self.below[joint.child]))
-        return found
-
-    def carrier(self, link: str) -> str:
-        """The link with which one moves as one body: the outermost moving one, or the root."""
-        while link in self.above and not self.above[link].moves:
-            link = self.above[link].parent
-        return link
+        """All joints outward of a link, body by body: each after the one that carries it, and what is fixed before what moves."""
+        found: list[Branch] = []
+        open_: list[Branch] = []
+        start = link
+        while True:
+            frames, ahead = [start], []
+            for frame in frames:
+                ahead += [joint for joint in self.below[frame] if joint.moves]
+                found += [joint for joint in self.below[frame] if not joint.moves]
+                frames += [joint.child for joint in self.below[frame] if not joint.moves]
+            open_ += reversed(ahead)
+            if not open_:
+                return found
+            found.append(open_.pop())
+            start = found[-1].child
 
 
 def skeleton_of(file: Path, root: Any) -> Skeleton:
@@ -217,13 +219,40 @@ def _loops(bones: Skeleton) -> list[list[Branch]]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kept:
-    """What is made of a tree: the base, the joints outward of it, and the links that are left out."""
+    """What is made of a skeleton: the base, the joints outward of it, and the links that are left out."""
 
+    bones: Skeleton
     base: str
     joints: tuple[Branch, ...]
     left: tuple[str, ...]
+
+    @cached_property
+    def body(self) -> dict[str, str]:
+        """Link -> the one that moves with it and carries it: itself, if its joint moves, or the base."""
+        found = {self.base: self.base}
+        for joint in self.joints:
+            found[joint.child] = joint.child if joint.moves else found[joint.parent]
+        return found
+
+    @cached_property
+    def bodies(self) -> dict[str, list[str]]:
+        """Moving link, or base -> the links that move as one with it, itself first; each body after the one that carries it."""
+        found: dict[str, list[str]] = {}
+        for link, body in self.body.items():
+            found.setdefault(body, []).append(link)
+        return found
+
+    def carrier(self, body: str) -> str | None:
+        """The body on which the joint of another stands; None for the base."""
+        return None if body == self.base else self.body[self.bones.above[body].parent]
+
+    @property
+    def serial(self) -> bool:
+        """Whether no body carries two others."""
+        carriers = [self.carrier(body) for body in self.bodies]
+        return len(set(carriers)) == len(carriers)
 
 
 def between(bones: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[Kept | None, list[Problem]]:
@@ -257,7 +286,7 @@ def between(bones: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[Kep
                 way.add(joint.child)
         kept = [joint for joint in kept if joint.child in way]
     links = {start, *(joint.child for joint in kept)}
-    return Kept(start, tuple(kept), tuple(link for link in bones.links if link not in links)), []
+    return Kept(bones, start, tuple(kept), tuple(link for link in bones.links if link not in links)), []
 
 
 def _astray(bones: Skeleton, start: str, tip: str, kept: Sequence[Branch]) -> Problem:

@@ -302,7 +302,6 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E437", lambda: compile_model(lying_on_the_floor(Impact(0.8), 0.9)).simulate(1.0)),
     ("E438", lambda: touching(law=Impact)),
     ("E438", lambda: touching(law=Impact(0.8), friction=0.3)),
-    ("E439", lambda: touching(law=Impact(0.8, friction=0.3))),
     ("E530", lambda: MazeParameters(ball_mass=0.0)),
     ("E531", lambda: MazeParameters(ball_radius=0.4)),
     ("E532", lambda: analyse(MazeParameters(), 5)),

@@ -20,6 +20,7 @@ from examples import (
     delta_soft_touch,
     dexterous_hand,
     parallel_gripper,
+    pile,
     pushing,
     rolling_eggs,
     sphere_robot,
@@ -43,6 +44,7 @@ EXAMPLES = (
     delta_soft_touch,
     dexterous_hand,
     parallel_gripper,
+    pile,
     pushing,
     rolling_eggs,
     sphere_robot,
@@ -194,6 +196,16 @@ def test_delta_soft_touch():
     assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.held - 0.04) < 5e-4
     assert soft.displacement == 0.0 and soft.bounces == 0
     assert kept.displacement > 1e-4 and ball.bounces >= 2
+
+
+def test_pile():
+    """All boxes of a smaller heap lie still, and the floor carries their weight."""
+    floor = pile.ground("floor", shape=pile.HalfSpace())
+    graph = pile.collisions(pile.Graph("heap"), [floor, *pile.boxes(9)], friction=pile.FRICTION, most=256)
+    run = pile.simulate(graph, 1.5)
+    assert run.ok and run.slip[-1] < 1e-4 and run.overlap[-1] < 1e-5
+    carried = np.sum(run.impulses[run.pairs.body2 == 9, 2]) - np.sum(run.impulses[run.pairs.body1 == 9, 2])
+    assert abs(carried) / pile.STEP == pytest.approx(9 * pile.MASS * 9.81, rel=1e-3)
 
 
 def test_urdf_robot():

@@ -119,8 +119,10 @@ class Implicit:
     text: str
 
     def residual(self, at: Point) -> np.ndarray:
-        left, right = self.cases[0 if len(self.cases) == 1 or self.condition(at) else 1]
-        return np.ravel(np.asarray(left(at)) - np.asarray(right(at)))
+        """Left less right, without what is rounding."""
+        case = self.cases[0 if len(self.cases) == 1 or self.condition(at) else 1]
+        left, right = (np.ravel(np.asarray(side(at))) for side in case)
+        return np.where(np.abs(left - right) <= 1e-14 * (np.abs(left) + np.abs(right)), 0.0, left - right)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -274,6 +276,15 @@ def test_a_driven_joint_is_a_constraint_that_is_solved():
     q = other["gripper.q"]
     assert np.abs(one_run["gripper.q"] - q[:, :2]).max() < 1e-7 * np.abs(q).max()
     assert np.abs(q[:, 1] + q[:, 2] - 0.1).max() < 1e-9
+
+
+def test_jaws_of_one_mass_that_part_are_a_mass():
+    """Twice the mass of one: what they do to each other's momentum does not count."""
+    body = ball_inertia(0.3, 0.02)
+    jaws = (Link("left", joints.prismatic([1, 0, 0]), body), Link("right", joints.prismatic([1, 0, 0]), body, parent=None))
+    pair = Tree("pair", (jaws[0], replace(jaws[1], mimic=Mimic("left", -1.0))))
+    assert mass_matrix(pair, [0.1]) == pytest.approx(np.array([[0.6]]))
+    assert chain_graph(pair).chain.freedoms == 1
 
 
 def test_driven_joints_bring_their_damping_and_limits():

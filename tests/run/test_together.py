@@ -244,6 +244,19 @@ def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_g
     assert run["a0.mode"][-1] == 0.0 and run["a1.mode"][-1] == 1.0
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_ball_falls_straight_into_a_wedge(order):
+    """Both sides at once throw it back as it came; one after the other would throw it to the side that was written first."""
+    J = np.array([[0.6, 0.8], [-0.6, 0.8]])
+    compiled = colliding(np.ones(2), J, order)
+    given = {f"c{i}.restitution": 0.5 for i in range(2)}
+    run = compiled.simulate(0.2, initial=start(np.ones(2), [0.0, -1.0], [0.08, 0.08]), parameters=given, progress=False)
+    assert run.ok, run.failure
+    (event,) = run.events
+    assert len(event.together) == 2 and event.time == pytest.approx(0.1)
+    np.testing.assert_allclose(velocities(run, np.ones(2)), [0.0, 0.5], atol=1e-12)
+
+
 def test_unknown_ways_are_refused(symmetric):
     with pytest.raises(RunError, match="E304"):
         symmetric.simulate(0.1, simultaneous="random")

@@ -17,6 +17,8 @@ LITERATURE = {
     "VI02": "M. Visser, S. Stramigioli and C. Heemskerk (2002), Screw bondgraph contact dynamics",
     "BO18": "S. A. Bortoff (2018), Object-oriented modeling and control of delta robots",
     "BO20": "S. A. Bortoff (2020), Modeling contact and collisions for robotic assembly control",
+    "WA22": "Y. Wang, N. Dehio and A. Kheddar (2022), On inverse inertia matrix and contact-force model for robotic manipulators"
+    " at normal impacts",
     "Brockett 1984": "R. W. Brockett (1984), Robotic manipulators and the product of exponentials formula",
     "Fasse and Broenink 1997": "E. D. Fasse and J. F. Broenink (1997), A spatial impedance controller for robotic manipulation",
     "Featherstone 2008": "R. Featherstone (2008), Rigid Body Dynamics Algorithms",

@@ -12,7 +12,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper.markup.content import Block, Code, Math, Section, Table, Words
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.pieces import number
-from bondgraph.model.laws import Ratio
+from bondgraph.model.laws import IdealConstraint, Ratio
 
 UNKNOWN = "not given"
 """In place of a unit that no domain implies and the user has not named."""
@@ -66,7 +66,8 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
     for first in sorted((n for n in letters.asked if n not in known), key=lambda n: (_place(letters, n), n)):
         value = system.values[first]
         law = getattr(compiled.model.elements.get(letters.parts.owner(first).path), "law", None)
-        row = len(value.shape or ()) == 1 and isinstance(law, Ratio) and first.endswith((".N", ".r"))
+        rows_of = (".N", ".r") if isinstance(law, Ratio) else ".J" if isinstance(law, IdealConstraint) else ()
+        row = len(value.shape or ()) == 1 and first.endswith(rows_of)
         shape = " x ".join(map(str, (1, *(value.shape or ())) if row else value.shape or ()))
         if first == "time":
             cells.append(((Math("t"),), (Code("time"),), (), ("s",)))

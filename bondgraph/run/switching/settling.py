@@ -12,7 +12,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.events import Event, answered, by_name, carried_out, recorded
-from bondgraph.run.switching.together import collide
+from bondgraph.run.switching.together import Together, collide
 
 # Most combinations of modes that are tried, and jumps that count as none, relative to the size of a state.
 _TRIALS, _STILL = 2000, 1e-12
@@ -20,12 +20,10 @@ _TRIALS, _STILL = 2000, 1e-12
 
 @dataclass(frozen=True)
 class How:
-    """How events are settled: guards are looked ahead `probe` s; collisions that differ by no more than the part `within` of
-    the run, or of the sizes of states, are `together`, or else carried out in sequence."""
+    """How events are settled: guards are looked ahead `probe` s; which `collisions` are one problem."""
 
     probe: float
-    within: float
-    together: bool = True
+    collisions: Together
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,7 @@ def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarra
         if not waiting:
             return settled()
         chosen, before = waiting.pop(0), x
-        bounce = courses.is_bounce(chosen, t, x, m)
-        collision = collide(bound, courses, t, x, m, chosen, how.within) if bounce and how.together else None
+        collision = collide(bound, courses, t, x, m, chosen, how.collisions)
         if collision is None:
             event, answer = answered(bound, carried_out(bound, chosen, t, x, m), courses.sizes)
             waiting = [] if answer is None else [answer]

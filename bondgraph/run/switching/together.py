@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.program import Collisions
+from bondgraph.run.switching.cones import Cones, restituted, split
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.events import Event, by_name, recorded
 from bondgraph.run.switching.rounding import ULPS
@@ -26,21 +28,32 @@ _NONE, _AHEAD = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
+class Together:
+    """What collides at the same time: what differs in time by the part `within` of the run, or in states by that part of their
+    sizes; or, where each is `alone`, nothing."""
+
+    within: float
+    alone: bool = False
+
+
+@dataclass(frozen=True)
 class _Table:
-    """What unit impulses of the c constraints do: states (n, c), flows (c, c), guards (k, c), supplies (s, c); their flows (c,)
-    and restitutions (c,)."""
+    """What unit impulses of the c scalars of constraints and of f frictions do: states (n, c), flows (c, c), guards (k, c),
+    supplies (s, c), limits of friction (f, c); their flows (c,) and restitutions (c,)."""
 
     states: np.ndarray
     flows: np.ndarray
     guards: np.ndarray
     supplies: np.ndarray
+    bounds: np.ndarray
     flow: np.ndarray
     restitution: np.ndarray
 
     @property
     def scale(self) -> np.ndarray:
-        """Speed of each constraint where a unit of energy is in it, but for a factor, (c,)."""
-        return np.sqrt(np.abs(np.diag(self.flows)))
+        """Speed of each where a unit of energy is in it, but for a factor, (c,); infinite where nothing moves it."""
+        mobility = np.abs(np.diag(self.flows))
+        return np.where(mobility > 0.0, np.sqrt(mobility), np.inf)
 
 
 @dataclass(frozen=True)
@@ -56,43 +69,95 @@ class _Contact:
 
 
 def collide(
-    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, index: int, within: float
+    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, index: int, how: Together
 ) -> tuple[Event, list[int]] | None:
     """The event of bounce `index` with all others that touch, and the transitions by which constraints that held let go in it;
-    None where it is alone, or storages have curves that take more than one linear problem.
-
-    What differs in time by the part `within` of the run, or in states by that part of their sizes, touches at the same time.
-    """
+    None where it is alone, or storages have curves that take more than one linear problem. Friction takes part: it sticks after
+    the event where the impulse has stopped it."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, own in enumerate(collisions.bounces) if index in own), None)
-    if collisions is None or first is None:
+    if collisions is None or first is None or (how.alone and not collisions.frictions):
         return None
     table = _table(bound, t, x, m)
-    contacts = [*_bouncing(bound, courses, t, x, m, table, first, within), *_held(bound, m, table)]
+    contacts = [*_bouncing(bound, courses, t, x, m, table, first, how), *_held(bound, m, table)]
     contacts = [c for c in contacts if c.held or _approaches(c, table, first)]
-    if len(contacts) < 2 or all(c.place != first for c in contacts):
+    if len(contacts) < (1 if collisions.frictions else 2) or all(c.place != first for c in contacts):
         return None
-    places = [c.place for c in contacts]
-    push, apart = np.array([c.push for c in contacts]), np.array([c.apart for c in contacts])
-    gain = apart[:, None] * table.flows[np.ix_(places, places)] * push
-    flow = np.minimum(apart * table.flow[places], 0.0)
-    impulses = complementary(gain, (1.0 + table.restitution[places]) * flow)
+    impulses = _impulses(collisions, contacts, table)
     if impulses is None:
         return None
-    taken = np.zeros(len(table.flow))
-    taken[places] = push * impulses
-    after = x + table.states @ taken
+    places, push = [c.place for c in contacts], np.array([c.push for c in contacts])
+    after = x + table.states @ impulses
     there = _table(bound, t, after, m)
-    expected = table.flow + table.flows @ taken
+    expected = table.flow + table.flows @ impulses
     scale = table.scale
     if np.any(np.abs(there.flow - expected) > _NONE * scale * np.max(np.abs(table.flow) / scale)):
         return None
-    size = np.abs(impulses * np.sqrt(np.diag(gain))).max()
-    acting = [c for c, own in zip(contacts, impulses * np.sqrt(np.diag(gain)), strict=True) if own > _NONE * size]
-    bounced = [i for i in by_name(bound.program.transitions) if i in {c.transition for c in acting if not c.held}]
+    pushed = push * impulses[places] * scale[places]
+    acting = [c for c, own in zip(contacts, pushed, strict=True) if own > _NONE * np.abs(pushed).max()]
+    struck = {c.transition for c in contacts if not c.held and (c in acting or _closes(bound, c.transition))}
+    bounced = [i for i in by_name(bound.program.transitions) if i in struck]
     released = [c.transition for c in contacts if c.held and c not in acting and c.apart * expected[c.place] > 0.0]
-    event = recorded(bound, index, t, (x, m), (after, m.copy()), there.supplies @ taken)
+    modes = m.copy()
+    for i in bounced:
+        modes[bound.program.transitions[i].slot] = bound.program.transitions[i].target
+    _rub(collisions, table, expected, after, modes)
+    event = recorded(bound, index, t, (x, m), (after, modes), there.supplies @ impulses)
     return (_named(bound, event, bounced) if len(bounced) > 1 else event), released
+
+
+def _closes(bound: Bound, transition: int) -> bool:
+    edge = bound.program.transitions[transition]
+    return edge.source != edge.target
+
+
+def _impulses(collisions: Collisions, contacts: list[_Contact], table: _Table) -> np.ndarray | None:
+    """Impulses (c,) of all scalars of constraints and frictions."""
+    count, groups = len(contacts), tuple(rubs.dimension for rubs in collisions.frictions)
+    rubbing = list(range(len(collisions.constraints), len(table.flow)))
+    places = [c.place for c in contacts] + rubbing
+    against = [float(np.sign(table.flows[k, k])) or 1.0 for k in rubbing]
+    push, apart = (
+        np.array([*(c.push for c in contacts), *against]),
+        np.array([*(c.apart for c in contacts), *np.ones(len(rubbing))]),
+    )
+    gain = apart[:, None] * table.flows[np.ix_(places, places)] * push
+    flow, restitution = apart * table.flow[places], table.restitution[places]
+    flow[:count] = np.minimum(flow[:count], 0.0)
+    if not groups:
+        found = complementary(gain, (1.0 + restitution) * flow)
+    else:
+        cones = Cones(gain, count, groups, table.bounds[:, places] * push)
+
+        def gained(z: np.ndarray) -> float:
+            """Energy that impulses give."""
+            return float(z @ (flow + 0.5 * gain @ z))
+
+        most = float(np.max(flow * flow / np.maximum(np.abs(np.diag(gain)), 1e-300), initial=0.0))
+        found = restituted(lambda part: cones.solve((1.0 + part * restitution) * flow), gained, 1e-12 * most)
+    if found is None:
+        return None
+    taken = np.zeros(len(table.flow))
+    taken[places] = push * found
+    return taken
+
+
+def _rub(collisions: Collisions, table: _Table, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
+    """Set, in states x and modes m after a collision, what friction notes, by the flows (c,) that it leaves: it sticks, or slips
+    along its flow."""
+    count, scale = len(collisions.constraints), table.scale
+    least = _NONE * np.max(np.abs(table.flow) / scale)
+    for rubs, own in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
+        size = float(np.linalg.norm(own))
+        count += rubs.dimension
+        if size <= least * scale[count - 1]:
+            m[rubs.slot] = 0.0
+        elif not rubs.heading:
+            m[rubs.slot] = 1.0 if own[0] > 0.0 else 2.0
+        else:
+            m[rubs.slot] = 1.0
+            x[list(rubs.heading)] = own / size
+            x[list(rubs.pace)] = np.fmax(x[list(rubs.pace)], size)
 
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
@@ -128,32 +193,33 @@ def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
 def _table(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> _Table:
     collisions, program = bound.program.collisions, bound.program
     assert collisions is not None
-    count = len(collisions.constraints)
+    count = len(collisions.constraints) + sum(rubs.dimension for rubs in collisions.frictions)
     numbers = collisions.kernel(bound.clock(t), x, bound.p, m)
-    heights = [program.states, count, len(program.transitions), bound.quadratures]
+    heights = [program.states, count, len(program.transitions), bound.quadratures, len(collisions.frictions)]
     blocks = np.split(numbers[: count * sum(heights)].reshape(-1, count), np.cumsum(heights)[:-1])
     flow, restitution = np.split(numbers[count * sum(heights) :], 2)
-    return _Table(blocks[0], blocks[1], blocks[2], blocks[3], flow, restitution)
+    return _Table(blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], flow, restitution)
 
 
 def _bouncing(
-    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, table: _Table, first: int, within: float
+    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, table: _Table, first: int, how: Together
 ) -> list[_Contact]:
-    """Those whose bounce is active and whose guard is at zero, as exactly as states and times are known `within`."""
+    """Those whose bounce is active and whose guard is at zero, as exactly as states and times are known `how.within`; the `first`
+    alone where it is `how.alone`."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * courses.span, []
     now, soon = bound.guards(t, x, m), _soon(bound, t, x, m, step)
-    near = courses.zero(t, x, m) * max(1.0, within / ULPS)
+    near = courses.zero(t, x, m) * max(1.0, how.within / ULPS)
     scale = table.scale
     for c, bounces in enumerate(collisions.bounces):
-        for index in bounces:
+        for index in bounces if c == first or not how.alone else ():
             speed = max(np.abs(table.flow[c]), scale[c] * np.abs(table.flow[first]) / scale[first])
             if m[edges[index].slot] != edges[index].source or table.flows[c, c] == 0.0:
                 continue
             pushed = x + table.states[:, c] * speed / table.flows[c, c]
             rise = (_soon(bound, t, pushed, m, step)[index] - soon[index]) / step
-            if rise != 0.0 and now[index] >= -abs(rise) * within * courses.span - near[index]:
+            if rise != 0.0 and now[index] >= -abs(rise) * how.within * courses.span - near[index]:
                 apart = -float(np.sign(rise))
                 out.append(_Contact(c, apart * float(np.sign(table.flows[c, c])), apart, index, False))
                 break

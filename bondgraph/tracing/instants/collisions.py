@@ -1,7 +1,8 @@
 """Collisions that may happen together: what a unit impulse of each does to states, to the flows of all, and to guards.
 
-The same matrix as for the impulse of one event (`impulses`), with the impulses of the constraints that collide as given numbers:
-what is held by others stays held. The problem of their signs is left to the run (`bondgraph.run.switching.together`).
+The same matrix as for the impulse of one event (`impulses`), with the impulses of the constraints that collide, and of all dry
+friction, as given numbers: what is held by others stays held. The problem of their signs and of the friction is left to the run
+(`bondgraph.run.switching.together`).
 """
 
 from __future__ import annotations
@@ -11,47 +12,65 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bondgraph.assembly.system import LoweredTransition, System
+from bondgraph.assembly.system import LoweredTransition, System, Unknown
+from bondgraph.model.ops import Choice
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.ground import Acting, Ground
+from bondgraph.tracing.on_tape.rubbing import rubbing
 from bondgraph.tracing.on_tape.values import nonzero, partials, scalars_of, through
 
 
 @dataclass(frozen=True)
 class Colliding:
-    """Constraints whose impacts are problems of signs: `constraints` by name, and of each its `bounces`, indices of events."""
+    """Constraints whose impacts are problems of signs: `constraints` by name, and of each its `bounces`, indices of events; and
+    `frictions`, the elements of dry friction, which take part."""
 
     constraints: tuple[str, ...]
     bounces: tuple[tuple[int, ...], ...]
+    frictions: tuple[str, ...] = ()
 
 
 def colliding(system: System) -> Colliding | None:
-    """The constraints of bounces: impacts of one scalar constraint, back into the same state, without other resets. None unless
-    there are two."""
-    scalar = {u.element for u in system.unknowns if not u.algebraic and system.values[u.value].shape == ()}
+    """The constraints of bounces: impacts of one scalar constraint, back into the same state, without other resets; beside dry
+    friction also events at which one begins to hold by an impulse. None unless there are two that collide, or friction."""
+    unknowns = [u for u in system.unknowns if not u.algebraic]
+    frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)
+    scalar = {u.element: u for u in unknowns if system.values[u.value].shape == () and u.element not in frictions}
     bounces: dict[str, list[int]] = {}
     for index, event in enumerate(system.events):
-        if _is_bounce(event) and event.impact[0] in scalar:
-            bounces.setdefault(event.impact[0], []).append(index)
-    if len(bounces) < 2:
+        for name in _struck(system, event, scalar, bool(frictions)):
+            bounces.setdefault(name, []).append(index)
+    if len(bounces) < 2 and not (bounces and frictions):
         return None
-    return Colliding(tuple(bounces), tuple(map(tuple, bounces.values())))
+    return Colliding(tuple(bounces), tuple(map(tuple, bounces.values())), frictions)
 
 
-def _is_bounce(event: LoweredTransition) -> bool:
-    plain = not event.resets and not event.error and not event.internal
-    return plain and event.stays and len(event.impact) == 1
+def _struck(system: System, event: LoweredTransition, scalar: Mapping[str, Unknown], closing: bool) -> tuple[str, ...]:
+    """The one constraint that collides at an event; that begins to hold there, if this is asked for."""
+    if event.resets or event.error or event.internal or event.found:
+        return ()
+    if event.stays:
+        return tuple(name for name in event.impact if name in scalar) if len(event.impact) == 1 else ()
+    mode = f"{event.automaton}.mode"
+    gates = {s.outs[0]: s.op.active for s in system.statements if isinstance(s.op, Choice) and s.args[0] == mode}
+    switched = [u for u in system.unknowns if u.residual in gates]
+    if not closing or event.impact or len(switched) != 1 or switched[0].element not in scalar or not switched[0].stopped:
+        return ()
+    active = gates[switched[0].residual]
+    return (switched[0].element,) if event.target in active and event.source not in active else ()
 
 
 def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[Any]:
-    """For c constraints that collide, n states, k events and s powers, row by row: states per impulse (n, c), flows per impulse
-    (c, c), pushes of guards per impulse (k, c), energies supplied per impulse (s, c), flows (c,), restitutions (c,). Empty where
-    there is none, for what the others hold is singular.
+    """For c scalars of constraints that collide and of f frictions, n states, k events and s powers, row by row: states per
+    impulse (n, c), flows per impulse (c, c), pushes of guards per impulse (k, c), energies supplied per impulse (s, c), limits of
+    friction per impulse (f, c), flows (c,), restitutions (c,), 0 of friction. Empty where there is none, for what the others hold
+    is singular.
     """
     system, values, w = ground.system, acting.values, list(acting.w)
-    place = {name: next(k for k, u in enumerate(acting.owners) if u.element == name) for name in chosen.constraints}
+    names = (*chosen.constraints, *chosen.frictions)
+    places = [k for name in names for k, u in enumerate(acting.owners) if u.element == name]
     unknown = {u.element: u for u in system.unknowns}
     still = functools.partial(ground.without, w)
 
@@ -61,14 +80,14 @@ def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[A
     def of(names: Sequence[str]) -> list[Any]:
         return [scalar for name in names for scalar in scalars_of(values[name])]
 
-    given = set(place.values())
+    given = set(places)
     rows = slopes(of([u.residual for u in system.unknowns]))
     entries = {key: value for key, value in nonzero(rows).items() if key[0] not in given}
     entries |= {(k, k): ground.tape.scalar(1.0) for k in given}
     action = slopes(ground.rates(values))
     ideal = in_an_impulse(ground, acting, still, action)
     try:
-        impulses = [solve_in_modes(ground, entries, [float(i == k) for i in range(len(w))], ideal).values for k in place.values()]
+        impulses = [solve_in_modes(ground, entries, [float(i == k) for i in range(len(w))], ideal).values for k in places]
     except (SingularSystem, SingularMode):
         return []
 
@@ -79,16 +98,20 @@ def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[A
                 table[i][c] = table[i][c] + value * column[j]
         return [entry for row in table for entry in row]
 
-    held = slopes(of([unknown[name].held for name in chosen.constraints]))
+    held = slopes(of([unknown[name].held for name in names]))
+    limits = {found.unknown.element: found.limit for found in rubbing(ground, acting)}
+    bounds = slopes([limits[name] for name in chosen.frictions])
     guards = slopes(of([event.guard for event in system.events if not event.found]))  # those stand at the end
     powers = slopes(of([power.value for power in system.powers]))
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
-    numbers = of([unknown[name].vanishing for name in chosen.constraints])
-    numbers += [values[f"{name}.restitution"] for name in chosen.constraints]
+    numbers = of([unknown[name].vanishing for name in names])
+    numbers += [values.get(f"{name}.restitution", 0.0) for name in chosen.constraints]
+    numbers += [0.0] * (len(places) - len(chosen.constraints))
     return [
         *per_impulse(action, len(ground.inputs["x"])),
-        *per_impulse(held, len(chosen.constraints)),
+        *per_impulse(held, len(places)),
         *per_impulse(guards, len(system.events)),
         *per_impulse(supplied, len(system.powers)),
+        *per_impulse(bounds, len(chosen.frictions)),
         *still([ground.tape.scalar(number) for number in numbers]),
     ]

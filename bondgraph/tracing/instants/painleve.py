@@ -1,54 +1,24 @@
 """Painleve's paradox: friction that follows a normal force -> guards that rise where the two have no or several solutions.
 
 While it slips, a friction F = mu N along its direction changes the normal force N that a constraint needs: N = N0 + k mu N. What
-is left of a unit of N is 1 - k mu. Where that is positive there is one N; at zero and below, a constraint that presses makes, by the
-friction that comes with it, its bodies approach: either no N does, or both N = 0 and a positive one.
+is left of a unit of N is 1 - k mu. Where that is positive there is one N; at zero and below, a constraint that presses makes, by
+the friction that comes with it, its bodies approach: either no N does, or both N = 0 and a positive one.
 
 Source: Painleve 1895; Genot and Brogliato 1999.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from bondgraph.assembly.system import LoweredTransition, Statement, Unknown
+from bondgraph.assembly.system import LoweredTransition
 from bondgraph.tracing.linear.closures import positions_held
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.ground import Acting, Ground
-from bondgraph.tracing.on_tape.values import nonzero, partials, residuals_of, scalars_of
-
-
-@dataclass(frozen=True)
-class Rubbing:
-    """Dry friction: its unknown, the places of its scalars among all unknowns, the choice between sticking and slipping, and how
-    its effort while it slips depends on the efforts of constraints: (its scalar, place of the other) -> slope."""
-
-    unknown: Unknown
-    places: tuple[int, ...]
-    gate: Statement
-    slopes: dict[tuple[int, int], Any]
-
-    @property
-    def normals(self) -> tuple[int, ...]:
-        """Places of the efforts that it follows."""
-        return tuple(dict.fromkeys(j for _, j in self.slopes))
-
-
-def rubbing(ground: Ground, acting: Acting) -> Iterator[Rubbing]:
-    """All dry friction of a system."""
-    elements = {u.element for u in ground.system.unknowns if f"{u.element}.released effort" in acting.values}
-    for unknown in ground.system.unknowns:
-        if unknown.element not in elements:
-            continue
-        given = scalars_of(acting.values[f"{unknown.element}.released effort"])
-        places = tuple(k for k, owner in enumerate(acting.owners) if owner.element == unknown.element)
-        normal = {k for k, u in enumerate(acting.owners) if u.reason == "constraint" and u.element not in elements}
-        slopes = {(k, j): slope for (k, j), slope in nonzero(partials(given, acting.w)).items() if j in normal}
-        yield Rubbing(unknown, places, ground.stages.gates[unknown.residual], slopes)
+from bondgraph.tracing.on_tape.rubbing import Rubbing, rubbing
+from bondgraph.tracing.on_tape.values import partials, residuals_of
 
 
 def paradoxes(ground: Ground, acting: Acting) -> list[tuple[LoweredTransition, Any]]:

@@ -12,39 +12,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from bondgraph import TF, Automaton, Constraint, Element, Graph
-from bondgraph.errors import Problem, caller_place
+from bondgraph import TF, Automaton, Constraint, Element, Graph, Op
+from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from models.contacts.components import COMPONENTS, domain_of, selection
 from models.contacts.laws.numbers import component_problem
+from models.contacts.laws.rubbing import (
+    COEFFICIENT,
+    HEADING,
+    begins_with,
+    components_with,
+    rubbing_begins,
+    rubbing_off,
+    rubbing_problems,
+)
 from models.contacts.laws.tails import Tail
 from models.contacts.switches import TOUCHING
 
+GAP = Op("gap", lambda d: d, "#1")
 NORMAL, HELD = "normal", "held"
 """Names of the constraints."""
+
+FORCE = f"{NORMAL}.multiplier"
+"""The normal force."""
 
 
 def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
     """The constraint on the gap d, whose rate is -v_z; it holds in contact."""
-    row = TF("gap rate", -selection(["v_z"]), structural=True, domains=(SCREW, domain_of(["v_z"])), symbols={"matrix": "S_d"})
+    row = TF(
+        "gap rate", 0.0 - selection(["v_z"]), structural=True, domains=(SCREW, domain_of(["v_z"])), symbols={"matrix": "S_d"}
+    )
     gap = Constraint(
-        NORMAL, position=lambda d: d, signals=["kinematics.d"], automaton="switch", active=[TOUCHING], measured=True, **numbers
+        NORMAL, position=GAP, signals=["kinematics.d"], automaton="switch", active=[TOUCHING], measured=True, **numbers
     )
     graph.connect(split, row).connect(row, gap)
 
 
-def held_of(chosen: Sequence[str]) -> tuple[str, ...]:
-    """Components beside the normal that do not move in contact."""
-    return tuple(component for component in chosen if component != "v_z")
-
-
-def connect_held(graph: Graph, split: Element, chosen: Sequence[str], **numbers: Any) -> tuple[str, ...]:
-    """The constraint of all that does not move beside the normal, where there is any; its name, if so."""
-    components = held_of(chosen)
+def connect_held(graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any) -> tuple[str, ...]:
+    """The constraint of what does not move in contact: what neither the normal nor friction has; its name, if there is one."""
+    others = components_with(friction)
+    components = tuple(component for component in chosen if component not in others)
     if not components:
         return ()
     domains = (SCREW, domain_of(components))
@@ -56,19 +67,21 @@ def connect_held(graph: Graph, split: Element, chosen: Sequence[str], **numbers:
     return (HELD,)
 
 
-def ideal_tail(switch: Automaton, apart: Sequence[str], begin: Callable[[float], tuple[float, str]]) -> Tail:
+def ideal_tail(switch: Automaton, apart: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any) -> Tail:
     """The tail of a constraint on the gap, with the states in which it does not hold."""
-    force = f"{NORMAL}.multiplier"
-    off = tuple(("switch", state) for state in apart)
-    return Tail(switch, SignalEntry(force), force, off, ("kinematics.d", "switch"), begin)
+    return Tail(
+        switch,
+        SignalEntry(FORCE),
+        FORCE,
+        (*(("switch", state) for state in apart), *rubbing_off(friction)),
+        ("kinematics.d", "switch", *rubbing_begins(friction)),
+        begins_with(friction, begin),
+        friction=None if friction is None else COEFFICIENT,
+        vectors=() if friction is None else (HEADING,),
+    )
 
 
-def held_problems(name: str, law: Any, chosen: Sequence[str]) -> Iterator[Problem]:
-    """E435 for a contact without v_z; E439 for friction, which constraints do not have."""
+def held_problems(name: str, law: Any, chosen: Sequence[str]) -> list[Problem]:
+    """E435 for a contact without v_z; E490, E491 for friction that cannot be."""
     cure = 'constrained=["v_z"], or ["v_x", "v_y", "v_z"] for a contact that does not slip either'
-    yield from component_problem(name, law, chosen, COMPONENTS, cure)
-    if law.friction is not None:
-        title = f'contact "{name}": {type(law).__name__} has friction = {law.friction!r}'
-        details = ("its constraints give whatever force it takes: they hold v_x and v_y, or leave them free",)
-        cures = ("Compliant(..., friction=0.3)", 'no friction, with constrained=["v_x", "v_y", "v_z"] or ["v_z"]')
-        yield Problem("E439", title, details, (caller_place(),), cures)
+    return [*component_problem(name, law, chosen, COMPONENTS, cure), *rubbing_problems(name, law.friction, chosen)]

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from bondgraph import Automaton, Element, Graph, Transition
 from bondgraph.errors import Problem, refusal
-from models.contacts.laws.holding import NORMAL, connect_held, connect_normal, held_problems, ideal_tail
+from models.contacts.laws.holding import FORCE, NORMAL, connect_held, connect_normal, held_problems, ideal_tail
 from models.contacts.laws.numbers import number_problems
+from models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.laws.three_state import CLOSED, PULLS
 from models.contacts.switches import ENDS, FREE, STATES, TOUCHING, limits
@@ -26,33 +27,40 @@ class Impact:
     """The bodies part with e times the speed at which they met, by an impulse; where impacts follow one another ever faster, or
     are too small to be seen, they stay together, until the force would have to pull.
 
-    Components beside v_z neither slip nor turn: an impact stops them, and in contact they stay so.
+    Constrained components beside v_z do not move: an impact stops them, and in contact they stay so. With friction v_x and v_y
+    slip where they would need more than it.
 
     Attributes
     ----------
     restitution : Newton's e, 0 (they stay together) to 1 (no energy is lost).
+    friction : coefficient of the cone of v_x and v_y; None: what of them is constrained never slips.
     """
 
     restitution: Any
     friction: Any = None
 
-    components: ClassVar[tuple[str, ...]] = ("v_z",)
     acting: ClassVar[tuple[str, ...]] = ()
     carried: ClassVar[bool] = False
     stepped: ClassVar[bool] = False
 
+    @property
+    def components(self) -> tuple[str, ...]:
+        """v_z, and with friction v_x and v_y."""
+        return components_with(self.friction)
+
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """E435 components, E436 restitution, E439 friction."""
+        """E435 components, E436 restitution, E490, E491 friction."""
         return [*held_problems(name, self, chosen), *number_problems(name, self, ("restitution", "", 0.0, 1.0))]
 
     def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
         """The constraint on the gap with its restitution, and that of what does not move."""
         connect_normal(graph, split, restitution=self.restitution)
-        held = connect_held(graph, split, head.chosen, restitution=0.0)
+        held = connect_held(graph, split, head.chosen, self.friction, restitution=0.0)
+        connect_rubbing(graph, split, self.friction, FORCE, Follows(STATES, (TOUCHING,)))
         bounce = Transition(FREE, FREE, CLOSED, ("kinematics.d",), kind=BOUNCE, impact=(NORMAL, *held), accumulates=TOUCHING)
-        leaves = Transition(TOUCHING, FREE, PULLS, (f"{NORMAL}.multiplier",), kind=ENDS)
+        leaves = Transition(TOUCHING, FREE, PULLS, (FORCE,), kind=ENDS)
         machine = Automaton("switch", STATES, FREE, (bounce, leaves, *limits(head.surfaces, STATES)))
-        return ideal_tail(machine, (FREE,), _begin(head))
+        return ideal_tail(machine, (FREE,), _begin(head), self.friction)
 
 
 def _begin(head: Head) -> Callable[[float], tuple[float, str]]:

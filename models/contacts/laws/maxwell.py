@@ -39,7 +39,7 @@ class Maxwell:
     ----------
     k, c : N/m, N s/m.
 
-    Source: Wang 2022, fig. 4(c).
+    Source: Wang 2022, section V.C.
     """
 
     k: Any

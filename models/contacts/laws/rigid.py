@@ -14,10 +14,9 @@ from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
 from bondgraph.errors import Problem
 from bondgraph.model.ops import zeros
 from models.contacts.laws.numbers import component_problem, number_problems
+from models.contacts.laws.rubbing import components_with
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.switches import FREE, STATES, TOUCHING, limits
-
-IN_PLANE = ("v_x", "v_y")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Rigid:
     @property
     def components(self) -> tuple[str, ...]:
         """v_z, and with friction v_x and v_y."""
-        return ("v_z",) if self.friction is None else (*IN_PLANE, "v_z")
+        return components_with(self.friction)
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """E435 components, E436 friction."""

@@ -37,11 +37,12 @@ class Tail:
     normal : what presses the bodies apart, N, positive.
     force : the same as a signal of its own, which the contact exports as "normal force".
     off : (automaton, state) in which there is no force.
-    begins : states and automata that start with the gap.
-    begin : the gap at the start (m, negative where the bodies overlap) -> what they start with, states of modes by name.
+    begins : states and automata that start by the gap, that itself among them.
+    begin : the gap at the start (m, negative where the bodies overlap) -> what they start with, modes by name.
     wrench : signal of the wrench on body 1, in C2.
     ignored : deformations of springs.
     friction : parameter of the coefficient of friction.
+    vectors : states (2,) in the axes x and y of C2, which turn with them from chart to chart.
     """
 
     switch: Automaton
@@ -53,6 +54,7 @@ class Tail:
     wrench: str = "Ad.2.effort"
     ignored: tuple[str, ...] = ()
     friction: str | None = None
+    vectors: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 from bondgraph import Automaton, Element, Graph, Op, Transition
 from bondgraph.errors import Problem
-from models.contacts.laws.holding import connect_held, connect_normal, held_problems, ideal_tail
+from models.contacts.laws.holding import FORCE, connect_held, connect_normal, held_problems, ideal_tail
 from models.contacts.laws.numbers import number_problems
+from models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.switches import BEGINS, ENDS, FREE, TOUCHING, limits
 from screws.scalars import minimum
@@ -74,11 +75,13 @@ class ThreeState:
     """d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch, by whatever force that takes as long as it presses.
 
     An impact is smooth: the speed goes as the numbers say, in the time 1 / alpha1. What stabilisation gives or takes is booked as
-    injected. Components beside v_z do not move in contact, with the same alpha1.
+    injected. Constrained components beside v_z come to rest with the same alpha1; with friction v_x and v_y slip where they would
+    need more than it.
 
     Attributes
     ----------
     alpha1, alpha0, alpha2 : 1/s, 1/s^2, 1/(m^2 s^2).
+    friction : coefficient of the cone of v_x and v_y; None: what of them is constrained never slips.
 
     Source: Bortoff 2020, section 2.
     """
@@ -88,13 +91,17 @@ class ThreeState:
     alpha2: Any = 0.0
     friction: Any = None
 
-    components: ClassVar[tuple[str, ...]] = ("v_z",)
     acting: ClassVar[tuple[str, ...]] = ()
     carried: ClassVar[bool] = False
     stepped: ClassVar[bool] = False
 
+    @property
+    def components(self) -> tuple[str, ...]:
+        """v_z, and with friction v_x and v_y."""
+        return components_with(self.friction)
+
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """E435 components, E436 numbers, E439 friction."""
+        """E435 components, E436 numbers, E490, E491 friction."""
         every = (("alpha1", "1/s"), ("alpha0", "1/s^2"), ("alpha2", "1/(m^2 s^2)"))
         numbers = number_problems(name, self, *((field, unit, 0.0, math.inf) for field, unit in every))
         return [*held_problems(name, self, chosen), *numbers]
@@ -103,7 +110,8 @@ class ThreeState:
         """The constraint on the gap, and those of what does not move."""
         numbers: dict[str, Any] = {"alpha1": self.alpha1, "alpha0": self.alpha0, "alpha2": self.alpha2}
         connect_normal(graph, split, closing="smooth", **numbers)
-        connect_held(graph, split, head.chosen, closing="smooth", alpha1=self.alpha1)
-        signals = ("kinematics.d", "normal.h'", "normal.multiplier")
+        connect_held(graph, split, head.chosen, self.friction, closing="smooth", alpha1=self.alpha1)
+        connect_rubbing(graph, split, self.friction, FORCE, Follows(STATES, (TOUCHING,)))
+        signals = ("kinematics.d", "normal.h'", FORCE)
         machine = contact_states("switch", *signals, kinds=LASTING, further=limits(head.surfaces, STATES))
-        return ideal_tail(machine, (FREE, BALLISTIC), lambda gap: (gap, TOUCHING if gap < 0.0 else FREE))
+        return ideal_tail(machine, (FREE, BALLISTIC), lambda gap: (gap, TOUCHING if gap < 0.0 else FREE), self.friction)

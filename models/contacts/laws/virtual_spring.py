@@ -36,7 +36,9 @@ class VirtualSpring:
     ----------
     k : N/m. restitution : e, above 0, at most 1 (a spring without loss).
 
-    Source: Wang 2022, fig. 4(a), (b); the loss of energy at the end of compression is Stronge's.
+    A law of impacts, not of rest: under a steady load every small bounce leaves such an overlap behind.
+
+    Source: Wang 2022, section V.B; Jia, Mason and Erdmann 2013.
     """
 
     k: Any
@@ -60,7 +62,7 @@ class VirtualSpring:
             energy=ENERGY,
             parameters={"stiffness": Parameter(self.k, "N/m"), "restitution": Parameter(self.restitution, "1")},
             signals=["switch.mode"],
-            symbols={"q": "s", "stiffness": "k", "restitution": "e"},
+            symbols={"q": "s", "stiffness": "k", "restitution": r"e_{\mathrm{r}}"},
         )
         graph.connect(split, row := normal_row()).connect(row, spring)
         gap, rate, length = "kinematics.d", "kinematics.d'", "spring.q"
@@ -94,7 +96,7 @@ def _stiffness(k: Any, e: Any, mode: Any) -> Any:
     return k / where(equal(mode, float(STATES.index(RESTITUTION))), e * e, 1.0)
 
 
-_LATEX = r"#2 \text{ in compression, } #2 / #3^2 \text{ after it}"
-EFFORT = Op("virtual spring", lambda s, k, e, mode: _stiffness(k, e, mode) * s, rf"\kappa\,#1,\; \kappa = {_LATEX}")
-ENERGY = Op("energy", lambda s, k, e, mode: _stiffness(k, e, mode) * s * s / 2, rf"\tfrac12 \kappa\,#1^2,\; \kappa = {_LATEX}")
+_STIFFNESS = r"#2\,#3^{-2\,[#4 = 2]}"
+EFFORT = Op("virtual spring", lambda s, k, e, mode: _stiffness(k, e, mode) * s, rf"{_STIFFNESS}\,#1", "WA22 section V.B")
+ENERGY = Op("energy", lambda s, k, e, mode: _stiffness(k, e, mode) * s * s / 2, rf"\tfrac12 {_STIFFNESS}\,#1^2")
 SHORTER = Op("e^2 s", lambda s, e: e * e * s, r"#2^2\,#1")

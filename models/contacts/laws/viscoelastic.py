@@ -87,7 +87,7 @@ class Viscoelastic:
 DAMPING = Op(
     "damping in proportion to the penetration",
     lambda rate, c, s, spring: maximum(c * s * rate, -spring),
-    r"#2\,#3\,#1 \text{, at least } -#4",
+    r"\max(#2\,#3\,#1, -#4)",
     "WA22 (15)",
 )
 FORCE = SignalEntry("constrained.2.effort")

@@ -69,6 +69,11 @@ def veil(window: Any, mesh: Mesh, colour: str) -> Any:
     return _painted(window, mesh, colour, opacity=0.3, lighting=False)
 
 
+def wall(window: Any, mesh: Mesh, colour: str) -> Any:
+    """Add a mesh of which only the front is seen."""
+    return _painted(window, mesh, colour, ambient=0.6, diffuse=0.45, culling="back")
+
+
 def _painted(window: Any, mesh: Mesh, colour: str, **look: Any) -> Any:
     """Add a mesh in its own colours where it has any."""
     look |= {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}

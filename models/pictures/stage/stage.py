@@ -90,7 +90,8 @@ class Stage:
         if solid.look is Look.GLASS:
             found = [self._glass(index, 0.20, 0.95)]
         else:
-            found = [{Look.OPAQUE: actors.opaque, Look.VEIL: actors.veil}[solid.look](self.plotter, mesh, solid.colour)]
+            draw = {Look.OPAQUE: actors.opaque, Look.VEIL: actors.veil, Look.WALL: actors.wall}[solid.look]
+            found = [draw(self.plotter, mesh, solid.colour)]
         if len(mesh.lines):
             width = max(1.0, self.size[1] / 800)
             opacity = 0.4 if solid.look is Look.GLASS else 0.6
@@ -172,7 +173,7 @@ class Stage:
     def _sort(self, now: Scene, camera: Camera) -> None:
         """Draw the glass that is nearer last: VTK paints translucent actors in the order of the renderer's list."""
         solids = self.scene.solids
-        clear = [i for i, solid in enumerate(solids) if solid.look is not Look.OPAQUE]
+        clear = [i for i, solid in enumerate(solids) if solid.look not in (Look.OPAQUE, Look.WALL)]
         order = painting_order(now, camera, clear)
         if order == self._order:
             return  # an actor that is taken out and put back is sent to the renderer anew

@@ -19,6 +19,7 @@ from models.hand.command import TASK as HAND
 from models.hand.parameters import HandParameters
 from models.hand.scenarios import HandScenario, Step
 from models.hand.shapes import SHAPES
+from models.impact.command import TASK as IMPACT_TASK
 from models.maze.command import TASKS as MAZE_TASKS
 from models.maze.command import GainGrid
 from models.maze.parameters import MazeParameters
@@ -33,7 +34,7 @@ from models.two_bodies.surfaces import SURFACES
 from screws import surfaces
 from screws.surfaces import Surface
 
-ALL_TASKS = {"contact": CONTACT, "hand": HAND, **TASKS, **MAZE_TASKS}
+ALL_TASKS = {"contact": CONTACT, "hand": HAND, "impact": IMPACT_TASK, **TASKS, **MAZE_TASKS}
 RECORDS = (BodySpec, ContactSpec, GravitySpec, Scenario, HandParameters, HandScenario, Step, DeltaParameters, TouchPlan, Grid)
 RECORDS += (MazeParameters, GainGrid)
 UNDECLARED = {
@@ -115,7 +116,7 @@ def test_every_field_is_declared_and_described(record: type) -> None:
 
 def test_tasks() -> None:
     """Every command but `info` is a study, and each of its files has a writer, or is a picture."""
-    assert {command.name for command in COMMANDS} == {"contact", "delta", "hand", "info", "maze"}
+    assert {command.name for command in COMMANDS} == {"contact", "delta", "hand", "impact", "info", "maze"}
     for name, task in ALL_TASKS.items():
         assert task.help and len(set(task.names)) == len(task.names) and SUMMARY in task.names, name
         assert {Path(file).suffix for file in (*task.files, SUMMARY)} <= set(WRITERS), name

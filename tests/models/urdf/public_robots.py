@@ -33,6 +33,10 @@ class Judge:
         self.model = self.pin.buildModelFromXML(text)
         self.data = self.model.createData()
         self.joints = [self.model.joints[self.model.getJointId(name)] for name in joints]
+        # In paths of a graph dots have a meaning, so that a link "a.0" is called "a_0".
+        self.frames = {
+            frame.name.replace(".", "_"): k for k, frame in enumerate(self.model.frames) if frame.type == self.pin.FrameType.BODY
+        }
         self.order = np.array([joint.idx_v for joint in self.joints])
         assert self.model.nv == len(joints)
 
@@ -58,6 +62,6 @@ class Judge:
 
     def jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
         """In the link's frame, angular rows first."""
-        frame = self.model.getFrameId(link, self.pin.BODY)
-        J = self.pin.computeFrameJacobian(self.model, self.data, self._coordinates(q), frame, self.pin.LOCAL)[:, self.order]
+        at = self._coordinates(q)
+        J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frames[link], self.pin.LOCAL)[:, self.order]
         return np.vstack([J[3:], J[:3]])

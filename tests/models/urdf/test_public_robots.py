@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import ModelError
-from models.chains import bias, body_jacobian, gravity_forces, link_pose, mass_matrix
+from bondgraph import ModelError, compile_model
+from models.chains import bias, body_jacobian, chain_graph, gravity_forces, link_pose, mass_matrix
+from models.impact import effective_mass
 from models.urdf import Robot, read_urdf
 from tests.models.urdf.public_robots import Judge, pinocchio, public_urdf
 
@@ -104,6 +105,30 @@ def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
             root.remove(element)
     compare(robot, etree.tostring(root, encoding="unicode"))
     assert {"panda_hand", "panda_leftfinger"} <= set(robot.ignored[0].what.removeprefix("4 links: ").split(", "))
+
+
+def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
+    """Wang 2022: projection, composite body and generalised momentum at a pose, without the hand."""
+    robot = read_urdf(public_urdf("panda_description/urdf/panda.urdf"), tip="panda_link8", meshes=False)
+    q = robot.position({f"panda_joint{k}": angle for k, angle in enumerate((0, -1, 0, -3, 0, 2, 1), start=1)}) * np.pi / 4
+    for kind, mass in (("projection", 4.316), ("composite", 8.696), ("momentum", 2.966)):
+        assert effective_mass(robot.tree, q, kind=kind, link="panda_link8") == pytest.approx(mass, abs=5e-4)
+
+
+def test_a_graph_accelerates_as_pinocchio_says() -> None:
+    """From the graph's equations to forward dynamics: weight, Coriolis forces and damping, of a hand with sixteen joints."""
+    path = public_urdf("allegro_left_hand.urdf")
+    robot, rng = read_urdf(path, meshes=False), np.random.default_rng(11)
+    n = robot.tree.freedoms
+    q, v = rng.uniform(0.0, 0.5, n), rng.normal(size=n)
+    graph = chain_graph(robot.tree, "hand", gravity=(0, 0, -9.81), position=q, velocity=v, limits="ignore")
+    compiled = compile_model(graph)
+    x, m = compiled.initial()
+    rates = compiled.program.rates(0.0, x, compiled.parameters(), m)
+    judge = Judge(path.read_text(), [joint.name for joint in robot.joints])
+    torque = -judge.weight(q) - judge.coriolis(q, v) - robot.tree.damping * v
+    wanted = np.linalg.solve(judge.mass(q), torque)
+    assert np.abs(rates[n:] - wanted).max() < 1e-9 * np.abs(wanted).max() and np.allclose(rates[:n], v, rtol=1e-15)
 
 
 def test_every_public_robot_is_read_or_refused_for_a_reason() -> None:

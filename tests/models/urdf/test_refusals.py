@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError
+from models.chains import mass_matrix
 from models.urdf import document, read_urdf, robot_scene
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
@@ -38,9 +39,9 @@ CHANGES = {
     "not closed": ('</link>\n  <joint name="elbow"', '\n  <joint name="elbow"', "E520", None, "no XML"),
     "another format": ('<robot name="two links">', '<sdf name="two links">', "E520", None, "no XML"),
     "no number": ('<mass value="2"/>', '<mass value="two"/>', "E522", '<mass value="two"', 'value="two"'),
-    "nan": ('<mass value="2"/>', '<mass value="nan"/>', "E522", '<mass value="nan"', "finite"),
+    "nan": ('<mass value="2"/>', '<mass value="nan"/>', "E522", '<mass value="nan"', "is not zero, or a number"),
     "infinite": ('xyz="0 0 0.5" rpy', 'xyz="0 inf 0.5" rpy', "E522", 'xyz="0 inf', "three finite numbers"),
-    "underscores": ('<mass value="2"/>', '<mass value="1_0"/>', "E522", '<mass value="1_0"', "finite"),
+    "underscores": ('<mass value="2"/>', '<mass value="1_0"/>', "E522", '<mass value="1_0"', "is not zero, or a number"),
     "two numbers": ('<axis xyz="0 2 0"/>', '<axis xyz="0 2"/>', "E522", '<axis xyz="0 2"/>', "three"),
     "no mass": ('<mass value="2"/>', "", "E522", None, "no <mass>"),
     "no moment": ('iyy="0.012"', "", "E522", 'ixx="0.01"', "no iyy"),
@@ -53,9 +54,13 @@ CHANGES = {
     ),
     "negative damping": ('damping="0.02"', 'damping="-0.02"', "E522", 'damping="-0.02"', "zero or more"),
     "no radius": ('<sphere radius="0.06"/>', "<sphere/>", "E522", "<sphere/>", "no radius"),
-    "flat box": ('size="0.2 0.2 0.1"', 'size="0.2 0 0.1"', "E522", "<box", "three positive"),
+    "flat box": ('size="0.2 0.2 0.1"', 'size="0.2 0 0.1"', "E522", "<box", "three lengths"),
     "no shape": ('<geometry><sphere radius="0.06"/></geometry>', "<geometry/>", "E522", "<geometry/>", "one of <box>"),
     "no direction": ('<axis xyz="0 2 0"/>', '<axis xyz="0 0 0"/>', "E522", '<joint name="shoulder"', "no direction"),
+    "hardly a direction": ('<axis xyz="0 2 0"/>', '<axis xyz="0 1e-320 0"/>', "E522", '<joint name="shoulder"', "no direction"),
+    "tiny sphere": ('<sphere radius="0.06"/>', '<sphere radius="1e-300"/>', "E522", '<sphere radius="1e-300"/>', "1e-12"),
+    "heavier than a mountain": ('<mass value="2"/>', '<mass value="1e200"/>', "E522", '<mass value="1e200"/>', "1e+12"),
+    "unprintable": ('<child link="fore"/>', '<child link="fo&#9;re"/>', "E522", "fo&#9;re", "printed"),
     "no parent": ('<parent link="upper"/>', "", "E522", '<joint name="elbow"', "no <parent>"),
     "no name": ('<link name="fore">', "<link>", "E522", "<link>", "no name"),
     "unknown child": ('<child link="fore"/>', '<child link="four"/>', "E523", '<joint name="elbow"', "fore"),
@@ -89,7 +94,7 @@ CHANGES = {
     ),
     "unknown kind": ('type="continuous"', 'type="helical"', "E525", '<joint name="elbow"', "one of: revolute"),
     "limits the wrong way": ('lower="-2" upper="1.5"', 'lower="2" upper="1.5"', "E525", '<joint name="shoulder"', "limits=False"),
-    "negative mass": ('<mass value="2"/>', '<mass value="-2"/>', "E522", '<mass value="-2"', "zero or more"),
+    "negative mass": ('<mass value="2"/>', '<mass value="-2"/>', "E522", '<mass value="-2"', "zero, or"),
     "zero mass": ('<mass value="2"/>', '<mass value="0"/>', "E526", '<link name="upper"', "mass of"),
     "not definite": ('ixx="0.05"', 'ixx="-0.05"', "E526", '<link name="upper"', "positive definite"),
     "no body": ('izz="0.03"/>', 'izz="3"/>', "E526", '<link name="upper"', "triangle inequality"),
@@ -198,6 +203,11 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: py
     assert "too large" in str(refused(tmp_path / "huge.urdf", GOOD + " " * 2**20))
 
 
+def test_files_with_very_many_elements_are_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path / "many.urdf", GOOD.replace("</robot>", '<link name="a"/>' * document.MOST_ELEMENTS + "</robot>"))
+    assert codes(error) == ["E520"] and "too large" in str(error)
+
+
 def test_deeply_nested_files_are_refused(tmp_path: Path) -> None:
     text = GOOD.replace("<type>simple</type>", "<a>" * 5000 + "</a>" * 5000)
     error = refused(tmp_path / "deep.urdf", text)
@@ -264,6 +274,10 @@ def test_limits_that_leave_no_room_can_be_left_out(tmp_path: Path) -> None:
     robot = read_urdf(tmp_path / "none.urdf")
     assert not np.isfinite(robot.tree.limits).any()
     assert any(one.what == 'limits of joint "shoulder"' for one in robot.ignored)
+    (tmp_path / "turning.urdf").write_text(GOOD.replace('type="revolute"', 'type="continuous"'))
+    robot = read_urdf(tmp_path / "turning.urdf")
+    assert not np.isfinite(robot.tree.limits).any()
+    assert any(str(one) == 'position limits of joint "shoulder" (line 8): continuous joints have none' for one in robot.ignored)
 
 
 def test_mimic_and_the_advice_about_it(tmp_path: Path) -> None:
@@ -315,6 +329,55 @@ def test_meshes_that_are_none(tmp_path: Path, name: str, content: bytes | None, 
         (tmp_path / name).write_bytes(content)
     error = refused(tmp_path / "a.urdf", GOOD.replace('<sphere radius="0.06"/>', f'<mesh filename="{name}"/>'))
     assert codes(error) == ["E527"] and re.search(words, str(error)), error
+
+
+def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
+    """Whatever stands where: an error with lines and advice, or a robot with finite numbers."""
+    rng = np.random.default_rng(2)
+    odd = (
+        "nan",
+        "-1",
+        "0",
+        "1e400",
+        "1e-320",
+        "",
+        "fixed",
+        "floating",
+        "planar",
+        "upper",
+        "left",
+        "elbow",
+        "<",
+        '"',
+        "é",
+        "1 2",
+        "0 0 0",
+    )
+    read = 0
+    for _ in range(300):
+        text = (GOOD, GRIPPER)[rng.integers(2)]
+        for _ in range(rng.integers(1, 3)):
+            values = list(re.finditer(r'="([^"<]*)"', text))
+            elements = list(re.finditer(r"<\w+[^<>]*/>", text))
+            value, one, other = (some[rng.integers(len(some))] for some in (values, elements, elements))
+            start, end, new = (
+                (*value.span(1), odd[rng.integers(len(odd))]),
+                (*one.span(), ""),
+                (*one.span(), other.group()),
+                (*value.span(1), values[rng.integers(len(values))].group(1)),
+            )[rng.integers(4)]
+            text = text[:start] + new + text[end:]
+        path = tmp_path / "changed.urdf"
+        path.write_text(text, encoding="utf-8")
+        try:
+            robot = read_urdf(path, floating=bool(rng.integers(2)))
+        except ModelError as error:
+            assert all(problem.cures and any(problem.places) for problem in error.problems), error
+        else:
+            read += 1
+            M = np.asarray(mass_matrix(robot.tree, np.full(robot.tree.freedoms, 0.1)), dtype=float)
+            assert np.all(np.isfinite(M)) and str(robot)
+    assert 30 < read < 270
 
 
 def test_positions_by_name(tmp_path: Path) -> None:

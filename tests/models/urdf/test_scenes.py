@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bondgraph import ModelError
 from models.chains import link_pose
 from models.pictures import rendering, still
 from models.pictures.shapes.meshes import Mesh
@@ -81,6 +82,16 @@ def test_a_scene_has_the_links_at_their_poses() -> None:
     palm, left, right = scene.solids
     assert left.colour == right.colour != palm.colour
     assert np.array_equal(scene.t, t) and np.array_equal(robot_scene(robot, q[0]).t, [0.0])
+
+
+def test_a_robot_without_shapes_has_nothing_to_draw_but_frames() -> None:
+    robot = read_urdf(DATA / "two_links.urdf", meshes=False)
+    with pytest.raises(ModelError, match=r'E527 two links has no shapes(.*\n)*.*meshes="collision"'):
+        robot_scene(robot, np.zeros(2))
+    assert len(robot_scene(robot, np.zeros(2), frames=("upper", "tool")).frames) == 2
+    whole = read_urdf(DATA / "two_links.urdf")
+    height = float(link_pose(whole.tree, 2, np.zeros(2))[2, 3]) + 0.06 + 0.05  # from below the stand to the top of the sphere
+    assert robot_scene(whole, np.zeros(2)).size == pytest.approx(height / 8.0, rel=1e-2)
 
 
 def test_a_picture_shows_the_robot(tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""Thirty boxes fall on a heap, and a hundred balls into a bag: bodies that touch anywhere, in steps of time.
+
+Shapes say what bodies collide with; where they touch is found anew in each step, and impulses with Coulomb friction follow. At
+rest the floor carries the weight of all of them, though nobody can say how they share it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph import Graph
+from bondgraph.piles import PileResult, pile
+from models import Body, collisions, ground, rigid_body
+from screws import quaternion, rotations
+from screws.shapes import Ball, Box, HalfSpace
+
+EDGE, RADIUS, MASS, FRICTION = 0.1, 0.05, 1.0, 0.5  # m, m, kg
+GRAVITY, STEP = (0.0, 0.0, -9.81), 0.005  # m/s^2, s
+
+
+def boxes(count: int = 30) -> list[Body]:
+    """Cubes above each other, turned at random."""
+    rng = np.random.default_rng(0)
+    inertia, found = (MASS * EDGE**2 / 6,) * 3, []
+    for k in range(count):
+        angle, turned = 2.0 * (k % 3) + 0.5 * (k // 3), quaternion(rotations.exp(rng.uniform(-2.0, 2.0, 3)))
+        place = (0.12 * np.cos(angle), 0.12 * np.sin(angle), 0.1 + 0.19 * (k // 3))
+        box = {"mass": MASS, "inertia": inertia, "gravity": GRAVITY, "shape": Box(EDGE, EDGE, EDGE)}
+        found.append(rigid_body(f"box {k}", position=place, quaternion=turned, **box))
+    return found
+
+
+def balls(count: int = 100) -> list[Body]:
+    """Balls in layers of nine."""
+    rng = np.random.default_rng(1)
+    places = [(0.12 * (k % 3 - 1), 0.12 * (k // 3 % 3 - 1), 0.1 + 0.12 * (k // 9)) for k in range(count)]
+    inertia, wobble = (0.4 * MASS * RADIUS**2,) * 3, np.pad(0.003 * rng.standard_normal((count, 2)), ((0, 0), (0, 1)))
+    return [
+        rigid_body(f"ball {k}", mass=MASS, inertia=inertia, gravity=GRAVITY, position=place + wobble[k], shape=Ball(RADIUS))
+        for k, place in enumerate(places)
+    ]
+
+
+def bag(lean: float = np.radians(60.0), wide: float = 0.3) -> Body:
+    """A floor, and four walls that lean outwards."""
+    walls = [
+        HalfSpace(position=(wide * x, wide * y, 0.0), quaternion=tuple(quaternion(rotations.exp(lean * np.array([y, -x, 0.0])))))
+        for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1))
+    ]
+    return ground("bag", shape=[HalfSpace(), *walls])
+
+
+def heap() -> Graph:
+    """Boxes on a floor."""
+    return collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes()], friction=FRICTION, most=512)
+
+
+def bagful() -> Graph:
+    """Balls in the bag."""
+    return collisions(Graph("bag"), [bag(), *balls()], friction=FRICTION, most=1024)
+
+
+def simulate(graph: Graph, t_end: float) -> PileResult:
+    """Until all lie still."""
+    return pile(graph).simulate(t_end, step=STEP)
+
+
+if __name__ == "__main__":
+    from models.pictures import scene_of, still
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/pile"))
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    for graph, end in ((heap(), 2.5), (bagful(), 3.0)):
+        run = simulate(graph, end)
+        print(f"{graph.name}: {run.touching[-1]} contacts press, {run.slip[-1]:.1e} m/s slip, {run.overlap[-1]:.1e} m overlap")
+        still(scene_of(run, graph), out / f"{graph.name}.png", end)
