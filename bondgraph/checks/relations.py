@@ -141,16 +141,25 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
     def listed(formula: Formula) -> Formula:
         return lambda q: formula(np.atleast_1d(q))
 
-    if mechanics.inertia is not None:
+    def motion(q: Any) -> np.ndarray:
+        return np.linspace(0.7, 1.3, len(q))
+
+    if mechanics.inertia is not None and mechanics.kinetic is not None:
+        yield Pair(
+            "q",
+            "its kinetic energy",
+            "that of its inertia",
+            listed(lambda q: mechanics.kinetic_energy(q, motion(q), *others)),
+            listed(lambda q: motion(q) @ mechanics.momentum(q, motion(q), *others) / 2),
+            "leave one of them out",
+        )
+    elif mechanics.inertia is not None:
 
         def mass(q: Any) -> np.ndarray:
             return np.asarray(mechanics.mass(q, *others))
 
         cure = "an inertia M with M^T = M"
         yield Pair("q", "its inertia", "its symmetric part", listed(mass), listed(lambda q: (mass(q) + mass(q).T) / 2), cure)
-
-    def motion(q: Any) -> np.ndarray:
-        return np.linspace(0.7, 1.3, len(q))
 
     if mechanics.bias is not None:
 
@@ -172,19 +181,17 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             v = motion(q)
             return mechanics.kinetic_energy(q, v, *others) / (v @ v) * v[::-1]
 
-        def rates(q: Any) -> np.ndarray:
-            v = motion(q)
-            a = np.asarray(mechanics.acceleration(q, v, effort(q), *others))
-            return np.array([mechanics.kinetic_rate(q, v, a, *others), mechanics.potential_rate(q, v, *others)])
+        def gained(q: Any) -> Any:
+            a = np.asarray(mechanics.acceleration(q, motion(q), effort(q), *others))
+            return mechanics.kinetic_rate(q, motion(q), a, *others)
 
         yield Pair(
             "q",
-            "the rate of its energy by its `acceleration`",
-            "the power of the effort",
-            listed(lambda q: rates(q).sum()),
-            listed(lambda q: effort(q) @ motion(q)),
+            "the power of its `acceleration`",
+            "that of the effort, less what its potential takes",
+            listed(gained),
+            listed(lambda q: effort(q) @ motion(q) - mechanics.potential_rate(q, motion(q), *others)),
             "leave `acceleration` out: it follows from the energies; forces that take power belong into an R",
-            listed(rates),
         )
 
 

@@ -123,7 +123,10 @@ def _without_law(model: Model) -> list[Problem]:
             f'contact "{point.path}" is rigid: only time stepping takes it',
             ("nothing in the graph gives it a force, so that its bodies would go through each other",),
             (point.place,),
-            ("a law with a force of its own: contact(..., law=Impact(restitution=0.5)), or Compliant(...)",),
+            (
+                'steps of time: stepper(graph, inertia="full").simulate(1.0, step=1e-3), of bondgraph.stepping',
+                "a law with a force of its own: contact(..., law=Impact(restitution=0.5)), or Compliant(...)",
+            ),
         )
         for point in model.contacts
         if point.stepped

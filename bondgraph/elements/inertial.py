@@ -47,7 +47,7 @@ def IC(
     potential : V(q, *parameters, *signals) in J; none is zero.
     bias : h(q, v, *parameters, *signals), centrifugal and Coriolis forces (n,) where you have them; else M' v - dT/dq.
     acceleration : v'(q, v, e, *parameters, *signals), (n,), of all of M v' + h + dV/dq = e, where you have a recursion for it
-        that takes fewer operations than to form M and solve.
+        that takes fewer operations than to form M and solve; both `inertia` and `kinetic` may stand beside it.
     form : "lagrangian" or "hamiltonian".
     position, velocity : q and v at the start, (n,) or, for one coordinate in scalar formulas, numbers; no velocity is rest.
     nominal : typical size of the states, or {"q": ..., "v": ...} (or "p").
@@ -60,7 +60,8 @@ def IC(
 
     Source: Breedveld 1984 (IC element); Lagrange's and Hamilton's equations.
     """
-    one_of("IC", name, inertia=inertia, kinetic=kinetic)
+    if acceleration is None or inertia is None:
+        one_of("IC", name, inertia=inertia, kinetic=kinetic)
     if form not in ("lagrangian", "hamiltonian"):
         title, cure = f'IC "{name}" cannot have form {form!r}', 'form="lagrangian" or form="hamiltonian"'
         raise refusal("E135", title, cure, about=name)

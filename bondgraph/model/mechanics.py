@@ -21,9 +21,9 @@ Formula = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Mechanics:
-    """The energies of a configuration, as its owner gave them: `inertia`(q, ...) or `kinetic`(q, v, ...), `potential`(q, ...),
-    and where they are not to be found by differentiation, `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or
-    `solution`(q, v, e, ...), its v' altogether."""
+    """The energies of a configuration, as its owner gave them: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q,
+    ...), and where they are not to be found by differentiation, `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq
+    = e, or `solution`(q, v, e, ...), its v' altogether."""
 
     inertia: Formula | None
     kinetic: Formula | None
@@ -32,6 +32,11 @@ class Mechanics:
     solution: Formula | None
     scalar: bool
     """Whether the formulas take and give scalars for the n = 1 coordinate, not arrays (1,)."""
+
+    @property
+    def owns_bias(self) -> bool:
+        """Whether h is not that of the energies but its owner's, who may have added forces that take no power."""
+        return self.bias is not None or self.solution is not None
 
     def mass(self, q: Any, *others: Any) -> np.ndarray:
         """M(q), (n, n)."""
@@ -75,17 +80,24 @@ class Mechanics:
         return solve_spd(self.mass(q, *others), effort - h - self.conservative_force(q, *others))
 
     def given_bias(self, q: Any, v: Any, *others: Any) -> Any:
-        """h as its owner gave it, (n,)."""
-        assert self.bias is not None
-        return self._list(self.bias, q, v, *others)
+        """h as its owner gave it, or gave v', (n,)."""
+        if self.bias is not None:
+            return self._list(self.bias, q, v, *others)
+        return self._held(q, v, *others) - self.conservative_force(q, *others)
+
+    def _held(self, q: Any, v: Any, *others: Any) -> Any:
+        """h + dV/dq as its owner gave them, (n,): the effort that leaves the velocities as they are."""
+        if self.bias is not None:
+            return self.given_bias(q, v, *others) + self.conservative_force(q, *others)
+        return -(self.mass(q, *others) @ self.acceleration(q, v, np.zeros(len(q)), *others))
 
     def kinetic_rate(self, q: Any, v: Any, a: Any, *others: Any) -> Any:
         """dT/dt, W, where q' = v and v' = a."""
-        return _rate(lambda s: self.kinetic_energy(q + s * v, v + s * a, *others), (q, v, a, *others))
+        return _rates(lambda s: [self.kinetic_energy(q + s * v, v + s * a, *others)], (q, v, a, *others))[0]
 
     def potential_rate(self, q: Any, v: Any, *others: Any) -> Any:
         """dV/dt, W, where q' = v."""
-        return 0.0 if self.potential is None else _rate(lambda s: self._potential(q + s * v, *others), (q, v, *others))
+        return 0.0 if self.potential is None else _rates(lambda s: [self._potential(q + s * v, *others)], (q, v, *others))[0]
 
     def coriolis(self, q: Any, v: Any, *others: Any) -> Any:
         """h = M' v - dT/dq, (n,): centrifugal and Coriolis forces."""
@@ -98,9 +110,10 @@ class Mechanics:
 
     def own_momentum_rate(self, q: Any, v: Any, *others: Any) -> Any:
         """p' without an effort from outside, dT/dq - dV/dq; and less what a bias of the owner's has beyond h."""
+        if self.owns_bias:  # e = M v' + held, and p' = M v' + M' v
+            return _rates(lambda s: self.momentum(q + s * v, v, *others), (q, v, *others)) - self._held(q, v, *others)
         slopes = partials(lambda at: [self.kinetic_energy(at, v, *others)], q, (v, *others))[0]
-        own = slopes - self.conservative_force(q, *others)
-        return own if self.bias is None else own + self.coriolis(q, v, *others) - self.given_bias(q, v, *others)
+        return slopes - self.conservative_force(q, *others)
 
     def _given(self, x: Any) -> Any:
         return x[0] if self.scalar else x
@@ -114,9 +127,9 @@ class Mechanics:
         return array([found]) if np.ndim(found) == 0 else found
 
 
-def _rate(course: Callable[[Any], Any], others: Sequence[Any]) -> Any:
-    """Slope at 0 of a scalar along its course."""
-    return partials(lambda s: [course(s[0])], np.zeros(1), others)[0, 0]
+def _rates(course: Callable[[Any], Sequence[Any]], others: Sequence[Any]) -> np.ndarray:
+    """Slopes at 0 of some scalars along their course."""
+    return partials(lambda s: list(course(s[0])), np.zeros(1), others)[:, 0]
 
 
 def on_bond(mechanics: Mechanics, method: Formula, vectors: int) -> Formula:

@@ -206,10 +206,14 @@ class Absent:
 
 @dataclass(frozen=True)
 class RunContact:
-    """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force."""
+    """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.
+
+    `forces` : where steps give them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
+    """
 
     point: ContactPoint
     off: tuple[tuple[int, float], ...]
+    forces: tuple[str, ...] = ()
 
     def touching(self, m: np.ndarray) -> np.ndarray:
         """Whether its law acts in modes (..., modes)."""

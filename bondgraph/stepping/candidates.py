@@ -137,6 +137,10 @@ class PairRows:
         by[:, : 1 if self.exact else self.each] = (self.pairs.friction * s)[:, None]
         return by.ravel()
 
+    def lengths(self, along: np.ndarray) -> np.ndarray:
+        """How far each pair slips (k,), of its slips (k, 2), in the norm of its facets or of the exact cone."""
+        return np.asarray(np.linalg.norm(along, axis=1) if self.exact else np.max(along @ self.facets.T, axis=1))
+
     def forces(self, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Normal forces (k,) and friction on body 2 along the tangents (k, 2), N."""
         rows = multipliers.reshape(len(self.pairs), self.each)

@@ -13,7 +13,9 @@ import numpy as np
 DEPTH = 4
 """Earlier iterates that Anderson's acceleration looks at."""
 MOST = 60
-"""Programs of a step, after which friction is said not to converge."""
+"""Programs of a step, then acceleration is given up for a damped iteration; after as many again friction does not converge."""
+DAMPED = 0.4
+"""How far the damped iteration goes."""
 AGREES = 1e-9
 """Slips agree to this part of what the step moves, and of what its forces would move its springs by."""
 

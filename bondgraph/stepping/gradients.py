@@ -141,8 +141,7 @@ def _displaced(stride: Stride, step: Stepped, buffer: np.ndarray, smoothing: flo
     lower, bounds = stride.loosened(stride.s), dlower.copy()
     R = A.copy()
     if stride.settings.friction == "coulomb" and len(stride.drift):
-        way = np.repeat(stride.s, [cone.slips for cone in layout.cones])
-        u = np.divide(stride.along, way, out=np.zeros_like(way), where=way > 10.0 * _ACTIVE * np.max(way, initial=0.0))
+        u = _directions(stride)
         slipping = part("slip").transpose(0, 2, 1) @ y + part("drift")  # (slips, variables)
         for k, cone in enumerate(layout.cones):
             own = slice(cone.slip, cone.slip + cone.slips)
@@ -164,6 +163,17 @@ def _displaced(stride: Stride, step: Stepped, buffer: np.ndarray, smoothing: flo
     size[size == 0.0] = 1.0
     found = np.linalg.lstsq(whole / size, np.concatenate([forces, rows]) / size, rcond=1e-12)[0]
     return np.asarray(found[: len(y)])
+
+
+def _directions(stride: Stride) -> np.ndarray:
+    """Of each slip: what its contact's measure of slip changes by, (slips,); 0 where it sticks."""
+    u = np.zeros(len(stride.along))
+    for cone, s in zip(stride.layout.cones, stride.s, strict=True):
+        own = slice(cone.slip, cone.slip + cone.slips)
+        if cone.slips and s > 10.0 * _ACTIVE * np.max(stride.s):
+            along = stride.along[own]
+            u[own] = along / s if cone.exact else cone.facets[int(np.argmax(cone.facets @ along))]
+    return u
 
 
 def _smoothed(stride: Stride, step: Stepped, slopes: tuple[np.ndarray, ...], kappa: float) -> np.ndarray:

@@ -20,6 +20,7 @@ from bondgraph.errors import ModelError, raise_if_any
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import constant, zeros
+from bondgraph.run.program import Layout, RunContact
 from bondgraph.stepping.held import MOMENTUM, held_system, velocities_of
 from bondgraph.stepping.holdable import unholdable, unsteppable
 from bondgraph.stepping.matrices import StepLayout, Wanted, step_routine
@@ -94,6 +95,7 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
         return jacobian_of(differentiate, kernels, backend)
 
     program = program_of(system, kernels, jacobian, lambda: couplings_of(routines, jacobian, backend), model)
+    program = replace(program, contacts=tuple(_stepped(contact, program.layout) for contact in model.contacts))
     timings = {"build": built - begin, "compile": time.perf_counter() - built}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
     slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
@@ -105,6 +107,11 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
 def force_names(contact: ContactPoint) -> tuple[str, str]:
     """Names of the normal force and of the friction force of a contact in results, N."""
     return f"{contact.path}.normal force", f"{contact.path}.friction force"
+
+
+def _stepped(contact: ContactPoint, layout: Layout) -> RunContact:
+    """A contact of a run in steps, whose mode and forces are those of the steps."""
+    return RunContact(contact, ((layout[f"{contact.path}.mode"].start, float(MODES.index(OPEN))),), force_names(contact))
 
 
 def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:

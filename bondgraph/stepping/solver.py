@@ -25,6 +25,7 @@ BALANCE = 1e-14
 """Of forces, where those that move a stiff unknown by 1 m are 1e-3: coarser, and proximal steps end before a body has fallen."""
 
 _NONE = 1e30
+_NOTHING = np.zeros(0)
 _EQUALITY = 5
 
 
@@ -44,7 +45,7 @@ class ActiveSet:
     equalities: int
     _model: Any = None
     _size: tuple[int, int] = (-1, -1)
-    _program: tuple[np.ndarray, ...] = ()
+    _program: tuple[np.ndarray, np.ndarray, np.ndarray] = (_NOTHING, _NOTHING, _NOTHING)
     _upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
@@ -56,6 +57,9 @@ class ActiveSet:
         if not len(lower):
             return _without_rows(H, f)
         self._program = H, f, A
+        if not len(f):
+            fits = bool(np.all(lower <= PRIMAL))
+            return Answer(f.copy(), np.zeros(len(lower)), SOLVED if fits else EXCLUDED, 0)
         if A.shape != self._size or self._model.update(H, f, A, self._bounded(lower), lower) < 0:
             return self._afresh(lower)
         answer = self._answer()
@@ -63,6 +67,8 @@ class ActiveSet:
 
     def again(self, lower: np.ndarray) -> Answer:
         """The same program with other bounds."""
+        if not len(self._program[1]):
+            return self.solve(*self._program, lower)
         self._model.update(bupper=self._bounded(lower), blower=lower)
         answer = self._answer()
         return answer if answer.outcome == SOLVED else self._afresh(lower)

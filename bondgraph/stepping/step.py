@@ -8,7 +8,7 @@ import numpy as np
 
 from bondgraph.stepping.candidates import Candidates, PairRows, pair_rows, poses_from
 from bondgraph.stepping.cone import CONE, gather
-from bondgraph.stepping.coulomb import AGREES, MOST, NOISE, Anderson
+from bondgraph.stepping.coulomb import AGREES, DAMPED, MOST, NOISE, Anderson
 from bondgraph.stepping.motion import motion_of
 from bondgraph.stepping.problem import Steps
 from bondgraph.stepping.solver import SOLVED, ActiveSet, Answer, InteriorPoint
@@ -89,9 +89,10 @@ class Stride:
         self.solver = InteriorPoint(equalities, layout.cones) if exact else ActiveSet(equalities)
         self.loosening = loosening(steps, len(self.lower))
         self.along, self.s = np.zeros(len(self.drift)), np.zeros(self.contacts)
-        self.programs, self._largest = 0, 0.0
+        self.programs, self._scaled = 0, False
         self._settles = settings.friction == "coulomb" and (len(self.drift) > 0 or settings.candidates is not None)
         self._near = bool(np.isfinite(settings.reach))
+        self._exact, self._firsts = exact, np.array([cone.first for cone in layout.cones], dtype=np.intp)
         self._single = all(cone.slips == 1 for cone in layout.cones)
         self.sums = np.zeros((self.contacts, len(self.drift)))
         for k, cone in enumerate(layout.cones):
@@ -131,9 +132,9 @@ class Stride:
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
-        if self._largest == 0.0:
+        if not self._scaled:
             largest = np.max(np.abs(self.H), initial=0.0) or np.max(np.abs(self.f), initial=0.0)
-            self._largest, self._h[1] = largest, _SIZE / largest if largest > 0.0 else 1.0
+            self._scaled, self._h[1] = True, _SIZE / largest if largest > 0.0 else 1.0
             self.loosening *= self.mu
             self.fill()
         if self._near:
@@ -170,12 +171,19 @@ class Stride:
         return lower
 
     def _lengths(self, along: np.ndarray) -> np.ndarray:
-        """How far each contact slips."""
+        """How far each contact slips: in the norm of its facets, or of the exact cone."""
         if self.pairs is None:
-            return np.abs(along) if self._single else np.sqrt(self.sums @ (along * along))
+            return self._measured(along)
         own = len(self._own[3])
-        mine = np.sqrt(self.sums @ (along[:own] * along[:own]))
-        return np.concatenate([mine, np.linalg.norm(along[own:].reshape(-1, 2), axis=1)])
+        beside = self.pairs.lengths(along[own:].reshape(-1, 2))
+        return np.concatenate([self._measured(along[:own]), beside])
+
+    def _measured(self, along: np.ndarray) -> np.ndarray:
+        if self._single:
+            return np.abs(along)
+        if not self._exact:
+            return np.maximum.reduceat(along @ self.tangents, self._firsts) if self.contacts else np.zeros(0)
+        return np.sqrt(self.sums @ (along * along))
 
     def _convex(self) -> Answer:
         """One program."""
@@ -188,7 +196,7 @@ class Stride:
         """As many programs as it takes until friction agrees with slips."""
         s, search = self.s, None
         answer = self.solver.solve(self.H, self.f, self.A, self.loosened(s))
-        for _ in range(1, MOST):
+        for count in range(1, 2 * MOST):
             self.programs += 1
             if answer.outcome != SOLVED:
                 return answer
@@ -199,8 +207,11 @@ class Stride:
             if size <= AGREES**2 * moved or size <= self._small(moved, answer.y):
                 self.s, self.along = image, along
                 return answer
-            search = search or Anderson()
-            s = search.next(s, image)
+            if count < MOST:
+                search = search or Anderson()
+                s = search.next(s, image)
+            else:  # slowly, from rest, where the fast way goes round
+                s = DAMPED * image + (1.0 - DAMPED) * (s if count > MOST else 0.0)
             answer = self.solver.again(self.loosened(s))
         self.s = np.zeros(len(s))
         return answer._replace(outcome=UNSETTLED)

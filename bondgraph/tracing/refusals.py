@@ -13,6 +13,7 @@ from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Model
+from bondgraph.tracing.commanded import commanding
 from bondgraph.tracing.linear.modewise import SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
@@ -104,6 +105,9 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         )
         return Problem("E209", "a derivative is needed of what jumps", details, _places(elements), cures)
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
+    if commands := _commands(model, elements):
+        says, cure, sources = commands
+        return Problem("E208", "a commanded motion meets a constraint", (says,), _places([*elements, *sources]), (cure,))
     return Problem(
         "E208",
         "redundant constraints" if constraints else "dependent storages whose shares are not determined",
@@ -136,7 +140,28 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
         title = f"{count} modes have no valid causality"
         details = [f"in each, {says}:", *(f"{mode}: {own}" for mode, own in shown)]
         details += [f"and {count - MOST_MODES} more"] if count > MOST_MODES else []
-    return Problem("E212", title, tuple(details), _places([*elements, *automata]), _in_mode_cures(model, elements))
+    cures = _in_mode_cures(model, elements)
+    if commands := _commands(model, elements):
+        details, cures = [*details, commands[0]], (commands[1],)
+    return Problem("E212", title, tuple(details), _places([*elements, *automata]), cures)
+
+
+def _commands(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
+    """Of constraints among elements that hold what flow sources command: that in words, what resolves it, and the sources."""
+    paths = {id(element): path for path, element in model.elements.items()}
+    held = [
+        e for e in elements if isinstance(e.law, IdealConstraint) and not e.law.coordinates and commanding(model, paths[id(e)])
+    ]
+    if not held:
+        return None
+    sources = model.elements_at([path for e in held for path in commanding(model, paths[id(e)])])
+    says = f"{named(sources)} {'command' if len(sources) > 1 else 'commands'} what {named(held)} holds"
+    spring = domain_of(model, held).part("C")
+    cure = (
+        f"{spring} between the command and what it moves: a 0-junction that joins {named(sources[:1])}, a C (the stiffness of a "
+        "servo) and the rest (Hogan 1985)"
+    )
+    return says, cure, sources
 
 
 def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]:

@@ -178,14 +178,12 @@ def _mechanism(
         free = effort - stops.force(tree, q, p[-1]) if stiffness is not None else effort
         return forward_dynamics(tree, q, v, free, direction * p[count] if size else gravity, *p[:count])
 
-    formulas: dict[str, Any] = {}
+    formulas: dict[str, Any] = {"inertia": Op("M", lambda q, *p: mass_matrix(tree, q, *p[:count]), "M(#1)", DYNAMICS)}
     if form == "lagrangian" and articulated_is_shorter(tree):
         formulas["kinetic"] = Op("T", lambda q, v, *p: kinetic_energy(tree, q, v, *p[:count]), "T(#1, #2)", DYNAMICS)
         formulas["acceleration"] = Op("v'", acceleration, r"\dot v(#1, #2, #3)", DYNAMICS)
-    else:
-        formulas["inertia"] = Op("M", lambda q, *p: mass_matrix(tree, q, *p[:count]), "M(#1)", DYNAMICS)
-        if form == "lagrangian" and recursion_is_shorter(tree):
-            formulas["bias"] = Op("h", lambda q, v, *p: bias(tree, q, v, *p[:count]), "h(#1, #2)", DYNAMICS)
+    elif form == "lagrangian" and recursion_is_shorter(tree):
+        formulas["bias"] = Op("h", lambda q, v, *p: bias(tree, q, v, *p[:count]), "h(#1, #2)", DYNAMICS)
     return IC(
         "mechanism",
         **formulas,

@@ -62,7 +62,7 @@ class Tree:
             for k in range(1, link.joint.freedoms + 1)
         )
 
-    @property
+    @cached_property
     def turns(self) -> tuple[bool, ...]:
         """Of each coordinate, whether it is an angle."""
         sections = self.sections
@@ -83,16 +83,16 @@ class Tree:
         screws, homes = [link.joint.screws for link in self.links], [link.home for link in self.links]
         return sections_of(screws, homes, self.parents, self._drives())
 
-    @property
+    @cached_property
     def damping(self) -> np.ndarray:
         """Viscous damping (n,) of the joint coordinates, that of the joints that they drive with it."""
         own = np.concatenate([np.broadcast_to(np.asarray(x.damping, float), x.joint.freedoms) for x in self.links])
         out = np.zeros(self.freedoms)
         for value, drive in zip(own, self.sections.drives, strict=True):
             out[drive.coordinate] += drive.factor**2 * value
-        return out
+        return fixed_floats(out)
 
-    @property
+    @cached_property
     def limits(self) -> np.ndarray:
         """Lower and upper limit (n, 2) of each joint coordinate, infinite where there is none; driven joints count."""
         own = np.concatenate([_limits(link) for link in self.links])
@@ -101,7 +101,7 @@ class Tree:
             lower, upper = sorted((pair - drive.offset) / drive.factor)
             k = drive.coordinate
             out[k] = max(out[k, 0], lower), min(out[k, 1], upper)
-        return out
+        return fixed_floats(out)
 
     def index(self, name: str) -> int:
         """Place of a link by its name."""

@@ -27,7 +27,8 @@ def contact_trajectory(
     in the world. What a law does not have is zero: the deformation of one without springs. Raises `ModelError` E498 where the
     result has no such contact.
     """
-    point = contact_of(result, contact).point
+    found = contact_of(result, contact)
+    point = found.point
     out: Arrays = {"t": result.t}
     turns = []
     for index, (name, surface) in enumerate(zip(bodies, surfaces, strict=True), start=1):
@@ -47,7 +48,7 @@ def contact_trajectory(
             f"frame{index}": np.array([outer @ inner for outer, inner in zip(H, gauss, strict=True)]),
         }
     twist_C2 = _turned(result[f"{contact}.Ad.2.flow"], turns[1])
-    wrench = -_turned(result[f"{contact}.wrench"], turns[1])
+    wrench = _turned(_wrench(result, found), turns[1])
     spring = np.zeros((len(result.t), 6))
     components = constrained_components(result, contact) if point.ignored else []
     for deformation in point.ignored:
@@ -104,6 +105,17 @@ def contact_of(result: Result, path: str) -> RunContact:
         cure = f"one of {known}" if found else "a graph with a contact: contact(...), attach_contact(...)"
         raise refusal("E498", f'"{result.program.name}" has no contact "{path}"', cure, about=result.program.name)
     return found[path]
+
+
+def _wrench(result: Result, contact: RunContact) -> np.ndarray:
+    """Wrench (k, 6) on body 2 in C2: that of the law, or where steps give it, made of their forces."""
+    wrench = -np.asarray(result[f"{contact.point.path}.wrench"])
+    if contact.forces:
+        normal, rubbing = (result[force].reshape(len(result.t), -1) for force in contact.forces)
+        wrench[:, COMPONENTS.index("v_z")] = -normal[:, 0]
+        for k, slip in enumerate(contact.point.slip):
+            wrench[:, slip.index] = rubbing[:, k]
+    return wrench
 
 
 def over_time(result: Result, name: str) -> np.ndarray:

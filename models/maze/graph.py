@@ -88,7 +88,7 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """q0: where everything was at the last landing, of which only the resets know."""
+    """q0: where everything was at the last landing, and by how many turns the gate was away; only resets change it."""
     return Block(
         "landing",
         [],
@@ -96,6 +96,7 @@ def _landing(p: MazeParameters) -> Any:
             "maze": StateSpec(0.0, 1.0, "rad", "q_{10}"),
             "ball": StateSpec(p.place, p.radii[0], "m", "q_{230}"),
             "spin": StateSpec(0.0, 1.0, "rad", "q_{40}"),
+            "turns": StateSpec(0.0, 1.0, "rad", r"\theta_0"),
         },
     )
 

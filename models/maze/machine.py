@@ -5,19 +5,21 @@ Source: Bortoff 2020, section 3, fig. 9; four rings make its nine states.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from bondgraph import Automaton, Op, Transition
 from models.maze.parameters import CENTRE, MazeParameters
-from screws.scalars import atan2, minimum
+from screws.scalars import absolute, atan2, floor, minimum
 
 COURSE = "course"
 """Name of the automaton."""
 
 LANDS, FALLS = "lands on ring {}", "falls through gate {}"
 """Kinds of its events."""
+
+ANGLE = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
 
 CLOSED = Op("-h", lambda h: -h, "-#1", "BO20 fig. 9")
 PULLS = Op("-lambda", lambda force: -force, "-#1")
@@ -29,33 +31,32 @@ INSIDE = Op(
 )
 
 
-@functools.cache
-def over_gate(sense: int) -> Op:
-    """(q1, ball, gate) -> angle by which the ball is past the gate, in the sense (1 or -1) in which the maze turns.
-
-    Source: Bortoff 2020 (10), where the factors r_m are too many.
-    """
-    latex = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
-    formula, text = (
-        (lambda angle, ball, gate: angle + atan2(ball[0], ball[1]) - gate, latex)
-        if sense > 0
-        else (lambda angle, ball, gate: gate - angle - atan2(ball[0], ball[1]), rf"-\left({latex}\right)")
-    )
-    return Op("psi", formula, text, "BO20 (10), corrected")
+def _beside(maze: Any, ball: Any, gate: Any) -> Any:
+    """Angle from the gate to the ball, clockwise, rad."""
+    return maze + atan2(ball[0], ball[1]) - gate
 
 
-@functools.cache
-def from_behind(sense: int) -> Op:
-    """(q1, ball, gate) -> how far the ball has gone beyond a whole turn away from the gate."""
-    psi = over_gate(sense)
-    return Op("-psi - 2 pi", lambda *given: -psi(*given) - 2.0 * math.pi, rf"-\left({psi.latex}\right) - 2\pi")
+TURNS = Op(
+    "whole turns",
+    lambda maze, ball, gate: -2.0 * math.pi * floor(-_beside(maze, ball, gate) / (2.0 * math.pi)),
+    rf"2\pi \left\lceil \tfrac{{1}}{{2\pi}} \left({ANGLE}\right) \right\rceil",
+)
+"""What brings the angle between ball and gate to (-2 pi, 0]: at a landing the gate is somewhere round the ring."""
+
+AT_GATE = Op(
+    "at the gate",
+    lambda maze, ball, gate, turns: absolute(_beside(maze, ball, gate) - turns + math.pi) - math.pi,
+    rf"\left|{ANGLE} - #4 + \pi\right| - \pi",
+    "BO20 (10), corrected",
+)
+"""Zero where the ball comes to the gate, from either side, after less than a turn beside it."""
 
 
 def course(maze: MazeParameters) -> Automaton:
     """The machine. It reads the coordinates `q`, both constraints, and in `reference.k` the angle of the gate.
 
-    Besides the way to the centre it has what ends a run: the ball leaves a ring because that would have to pull, comes to the
-    gate from behind, or meets the inner side of the innermost ring, of which the model knows nothing.
+    Besides the way to the centre it has what ends a run: the ball leaves a ring because that would have to pull, or meets the
+    inner side of the innermost ring, of which the model knows nothing.
     """
     states = tuple(maze.states)
     return Automaton(COURSE, states, states[0], tuple(_transitions(maze, states)))
@@ -65,14 +66,12 @@ def _transitions(maze: MazeParameters, states: tuple[str, ...]) -> Iterator[Tran
     here = tuple((f"landing.{name}", KEPT, (f"q.{name}",)) for name in ("maze", "ball", "spin"))
     for i in maze.rings:
         before, on, after = states[2 * i - 2 : 2 * i + 1]
-        sense = 1 if maze.turn(i) > 0.0 else -1
-        seen = ("q.maze", "q.ball", "reference.k")
-        yield Transition(before, on, CLOSED, ("normal.h",), here, kind=LANDS.format(i))
-        yield Transition(on, after, over_gate(sense), seen, kind=FALLS.format(i))
+        turns = ("landing.turns", TURNS, ("q.maze", "q.ball", f"reference.k in {on}"))
+        yield Transition(before, on, CLOSED, ("normal.h",), (*here, turns), kind=LANDS.format(i))
+        seen = ("q.maze", "q.ball", "reference.k", "landing.turns")
+        yield Transition(on, after, AT_GATE, seen, kind=FALLS.format(i))
         lost = f"the ball leaves ring {i}: it has rolled so far down that the ring would have to pull it"
         yield Transition(on, on, PULLS, ("normal.multiplier",), kind=f"leaves ring {i}", error=lost)
-        behind = f"the ball comes to the gate of ring {i} from behind: the maze has turned the wrong way"
-        yield Transition(on, on, from_behind(sense), seen, kind=f"comes to gate {i} from behind", error=behind)
     end = f"the ball is in the centre and meets the inner side of ring {maze.rings[-1]}, of which this model knows nothing"
     edge = ("q.ball", "normal.radius", "normal.ball_radius")
     yield Transition(CENTRE, CENTRE, INSIDE, edge, kind="reaches the far side", error=end)

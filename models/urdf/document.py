@@ -11,19 +11,25 @@ from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
 MOST_BYTES = 16 * 2**20
 """Of a file: the largest public robots take half a megabyte."""
 
+MOST_ELEMENTS = 30_000
+"""Of a file: the largest public robots have some 4000."""
+
 XACRO = "http://www.ros.org/wiki/xacro"
 
 
 def read_document(path: str | os.PathLike[str]) -> Any:
     """The root element <robot> of a URDF file, without comments.
 
-    Raises `ModelError` E520 for what is no file, no XML (too deeply nested XML included), no URDF, or larger than `MOST_BYTES`,
-    and E521 for a document type: it can only define entities, which grow without bound or read other files.
+    Raises `ModelError` E520 for what is no file, no XML (too deeply nested XML included), no URDF, or larger than `MOST_BYTES` or
+    `MOST_ELEMENTS`, and E521 for a document type: it can only define entities, which grow without bound or read other files.
     """
     file = Path(path)
     text = _bytes(file)
     refuse_document_types(file, text)
     root = _parsed(file, text)
+    count = sum(1 for _ in root.iter())
+    if count > MOST_ELEMENTS:
+        raise _too_large(file, f"it has {count} elements, more than {MOST_ELEMENTS}; the largest public robots have some 4000")
     raise_if_any(file.name, _foreign(file, root))
     return root
 
@@ -46,10 +52,13 @@ def _bytes(file: Path) -> bytes:
             "E520", f'no robot can be read from "{file}"', "a file that may be read", about=file.name, why=why
         ) from error
     if len(text) > MOST_BYTES:
-        why = f"it has more than {MOST_BYTES // 2**20} megabytes; the largest public robots have half of one"
-        cure = "a file that describes one robot, with its meshes in files of their own"
-        raise refusal("E520", f'"{file.name}" is too large for a robot', cure, about=file.name, why=why)
+        raise _too_large(file, f"it has more than {MOST_BYTES // 2**20} megabytes; the largest public robots have half of one")
     return text
+
+
+def _too_large(file: Path, why: str) -> ModelError:
+    cure = "a file that describes one robot, with its meshes in files of their own"
+    return refusal("E520", f'"{file.name}" is too large for a robot', cure, about=file.name, why=why)
 
 
 def refuse_document_types(file: Path, text: bytes) -> None:

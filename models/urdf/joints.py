@@ -78,7 +78,9 @@ def bounds_of(kept: Kept, joint: Branch, record: Any) -> tuple[tuple[float, floa
     """Its position limits; none of kinds that have none, and of one that says none."""
     limit = record.limit
     if joint.kind not in LIMITED:
-        return None, [], ()
+        said = joint.moves and limit is not None and (limit.lower or limit.upper)
+        unread = Ignored(f'position limits of joint "{joint.name}"', f"{joint.kind} joints have none", (joint.line,))
+        return None, [], (unread,) if said else ()
     if limit is None or (limit.lower is None and limit.upper is None):
         missing = Ignored(f'limits of joint "{joint.name}"', "none are said, so it has none", (joint.line,))
         return None, [], (missing,)

@@ -69,6 +69,12 @@ WRONG = {
         lambda: IC("x", inertia=lambda q: 2 + q * q, acceleration=lambda q, v, e: e / (2 + q * q), position=0.0),
         "its `acceleration`",
     ),
+    "two kinetic energies": (
+        lambda: IC(
+            "x", inertia=lambda q: 2 + q * q, kinetic=lambda q, v: v * v, acceleration=lambda q, v, e: e / 2, position=0.3
+        ),
+        "its kinetic energy",
+    ),
     "an acceleration without the weight": (
         lambda: IC(
             "x",

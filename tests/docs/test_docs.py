@@ -49,6 +49,7 @@ EXECUTED = [
     "urdf.md",
     "contact.md",
     "piles.md",
+    "stepping.md",
     "motion_and_control.md",
     "delta.md",
     "hand.md",

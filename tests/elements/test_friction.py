@@ -185,3 +185,12 @@ def test_a_count_of_directions_that_is_none_is_refused(given):
 def test_it_cannot_start_against_its_motion():
     with pytest.raises(ModelError, match="E214"):
         loaded().simulate(1.0, initial={"m.p": np.array([1.0, 0.0]), "f": "stick"}, progress=False)
+
+
+def test_it_has_linear_equations_where_it_sticks():
+    from bondgraph.export import linear_equations
+
+    with pytest.raises(ModelError, match=r"E276(?s:.*)\"f\" is not linear(?s:.*)modes=\{\"f\": \"stick\"\}"):
+        linear_equations(loaded())
+    found = linear_equations(loaded(), modes={"f": "stick"}, numbers=True)
+    assert found.A[0, 0] == -10.0

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from bondgraph import IC, J0, J1, TF, Automaton, Block, C, Constraint, Graph, I, ModelError, R, Se, Sf, Transition, compile_model
 from bondgraph.analysis import linearise
-from bondgraph.export import c_source, latex, state_equations
+from bondgraph.export import c_source, lagrange_equations, latex, mechanical_equations, state_equations
 from bondgraph.render.diagram import diagram
 from bondgraph.schedule.identity import formula_key
 from screws.scalars import array, cos, sin
@@ -50,8 +50,8 @@ def test_pendulum_period_and_energy(form: str, given: str, vector: bool) -> None
     assert result.ledger.relative_residual < 1e-10
 
 
-def double(form: str, given: str, bias: bool = False, **more: Any) -> Any:
-    """Two point masses on massless rods, absolute angles; h by hand where it is asked for."""
+def double(form: str, given: str, own: str = "", **more: Any) -> Any:
+    """Two point masses on massless rods, absolute angles; h or v' by hand where they are asked for."""
 
     def inertia(q: Any, m: Any) -> Any:
         off = m[1] * cos(q[0] - q[1])
@@ -65,11 +65,19 @@ def double(form: str, given: str, bias: bool = False, **more: Any) -> Any:
         s = m[1] * sin(q[0] - q[1])
         return array([s * v[1] ** 2, -s * v[0] ** 2])
 
+    def acceleration(q: Any, v: Any, e: Any, m: Any) -> Any:
+        s, c = sin(q[0] - q[1]), cos(q[0] - q[1])
+        a = e[0] - m[1] * s * v[1] ** 2 - (m[0] + m[1]) * 9.81 * sin(q[0])
+        b = e[1] + m[1] * s * v[0] ** 2 - m[1] * 9.81 * sin(q[1])
+        over = 1.0 / (m[1] * (m[0] + m[1] * s * s))
+        return array([(m[1] * a - m[1] * c * b) * over, ((m[0] + m[1]) * b - m[1] * c * a) * over])
+
     return IC(
         "arms",
         **({"inertia": inertia} if given == "inertia" else {"kinetic": kinetic}),
         potential=lambda q, m: -9.81 * ((m[0] + m[1]) * cos(q[0]) + m[1] * cos(q[1])),
-        bias=coriolis if bias else None,
+        bias=coriolis if own == "bias" else None,
+        acceleration=acceleration if own == "acceleration" else None,
         form=form,
         position=[1.2, -0.4],
         velocity=[0.5, 2.0],
@@ -88,13 +96,18 @@ def textbook(q: np.ndarray, v: np.ndarray, torque: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("form", "given", "bias"),
-    [*((form, given, False) for form in FORMS for given in ("inertia", "kinetic")), ("lagrangian", "inertia", True)],
+    ("form", "given", "own"),
+    [
+        *((form, given, "") for form in FORMS for given in ("inertia", "kinetic")),
+        ("lagrangian", "inertia", "bias"),
+        ("lagrangian", "inertia", "acceleration"),
+        ("lagrangian", "kinetic", "acceleration"),
+    ],
 )
 @pytest.mark.parametrize("reverse", [False, True])
-def test_double_pendulum_against_newton(form: str, given: str, bias: bool, reverse: bool) -> None:
+def test_double_pendulum_against_newton(form: str, given: str, own: str, reverse: bool) -> None:
     torque, joint = np.array([0.7, -1.1]), J1("joint", dimension=2)
-    graph, arms = Graph("double"), double(form, given, bias)
+    graph, arms = Graph("double"), double(form, given, own)
     graph.connect(Se("motors", torque), joint)
     graph.connect(arms, joint) if reverse else graph.connect(joint, arms)
     compiled = compile_model(graph, backend="numpy")
@@ -197,6 +210,24 @@ def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
     arm = IC("arm", inertia=lambda q: 1.0, bias=lambda q, v: array([-v[1], v[0]]), position=[0.0, 0.0])
     env = compile_model(Graph("moved").connect(Sf("hand", [3.0, 7.0]), arm)).evaluate()
     np.testing.assert_allclose(env["arm.effort"], [-7.0, 3.0], rtol=1e-14)
+    other = IC(
+        "arm", kinetic=lambda q, v: v @ v, acceleration=lambda q, v, e: (e - array([-v[1], v[0]])) / 2, position=[0.0, 0.0]
+    )
+    env = compile_model(Graph("moved").connect(Sf("hand", [3.0, 7.0]), other)).evaluate()
+    np.testing.assert_allclose(env["arm.effort"], [-7.0, 3.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("own", ["bias", "acceleration"])
+def test_equations_are_those_that_the_owner_gave(own: str) -> None:
+    """C(q, v) v of the written equations is h of the textbook; Lagrange's equations know only energies."""
+    graph = Graph("double").connect(Se("motors", [0.0, 0.0]), double("lagrangian", "inertia", own))
+    found = mechanical_equations(graph)
+    at = dict(zip([*found.q, *found.v, "arms.m[0]", "arms.m[1]"], [1.2, -0.4, 0.5, 2.0, 1.3, 0.8], strict=True))
+    numbers = {symbol: at[symbol.name] for symbol in found.C.free_symbols}
+    h = np.array(found.C.subs(numbers), dtype=float) @ [0.5, 2.0]
+    assert h == pytest.approx(0.8 * np.sin(1.6) * np.array([2.0**2, -(0.5**2)]), rel=1e-12)
+    with pytest.raises(ModelError, match="E278"):
+        lagrange_equations(graph)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -21,7 +21,10 @@ from examples import (
     dexterous_hand,
     parallel_gripper,
     pile,
+    pushing,
     rolling_eggs,
+    sphere_robot,
+    tipping_box,
     urdf_robot,
 )
 from models.chains import gravity_forces
@@ -42,7 +45,10 @@ EXAMPLES = (
     dexterous_hand,
     parallel_gripper,
     pile,
+    pushing,
     rolling_eggs,
+    sphere_robot,
+    tipping_box,
     urdf_robot,
 )
 
@@ -127,6 +133,34 @@ def test_parallel_gripper():
     for result in found.values():
         assert result.ok and result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
         assert next((e.kind, e.time) for e in result.events if e.name == "left finger") == ("slip", pytest.approx(0.08))
+
+
+def test_sphere_robot():
+    """Friction never above mu N, to 1e-9, and a layer that shrinks with the step."""
+    found = sphere_robot.runs()
+    assert np.abs(found["coulomb, h = 0.01 s"]["floor.friction force"]).max() == pytest.approx(5.0, rel=1e-9)
+    coarse, fine = (found[f"convex, h = {h} s"]["floor.gap"].max() for h in (0.01, 0.0025))
+    most = sphere_robot.FRICTION * sphere_robot.STROKE * sphere_robot.RATE
+    assert fine == pytest.approx(most * 0.0025, rel=1e-3) and coarse == pytest.approx(4.0 * fine, rel=1e-2)
+
+
+def test_tipping_box():
+    """The push that tips it, to a percent; with inertia the finger is lost, and the box is back on the floor at the end."""
+    found = tipping_box.runs()
+    assert np.max(found["ignored"]["finger tip.normal force"][2:10]) == pytest.approx(tipping_box.TIPS, rel=1e-2)
+    for result in found.values():
+        assert result.ok and np.abs(result["box.place"][-1, 1:] - (0.5, 0.0)).max() < 2e-3
+    assert found["full"]["finger tip.gap"].max() > 0.3
+
+
+def test_pushing():
+    """mu m g in the plane, and where that leaves the box; in space less than mu m g, for it turns away."""
+    found = pushing.runs()
+    plane, space = found["in a plane"], found["in space"]
+    assert plane["spring.effort"][-1, 0] == pytest.approx(4.905, abs=1e-6)
+    assert plane["box.place"][-1, 0] == pytest.approx(0.1 - 4.905e-3, abs=1e-6)
+    assert space.ok and abs(space["box.pose"][-1, 6] - 0.05) < 1e-6
+    assert space["box.pose"][-1, 3] < -0.05  # turned away
 
 
 def test_delta_poles():

@@ -18,7 +18,7 @@ import numpy as np
 Node = Callable[[Any], Any]
 TOKEN = re.compile(r"\\text\{[^{}]*\}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\S")
 SPACES = {r"\,", r"\;", r"\:", "\\ ", r"\left", r"\right", r"\!"}
-ENDS = {")", "]", "}", ",", "+", "-", "^", "_", "&", r"\\", r"\wedge", r"\vee", r"\end", r"\times"}
+ENDS = {")", "]", "}", ",", "+", "-", "^", "_", "&", r"\\", r"\rfloor", r"\wedge", r"\vee", r"\end", r"\times"}
 ACCENTS = {rf"\{word}" for word in ("hat", "tilde", "bar", "check", "breve", "acute", "grave", "vec", "dot", "ddot")}
 AXES = ("x", "y", "z")
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
@@ -491,6 +491,10 @@ class Parser:
             self.take("|")
             self.bars -= 1
             return after(absolute, node)
+        if token == r"\lfloor":
+            node = self.inside(self.choice)
+            self.take(r"\rfloor")
+            return after(lambda value: math.floor(real(value)), node)
         if token in (r"\frac", r"\tfrac"):
             return self.fraction()
         if token == r"\sqrt":

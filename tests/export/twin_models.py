@@ -55,6 +55,16 @@ def stick_slip() -> Graph:
     return graph
 
 
+def skid() -> Graph:
+    """A block that slides on a table, in a direction that a side wind turns, pressed down by a constraint."""
+    graph, block, down = Graph("skid"), J1("block"), J1("down")
+    graph.connect(block, I("mass", np.array([1.0, 1.5]), initial=np.array([0.4, -0.2])))
+    graph.connect(Se("wind", np.array([0.1, 0.3])), block)
+    graph.connect(Se("weight", 9.81), down).connect(down, I("load", 1.0)).connect(down, Constraint("table"))
+    rubs = Friction("friction", 0.3, scale=lambda n: -n, signals=["table.multiplier"], dimension=2)
+    return graph.connect(block, rubs)
+
+
 def clutch() -> Graph:
     """A constraint on velocities, and names that no language likes."""
     graph, left, right = Graph("class"), J1("λ 1"), J1("λ-1")
@@ -84,6 +94,7 @@ MODELS: dict[str, Callable[[], Graph]] = {
     "bouncing ball": with_restitution,
     "servo": servo,
     "stick slip": stick_slip,
+    "skid": skid,
     "clutch": clutch,
     "boost": lambda: boost("open", 4.0, 24.0),
     "diode": diode,

@@ -98,3 +98,16 @@ def test_units_do_not_matter(coulomb: Stepper) -> None:
     result = coulomb.simulate(T_END, step=0.01, parameters=small)
     assert result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
     np.testing.assert_allclose(friction(result)[1:] * 1e3, np.minimum(200.0 * result.t[1:], 16.0), atol=1e-7)
+
+
+def test_numpy_as_the_reference(graph: Graph) -> None:
+    result = stepper(graph, backend="numpy").simulate(T_END, step=0.05)
+    assert result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
+
+
+def test_lengths_in_millimetres(graph: Graph) -> None:
+    """The same gripper in mm, g and s: forces in uN."""
+    longer = {f"{name} spring.q": 1e3 * value for name, value in (("left", 0.01), ("right", -0.01))}
+    units = {f"{name} spring.stiffness": STIFFNESS * 1e3 for name in ("left", "right", "y")} | {"weight.value": -9.81e6}
+    tight = stepper(graph).simulate(0.08, step=0.01, parameters=units, initial=longer)
+    np.testing.assert_allclose(tight["left finger.normal force"][1:], 10.0e6, rtol=1e-9)

@@ -18,6 +18,7 @@ from bondgraph.export.forms.matrix_lines import latex_lines, plain_lines
 from bondgraph.export.forms.state_form import given_symbols, state_equations
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbolic import inputs_of, symbol_of
+from bondgraph.model.laws import IdealConstraint
 from bondgraph.tracing.on_tape.values import scalars_of
 
 
@@ -102,6 +103,7 @@ def linear_equations(
     import sympy
 
     compiled = compiled_form(model, "linear_equations")
+    _refuse_directions(compiled, part, modes or {})
     found = state_equations(compiled, part=part, numbers=numbers, outputs=outputs, modes=modes, varying=varying)
     if found.ticks:
         element = compiled.model.elements[next(iter(found.ticks)).rpartition(".")[0]]
@@ -131,6 +133,17 @@ def linear_equations(
         found.letters,
         found.modes,
     )
+
+
+def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str, str]) -> None:
+    """E276 for friction in several directions that may slip, before anything is solved in symbols."""
+    for path, element in compiled.model.elements.items():
+        law = element.law
+        if isinstance(law, IdealConstraint) and law.noted and modes.get(path) not in law.active and path.startswith(part or ""):
+            why = ("while it slips its effort has the direction of its flow",)
+            cures = (f'modes={{"{path}": "{law.active[0]}"}}, where it sticks', "`bondgraph.analysis.linearise`, near a point")
+            title = f'"{path}" is not linear'
+            raise refusal("E276", title, *cures, about=compiled.system.name, why=why, places=(element.place,))
 
 
 def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | None:

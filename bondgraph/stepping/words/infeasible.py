@@ -15,7 +15,7 @@ from bondgraph.errors import Place, Problem
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, motions
 from bondgraph.stepping.cone import Cone, directions
 from bondgraph.stepping.problem import Steps
-from bondgraph.stepping.solver import EXCLUDED, UNSUPPORTED, Answer
+from bondgraph.stepping.solver import EXCLUDED, FAILED, UNSUPPORTED, Answer
 from bondgraph.stepping.step import TOO_FAR, UNSETTLED, Stride
 
 _SMALL = 1e-6
@@ -34,15 +34,16 @@ def explained(steps: Steps, stride: Stride, answer: Answer) -> Problem:
         return _indefinite(steps, stride)
     if answer.outcome == EXCLUDED:
         return _excluded(steps, stride)
-    if answer.outcome == UNSUPPORTED or (answer.outcome == UNSETTLED and falling(steps, stride) is not None):
+    if answer.outcome == UNSUPPORTED or (answer.outcome in (UNSETTLED, FAILED) and falling(steps, stride) is not None):
         return _unsupported(steps, stride)
     if answer.outcome == TOO_FAR:
         moves = _motion_in_words(steps, stride, answer.y)
         title = f"{moves} farther than the {stride.settings.reach:g} m within which contacts are known"
         return Problem("E511", title, (), (), ("a shorter step", "a larger reach", "something that holds it"))
     if answer.outcome == UNSETTLED:
-        names = ", ".join(f'"{cone.path}"' for cone in steps.layout.cones if cone.has_friction)
-        why = f"of the contacts {names}"
+        names = [f'"{cone.path}"' for cone in steps.layout.cones if cone.has_friction]
+        names += [f'"{body.name}"' for body in steps.wanted.bodies]
+        why = f"contacts of {', '.join(names)}"
         cures = ("a shorter step", 'friction="convex", which always has an answer', "another coefficient of friction")
         return Problem("E512", "friction does not come to agree with the slips", (why,), (), cures)
     other = "lengths, forces and stiffnesses whose sizes are less apart"
@@ -89,11 +90,13 @@ def _excluded(steps: Steps, stride: Stride) -> Problem:
         owners = [name for name, here in zip(owners, known, strict=True) if here]
         share = np.abs(found.x)
         names = [name for name, part in zip(owners, share, strict=True) if part > _SMALL * share.max(initial=0.0)]
-    told = " and ".join(f'"{name}"' for name in dict.fromkeys(names)) or "contacts and constraints"
+    named = list(dict.fromkeys(names))
+    told = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
     short = -float(-lower @ found.x) if found.x is not None else 0.0
     why = f"there is no place at which all of them are open or touch: they overlap by {short:.3g} m in all" if short else ""
     cures = ("a larger distance between them", "a commanded motion behind a spring (C between Sf and the joint)")
-    return Problem("E510", f"{told} exclude each other", (why,) if why else (), (), cures)
+    title = f"{told} exclude each other" if len(named) != 1 else f"{told} closes by commanded motion alone"
+    return Problem("E510", title, (why,) if why else (), (), cures)
 
 
 def _unsupported(steps: Steps, stride: Stride) -> Problem:

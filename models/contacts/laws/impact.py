@@ -10,7 +10,7 @@ from bondgraph import Automaton, Element, Graph, Transition
 from bondgraph.errors import Problem, refusal
 from models.contacts.laws.holding import FORCE, NORMAL, connect_held, connect_normal, held_problems, ideal_tail
 from models.contacts.laws.numbers import number_problems
-from models.contacts.laws.rubbing import Touch, components_with, connect_rubbing
+from models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.laws.three_state import CLOSED, PULLS
 from models.contacts.switches import ENDS, FREE, STATES, TOUCHING, limits
@@ -56,7 +56,7 @@ class Impact:
         """The constraint on the gap with its restitution, and that of what does not move."""
         connect_normal(graph, split, restitution=self.restitution)
         held = connect_held(graph, split, head.chosen, self.friction, restitution=0.0)
-        connect_rubbing(graph, split, self.friction, FORCE, Touch(STATES, (TOUCHING,)))
+        connect_rubbing(graph, split, self.friction, FORCE, Follows(STATES, (TOUCHING,)))
         bounce = Transition(FREE, FREE, CLOSED, ("kinematics.d",), kind=BOUNCE, impact=(NORMAL, *held), accumulates=TOUCHING)
         leaves = Transition(TOUCHING, FREE, PULLS, (FORCE,), kind=ENDS)
         machine = Automaton("switch", STATES, FREE, (bounce, leaves, *limits(head.surfaces, STATES)))

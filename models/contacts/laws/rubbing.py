@@ -34,7 +34,7 @@ COEFFICIENT, HEADING = f"{FRICTION}.limit", f"{FRICTION}.heading"
 
 
 @dataclass(frozen=True)
-class Touch:
+class Follows:
     """When a contact gives a force: states of its switch, and which of them do."""
 
     states: tuple[str, ...]
@@ -55,7 +55,7 @@ def rubbing_problems(name: str, friction: Any, chosen: Sequence[str]) -> list[Pr
     return friction_problems(name, friction_cones(chosen, friction, None), chosen, dict.fromkeys(IN_PLANE, 1.0))
 
 
-def connect_rubbing(graph: Graph, split: Element, friction: Any, force: str, touch: Touch) -> None:
+def connect_rubbing(graph: Graph, split: Element, friction: Any, force: str, touch: Follows) -> None:
     """Friction between the bodies, whose limit is the coefficient times the signal of the normal force; none where it is None."""
     if friction is None:
         return
@@ -69,7 +69,7 @@ def connect_rubbing(graph: Graph, split: Element, friction: Any, force: str, tou
     graph.export("friction slip", f"{FRICTION}.flow")
 
 
-def _following(machine: Automaton, touch: Touch) -> Automaton:
+def _following(machine: Automaton, touch: Follows) -> Automaton:
     """The machine of friction with a further state, in which the contact gives no force. There the normal force is that of a
     contact, which the switch keeps from pulling."""
     kinds = {f"{FRICTION} slips": "slip", f"{FRICTION} sticks": "stick"}
@@ -80,7 +80,9 @@ def _following(machine: Automaton, touch: Touch) -> Automaton:
     parts = Op("they are apart", lambda mode: touch.apart(mode) - 0.5, r"[\text{apart}] - \tfrac12")
     mode = ("switch.mode",)
     on = Transition(OFF, SLIP, meets, mode, noted, kind="friction on", internal=True)
-    off = [Transition(state, OFF, parts, mode, kind="friction off", internal=True) for state in machine.states]
+    # Where impacts accumulate, so does this, which only follows them.
+    ends: dict[str, Any] = {"kind": "friction off", "internal": True, "accumulates": OFF}
+    off = [Transition(state, OFF, parts, mode, **ends) for state in machine.states]
     return Automaton(machine.name, (*machine.states, OFF), OFF, (*edges, on, *off))
 
 

@@ -15,7 +15,7 @@ from bondgraph import Automaton, Element, Graph, Op, Transition
 from bondgraph.errors import Problem
 from models.contacts.laws.holding import FORCE, connect_held, connect_normal, held_problems, ideal_tail
 from models.contacts.laws.numbers import number_problems
-from models.contacts.laws.rubbing import Touch, components_with, connect_rubbing
+from models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.switches import BEGINS, ENDS, FREE, TOUCHING, limits
 from screws.scalars import minimum
@@ -111,7 +111,7 @@ class ThreeState:
         numbers: dict[str, Any] = {"alpha1": self.alpha1, "alpha0": self.alpha0, "alpha2": self.alpha2}
         connect_normal(graph, split, closing="smooth", **numbers)
         connect_held(graph, split, head.chosen, self.friction, closing="smooth", alpha1=self.alpha1)
-        connect_rubbing(graph, split, self.friction, FORCE, Touch(STATES, (TOUCHING,)))
+        connect_rubbing(graph, split, self.friction, FORCE, Follows(STATES, (TOUCHING,)))
         signals = ("kinematics.d", "normal.h'", FORCE)
         machine = contact_states("switch", *signals, kinds=LASTING, further=limits(head.surfaces, STATES))
         return ideal_tail(machine, (FREE, BALLISTIC), lambda gap: (gap, TOUCHING if gap < 0.0 else FREE), self.friction)

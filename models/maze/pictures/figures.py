@@ -102,7 +102,7 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
             axes.text(x, y, f"{k}  {state}", ha="center", va="center", fontsize=10, bbox={**box, "facecolor": colour})
         for k, (a, b) in enumerate(pairwise(states)):
             (x, y), (u, v) = places[a], places[b]
-            words, along = ("$h_1 \\leq 0$" if k % 2 == 0 else r"$\psi \geq 0$"), np.sign(u - x)
+            words, along = ("$h_1 \\leq 0$" if k % 2 == 0 else r"$\psi = 0$"), np.sign(u - x)
             start, end = ((x + 0.3 * along, y), (u - 0.3 * along, v)) if y == v else ((x, y - 0.2), (u, v + 0.2))
             axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.0})
             axes.text(0.5 * (x + u) + (0.2 if y != v else 0.0), 0.5 * (y + v) + (0.14 if y == v else 0.0), words, ha="center")

@@ -13,6 +13,7 @@ from scipy.special import lambertw
 from bondgraph import Graph, ModelError, compile_model, simulate
 from bondgraph.model.model import SignalEntry
 from bondgraph.run.outcome.result import Result
+from bondgraph.stepping import stepper
 from models import attach_contact, contact, ground, rigid_body
 from models.contacts import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 from models.contacts.trajectory import contact_intervals
@@ -24,7 +25,16 @@ FALL = np.sqrt(2.0 * HEIGHT / G)
 SPEED = G * FALL
 
 
-def dropped(law: ContactLaw, *, height: float = HEIGHT, gravity: float = G, speed: float = 0.0, **options: Any) -> Graph:
+def dropped(
+    law: ContactLaw,
+    *,
+    height: float = HEIGHT,
+    gravity: float = G,
+    speed: float = 0.0,
+    along: float = 0.0,
+    spin: tuple[float, float, float] = (3.0, 1.0, 2.0),
+    **options: Any,
+) -> Graph:
     """A ball above the floor."""
     graph, floor = Graph("drop"), ground("floor", surface=plane())
     ball = rigid_body(
@@ -33,8 +43,8 @@ def dropped(law: ContactLaw, *, height: float = HEIGHT, gravity: float = G, spee
         inertia=(0.4 * MASS * RADIUS**2,) * 3,
         surface=sphere(RADIUS),
         position=(0.0, 0.0, RADIUS + height),
-        velocity=(0.0, 0.0, -speed),
-        angular_velocity=(3.0, 1.0, 2.0),
+        velocity=(along, 0.0, -speed),
+        angular_velocity=spin,
         gravity=(0.0, 0.0, -gravity),
     )
     attach_contact(graph, contact("touch", floor, ball, law=law, **options), floor, ball)
@@ -129,7 +139,16 @@ def check_rigid(graph: Graph) -> None:
     with pytest.raises(ModelError, match="E434") as caught:
         compile_model(graph)
     (problem,) = caught.value.problems
-    assert problem.places[0].file == __file__ and 'contact "touch"' in problem.title
+    assert problem.places[0].file == __file__ and 'contact "touch"' in problem.title and "stepper" in problem.cures[0]
+    # No bounce: it stays where the step takes it in which it lands, under its weight.
+    h = 1e-3
+    run = stepper(graph, inertia="full").simulate(1.0, step=h, progress=False)
+    late = run.t > FALL + 2.0 * h
+    assert run.ok and run["touch.gap"].min() > -1e-9 and np.abs(run["touch.kinematics.d'"][late]).max() < 1e-9
+    assert np.abs(run["touch.gap"][late]).max() < 1e-9
+    assert run["touch.normal force"][late] == pytest.approx(MASS * G, rel=1e-6)
+    ((on, off),) = contact_intervals(run, "touch")
+    assert abs(on - FALL) <= 2.0 * h and off == run.t[-1]
 
 
 COMPLIANT, VISCOELASTIC = Compliant(normal_stiffness=1e5), Viscoelastic(1e5, 1e4)
@@ -523,7 +542,8 @@ def test_a_ball_with_spin_slips_and_then_rolls_after_impacts(e: float, mu: float
     if left > 0.0:
         assert stuck[-1] - rests == pytest.approx(2.0 * left / (7.0 * mu * G), rel=1e-6)
     else:
-        assert stuck[-1] == pytest.approx(rests, abs=1e-6)
+        # An impact has stopped it: it rests sticking.
+        assert np.abs(run["touch.friction slip"][run.t > rests + 1e-6]).max() < 1e-9
     omega, v = in_world(run)
     assert v[:2] == pytest.approx(ROLLS, abs=1e-8) and omega[2] == pytest.approx(2.0, abs=1e-9)
     assert run.ledger.relative_residual < 1e-9
@@ -551,3 +571,14 @@ def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
     for law in (Impact(0.5, friction=0.3), ThreeState(20.0, 100.0, friction=0.3)):
         omega, v = in_world(rolled(law, None, 0.0))
         assert np.abs(np.concatenate([omega, v[:2]])).max() < 1e-9
+
+
+@pytest.mark.parametrize("height", [0.0, 1e-12, 1e-6])
+@pytest.mark.parametrize("law", [Impact(0.5, friction=0.2), ThreeState(20.0, 100.0, friction=0.2)], ids=repr)
+def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, height: float) -> None:
+    """2 v / (7 mu g), also where bounces of all sizes, down to none, come before."""
+    graph = dropped(law, height=height, spin=(0.0, 0.0, 0.0), along=1.0)
+    run = simulate(graph, 0.4, samples=0.01, rtol=1e-10, progress=False)
+    assert run.ok and run.ledger.relative_residual < 1e-9
+    assert times(run, "stick") == pytest.approx([2.0 / (7.0 * 0.2 * G)], abs=1e-9 + 0.2 * np.sqrt(2.0 * height / G))
+    assert in_world(run)[1][0] == pytest.approx(5.0 / 7.0, abs=1e-9)

@@ -140,7 +140,7 @@ def test_nothing_depends_on_the_world_or_on_units() -> None:
     for kind in KINDS:
         wanted = inverse_inertia(chain, q, point, kind=kind)
         assert inverse_inertia(elsewhere, q, point, kind=kind) == pytest.approx(wanted, rel=1e-11, abs=1e-13)
-        assert 1e3 * inverse_inertia(small, q, point, kind=kind) == pytest.approx(wanted, rel=1e-11, abs=1e-13)
+        assert 1e3 * inverse_inertia(small, q, 1e3 * np.array(point), kind=kind) == pytest.approx(wanted, rel=1e-11, abs=1e-13)
 
 
 def in_small_units(link: Link) -> Link:

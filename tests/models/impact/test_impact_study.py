@@ -85,7 +85,8 @@ def test_the_wall_may_stand_anywhere() -> None:
 
 def test_a_strike_in_millimetres_and_grams() -> None:
     arm = default_striker()
-    small = replace(arm, chain=Chain("small", tuple(in_small_units(link) for link in arm.chain.links)))
+    links = tuple(in_small_units(link) for link in arm.chain.links)
+    small = replace(arm, chain=Chain("small", links), point=1e3 * np.array(arm.point))
     one, other = ViscoelasticImpact(8e5, 4e7, 1.0, 0.1), ViscoelasticImpact(8e8, 4e7, 1e3, 100.0)
     metres, millimetres = strike(arm, one), strike(small, other)
     assert millimetres.restitution == pytest.approx(metres.restitution, rel=1e-7)

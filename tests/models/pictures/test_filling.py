@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, ModelError, R, Se, compile_model
+from bondgraph.stepping import stepper
 from models.bodies import ground, rigid_body
 from models.contacts import (
     Compliant,
     ContactLaw,
     Impact,
     Maxwell,
+    Rigid,
     ThreeState,
     VirtualSpring,
     Viscoelastic,
@@ -201,12 +203,12 @@ def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["plots.png"]
 
 
-def dropped(law: ContactLaw) -> Graph:
+def dropped(law: ContactLaw, constrained: str | None = "v_z") -> Graph:
     """A ball on the floor."""
     graph, floor = Graph("drop"), ground("floor", surface=plane())
     at = {"position": (0.0, 0.0, 0.15), "velocity": (0.2, 0.0, 0.0), "gravity": (0.0, 0.0, -9.81)}
     ball = rigid_body("ball", mass=1.0, inertia=(4e-3,) * 3, surface=sphere(0.1), **at)
-    attach_contact(graph, contact("touch", floor, ball, law=law, constrained="v_z"), floor, ball)
+    attach_contact(graph, contact("touch", floor, ball, law=law, constrained=constrained), floor, ball)
     return graph
 
 
@@ -247,6 +249,22 @@ def test_a_movie_of_bounces(tmp_path) -> None:
     still(scene, tmp_path / "still.png", 0.2, (320, 180))
     movie(scene, tmp_path / "movie.mp4", seconds=0.5, fps=8, size=(320, 180))
     assert (tmp_path / "movie.mp4").stat().st_size > 1000
+
+
+def test_a_contact_in_steps_of_time_is_seen() -> None:
+    """A ball that slides on the floor: its forces are those of the steps, N upwards and mu N against its way."""
+    graph, (h, mu) = dropped(Rigid(0.3), None), (1e-3, 0.3)
+    scene = scene_of(stepper(graph, inertia="full").simulate(0.2, step=h, progress=False), graph)
+    (touch,) = scene.touches
+    ((on, off),) = touch.intervals
+    assert abs(on - np.sqrt(2.0 * 0.05 / 9.81)) <= 2.0 * h and off == scene.t[-1]
+    early = (scene.t > on + 2.0 * h) & (scene.t < on + 0.005)
+    np.testing.assert_allclose(touch.normal[early], 9.81, rtol=1e-6)
+    fits_together(scene)
+    rolls = 5.0 / 7.0 * 0.2
+    v = np.diff(scene.solids[1].poses[:, 0, 3]) / h
+    assert v[-1] == pytest.approx(rolls, rel=1e-4) and v[0] == pytest.approx(0.2, rel=1e-9)
+    assert mu * touch.normal.max() * h > 0.2 - rolls, "the step in which it lands makes it roll"
 
 
 def test_a_contact_that_a_result_does_not_have() -> None:

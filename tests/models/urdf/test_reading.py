@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError, compile_model
-from models.chains import Chain, body_jacobian, chain_graph, gravity_forces, kinetic_energy, link_pose, mass_matrix
+from bondgraph.errors import ExtraError
+from models.chains import Chain, body_jacobian, chain_graph, gravity_forces, kinetic_energy, link_pose, mass_matrix, potential
 from models.urdf import Robot, read_urdf
 from models.urdf.joints import JOINTS
 
@@ -206,6 +207,22 @@ def test_a_tree_with_a_joint_that_follows_another() -> None:
     assert "left slide" in str(robot).splitlines()[4]
 
 
+def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
+    """The right finger's frame is turned by pi, so that its slide goes the other way; the wrist follows it in turn."""
+    text = (DATA / "gripper.urdf").read_text()
+    text = text.replace('<mimic joint="left slide"/>', '<mimic joint="left slide" multiplier="-2" offset="0.01"/>')
+    text = text.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="right slide" multiplier="10" offset="0.2"/>')
+    (tmp_path / "a.urdf").write_text(text)
+    tree = read_urdf(tmp_path / "a.urdf", limits=False).tree
+    assert tree.coordinates == ("left",)
+    slide = -2 * 0.03 + 0.01
+    wanted = turn(0, 0, 10 * slide + 0.2) @ [-0.02 - slide, 0, 0.08]
+    assert np.allclose(np.asarray(link_pose(tree, tree.index("right"), [0.03]), float)[:3, 3], wanted, rtol=0, atol=1e-15)
+    # With limits: the slide of the left finger, from 0 to 0.04, also keeps that of the right one there.
+    (tmp_path / "b.urdf").write_text(text.replace('<mimic joint="right slide" multiplier="10" offset="0.2"/>', ""))
+    assert np.allclose(read_urdf(tmp_path / "b.urdf").tree.limits[1], [0.0, 0.005], rtol=0, atol=1e-15)
+
+
 def test_a_base_that_floats() -> None:
     """Its six coordinates come first; a free body turns about its own centre of mass as one."""
     robot = read_urdf(DATA / "gripper.urdf", base="palm", floating=True)
@@ -215,6 +232,27 @@ def test_a_base_that_floats() -> None:
     assert np.array_equal(q, [0.1, -0.2, 0.3, 1.0, 2.0, 3.0, 0.02])
     M = np.asarray(mass_matrix(tree, q), float)
     assert np.allclose(M[3:6, 3:6], 1.0 * np.eye(3), rtol=0, atol=1e-14)  # 0.8 + 0.1 + 2 * 0.05 kg
+
+
+def test_a_robot_that_floats_falls_as_one_whatever_its_joints_do() -> None:
+    """Its centre of mass by g t^2 / 2, its energy kept."""
+    robot = read_urdf(DATA / "two_links.urdf", base="upper", floating=True, limits=False)
+    tree, g, t_end = robot.tree, 9.81, 0.5
+    v0 = np.array([0.5, -1.0, 2.0, 0.0, 0.0, 0.0, 6.0])
+    graph = chain_graph(tree, "robot", gravity=(0, 0, -g), velocity=v0, limits="ignore")
+    result = compile_model(graph).simulate(t_end, rtol=1e-10, progress=False)
+    q, v = result["mechanism.q"], result["mechanism.v"]
+    height = [float(potential(tree, (0, 0, -g), q[k])) / (3.5 * g) for k in (0, -1)]
+    start = float((mass_matrix(tree, q[0]) @ v0)[5]) / 3.5  # of the centre of mass, along z
+    assert height[1] - height[0] == pytest.approx(start * t_end - 0.5 * g * t_end**2, abs=1e-8)
+    total = [float(kinetic_energy(tree, q[k], v[k])) + 3.5 * g * height[k] for k in (0, -1)]
+    assert total[1] == pytest.approx(total[0], rel=1e-8)
+
+
+def test_without_yourdfpy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yourdfpy", None)
+    with pytest.raises(ExtraError, match=r"E416 a robot from URDF .*screwbond\[urdf\]"):
+        two_links()
 
 
 def test_a_floating_joint_has_six_coordinates(tmp_path: Path) -> None:
@@ -233,8 +271,6 @@ def test_a_robot_falls_and_its_energy_is_accounted_for() -> None:
     graph = chain_graph(robot.tree, "robot", gravity=(0, 0, -9.81), position=robot.position({"elbow": 0.4}), limits="ignore")
     result = compile_model(graph).simulate(1.0, rtol=1e-9, progress=False)
     q, v = result["mechanism.q"], result["mechanism.v"]
-    from models.chains import potential
-
     total = [float(kinetic_energy(robot.tree, q[k], v[k])) + float(potential(robot.tree, (0, 0, -9.81), q[k])) for k in (0, -1)]
     lost = 0.02 * np.trapezoid(v[:, 0] ** 2, result.t)
     assert total[0] - total[1] > 1e-3

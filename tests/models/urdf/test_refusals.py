@@ -203,6 +203,11 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: py
     assert "too large" in str(refused(tmp_path / "huge.urdf", GOOD + " " * 2**20))
 
 
+def test_files_with_very_many_elements_are_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path / "many.urdf", GOOD.replace("</robot>", '<link name="a"/>' * document.MOST_ELEMENTS + "</robot>"))
+    assert codes(error) == ["E520"] and "too large" in str(error)
+
+
 def test_deeply_nested_files_are_refused(tmp_path: Path) -> None:
     text = GOOD.replace("<type>simple</type>", "<a>" * 5000 + "</a>" * 5000)
     error = refused(tmp_path / "deep.urdf", text)
@@ -269,6 +274,10 @@ def test_limits_that_leave_no_room_can_be_left_out(tmp_path: Path) -> None:
     robot = read_urdf(tmp_path / "none.urdf")
     assert not np.isfinite(robot.tree.limits).any()
     assert any(one.what == 'limits of joint "shoulder"' for one in robot.ignored)
+    (tmp_path / "turning.urdf").write_text(GOOD.replace('type="revolute"', 'type="continuous"'))
+    robot = read_urdf(tmp_path / "turning.urdf")
+    assert not np.isfinite(robot.tree.limits).any()
+    assert any(str(one) == 'position limits of joint "shoulder" (line 8): continuous joints have none' for one in robot.ignored)
 
 
 def test_mimic_and_the_advice_about_it(tmp_path: Path) -> None:

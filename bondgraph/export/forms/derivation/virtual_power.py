@@ -290,7 +290,7 @@ class _VirtualPower:
         m = sympy.Matrix(law.mechanics.mass(q, *others).tolist()).applyfunc(exactly)
         slope = sympy.Matrix(list(law.mechanics.conservative_force(q, *others))).applyfunc(exactly)
         flow = column([self._value(f"{path}.flow")])
-        if law.mechanics.bias is not None:
+        if law.mechanics.owns_bias:
             f = self._dummies(len(at))
             h = sympy.Matrix(list(law.mechanics.given_bias(q, np.array(f, dtype=object), *others))).applyfunc(exactly)
             return m, slopes_of(h, f).xreplace(dict(zip(f, flow, strict=True))) / 2, slope

@@ -1,0 +1,74 @@
+"""A finger pushes a box over the floor, in a plane and in space. In the plane it stands on two corners, and moves on with mu m g.
+In space its four corners are found from its shape at every step; pushed beside its middle it turns away, and the finger slides
+along it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph import J0, C, Graph, Sf
+from bondgraph.run.outcome.result import Result
+from bondgraph.stepping import stepper
+from models import ground, planar_body, rigid_body, touch_planar
+from models.contacts.many import collisions
+from screws.shapes import Ball, Box, HalfSpace
+
+MASS, GRAVITY, FRICTION, SPEED, STIFFNESS = 1.0, 9.81, 0.5, 0.1, 1000.0  # kg, m/s^2, -, m/s, N/m
+A, B, FINGER = 0.2, 0.1, 0.02  # width and height of the box, radius of the finger, m
+WORLD = {"dimension": 6, "domain": "screw", "frame": "0"}
+
+
+def in_a_plane() -> Graph:
+    """A box on two corners, and a finger low at its left face."""
+    graph = Graph("pushing in a plane")
+    body = planar_body("box", mass=MASS, inertia=MASS * (A * A + B * B) / 12, place=(0.0, B / 2, 0.0), gravity=GRAVITY)
+    finger, servo = planar_body("finger", mass=0.1, place=(-A / 2, B / 4)), J0("servo", dimension=2, domain="translation")
+    graph.connect(Sf("command", (SPEED, 0.0)), servo).connect(servo, finger.motion)
+    graph.connect(servo, C("spring", stiffness=STIFFNESS * np.eye(2), initial=(0.0, 0.0)))
+    for name, x in (("rear", -A / 2), ("front", A / 2)):
+        touch_planar(graph, name, (body, (x, -B / 2)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
+    touch_planar(graph, "tip", (finger, (0.0, 0.0)), (body, (-1.0, 0.0), A / 2), friction=0.2)
+    return graph
+
+
+def in_space(aside: float = 0.04) -> Graph:
+    """A box and a ball for a finger, so far beside the middle of its face (m)."""
+    down = (0.0, 0.0, -GRAVITY)
+    inertia = (MASS * (A * A + B * B) / 12, MASS * (A * A + B * B) / 12, MASS * A * A / 6)
+    body = rigid_body("box", mass=MASS, inertia=inertia, gravity=down, position=(0, 0, B / 2), shape=Box(A, A, B))
+    start = (-A / 2 - FINGER, aside, B / 4)
+    finger = rigid_body("finger", mass=0.1, inertia=(1e-4,) * 3, position=start, shape=Ball(FINGER))
+    floor = ground("floor", shape=HalfSpace())
+    graph = collisions(Graph("pushing"), [floor, body, finger], friction=FRICTION, pairs=[(floor, body), (finger, body)])
+    servo = J0("servo", **WORLD)
+    graph.connect(Sf("command", (0, 0, 0, SPEED, 0, 0), **WORLD), servo).connect(servo, finger.world)
+    stiff = np.diag([10.0, 10.0, 10.0, STIFFNESS, STIFFNESS, STIFFNESS])
+    return graph.connect(servo, C("spring", stiffness=stiff, initial=np.zeros(6), domain="screw", frame="0"))
+
+
+def runs() -> dict[str, Result]:
+    """Where -> result."""
+    plane = stepper(in_a_plane()).simulate(1.0, step=0.01)
+    return {"in a plane": plane, "in space": stepper(in_space(), reach=0.02).simulate(1.0, step=0.01)}
+
+
+if __name__ == "__main__":
+    from models.pictures.courses import courses
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/pushing"))
+    out = parser.parse_args().out
+    found = runs()
+    plane, space = found["in a plane"], found["in space"]
+    print(f"in a plane: {plane['spring.effort'][-1, 0]:.4f} N push it to x = {plane['box.place'][-1, 0]:.6f} m")
+    push, (w, z), place = space["spring.effort"][-1, 3:], space["box.pose"][-1, [0, 3]], space["box.pose"][-1, 4:]
+    print(f"in space: {np.linalg.norm(push):.4f} N push it to {place}, turned by {2.0 * np.arctan2(z, w):.4f} rad")
+    out.mkdir(parents=True, exist_ok=True)
+    shown = {"spring.effort": "push, N", "box.place": "place x, y, angle", "front.normal force": "at the front, N"}
+    courses(plane, shown, out / "plane.png")
+    courses(space, {"spring.effort": "push, N m, N", "box.pose": "pose of the box"}, out / "space.png")
+    print(f"  pictures in {out}")

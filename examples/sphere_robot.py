@@ -1,0 +1,64 @@
+"""A sphere that cannot turn is commanded to and fro along the floor, through springs that press it down with 10 N (Pang): it
+sticks until the spring along the floor has mu N, slides, and sticks again as the command turns round. Coulomb's law gives at most
+5 N exactly at any step; the convex one lifts it by mu v h while it slides: a vibration that shrinks with the step.
+
+    command Sf -> 0 -> 1 robot -> contact
+                  |
+                  C
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph import J0, C, Graph, Sf
+from bondgraph.run.outcome.result import Result
+from bondgraph.stepping import stepper
+from models import planar_body, touch_planar
+from screws.scalars import array, cos
+
+RADIUS, STIFFNESS, PRESSED, FRICTION = 0.1, 1000.0, 0.01, 0.5  # m, N/m, m, -
+STROKE, RATE, T_END = 0.02, 2.0 * np.pi, 1.5  # m, rad/s, s
+
+
+def robot() -> Graph:
+    """The sphere above the floor, and its servo in both directions."""
+    graph = Graph("sphere robot")
+    body = planar_body("robot", mass=0.1, place=(0.0, RADIUS))
+    servo = J0("servo", dimension=2, domain="translation")
+    speed = Sf("command", lambda t: array([STROKE * RATE * cos(RATE * t), 0.0]), signals=["time"], dimension=2)
+    graph.connect(speed, servo).connect(servo, body.motion)
+    graph.connect(servo, C("spring", stiffness=STIFFNESS * np.eye(2), initial=(0.0, -PRESSED)))
+    touch_planar(graph, "floor", (body, (0.0, -RADIUS)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
+    return graph
+
+
+def runs() -> dict[str, Result]:
+    """Law of friction and step -> result."""
+    made = {law: stepper(robot(), friction=law) for law in ("coulomb", "convex")}
+    cases = (("coulomb", 0.01), ("convex", 0.01), ("convex", 0.0025))
+    return {f"{law}, h = {h:g} s": made[law].simulate(T_END, step=h) for law, h in cases}
+
+
+if __name__ == "__main__":
+    from models.pictures.courses import courses
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/sphere_robot"))
+    out = parser.parse_args().out
+    found = runs()
+    for name, result in found.items():
+        most, gap = np.abs(result["floor.friction force"]).max(), result["floor.gap"].max()
+        print(f"{name:>22}: friction at most {most:.4f} N, off the floor by at most {1e3 * gap:.4f} mm")
+    out.mkdir(parents=True, exist_ok=True)
+    signals = {
+        "floor.friction force": "friction, N",
+        "floor.normal force": "normal force, N",
+        "floor.gap": "gap, m",
+        "robot.place": "place x, z, m",
+    }
+    courses(found, signals, out / "vibration.png")
+    print(f"  picture in {out / 'vibration.png'}")

@@ -1,0 +1,101 @@
+"""Trees that float: a free root against a rigid body, momentum without forces, and fall with weight."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import Graph, ModelError, Se, compile_model
+from models.bodies import ground, rigid_body
+from models.chains import BodyInertia, Link, Tree, ball_inertia, chain_graph, link_pose, mass_matrix, space_jacobian
+from models.joints import attach_joint, joint_graph
+from screws import joints, pose_from_state, spatial_inertia
+from screws.poses import Ad, inverse
+
+SETTINGS = {"rtol": 1e-10, "samples": 0.1, "progress": False}
+HULL = BodyInertia(2.0, (0.1, 0.2, 0.25), (0.02, -0.01, 0.03))
+
+
+def floating(arms: bool = True) -> Tree:
+    links = [Link("hull", joints.free(), HULL)]
+    if arms:
+        links += [
+            Link("arm", joints.revolute((0.2, 1, 0), (0.3, 0, 0)), ball_inertia(0.5, 0.1, (0.5, 0, 0)), damping=0.1),
+            Link("tool", joints.prismatic((1, 0, 0)), ball_inertia(0.2, 0.05, (0.7, 0, 0.1)), parent="hull"),
+        ]
+    return Tree("probe", tuple(links))
+
+
+@pytest.mark.parametrize("apart", [0.3, 1e-2])
+def test_a_free_root_is_a_rigid_body(apart):
+    """Turning through 90 degrees of the second angle, near enough that the others turn by pi within an instant."""
+    spin = np.array([apart, 2.0, 0.1 * apart])
+    part = chain_graph(floating(arms=False), velocity=[*spin, 0.1, 0.2, 0.3], ports=["hull"], gravity=(0, 0, -1.0))
+    one = compile_model(Graph("tree").connect(Se("idle", dimension=6), part.port("joints"))).simulate(3.0, **SETTINGS)
+    velocity = np.array([0.1, 0.2, 0.3]) + np.cross(spin, HULL.centre)
+    body = rigid_body(
+        "hull",
+        mass=HULL.mass,
+        inertia=HULL.rotational,
+        centre_of_mass=HULL.centre,
+        angular_velocity=spin,
+        velocity=velocity,
+        gravity=(0, 0, -1.0),
+    )
+    other = compile_model(body).simulate(3.0, **SETTINGS)
+    assert one.ok and other.ok
+    assert np.ptp(one["probe.q"][:, 2]) > 2.5, "the coordinates change fast"
+    for H, H_body in zip(one["probe.hull.pose"], other["pose"], strict=True):
+        assert np.abs(pose_from_state(H) - pose_from_state(H_body)).max() < 1e-6
+
+
+def test_nothing_starts_where_the_angles_end():
+    with pytest.raises(ModelError, match=r"E454.*singular"):
+        chain_graph(floating(), position=[0, np.pi / 2, 0, 0, 0, 0, 0, 0])
+
+
+def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """About the world's origin (6,): the sum of all bodies'."""
+    total = np.zeros(6)
+    for k, link in enumerate(tree.links):
+        H = link_pose(tree, k, q).astype(float)
+        M = spatial_inertia(link.inertia.mass, link.inertia.rotational, link.inertia.centre)
+        into = np.asarray(Ad(inverse(H)), dtype=float)
+        total += into.T @ M @ into @ (space_jacobian(tree, k, q) @ v).astype(float)
+    return total
+
+
+def test_motors_inside_leave_the_momentum():
+    """It starts with some, and keeps it while motors move arm and tool."""
+    tree = floating()
+    start = np.array([0.3, -0.2, 0.5, 0.1, 0.0, 0.2, 0.4, -0.3])
+    part = chain_graph(tree, velocity=start, joint_ports=["arm", "tool"])
+    graph = Graph("top").connect(Se("torque", lambda t: 1.0 - t, signals=["time"]), part.port("joint arm"))
+    graph.connect(Se("force", lambda q: -3.0 * q[7], signals=["probe.q"]), part.port("joint tool"))
+    run = compile_model(graph).simulate(2.0, **SETTINGS)
+    before = momentum(tree, np.zeros(8), start)
+    assert np.abs(run["probe.q"][-1, 6:]).max() > 0.3, "they move"
+    for q, v in zip(run["probe.q"], run["probe.v"], strict=True):
+        assert np.abs(momentum(tree, q, v) - before).max() < 1e-7 * np.abs(before).max()
+
+
+def test_all_falls_alike():
+    """Weight alone does not move the joints: v' of the arm is zero, and the hull falls with g."""
+    tree = floating()
+    part = chain_graph(tree, gravity=(0, 0, -9.81), position=[0, 0, 0, 1.0, 2.0, 3.0, 0.4, 0.2])
+    run = compile_model(Graph("top").connect(Se("idle", dimension=8), part.port("joints"))).simulate(0.5, **SETTINGS)
+    assert run["probe.q"][-1] == pytest.approx([0, 0, 0, 1.0, 2.0, 3.0 - 9.81 * 0.125, 0.4, 0.2], abs=1e-8)
+    assert np.linalg.eigvalsh(mass_matrix(tree, run["probe.q"][-1]).astype(float))[0] > 0.0
+
+
+def test_a_floating_tree_can_be_tied_to_a_body():
+    """Its tool on a hinge of the ground: the loop closes through the tree, and energy stays."""
+    tree = floating()
+    part = chain_graph(tree, ports=["tool"], gravity=(0, 0, -9.81))
+    graph, hinge = Graph("top"), joint_graph("hinge", joints.revolute((0, 1, 0)))
+    attach_joint(graph, hinge, ground("wall"), part.link("tool"))
+    run = compile_model(graph).simulate(0.6, **SETTINGS)
+    assert run.ok and np.abs(run["hinge.violation"]).max() < 1e-8
+    assert np.abs(run["hinge.q"]).max() > 0.3, "it swings"
+    lost = run.ledger.dissipated[-1]
+    assert np.abs(run.ledger.residual).max() < 1e-7 * run.ledger.in_play and lost > 0.0

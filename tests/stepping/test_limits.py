@@ -1,0 +1,77 @@
+"""What tends to steps, and what steps tend to: compliant contacts as masses and compliances vanish, damped and full inertia."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, C, Graph, R, Sf, simulate
+from bondgraph.stepping import stepper
+from models import Compliant, Rigid, attach_contact, contact, ground, rigid_body
+from screws.surfaces import plane, sphere
+
+MU, WEIGHT, SPEED, STIFFNESS, T_END = 0.5, 9.81, 0.1, 200.0, 0.5
+WORLD = {"domain": "screw", "frame": "0"}
+
+
+def pulled(mass: float, law: Compliant | Rigid) -> Graph:
+    """A ball of 9.81 N, whatever its mass, pulled over the floor through a spring that keeps it from rolling."""
+    graph = Graph("pulled")
+    body = rigid_body(
+        "ball",
+        mass=mass,
+        inertia=(0.004 * mass,) * 3,
+        surface=sphere(0.1),
+        position=(0.0, 0.0, 0.1),
+        gravity=(0.0, 0.0, -WEIGHT / mass),
+    )
+    floor = ground("floor", surface=plane())
+    touch = contact("touch", floor, body, constrained=["v_x", "v_y", "v_z"], law=law)
+    attach_contact(graph, touch, floor, body)
+    servo, stretch = J0("servo", dimension=6, **WORLD), J1("stretch", dimension=6, **WORLD)
+    graph.connect(Sf("command", (0.0, 0.0, 0.0, SPEED, 0.0, 0.0), dimension=6, **WORLD), servo).connect(servo, stretch)
+    stiff = np.diag([10.0, 10.0, 10.0, STIFFNESS, STIFFNESS, 0.0])
+    graph.connect(stretch, C("spring", stiffness=stiff, initial=np.zeros(6), **WORLD))
+    graph.connect(stretch, R("damper", np.diag([0.02, 0.02, 0.02, 2.0, 2.0, 0.0]), **WORLD))
+    return graph.connect(servo, body.world)
+
+
+def test_compliant_contacts_tend_to_rigid_ones() -> None:
+    """It slides when the spring has mu N, and then lags behind the command by mu N / k, but for the first step of the damper."""
+    rigid = stepper(pulled(1.0, Rigid(MU))).simulate(T_END, step=0.01)
+    assert rigid["ball.pose"][-1, 4] == pytest.approx(SPEED * T_END - MU * WEIGHT / STIFFNESS, abs=1e-9)
+    off = []
+    for mass, stiffness in ((0.1, 1e4), (0.02, 5e4), (0.004, 25e4)):
+        damping = 2.0 * np.sqrt(mass * stiffness)
+        law = Compliant(
+            normal_stiffness=stiffness,
+            normal_damping=damping,
+            tangential_stiffness=stiffness,
+            tangential_damping=damping,
+            friction=MU,
+        )
+        soft = simulate(pulled(mass, law), T_END, progress=False)
+        assert soft.ok
+        off.append(abs(soft["ball.pose"][-1, 4] - rigid["ball.pose"][-1, 4]))
+        assert soft["touch.gap"][-1] == pytest.approx(-WEIGHT / stiffness, rel=1e-6)
+    assert off[2] < 0.4 * off[1] < 0.04 * off[0] and off[2] < 1e-5
+    assert soft["spring.effort"][-1, 3] == pytest.approx(rigid["spring.effort"][-1, 3], abs=1e-6)
+
+
+def test_damped_steps_tend_to_those_without_inertia() -> None:
+    exact = stepper(pulled(1.0, Rigid(MU))).simulate(T_END, step=0.01)["ball.pose"][:, 4]
+    off = []
+    for mass in (1e-3, 1e-4):
+        damped = stepper(pulled(mass, Rigid(MU)), inertia="damped").simulate(T_END, step=0.01)
+        off.append(np.abs(damped["ball.pose"][:, 4] - exact).max())
+    assert off[1] < 0.2 * off[0] and off[1] < 1e-5
+
+
+def test_steps_with_inertia_tend_to_finer_ones() -> None:
+    """About half the step, half the difference."""
+    law = Rigid(MU)
+    made, off = stepper(pulled(1.0, law), inertia="full"), []
+    fine = made.simulate(T_END, step=1.25e-4)["ball.pose"][-1, 4]
+    for h in (4e-3, 2e-3):
+        off.append(abs(made.simulate(T_END, step=h)["ball.pose"][-1, 4] - fine))
+    assert off[1] < 0.7 * off[0]
