@@ -137,12 +137,13 @@ def _result(
         steps=course.steps,
         rejected=0,
         rates=8 * course.steps,
-        jacobians=stride.programs,
+        jacobians=0,
         guards=0,
         events=len(events),
         wall_time=time.perf_counter() - clock[0],
         integration_time=clock[1],
         local_rtol=0.0,
+        programs=stride.programs,
     )
     if failure is not None:
         warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=4)
