@@ -106,5 +106,5 @@ def test_results_of_constraints_and_of_what_breaks_in_time_are_pickled():
     graph.connect(v, I("m", 1.0)).connect(Se("F", lambda u: u, signals=["step.y"]), v).connect(v, Constraint("k"))
     graph.add(signals.step("step", start=0.5))
     run = compile_model(graph).simulate(1.0, progress=False)
-    again = pickle.loads(pickle.dumps(run))
+    again = pickle.loads(pickle.dumps(run))  # noqa: S301
     assert again.ok and np.array_equal(again["k.effort"], run["k.effort"]) and again["k.effort"][-1] == pytest.approx(1.0)
