@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bondgraph import TF, Automaton, Element, Friction, Graph, Op, Transition
+from bondgraph import TF, Automaton, Block, Element, Friction, Graph, Op, Transition
 from bondgraph.elements.friction import SLIP, STICK, direction, length
 from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
@@ -66,7 +66,19 @@ def connect_rubbing(graph: Graph, split: Element, friction: Any, force: str, tou
     made = Friction(FRICTION, friction, scale=lambda normal: normal, signals=[force], dimension=2, symbols={"limit": r"\mu"})
     assert made.automaton is not None
     graph.connect(split, rows).connect(rows, replace(made, automaton=_following(made.automaton, touch)))
+    cone = Block(
+        "friction cone",
+        [("excess", EXCESS, ["effort", "limit", "normal"])],
+        inputs={"effort": f"{FRICTION}.effort", "limit": COEFFICIENT, "normal": force},
+        units={"excess": "N"},
+    )
+    graph.add(cone)
+    graph.export("friction excess", "friction cone.excess")
     graph.export("friction slip", f"{FRICTION}.flow")
+
+
+EXCESS = Op("excess", lambda effort, limit, normal: length(effort) - limit * normal, r"|#1| - #2\,#3")
+"""What the force is beyond its limit; negative: what is left before it slips."""
 
 
 def _following(machine: Automaton, touch: Follows) -> Automaton:
