@@ -173,6 +173,21 @@ def _satellite(path: Path) -> None:
     poster(scene_of(page.flight, page.orbit, "A satellite reaches out"), path, t=4.0)
 
 
+def _crane(path: Path) -> None:
+    from dataclasses import replace
+
+    from examples.urdf_robot import read, run
+    from models.pictures import Trail, still
+    from models.pictures.shapes.tubes import free_normals
+    from models.urdf import robot_scene
+
+    result = run(1.1)
+    scene = robot_scene(read(), result["crane.q"], result.t, "A crane whose motors fail", frames=("hand",))
+    way = scene.frames[0].poses[:, :3, 3]
+    trail = Trail(way, free_normals(way), "#c2410c", "way of the hand")
+    still(replace(scene, paths=(trail,)), path, 0.95, size=(1280, 900))
+
+
 DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "contact.svg": _contact,
     "dc_motor.svg": _motor,
@@ -197,6 +212,7 @@ PLOTS: dict[str, Callable[[Path], None]] = {
     "impact_strikes.png": _impact("strikes.png"),
 }
 SCENES: dict[str, Callable[[Path], None]] = {
+    "crane.png": _crane,
     "delta_robot.png": _delta_robot,
     "hand_figure6.png": _hand_figure6,
     "impact_arm.png": _impact_arm,

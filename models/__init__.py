@@ -12,7 +12,6 @@ from models.contacts import (
     attach_contact,
     collisions,
     contact,
-    shape_candidates,
 )
 from models.gravity import attach_central_gravity, central_gravity
 from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
@@ -58,7 +57,6 @@ __all__ = [
     "run_contact",
     "run_scenario",
     "save_run",
-    "shape_candidates",
     "spatial_damper",
     "spatial_spring",
     "touch_planar",

@@ -116,6 +116,8 @@ def _end(
     if not _holds(graph, owner):
         return None
     element_path = path + owner.name
+    if element_path not in flat:  # of a graph that contains itself: E114 says so
+        return None
     element = flat[element_path]
     if isinstance(element.law, Junction):
         return End(element_path, label), element.ports[0]

@@ -16,7 +16,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.model.model import CollisionSet
 from bondgraph.stepping.cone import CONE, directions
-from screws.shapes import arrangement, candidates
+from screws.shapes import candidates
 
 WORLD = -1
 """The place of a body that never moves."""
@@ -89,27 +89,20 @@ class Shapes:
         sizes = [float(np.min(solid.half)) + solid.radius for solid in solids if np.all(np.isfinite(solid.half))]
         self.reach = reach if np.isfinite(reach) else min(sizes, default=1.0)
         """Largest gap that is looked at, m: the smallest half width of a shape where nobody says."""
-        self._arranged = tuple(
-            arrangement(
-                each.shapes, fixed=[k for k, one in enumerate(each.bodies) if one.fixed], apart=each.apart, only=each.only
-            )
-            for each in sets
-        )
+        self._arranged = tuple(each.arranged(range(len(each.bodies))) for each in sets)
 
     def __call__(self, poses: np.ndarray, /) -> Pairs:
         """Places within reach; E514 where there are more than a set may have."""
-        found, mu, e = [], [], []
+        found = []
         for each, arranged in zip(self._sets, self._arranged, strict=True):
             own = np.array([self._number[one.path] for one in each.bodies], dtype=np.intp)
             pairs = candidates(arranged, poses[own, :3, :3], poses[own, :3, 3], self.reach)
             if len(pairs) > each.most:
                 title, cure = f"there are {len(pairs)} candidates for contact, and at most {each.most} may be", "a larger most="
                 raise refusal("E514", title, cure, f"a reach below {self.reach:g} m", about="collisions", places=())
-            found.append((own[pairs.body1], own[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap))
-            mu.append(np.full(len(pairs), each.friction))
-            e.append(np.full(len(pairs), each.restitution))
-        body1, body2, p1, p2, normal, gap = (np.concatenate(column) for column in zip(*found, strict=True))
-        return Pairs(body1, body2, p1, p2, normal, gap, np.concatenate(mu), np.concatenate(e))
+            mu, e = np.full(len(pairs), each.friction), np.full(len(pairs), each.restitution)
+            found.append((own[pairs.body1], own[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap, mu, e))
+        return Pairs(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

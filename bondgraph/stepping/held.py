@@ -5,7 +5,7 @@ and what efforts its storages, sources and resistors give. Dependent inertias ta
 by the step, not here.
 
 Velocities stay as they are; with inertia those in the axes of a body turn with it (Euler's junction structure), and those of an
-IC in Lagrange's form coast, so that a free body keeps its momentum in the world however long the step is.
+IC coast, so that a free body keeps its momentum in the world however long the step is.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.model import laws
 from bondgraph.model.element import Element
+from bondgraph.model.mechanics import Mechanics, on_bond
 from bondgraph.model.model import Bond, Model
-from bondgraph.model.ops import combine, zeros
+from bondgraph.model.ops import Op, combine, zeros
 from bondgraph.model.units import per_second
 from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
@@ -135,15 +136,27 @@ def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) 
         if moving:
             borne = draft.declare(f"{path}:borne", bond.shape, bond.domain.effort_unit)
             draft.write(path, combine((-1,)), borne, own)
-            draft.write(path, law.rate, f"{v}'", q, v, borne, *arguments)
+            draft.write(path, _acceleration(law), f"{v}'", q, v, borne, *arguments)
         else:
             draft.write(path, zeros(bond.shape), f"{v}'")
-        _velocity(draft, path, bond, law.start.initial if moving else 0.0)
+        start = law.start.initial
+        if moving and law.motion == "p" and np.any(start) and not element.signals:
+            place = np.broadcast_to(np.asarray(law.position.initial, dtype=float), bond.shape)[()]
+            start = law.flow(place, start, *(draft.parameters[name] for name in arguments))
+        _velocity(draft, path, bond, start if moving else 0.0)
     draft.same(path, f"{q}'", flow(bond))
     made = draft.declare(f"{path}{MOMENTUM}", bond.shape, bond.domain.momentum_unit)
     draft.write(path, law.momentum, made, q, v, *arguments)
     name_port(draft, path, element, bond, path)
     _stored(draft, path, law.energy, q, v if moving else rest, *arguments)
+
+
+def _acceleration(law: laws.InertialField) -> Op:
+    """v' from place, velocity and effort, in whichever form the element is."""
+    if law.motion == "v":
+        return law.rate
+    assert law.mechanics is not None  # else it is refused before
+    return Op("acceleration", on_bond(law.mechanics, Mechanics.acceleration, 3))
 
 
 def _velocity(draft: Assembly, path: str, bond: Bond, start: Any) -> None:

@@ -32,6 +32,10 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
         why, cure = "its effort is set by others, so that its own place follows from theirs", "one C in place of those in a row"
     elif isinstance(law, laws.Storage) and law.gives == "flow" and (law.inverse is None or law.rate is not None):
         why, cure = "a step needs its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
+    elif isinstance(law, laws.InertialField) and full and law.motion == "p" and law.mechanics is None:
+        why, cure = "a step needs its acceleration", "an IC by its energies"
+    elif isinstance(law, laws.SignalBlock) and law.updates:
+        why, cure = "a step knows no clock", "the continuous block in its place"
     elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None and law.automaton not in off:
         why, cure = "a step switches contacts alone", "a contact, or an R or C in its place"
     if not why:

@@ -21,7 +21,7 @@ from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import constant, zeros
 from bondgraph.run.program import Layout, RunContact
-from bondgraph.stepping.held import MOMENTUM, held_system, velocities_of
+from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, held_system, velocities_of
 from bondgraph.stepping.holdable import unholdable, unsteppable
 from bondgraph.stepping.matrices import StepLayout, Wanted, step_routine
 from bondgraph.tape.collection import paused_collection
@@ -51,7 +51,7 @@ class Steps:
     matrices: Kernel
     """(t, x, p as the user gave them, m, h) -> what `layout` says."""
     works: Kernel
-    """(t, x, p, m) -> power into all C; twice the kinetic energy of the velocities alone; gaps."""
+    """(t, x, p, m) -> power into all C; twice the kinetic energy of the velocities alone; power of the potentials of IC; gaps."""
     traced: Traced
     routine: Routine
     """What `matrices` was made of, to be differentiated."""
@@ -163,7 +163,7 @@ def _works(traced: Traced, model: Model, wanted: Wanted) -> Routine:
     def at(name: str) -> list[Any]:
         return [ground.tape.scalar(scalar) for scalar in scalars_of(values[system.resolve(name)])]
 
-    into, moved = ground.tape.scalar(0.0), ground.tape.scalar(0.0)
+    into, moved, own_force = (ground.tape.scalar(0.0) for _ in range(3))
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, laws.Storage) and law.gives == "effort" and f"{path}.{law.state}" not in wanted.ignored:
@@ -171,8 +171,11 @@ def _works(traced: Traced, model: Model, wanted: Wanted) -> Routine:
         elif isinstance(law, laws.Storing) and law.gives == "flow":
             p, f = at(f"{path}{MOMENTUM}"), at(f"{path}.flow")
             still = ground.without(velocities, [*p, *f])
+            if isinstance(law, laws.InertialField):
+                for a, b in zip(at(f"{path}{OWN_FORCE}"), f, strict=True):
+                    own_force = own_force + a * b
             for own, (a, b) in enumerate(zip(p, f, strict=True)):
                 moved = moved + (a - still[own]) * (b - still[len(p) + own])
     gaps = [at(contact.gap)[0] for contact in model.contacts]
     blocks = tuple((name, len(ground.inputs[name])) for name in ("t", "x", "p", "m"))
-    return Routine("works", ground.tape, blocks, (into, moved, *gaps))
+    return Routine("works", ground.tape, blocks, (into, moved, own_force, *gaps))

@@ -45,6 +45,9 @@ class Course:
         """What sources alone make of them."""
         self.gap = np.zeros((count, stride.contacts))
         """At the end of each step, had sources alone moved, m."""
+        self.constraints = len(stride.layout.constraints)
+        self.back = np.zeros((count, self.constraints))
+        """How far constraints are brought back, in their units."""
         self.pairs = np.zeros((count, 3))
         """Of candidates: what friction takes and what moved bodies give, and the work of their forces on gaps, J."""
 
@@ -56,6 +59,8 @@ class Course:
         else:
             self.pairs[k] = self._among_pairs(k, stride, stride.pairs, answer)
         self.gap[k], self.y[k] = stride.gap, answer.y
+        if self.constraints:
+            self.back[k] = stride.lower[-self.constraints :]
         self.x[k + 1], self.m[k + 1] = stride.x, stride.m
         self.steps = k + 1
 
@@ -137,12 +142,13 @@ def _result(
         steps=course.steps,
         rejected=0,
         rates=8 * course.steps,
-        jacobians=stride.programs,
+        jacobians=0,
         guards=0,
         events=len(events),
         wall_time=time.perf_counter() - clock[0],
         integration_time=clock[1],
         local_rtol=0.0,
+        programs=stride.programs,
     )
     if failure is not None:
         warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=4)
@@ -222,7 +228,7 @@ def _account(steps: Steps, course: Course, p: np.ndarray, forces: tuple[np.ndarr
     integrals[1:] = h[:, None] * program.powers.many(t[1:], x[1:], p, m[1:])
     own = np.ascontiguousarray(p[: steps.works.sizes[2]])
     works = steps.works.many(t, x, own, m)
-    gaps = works[:, 2:]
+    gaps = works[:, 3:]
     moved = course.gap - gaps[:-1]  # by sources alone
     place = {name: k for k, name in enumerate(program.power_names)}
     for k, (contact, cone) in enumerate(zip(steps.layout.contacts, steps.layout.cones, strict=True)):
@@ -234,12 +240,15 @@ def _account(steps: Steps, course: Course, p: np.ndarray, forces: tuple[np.ndarr
     if steps.layout.poses:
         integrals[1:, place[f"{PAIRS}.friction"]], integrals[1:, place[f"{PAIRS}.moved"]] = course.pairs[:, :2].T
     taken = h * works[1:, 0] - course.pairs[:, 2] - np.sum(normal * np.diff(gaps, axis=0), axis=1)
-    if program.energies is not None:
-        storages = [k for k, name in enumerate(program.energy_names) if name not in set(steps.layout.moving)]
-        taken -= np.diff(program.energies.many(t, x, p, m)[:, storages].sum(axis=1))
+    energies = np.zeros((len(t), 0)) if program.energies is None else program.energies.many(t, x, p, m)
+    taken -= np.diff(energies.sum(axis=1))
+    moving, places = x[:-1].copy(), steps.layout.places
+    moving[:, places] = course.y / h[:, None]
+    taken -= h * steps.works.many(t[:-1], moving, own, m[:-1])[:, 2]
     if steps.wanted.full:
-        jump, places = x[:-1].copy(), steps.layout.places
-        jump[:, places] = course.y / h[:, None] - jump[:, places]
-        taken += 0.5 * steps.works.many(t[:-1], jump, own, m[:-1])[:, 1]
+        taken += 0.5 * np.diff(works[:, 1])  # kinetic energy goes on; what a jump of velocity takes:
+        moving[:, places] -= x[:-1][:, places]
+        taken += 0.5 * steps.works.many(t[:-1], moving, own, m[:-1])[:, 1]
+    taken -= np.sum(course.multipliers[:, len(course.multipliers[0]) - course.constraints :] * course.back[: len(h)], axis=1)
     integrals[1:, place[STEP]] = taken
     return np.cumsum(integrals, axis=0)

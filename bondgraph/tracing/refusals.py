@@ -105,16 +105,16 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         )
         return Problem("E209", "a derivative is needed of what jumps", details, _places(elements), cures)
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
+    instead = f"leave one of them out, or put {part('C')}, a stiff one, in its place"
     if commands := _commands(model, elements):
         says, cure, sources = commands
-        return Problem("E208", "a commanded motion meets a constraint", (says,), _places([*elements, *sources]), (cure,))
+        return Problem("E208", "a commanded motion meets a constraint", (says,), _places([*elements, *sources]), (cure, instead))
     return Problem(
         "E208",
         "redundant constraints" if constraints else "dependent storages whose shares are not determined",
         (f"these repeat or contradict the others: {named(elements)}",),
         _places(elements),
-        (f"leave one of them out, or put {part('C')}, a stiff one, in its place",)
-        + (("joints with more freedoms: a spherical or universal one for a revolute",) if constraints else ()),
+        (instead,) + (("joints with more freedoms: a spherical or universal one for a revolute",) if constraints else ()),
     )
 
 
@@ -158,8 +158,8 @@ def _commands(model: Model, elements: Sequence[Element]) -> tuple[str, str, list
     says = f"{named(sources)} {'command' if len(sources) > 1 else 'commands'} what {named(held)} holds"
     spring = domain_of(model, held).part("C")
     cure = (
-        f"{spring} between the command and what it moves: a 0-junction that joins {named(sources[:1])}, a C (the stiffness of a "
-        "servo) and the rest (Hogan 1985)"
+        f"{spring} between the command and what it moves: a 0-junction that joins {named(sources[:1])}, a C and the rest, "
+        "as the stiffness of a servo does (Hogan 1985)"
     )
     return says, cure, sources
 

@@ -3,7 +3,7 @@
 from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
 from models.contacts.graph import attach_contact, contact
 from models.contacts.laws import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
-from models.contacts.many import collisions, shape_candidates
+from models.contacts.many import collisions
 from models.contacts.places import ContactWarning, Untracked, untracked_place
 
 __all__ = [
@@ -24,6 +24,5 @@ __all__ = [
     "collisions",
     "constrained_components",
     "contact",
-    "shape_candidates",
     "untracked_place",
 ]

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from bondgraph import Graph
 from bondgraph.errors import refusal
 from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.model import Collider, CollisionSet
-from bondgraph.stepping.candidates import Pairs, TouchingBody
 from models.bodies import Body
 from screws.given import real, shown
-from screws.shapes import Arrangement, candidates
 
-__all__ = ["ShapeCandidates", "collisions", "shape_candidates"]
+__all__ = ["collisions"]
 
 MOST = 64
 """Candidates, where nobody says how many there may be."""
@@ -34,7 +29,8 @@ def collisions(
     pairs: Iterable[tuple[Body, Body]] | None = None,
     apart: Iterable[tuple[Body, Body]] = (),
 ) -> Graph:
-    """Let bodies with shapes touch wherever they meet, in steps of time (`bondgraph.piles`). A graph may have several such sets.
+    """Let bodies with shapes touch wherever they meet, in steps of time (`bondgraph.piles`,
+    `bondgraph.stepping`). A graph may have several such sets.
 
     Parameters
     ----------
@@ -103,47 +99,3 @@ def _connected(graph: Graph, number: dict[str, int]) -> list[tuple[int, int]]:
 def _owner(graph: Graph, port: Any) -> str:
     """Name of the part of a graph that a port belongs to."""
     return next((name for name, part in graph.parts.items() if part is port.owner), "")
-
-
-@dataclass(frozen=True, eq=False)
-class ShapeCandidates:
-    """What finds the places where bodies with shapes touch, for `bondgraph.stepping.stepper(candidates=...)`."""
-
-    bodies: tuple[TouchingBody, ...]
-    sets: tuple[tuple[CollisionSet, Arrangement], ...]
-    reach: float
-
-    def __call__(self, poses: np.ndarray) -> Pairs:
-        """Places within reach; E514 where a set has more of them than it may."""
-        R, p = poses[:, :3, :3], poses[:, :3, 3]
-        parts = []
-        for own, arranged in self.sets:
-            found = candidates(arranged, R, p, self.reach)
-            if len(found) > own.most:
-                title = f"{len(found)} candidates for contact, where there may be {own.most}"
-                raise refusal(
-                    "E514", title, f"collisions(..., most={2 * len(found)})", "a smaller reach", about="shapes", places=()
-                )
-            mu, e = np.full(len(found), own.friction), np.full(len(found), own.restitution)
-            parts.append((found.body1, found.body2, found.p1, found.p2, found.normal, found.gap, mu, e))
-        return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def shape_candidates(graph: Graph, reach: float) -> ShapeCandidates:
-    """Candidates of all collisions of a graph within `reach`, m, for steps of jointed, driven and quasi-static bodies:
-    `stepper(graph, "full", candidates=shape_candidates(graph, 0.05))`.
-
-    reach : farther than any two bodies come nearer in one step.
-
-    Raises `ModelError` E546 for a reach that is none, E549 for a graph without collisions.
-    """
-    model, far = graph.freeze(), real(reach)
-    if not 0.0 < far < float("inf"):
-        raise refusal("E546", f"a reach of candidates is {shown(reach)}", "a length above zero, in m", about=graph.name)
-    if not model.collisions:
-        raise refusal("E549", f'no body of "{graph.name}" may collide', "collisions(graph, bodies)", about=graph.name)
-    known = {body.path: body for own in model.collisions for body in own.bodies}
-    number = {path: k for k, path in enumerate(known)}
-    bodies = tuple(TouchingBody(path, body.pose, body.twist) for path, body in known.items())
-    arranged = tuple((own, own.arranged([number[body.path] for body in own.bodies])) for own in model.collisions)
-    return ShapeCandidates(bodies, arranged, far)

@@ -1,7 +1,7 @@
 """Impacts of a robot arm (Wang, Dehio and Kheddar 2022): force laws, arms and assumptions in; exact figures and graphs out."""
 
 from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
-from models.impact.mobility import KINDS, effective_mass, inverse_inertia, striking_point
+from models.impact.mobility import KINDS, effective_mass, inverse_inertia, locked_ratio, striking_point
 from models.impact.poses import PoseStudy, over_poses
 from models.impact.robot import Striker, default_striker, seven_joint_arm, striker_from_urdf
 from models.impact.striking import Strike, strike, strikes
@@ -28,6 +28,7 @@ __all__ = [
     "graph_effective_mass",
     "identify",
     "inverse_inertia",
+    "locked_ratio",
     "over_poses",
     "restitution",
     "seven_joint_arm",

@@ -80,6 +80,25 @@ class StrikingPoint:
             parts.append(BodyInertia(inertia.mass, H[:3, :3] @ inertia.rotational @ H[:3, :3].T, centre))
         return welded(*parts)
 
+    @cached_property
+    def composite_jacobian(self) -> np.ndarray:
+        """(6, n) from joint velocities to the twist, seen from the point, of the composite body with the links' momentum (9)."""
+        momentum = np.zeros((6, self.chain.freedoms))
+        inertia = np.zeros((6, 6))
+        for k in moving_links(self.chain):
+            own = self.chain.links[k].inertia
+            assert own is not None
+            to_link = Ad(inverse(np.asarray(link_pose(self.chain, k, self.q), dtype=float)) @ self.frame)
+            M = np.asarray(spatial_inertia(own.mass, own.rotational, own.centre), dtype=float)
+            momentum += np.asarray(to_link.T @ M @ np.asarray(body_jacobian(self.chain, k, self.q)), dtype=float)
+            inertia += np.asarray(to_link.T @ M @ to_link, dtype=float)
+        return np.asarray(np.linalg.solve(inertia, momentum), dtype=float)
+
+    def approach(self, n: np.ndarray, speed: float) -> np.ndarray:
+        """Joint velocities (n,) of least norm that move the point against the unit normal n while its link does not turn."""
+        wanted = np.concatenate([np.zeros(3), -speed * n])
+        return np.asarray(np.linalg.lstsq(self.jacobian, wanted, rcond=None)[0], dtype=float)
+
 
 def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link: str | None = None) -> StrikingPoint:
     """The `point` (3,) in the frame of a `link` (by name; None: the last) of a chain at the joint coordinates q (n,).
@@ -180,6 +199,19 @@ def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
     return W
 
 
+def locked_ratio(where: StrikingPoint, normal: Vector) -> float:
+    """How far the joints are as if locked: speed of the composite body at the point over that of the point (WA22, table I).
+
+    The point moves against the normal while its link does not turn, with joint velocities of least norm. 1: nothing in the arm
+    moves against it, as (9) assumes.
+
+    Raises `ModelError` E541 for a normal without direction, E542 where the point cannot move so.
+    """
+    n = direction(where.chain, normal)
+    need_mobile(where, n, "projection")
+    return float(-(n @ (where.composite_jacobian @ where.approach(n, 1.0))[3:]))
+
+
 def direction(chain: Tree, normal: Vector) -> np.ndarray:
     """A normal as a unit vector; E541 for what has no direction."""
     n = reals(normal, 3)
@@ -214,7 +246,8 @@ def _projection(where: StrikingPoint) -> np.ndarray:
 
 def _stuck(chain: Tree, why: str) -> ModelError:
     title = f'the joints of chain "{chain.name}" cannot move the point in all six directions, as kind "projection" needs'
-    return refusal("E542", title, 'kind="momentum", or another configuration', about=chain.name, why=why)
+    cure = 'another configuration; of an effective mass, kind="momentum"'
+    return refusal("E542", title, cure, about=chain.name, why=why)
 
 
 def _composite(where: StrikingPoint) -> np.ndarray:
@@ -224,20 +257,9 @@ def _composite(where: StrikingPoint) -> np.ndarray:
 
 
 def _flexibility(where: StrikingPoint) -> np.ndarray:
-    """(12) to (14): the point's twist against that of the composite body with the same momentum."""
-    body, H = where.composite, where.frame
-    seen = H @ np.block([[np.eye(3), body.centre[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
-    momentum = np.zeros((6, where.chain.freedoms))
-    for k in moving_links(where.chain):
-        inertia = where.chain.links[k].inertia
-        assert inertia is not None
-        to_centre = Ad(inverse(np.asarray(link_pose(where.chain, k, where.q), dtype=float)) @ seen)
-        M = spatial_inertia(inertia.mass, inertia.rotational, inertia.centre)
-        momentum += to_centre.T @ M @ np.asarray(body_jacobian(where.chain, k, where.q), dtype=float)
-    J_c = np.linalg.solve(np.asarray(spatial_inertia(body.mass, body.rotational), dtype=float), momentum)
+    """(12) to (14): the point's velocity against that of the composite body with the same momentum."""
     J = where.jacobian
-    J_cp = J[3:] - (J_c[3:] + _tilde(body.centre) @ J_c[:3])
-    return _composite(where) + J_cp @ np.linalg.solve(where.mass_matrix, J[3:].T)
+    return _composite(where) + (J - where.composite_jacobian)[3:] @ np.linalg.solve(where.mass_matrix, J[3:].T)
 
 
 @dataclass(frozen=True, eq=False)

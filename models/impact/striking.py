@@ -22,7 +22,7 @@ from models.bodies import ground
 from models.chains import Link, Tree, chain_graph
 from models.contacts import Maxwell, VirtualSpring, Viscoelastic, attach_contact, contact
 from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
-from models.impact.mobility import direction, mass_at
+from models.impact.mobility import direction, mass_at, need_mobile
 from models.impact.robot import Striker
 from models.impact.viscoelastic import ViscoelasticImpact
 from models.pictures.shapes.meshes import along
@@ -84,11 +84,9 @@ def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
     Raises `ModelError` E541 and E542 for a point that cannot move so, E544 for a law that no contact has.
     """
     acts, where = contact_law(law), striker.where
-    n, J = direction(where.chain, striker.normal), where.jacobian
-    wanted = np.concatenate([np.zeros(3), -law.v0 * n])
-    velocity = np.linalg.lstsq(J, wanted, rcond=None)[0]
-    if n @ (J @ velocity)[3:] > -0.999 * law.v0:
-        mass_at(where, striker.normal, "projection")  # says which direction is missing
+    n = direction(where.chain, striker.normal)
+    need_mobile(where, n, "projection")
+    velocity = where.approach(n, law.v0)
     single = replace(law, m=mass_at(where, striker.normal, "momentum"))  # type: ignore[type-var]
     ahead, radius = 0.02 * single.duration * single.v0, ROUND * single.largest_compression
     home = np.array(where.chain.links[where.link].home)

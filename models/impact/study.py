@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.errors import Problem, caller_place
 from models.impact.force_laws import ForceLaw, alike
-from models.impact.mobility import KINDS, mass_at
+from models.impact.mobility import KINDS, locked_ratio, mass_at
 from models.impact.poses import PoseStudy, over_poses
 from models.impact.robot import Striker, default_striker
 from models.impact.striking import Strike, strikes
@@ -82,6 +82,7 @@ class ImpactStudy:
             "effective_mass": dict(self.masses),
             "effective_mass_of_graphs": {kind: measured.mass for kind, measured in self.graphs.items()},
             "disagreement": self.disagreement,
+            "locked_ratio": locked_ratio(self.striker.where, self.striker.normal),
             "impulse_at_end_of_compression": {kind: mass * self.measured.v0 for kind, mass in self.masses.items()},
             "strikes": {name: _struck(strike) for name, strike in self.strikes.items()},
             "order": {"poses": len(self.order.q), **self.order.shares()},

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.errors import Problem, caller_place, raise_if_any
-from screws.given import real
+from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
+from screws.given import floats, real
 
 Floats = NDArray[np.float64]
 
@@ -65,9 +65,9 @@ def restitution(k: float, c: float, v0: Any) -> Any:
     '0.5936 0.1970'
     """
     need_positive("an impact", k=k, c=c)
-    speeds = np.asarray(v0, dtype=float) if np.ndim(v0) else np.float64(real(v0))
-    if not (np.all(np.isfinite(speeds)) and np.all(speeds > 0.0)):
-        need_positive("an impact", v0=v0)
+    speeds = floats(v0, np.shape(v0))
+    if speeds is None or not np.all(speeds > 0.0):
+        raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number m/s, or several", about="an impact")
     e = _restitution(real(c) * speeds / real(k))
     return e if np.ndim(v0) else float(e)
 

@@ -50,7 +50,7 @@ def robot_scene(
     for link, own in skins.items():
         body = BODIES[_bodies_below(robot, link) % len(BODIES)]
         mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in own))
-        solids.append(Solid(link, poses[link], mesh, body, look=Look.OPAQUE))
+        solids.append(Solid(link, poses[link], mesh, own[0].colour or body, look=Look.OPAQUE))
     shown = tuple(Frame(poses[link], label=(link, "")) for link in frames)
     view = np.array(VIEW) / np.linalg.norm(VIEW)
     filled: dict[str, Any] = {"view": view, "up": np.array([0.0, 0.0, 1.0]), "frames": shown, "size": _size(solids)}

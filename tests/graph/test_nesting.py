@@ -185,6 +185,15 @@ def test_a_graph_that_contains_itself_is_refused() -> None:
         a.freeze()
 
 
+def test_a_graph_that_is_connected_inside_itself_is_refused() -> None:
+    part = Graph("part")
+    joint = J1("joint")
+    part.connect(joint, C("spring", 1.0)).connect(joint, R("damper", 1.0)).expose("end", joint)
+    part.connect(part.port("end"), I("mass", 1.0))
+    with pytest.raises(ModelError, match="E114"):
+        part.freeze()
+
+
 # --- parts replaced by others ----------------------------------------------------------------------------------------
 
 

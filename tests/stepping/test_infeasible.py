@@ -11,7 +11,9 @@ import pytest
 from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
 from bondgraph.run.outcome.result import Result
 from bondgraph.stepping import stepper
-from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
+from models import Rigid, attach_contact, contact, ground, planar_body, planar_contact, rigid_body, touch_planar
+from models.contacts.many import collisions
+from screws.shapes import Box, HalfSpace
 from screws.surfaces import plane, sphere
 
 HALF = 0.5
@@ -92,3 +94,35 @@ def test_a_weight_that_hangs_on_nothing() -> None:
     graph.connect(Se("weight", -9.81), fall)
     said = str(run(graph).failure)
     assert "E511" in said and '"stone" moves backwards' in said
+
+
+def test_a_box_in_space_past_its_balance() -> None:
+    """Turned by 50 degrees about its lower edge, which its shape finds: it goes on turning about y."""
+    a, angle = 0.2, math.radians(50.0)
+    c, s = math.cos(angle), math.sin(angle)
+    floor = ground("floor", shape=HalfSpace())
+    box = rigid_body(
+        "box",
+        mass=1.0,
+        inertia=(a * a / 6.0,) * 3,
+        gravity=(0.0, 0.0, -9.81),
+        position=(0.0, 0.0, a / 2.0 * (c + s)),
+        quaternion=(math.cos(angle / 2.0), 0.0, math.sin(angle / 2.0), 0.0),
+        shape=Box(a, a, a),
+    )
+    result = run(collisions(Graph("edge"), [floor, box], friction=0.8), 0.02)
+    said = str(result.failure)
+    assert "E511" in said and '"box" falls by rotating about y past contact "floor and box"' in said
+
+
+def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No graph is known that always brings this; with no patience, all that slides does."""
+    monkeypatch.setattr("bondgraph.stepping.step.MOST", 1)
+    graph, x = Graph("slides"), J1("x", domain="translation")
+    touch, servo = planar_contact("floor", friction=0.5), J0("servo", domain="translation")
+    z = J1("z", domain="translation")
+    graph.connect(x, I("along", 1.0)).connect(z, I("up", 1.0)).connect(Se("weight", -9.81), z)
+    graph.connect(z, touch.port("normal")).connect(x, touch.port("tangent"))
+    graph.connect(Sf("command", 1.0), servo).connect(servo, x).connect(servo, C("spring", stiffness=1000.0))
+    said = str(run(graph).failure)
+    assert "E512" in said and '"floor"' in said and 'friction="convex"' in said

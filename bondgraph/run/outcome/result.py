@@ -28,7 +28,7 @@ class Statistics:
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
-    events : count of transitions; ticks : count of clock ticks.
+    events : count of transitions; ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
@@ -46,6 +46,7 @@ class Statistics:
     integration_time: float
     local_rtol: float
     ticks: int = 0
+    programs: int = 0
     rounding: Rounding = field(default_factory=Rounding)
 
     @property

@@ -21,10 +21,12 @@ from bondgraph.run.program import Collisions
 from bondgraph.run.switching.cones import Cones, restituted, split
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.events import Event, by_name, recorded
-from bondgraph.run.switching.rounding import ULPS
+from bondgraph.run.switching.rounding import ULPS, nudges, spread
 
 # Speeds and impulses that count as none, relative to those that meet; how far guards are looked ahead, in lengths of the run.
 _NONE, _AHEAD = 1e-9, 1e-6
+# The last mode of friction itself; a model may add others, in which it is off.
+_RUBBING = 2.0
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def collide(
     there = _table(bound, t, after, m)
     expected = table.flow + table.flows @ impulses
     scale = table.scale
-    if np.any(np.abs(there.flow - expected) > _NONE * scale * np.max(np.abs(table.flow) / scale)):
+    least = _NONE * scale * np.max(np.abs(table.flow) / scale) + _rounding(bound, courses, t, after, m, there)
+    if np.any(np.abs(there.flow - expected) > least):
         return None
     pushed = push * impulses[places] * scale[places]
     acting = [c for c, own in zip(contacts, pushed, strict=True) if own > _NONE * np.abs(pushed).max()]
@@ -101,7 +104,7 @@ def collide(
     modes = m.copy()
     for i in bounced:
         modes[bound.program.transitions[i].slot] = bound.program.transitions[i].target
-    _rub(collisions, table, expected, after, modes)
+    _rub(collisions, least, expected, after, modes)
     event = recorded(bound, index, t, (x, m), (after, modes), there.supplies @ impulses)
     return (_named(bound, event, bounced) if len(bounced) > 1 else event), released
 
@@ -142,15 +145,22 @@ def _impulses(collisions: Collisions, contacts: list[_Contact], table: _Table) -
     return taken
 
 
-def _rub(collisions: Collisions, table: _Table, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-    """Set, in states x and modes m after a collision, what friction notes, by the flows (c,) that it leaves: it sticks, or slips
-    along its flow."""
-    count, scale = len(collisions.constraints), table.scale
-    least = _NONE * np.max(np.abs(table.flow) / scale)
+def _rounding(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, table: _Table) -> np.ndarray:
+    """What rounding makes of the flows (c,) of a table at x."""
+    near = x + nudges(len(x)) * np.fmax(courses.sizes, np.abs(x))
+    return spread(table.flow, np.array([_table(bound, t, y, m).flow for y in near]))
+
+
+def _rub(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
+    """Set, in states x and modes m after a collision, what friction notes, by the flows (c,) that it leaves, of which the `least`
+    (c,) are none: it sticks, or slips along its flow; where its model has switched it off it stays so."""
+    count = len(collisions.constraints)
     for rubs, own in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(own))
         count += rubs.dimension
-        if size <= least * scale[count - 1]:
+        if m[rubs.slot] > _RUBBING:
+            continue
+        if size <= least[count - rubs.dimension : count].max():
             m[rubs.slot] = 0.0
         elif not rubs.heading:
             m[rubs.slot] = 1.0 if own[0] > 0.0 else 2.0

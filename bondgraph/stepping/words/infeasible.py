@@ -8,12 +8,13 @@ applied (f . d < 0): the part of the load that no contact and no spring can bear
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from bondgraph.errors import Place, Problem
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, motions
-from bondgraph.stepping.cone import Cone, directions
+from bondgraph.stepping.cone import directions
 from bondgraph.stepping.problem import Steps
 from bondgraph.stepping.solver import EXCLUDED, FAILED, UNSUPPORTED, Answer
 from bondgraph.stepping.step import TOO_FAR, UNSETTLED, Stride
@@ -74,25 +75,53 @@ def _indefinite(steps: Steps, stride: Stride) -> Problem:
     return Problem("E513", "the stiffness of a step is indefinite", (why,), _places(steps, own), cures)
 
 
+@dataclass(frozen=True, eq=False)
+class _Face:
+    """A contact within reach: its name, edges of its cone (edges, n), gap, and rows in the program."""
+
+    name: str
+    edges: np.ndarray
+    gap: float
+    rows: range
+
+
+def _faces(steps: Steps, stride: Stride) -> list[_Face]:
+    """All contacts within reach: the graph's own, and pairs of bodies with shapes."""
+    found = []
+    for cone, gap in zip(steps.layout.cones, stride.gap, strict=True):
+        rows = range(cone.first, cone.first + cone.rows)
+        if np.all(np.isfinite(stride.lower[rows])):
+            found.append(_Face(cone.path, _edges(stride.A[rows], cone.exact), float(gap), rows))
+    pairs, bodies, start = stride.pairs, [body.name for body in steps.wanted.bodies], len(stride.owner)
+    for k in range(0 if pairs is None else len(pairs.pairs)):
+        assert pairs is not None
+        rows = range(start + k * pairs.each, start + (k + 1) * pairs.each)
+        one, two = (int(body[k]) for body in (pairs.pairs.body1, pairs.pairs.body2))
+        name = " and ".join(bodies[body] for body in (one, two) if body >= 0)
+        found.append(_Face(name, _edges(stride.A[rows], pairs.exact), float(pairs.pairs.gap[k]), rows))
+    return found
+
+
+def _edges(rows: np.ndarray, exact: bool) -> np.ndarray:
+    """Edges of a cone; of an exact one so many around it."""
+    return np.asarray(rows[0] + directions(2, _ROUND) @ rows[1:] if exact else rows)
+
+
 def _excluded(steps: Steps, stride: Stride) -> Problem:
     """Contacts and constraints that cannot hold together."""
     from scipy.optimize import linprog
 
-    rows, held = len(stride.owner), len(steps.layout.constraints)
-    known = np.isfinite(stride.lower)
-    A, lower = stride.A[known], stride.lower[known]
-    bounds = [(0.0, 1.0)] * int(known[:rows].sum()) + [(-1.0, 1.0)] * held
-    size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
-    found = linprog(-lower, A_eq=(A / size).T, b_eq=np.zeros(A.shape[1]), bounds=bounds)
-    names: list[str] = []
-    if found.x is not None:
-        owners = [*(steps.layout.contacts[k].path for k in stride.owner), *steps.layout.constraints]
-        owners = [name for name, here in zip(owners, known, strict=True) if here]
-        share = np.abs(found.x)
-        names = [name for name, part in zip(owners, share, strict=True) if part > _SMALL * share.max(initial=0.0)]
-    named = list(dict.fromkeys(names))
+    faces, constraints = _faces(steps, stride), steps.layout.constraints
+    own = [row for face in faces for row in face.rows]
+    equal = range(len(stride.lower) - len(constraints), len(stride.lower))
+    names = [*(face.name for face in faces for _ in face.rows), *constraints]
+    A, lower = stride.A[[*own, *equal]], stride.lower[[*own, *equal]]
+    bounds = [(0.0, 1.0)] * len(own) + [(-1.0, 1.0)] * len(constraints)
+    found = linprog(-lower, A_eq=(A / _levers(A)).T, b_eq=np.zeros(A.shape[1]), bounds=bounds)
+    share = np.zeros(len(names)) if found.x is None else np.abs(found.x)
+    named = list(dict.fromkeys(name for name, part in zip(names, share, strict=True) if part > _SMALL * share.max(initial=0.0)))
     told = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
-    short = -float(-lower @ found.x) if found.x is not None else 0.0
+    short = float(lower @ share) if found.x is not None else 0.0
     why = f"there is no place at which all of them are open or touch: they overlap by {short:.3g} m in all" if short else ""
     cures = ("a larger distance between them", "a commanded motion behind a spring (C between Sf and the joint)")
     title = f"{told} exclude each other" if len(named) != 1 else f"{told} closes by commanded motion alone"
@@ -114,32 +143,19 @@ def _unsupported(steps: Steps, stride: Stride) -> Problem:
     return Problem("E511", title, (why,), _places(steps, own), cures)
 
 
-def _edges(steps: Steps, stride: Stride) -> np.ndarray:
-    """Rows of all cones within reach as edges; of those that are open the normals, for there is no friction in the air."""
-    rows = []
-    for cone, closed in zip(steps.layout.cones, _closed(stride), strict=True):
-        if not np.all(np.isfinite(stride.lower[cone.first : cone.first + cone.rows])):
-            continue
-        edges = _edges_of(stride, cone)
-        rows.append(edges if closed else edges.mean(axis=0, keepdims=True))
-    return np.concatenate([*rows, np.zeros((0, stride.A.shape[1]))])
-
-
-def _closed(stride: Stride) -> np.ndarray:
-    """Which contacts are closed at the start of a step, (contacts,)."""
-    return np.asarray(stride.gap <= max(stride.gap.min(initial=0.0), 0.0) + _SMALL * np.max(np.abs(stride.gap), initial=0.0))
-
-
-def _edges_of(stride: Stride, cone: Cone) -> np.ndarray:
-    own = stride.A[cone.first : cone.first + cone.rows]
-    return own[0] + directions(2, _ROUND) @ own[1:] if cone.exact else own
+def _is_closed(face: _Face, faces: Sequence[_Face]) -> bool:
+    """Whether a contact is closed at the start of a step."""
+    return face.gap <= _SMALL * max(abs(other.gap) for other in faces)
 
 
 def falling(steps: Steps, stride: Stride) -> np.ndarray | None:
     """The motion (n,) that load, contacts and springs leave without support; None where all is borne."""
     from scipy.optimize import nnls
 
-    edges, held = _edges(steps, stride), stride.A[len(stride.owner) :]
+    faces, n = _faces(steps, stride), len(stride.f)
+    # of those that are open the normals: there is no friction in the air
+    rows = [face.edges if _is_closed(face, faces) else face.edges.mean(axis=0, keepdims=True) for face in faces]
+    edges, held = np.concatenate([*rows, np.zeros((0, n))]), stride.A[len(stride.A) - len(steps.layout.constraints) :]
     size = _levers(np.concatenate([edges, held]))
     H, load = stride.H / np.outer(size, size), -stride.f / size
     weight = np.max(np.abs(H), initial=0.0) or 1.0
@@ -196,11 +212,11 @@ def _pivots(steps: Steps, stride: Stride, ray: np.ndarray) -> str:
     """Contacts that stay closed in a motion."""
     found = []
     reach = np.max(np.abs(ray) * _levers(stride.A), initial=0.0)
-    for cone, touches in zip(steps.layout.cones, _closed(stride), strict=True):
-        edges = _edges_of(stride, cone)
-        if touches and np.min(np.abs(edges @ ray)) <= 1e-3 * reach:
-            found.append(f'"{cone.path}"')
-    return ", ".join(found)
+    faces = _faces(steps, stride)
+    for face in faces:
+        if _is_closed(face, faces) and np.min(np.abs(face.edges @ ray)) <= 1e-3 * reach:
+            found.append(f'"{face.name}"')
+    return ", ".join(dict.fromkeys(found))
 
 
 def _places(steps: Steps, owners: Sequence[str]) -> tuple[Place | None, ...]:

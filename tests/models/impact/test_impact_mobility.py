@@ -11,10 +11,10 @@ import pytest
 from bondgraph import ModelError
 from models.chains import BodyInertia, Chain, Link, body_twists, chain_graph, link_pose, mass_matrix
 from models.impact import KINDS, default_striker, effective_mass, graph_effective_mass, inverse_inertia, over_poses
-from models.impact.mobility import striking_point
+from models.impact.mobility import locked_ratio, striking_point
 from models.impact.variants import MAKERS
 from screws.inertia import spatial_inertia
-from screws.joints import prismatic, revolute
+from screws.joints import free, prismatic, revolute
 from screws.poses import Ad, inverse
 from tests.models.impact.panda import FLANGE, Q, panda
 
@@ -150,6 +150,24 @@ def in_small_units(link: Link) -> Link:
     screws[3:] *= 1e3
     inertia = BodyInertia(1e3 * link.inertia.mass, 1e9 * link.inertia.rotational, 1e3 * link.inertia.centre)
     return Link(link.name, type(link.joint)("own", screws), inertia, home)
+
+
+def test_the_ratio_of_table_1() -> None:
+    """One body that floats moves as itself; of an arm, by the momenta of its links."""
+    body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
+    assert locked_ratio(striking_point(body, np.zeros(6), (0.1, 0.0, 0.2)), Z) == pytest.approx(1.0, rel=1e-12)
+    where = striking_point(*own()[:3])
+    v = np.linalg.pinv(where.jacobian) @ [0.0, 0.0, 0.0, *(-np.array(own()[3]))]
+    momentum = np.zeros(6)
+    for k, (twist, M) in enumerate(
+        zip(body_twists(where.chain, where.q, v), link_inertias(where.chain, where.q, where.frame), strict=True)
+    ):
+        here = Ad(inverse(where.frame) @ np.asarray(link_pose(where.chain, k, where.q), dtype=float))
+        momentum += M @ np.asarray(here @ twist, dtype=float)
+    whole = sum(link_inertias(where.chain, where.q, where.frame))
+    ratio = -np.array(own()[3]) @ np.linalg.solve(whole, momentum)[3:]
+    found = locked_ratio(where, own()[3])
+    assert found == pytest.approx(ratio, rel=1e-10) and 0.0 < found < 1.0
 
 
 # --- graphs ----------------------------------------------------------------------------------------------------------

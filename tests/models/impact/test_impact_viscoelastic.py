@@ -161,3 +161,5 @@ def test_what_is_wrong_is_said_at_once() -> None:
         ViscoelasticImpact(-1.0, 1.0, 1.0, 0.0)
     with pytest.raises(ModelError, match="E540 v0"):
         restitution(1.0, 1.0, np.array([0.1, -0.1]))
+    with pytest.raises(ModelError, match="E540 v0"):
+        restitution(1.0, 1.0, ["fast", 0.1])

@@ -237,7 +237,12 @@ def test_other_formats_and_macros_are_told_apart(tmp_path: Path) -> None:
 def test_a_robot_without_links_or_motion(tmp_path: Path) -> None:
     assert codes(refused(tmp_path / "a.urdf", "<robot name='r'/>")) == ["E523"]
     error = refused(tmp_path / "b.urdf", "<robot name='r'><link name='a'/></robot>")
-    assert codes(error) == ["E524"] and 'nothing moves on "a"' in str(error)
+    assert codes(error) == ["E524"] and 'nothing moves on "a"' in str(error) and "floating=True" in str(error)
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    (tmp_path / "c.urdf").write_text(f"<robot name='r'><link name='a'>{body}</link></robot>")
+    assert read_urdf(tmp_path / "c.urdf", floating=True).tree.freedoms == 6
+    error = refused(tmp_path / "b.urdf", floating=True)
+    assert codes(error) == ["E526"] and "floating=False" in str(error)
 
 
 def test_massless_bodies(tmp_path: Path) -> None:
