@@ -48,7 +48,7 @@ def contact_trajectory(
             f"frame{index}": np.array([outer @ inner for outer, inner in zip(H, gauss, strict=True)]),
         }
     twist_C2 = _turned(result[f"{contact}.Ad.2.flow"], turns[1])
-    wrench = _turned(_wrench(result, found), turns[1])
+    wrench = -_turned(_wrench(result, found), turns[1])
     spring = np.zeros((len(result.t), 6))
     components = constrained_components(result, contact) if point.ignored else []
     for deformation in point.ignored:
@@ -108,13 +108,13 @@ def contact_of(result: Result, path: str) -> RunContact:
 
 
 def _wrench(result: Result, contact: RunContact) -> np.ndarray:
-    """Wrench (k, 6) on body 2 in C2: that of the law, or where steps give it, made of their forces."""
-    wrench = -np.asarray(result[f"{contact.point.path}.wrench"])
+    """Wrench (k, 6) on body 1 in C2: that of the law, or where steps give it, made of their forces."""
+    wrench = np.array(result[f"{contact.point.path}.wrench"])
     if contact.forces:
         normal, rubbing = (result[force].reshape(len(result.t), -1) for force in contact.forces)
-        wrench[:, COMPONENTS.index("v_z")] = -normal[:, 0]
+        wrench[:, COMPONENTS.index("v_z")] = normal[:, 0]
         for k, slip in enumerate(contact.point.slip):
-            wrench[:, slip.index] = rubbing[:, k]
+            wrench[:, slip.index] = -rubbing[:, k]
     return wrench
 
 
