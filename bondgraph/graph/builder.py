@@ -14,7 +14,7 @@ from bondgraph.graph.replacing import put_in_place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Model
-from bondgraph.model.names import names_of
+from bondgraph.model.names import is_name, names_of
 
 
 class Graph(Draft):
@@ -43,7 +43,7 @@ class Graph(Draft):
                 title = f'two parts of "{self.name}" are called "{part.name}"'
                 places = (known.place, part.place)
                 self.problems.append(Problem("E101", title, places=places, cures=("give one of them another name",)))
-            elif known is None and not _is_name(part.name):
+            elif known is None and not is_name(part.name):
                 details = ("a dot separates a part from what is inside it, a colon a bond from its variables",)
                 cures = ("a name of letters, digits, spaces or underscores",)
                 self.problems.append(Problem("E102", f'"{part.name}" is no name for a part', details, (part.place,), cures))
@@ -156,11 +156,6 @@ class Graph(Draft):
 
 
 _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}
-
-
-def _is_name(name: str) -> bool:
-    """Whether generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
-    return bool(name.strip()) and not set(name) & set(".:'") and not name.startswith("-") and "->" not in name
 
 
 def _no_part(given: object, graph: Graph) -> ModelError:

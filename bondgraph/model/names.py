@@ -23,6 +23,11 @@ def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, 
     return found
 
 
+def is_name(name: str) -> bool:
+    """Whether generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
+    return bool(name.strip()) and not set(name) & set(".:'") and not name.startswith("-") and "->" not in name
+
+
 def need_name(kind: str, name: object) -> None:
     """Raises `ModelError` E150 for a name that is no text, E102 for one with characters that cannot be printed."""
     if not isinstance(name, str):

@@ -305,7 +305,7 @@ class Program:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
-        without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "breaks", "closures"))
+        without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks"))
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **without)
 

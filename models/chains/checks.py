@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bondgraph.model.names import is_name
 from models.chains.inertias import BodyInertia
 from models.chains.links import BEFORE, Link, Mimic
 from screws.given import floats, real
@@ -70,6 +71,10 @@ def _names(links: Sequence[Any]) -> Iterator[Finding]:
         yield Finding(
             "E450", f"two links are called {', '.join(twice)}", f"links: {', '.join(names)}", "another name for one of them"
         )
+    for name in names:
+        if not (isinstance(name, str) and is_name(name)):
+            detail = "a dot separates a part from what is inside it, a colon a bond from its variables"
+            yield Finding("E450", f"{name!r} is no name for a link", detail, "letters, digits, spaces or underscores")
     if not any(link.joint.freedoms for link in links):
         yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
 

@@ -193,4 +193,4 @@ def test_it_has_linear_equations_where_it_sticks():
     with pytest.raises(ModelError, match=r"E276(?s:.*)\"f\" is not linear(?s:.*)modes=\{\"f\": \"stick\"\}"):
         linear_equations(loaded())
     found = linear_equations(loaded(), modes={"f": "stick"}, numbers=True)
-    assert found.A[0, 0] == -10.0
+    assert float(found.A[0, 0]) == -10.0

@@ -237,6 +237,8 @@ BALL = ball_inertia(1.0, 0.1)
         ("E450", [Link("a", REVOLUTE, BALL), Link("a", REVOLUTE, BALL)], np.eye(4)),
         ("E450", [Link("a", "revolute", BALL)], np.eye(4)),
         ("E450", ["a"], np.eye(4)),
+        ("E450", [Link("a.b", REVOLUTE, BALL)], np.eye(4)),
+        ("E450", [Link(3, REVOLUTE, BALL)], np.eye(4)),
         ("E453", [Link("a", REVOLUTE, np.zeros((6, 6)))], np.eye(4)),
         ("E451", [Link("a", REVOLUTE, BALL, home=np.eye(3))], np.eye(4)),
         ("E451", [Link("a", REVOLUTE, BALL)], np.diag([1.0, 1.0, -1.0, 1.0])),

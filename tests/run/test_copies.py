@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Diode, Graph, I, ModelError, Problem, R, RunError, Se, compile_model
+from bondgraph import J1, C, Constraint, Diode, Graph, I, ModelError, Problem, R, RunError, Se, compile_model, signals
 from bondgraph.emit.kernel import KernelError
 from bondgraph.emit.machine import CompileError
 from bondgraph.errors import ExtraError, FileError
@@ -98,3 +98,13 @@ def test_an_error_of_one_problem_arrives_as_it_was(kind) -> None:
     error = kind(Problem("E414", "cannot write", ("no space left",), (), ("another disk",)))
     other = sent(error)
     assert type(other) is kind and str(other) == str(error) and other.problem == error.problem
+
+
+def test_results_of_constraints_and_of_what_breaks_in_time_are_pickled():
+    """What judges positions, and finds breaks, is code that stays behind."""
+    graph, v = Graph("held"), J1("v")
+    graph.connect(v, I("m", 1.0)).connect(Se("F", lambda u: u, signals=["step.y"]), v).connect(v, Constraint("k"))
+    graph.add(signals.step("step", start=0.5))
+    run = compile_model(graph).simulate(1.0, progress=False)
+    again = pickle.loads(pickle.dumps(run))  # noqa: S301
+    assert again.ok and np.array_equal(again["k.effort"], run["k.effort"]) and again["k.effort"][-1] == pytest.approx(1.0)
