@@ -138,12 +138,12 @@ class InteriorPoint:
         beyond = (ends - sum(cone.rows for cone in self.cones)) // 3  # pairs of candidates
         parts = [(cone.rows, cone.exact) for cone in self.cones] + [(3, True)] * beyond
         cones, near, start = list[Any](), np.isfinite(lower), 0
-        for size, exact in parts:
-            if np.all(near[start : start + size]):
-                cones.append(clarabel.SecondOrderConeT(size) if exact else clarabel.NonnegativeConeT(size))
+        for count, exact in parts:
+            if np.all(near[start : start + count]):
+                cones.append(clarabel.SecondOrderConeT(count) if exact else clarabel.NonnegativeConeT(count))
             else:
-                near[start : start + size] = False
-            start += size
+                near[start : start + count] = False
+            start += count
         cones += [clarabel.ZeroConeT(self.equalities)] if self.equalities else []
         settings = clarabel.DefaultSettings()
         settings.verbose = False
