@@ -5,16 +5,16 @@ A step finds the forces of all rigid contacts together, from the gaps, normals a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
+from bondgraph import Automaton, Block, Element, Graph, Parameter
 from bondgraph.errors import Problem
 from bondgraph.model.ops import zeros
-from models.contacts.laws.numbers import component_problem, number_problems
-from models.contacts.laws.rubbing import components_with
+from models.contacts.friction import LIMIT
+from models.contacts.laws.numbers import component_problem
+from models.contacts.laws.rubbing import COEFFICIENT, components_with, rubbing_problems
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.switches import FREE, STATES, TOUCHING, limits
 
@@ -41,23 +41,24 @@ class Rigid:
         return components_with(self.friction)
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """E435 components, E436 friction."""
-        found = [*component_problem(name, self, chosen, self.components, f"constrained={list(self.components)}, or leave it out")]
-        return found if self.friction is None else [*found, *number_problems(name, self, ("friction", "1", 0.0, math.inf))]
+        """E435 components, E490, E491 friction."""
+        cure = f"constrained={list(self.components)}, or leave it out"
+        found = component_problem(name, self, chosen, self.components, cure)
+        return [*found, *rubbing_problems(name, self.friction, chosen)]
 
     def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
         """Nothing but the normal force, zero until a step says otherwise, and the coefficient as a parameter."""
-        friction = self.friction is not None
-        equations: list[tuple[str, Op, list[str]]] = [("N", zeros(()), [])]
-        graph.add(
-            Block(
-                "step",
-                [*equations, ("limit", LIMIT, ["coefficient", "N"])] if friction else equations,
-                parameters={"coefficient": Parameter(self.friction, "1")} if friction else {},
+        graph.add(Block("step", [("N", zeros(()), [])], units={"N": "N"}))
+        if self.friction is not None:
+            cone = Block(
+                "friction cone",
+                [("limit", LIMIT, ["coefficient", "normal"])],
+                inputs={"normal": "step.N"},
+                parameters={"coefficient": Parameter(self.friction, "1")},
                 symbols={"coefficient": r"\mu", "limit": r"\mu N"},
-                units={"N": "N", "limit": "N"},
+                units={"limit": "N"},
             )
-        )
+            graph.add(cone)
         return Tail(
             Automaton("switch", STATES, FREE, tuple(limits(head.surfaces, STATES))),
             None,
@@ -65,8 +66,5 @@ class Rigid:
             (("switch", FREE),),
             ("kinematics.d", "switch"),
             lambda gap: (gap, TOUCHING if gap < 0.0 else FREE),
-            friction="step.coefficient" if friction else None,
+            friction=None if self.friction is None else COEFFICIENT,
         )
-
-
-LIMIT = Op("limit", lambda coefficient, normal: coefficient * normal, "#1 #2")

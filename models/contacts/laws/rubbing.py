@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bondgraph import TF, Automaton, Block, Element, Friction, Graph, Op, Transition
+from bondgraph import TF, Automaton, Block, Element, Friction, Graph, Op, Parameter, Transition
 from bondgraph.elements.friction import SLIP, STICK, direction, length
 from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
@@ -29,8 +29,8 @@ from screws.scalars import equal, where
 FRICTION, OFF = "friction", "off"
 IN_PLANE = ("v_x", "v_y")
 
-COEFFICIENT, HEADING = f"{FRICTION}.limit", f"{FRICTION}.heading"
-"""Its parameter, and its state in the axes of C2."""
+COEFFICIENT, HEADING = f"{FRICTION} cone.coefficient", f"{FRICTION}.heading"
+"""Its parameter, by the same name as in a compliant contact, and its state in the axes of C2."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,16 @@ def connect_rubbing(graph: Graph, split: Element, friction: Any, force: str, tou
     rows = TF(
         "tangent plane", selection(IN_PLANE), structural=True, domains=(SCREW, domain), symbols={"matrix": r"S_{\mathrm{t}}"}
     )
-    made = Friction(FRICTION, friction, scale=lambda normal: normal, signals=[force], dimension=2, symbols={"limit": r"\mu"})
+    # One parameter for the coefficient: it scales what limits sticking and slipping alike.
+    made = Friction(FRICTION, 1.0, scale=lambda normal, mu: mu * normal, signals=[force, COEFFICIENT], dimension=2)
     assert made.automaton is not None
     graph.connect(split, rows).connect(rows, replace(made, automaton=_following(made.automaton, touch)))
     cone = Block(
         "friction cone",
-        [("excess", EXCESS, ["effort", "limit", "normal"])],
-        inputs={"effort": f"{FRICTION}.effort", "limit": COEFFICIENT, "normal": force},
+        [("excess", EXCESS, ["effort", "coefficient", "normal"])],
+        inputs={"effort": f"{FRICTION}.effort", "normal": force},
+        parameters={"coefficient": Parameter(friction, "1")},
+        symbols={"coefficient": r"\mu"},
         units={"excess": "N"},
     )
     graph.add(cone)
@@ -77,7 +80,7 @@ def connect_rubbing(graph: Graph, split: Element, friction: Any, force: str, tou
     graph.export("friction slip", f"{FRICTION}.flow")
 
 
-EXCESS = Op("excess", lambda effort, limit, normal: length(effort) - limit * normal, r"|#1| - #2\,#3")
+EXCESS = Op("excess", lambda effort, mu, normal: length(effort) - mu * normal, r"|#1| - #2\,#3")
 """What the force is beyond its limit; negative: what is left before it slips."""
 
 

@@ -478,7 +478,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
     (Impact(True), {}, "E436", "restitution = True"),
     (ThreeState(-1.0, 25.0), {}, "E436", "alpha1 = -1.0"),
     (ThreeState(10.0, 25.0, (1.0, 2.0)), {}, "E436", "alpha2"),
-    (Rigid(-0.5), {}, "E436", "friction = -0.5"),
+    (Rigid(-0.5), {}, "E490", "friction = -0.5"),
     (Impact, {}, "E438", "law = Impact"),
     ("impact", {}, "E438", "law = 'impact'"),
     (0.8, {}, "E438", "law = 0.8"),
@@ -507,6 +507,9 @@ def test_a_number_of_a_law_is_a_parameter_of_the_run() -> None:
     bouncing = compile_model(dropped(Impact(0.8)))
     run = bouncing.simulate(1.5, rtol=1e-10, parameters={"touch.normal.restitution": 0.5}, progress=False)
     assert times(run, "impact")[:3] == pytest.approx(FALL * np.array([1.0, 2.0, 2.5]), abs=1e-12)
+    sliding = compile_model(dropped(Impact(0.5, friction=0.2), height=0.0, spin=(0.0, 0.0, 0.0), along=1.0))
+    run = sliding.simulate(0.4, rtol=1e-10, parameters={"touch.friction cone.coefficient": 0.1}, progress=False)
+    assert times(run, "stick") == pytest.approx([2.0 / (7.0 * 0.1 * G)], abs=1e-9)
     yielding = compile_model(dropped(VirtualSpring(1e5, 0.9), height=1e-3, gravity=0.0, speed=1.0))
     run = yielding.simulate(0.1, rtol=1e-11, parameters={"touch.spring.restitution": 0.3}, progress=False)
     assert run["touch.kinematics.d'"][-1] == pytest.approx(0.3, rel=1e-8)
@@ -535,7 +538,7 @@ def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
     # 2/7 of the energy of the slip is all that friction takes.
     assert run.ledger.elements["touch.friction"][-1] == pytest.approx(MASS / 7.0 * SLIP @ SLIP, rel=1e-6)
     (point,) = dropped(ThreeState(alpha1, alpha0, friction=mu)).freeze().contacts
-    assert point.friction == "touch.friction.limit" and ("touch.friction", "off") in point.off and len(point.slip) == 2
+    assert point.friction == "touch.friction cone.coefficient" and ("touch.friction", "off") in point.off and len(point.slip) == 2
 
 
 @pytest.mark.parametrize("mu", [0.05, 0.2, 0.6])
@@ -586,7 +589,7 @@ def test_laws_with_friction_stand_for_each_other() -> None:
     graph = dropped(Compliant(**stiff, friction=0.3), constrained=["v_x", "v_y", "v_z"])
     for law in (Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3)):
         graph.replace("touch", contact("touch", graph.parts["floor"], graph.parts["ball"], law=law))  # type: ignore[arg-type]
-        assert graph.freeze().contacts[0].friction == "touch.friction.limit"
+        assert graph.freeze().contacts[0].friction == "touch.friction cone.coefficient"
 
 
 def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
