@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bondgraph.errors import Problem, RunEndedWarning
+from bondgraph.errors import ModelError, Problem, RunEndedWarning
 from bondgraph.run.bound import Bound
 from bondgraph.run.outcome.failure import Failure
 from bondgraph.run.outcome.result import Result, Statistics
@@ -93,7 +93,11 @@ def run_steps(steps: Steps, stride: Stride, times: Sequence[float], p: np.ndarra
     bar = Progress(program.name, times[-1] - times[0], progress)
     try:
         for start, end in itertools.pairwise(times):
-            answer = stride.take(start, end - start)
+            try:
+                answer = stride.take(start, end - start)
+            except ModelError as stuck:  # more candidates than there may be: what was run until here is kept
+                failure = _failure(stuck.problems[0], program, start, stride.x)
+                break
             if answer.outcome != SOLVED:
                 failure = _failure(explained(steps, stride, answer), program, start, stride.x)
                 break

@@ -8,7 +8,7 @@ steps by the former.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Answer(NamedTuple):
 class ActiveSet:
     """daqp, warm from one program to the next while their sizes stay."""
 
+    coarseness: ClassVar[float] = 1.0
+    """What its answers agree to, in units of `coulomb.AGREES`."""
     equalities: int
     _model: Any = None
     _size: tuple[int, int] = (-1, -1)
@@ -118,6 +120,7 @@ def _without_rows(H: np.ndarray, f: np.ndarray) -> Answer:
 class InteriorPoint:
     """clarabel, with the exact cones of some contacts."""
 
+    coarseness: ClassVar[float] = 1e3
     equalities: int
     cones: tuple[Cone, ...]
     _kept: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
@@ -131,21 +134,27 @@ class InteriorPoint:
         from scipy.sparse import csc_matrix, triu
 
         self._kept = H, f, A
-        rows = len(lower) - self.equalities
-        cones: list[Any] = []
-        for cone in self.cones:
-            cones.append(clarabel.SecondOrderConeT(3) if cone.exact else clarabel.NonnegativeConeT(cone.rows))
-        beyond = rows - sum(cone.rows for cone in self.cones)
-        cones += [clarabel.SecondOrderConeT(3)] * (beyond // 3)  # pairs of candidates
+        ends = len(lower) - self.equalities
+        beyond = (ends - sum(cone.rows for cone in self.cones)) // 3  # pairs of candidates
+        parts = [(cone.rows, cone.exact) for cone in self.cones] + [(3, True)] * beyond
+        cones, near, start = list[Any](), np.isfinite(lower), 0
+        for count, exact in parts:
+            if np.all(near[start : start + count]):
+                cones.append(clarabel.SecondOrderConeT(count) if exact else clarabel.NonnegativeConeT(count))
+            else:
+                near[start : start + count] = False
+            start += count
         cones += [clarabel.ZeroConeT(self.equalities)] if self.equalities else []
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-        # forces of the size of one, whatever their unit: its tolerances are absolute too
+        # forces and displacements of the size of one, whatever their units: its tolerances are absolute too
         size = float(np.max(np.abs(f), initial=0.0)) or 1.0
-        above = np.maximum(lower, -_NONE)
-        P = triu(csc_matrix(H / size), format="csc")
-        found = clarabel.DefaultSolver(P, f / size, csc_matrix(-A), -above, cones, settings).solve()
+        way = size / (float(np.max(np.abs(H), initial=0.0)) or size)
+        P, rows = triu(csc_matrix(H * way / size), format="csc"), csc_matrix(-A[near])
+        found = clarabel.DefaultSolver(P, f / size, rows, -lower[near] / way, cones, settings).solve()
+        multipliers = np.zeros(len(lower))
+        multipliers[near] = np.array(found.z) * size
         told = str(found.status)
         outcome = FAILED
         if told in ("Solved", "AlmostSolved"):
@@ -154,7 +163,7 @@ class InteriorPoint:
             outcome = EXCLUDED
         elif "DualInfeasible" in told:
             outcome = UNSUPPORTED
-        return Answer(np.array(found.x), np.array(found.z) * size, outcome, int(found.iterations))
+        return Answer(np.array(found.x) * way, multipliers, outcome, int(found.iterations))
 
     def again(self, lower: np.ndarray) -> Answer:
         """The same program with other bounds."""

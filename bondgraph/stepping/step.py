@@ -87,6 +87,7 @@ class Stride:
         self.contacts, equalities = len(layout.cones), len(layout.constraints)
         exact = any(cone.exact for cone in layout.cones) or (bool(layout.poses) and steps.wanted.facets == CONE)
         self.solver = InteriorPoint(equalities, layout.cones) if exact else ActiveSet(equalities)
+        self._agrees = AGREES * self.solver.coarseness
         self.loosening = loosening(steps, len(self.lower))
         self.along, self.s = np.zeros(len(self.drift)), np.zeros(self.contacts)
         self.programs, self._scaled = 0, False
@@ -204,7 +205,7 @@ class Stride:
             image = self._lengths(along)
             change = image - s
             size, moved = change @ change, image @ image
-            if size <= AGREES**2 * moved or size <= self._small(moved, answer.y):
+            if size <= self._agrees**2 * moved or size <= self._small(moved, answer.y):
                 self.s, self.along = image, along
                 return answer
             if count < MOST:
@@ -223,7 +224,7 @@ class Stride:
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)
             ways = np.abs(self.slip) @ (np.abs(y) + yielding)
             self._least = max(self._least, float(ways @ ways), moved)
-        return max(AGREES**2 * self._least, NOISE**2)
+        return max(self._agrees**2 * self._least, NOISE**2)
 
     _least = 0.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ GRAVITY = 9.81
 
 
 def link(form: str) -> Element:
-    start = {"position": 0.5, "velocity": 0.3}
+    start: dict[str, Any] = {"position": 0.5, "velocity": 0.3}
     return IC("link", inertia=lambda q: 1.0 + 0.5 * cos(q), potential=lambda q: -GRAVITY * cos(q), form=form, **start)
 
 

@@ -126,3 +126,12 @@ def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch
     graph.connect(Sf("command", 1.0), servo).connect(servo, x).connect(servo, C("spring", stiffness=1000.0))
     said = str(run(graph).failure)
     assert "E512" in said and '"floor"' in said and 'friction="convex"' in said
+
+
+def test_more_candidates_than_there_may_be_end_the_run() -> None:
+    floor = ground("floor", shape=HalfSpace())
+    box = rigid_body(
+        "box", mass=1.0, inertia=(0.01,) * 3, gravity=(0.0, 0.0, -9.81), position=(0.0, 0.0, 0.1), shape=Box(0.2, 0.2, 0.2)
+    )
+    result = run(collisions(Graph("few"), [floor, box], friction=0.8, most=3))
+    assert result.failure is not None and "E514" in str(result.failure) and "most=" in str(result.failure)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from models import Compliant, Rigid, attach_contact, contact, ground, rigid_body
 from screws.surfaces import plane, sphere
 
 MU, WEIGHT, SPEED, STIFFNESS, T_END = 0.5, 9.81, 0.1, 200.0, 0.5
-WORLD = {"domain": "screw", "frame": "0"}
+WORLD: dict[str, Any] = {"domain": "screw", "frame": "0"}
 
 
 def pulled(mass: float, law: Compliant | Rigid) -> Graph:

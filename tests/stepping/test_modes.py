@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +45,8 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 def solutions(K: np.ndarray, load: np.ndarray, gaps: np.ndarray, mu: float) -> list[np.ndarray]:
     """All displacements that satisfy Coulomb's law: each contact open, sticking, or slipping either way."""
     (n, t), found = rows(), []
-    for modes in itertools.product(("open", "stick", 1.0, -1.0), repeat=3):
+    kinds: tuple[Any, ...] = ("open", "stick", 1.0, -1.0)
+    for modes in itertools.product(kinds, repeat=3):
         forces, conditions, right = [], [], []
         for k, mode in enumerate(modes):
             if mode == "stick":
