@@ -248,6 +248,7 @@ def _flat_contact(prefix: str, contact: ContactPoint, resolver: _Resolver) -> Co
         off=tuple((full(f"{automaton}.mode").removesuffix(".mode"), state) for automaton, state in contact.off),
         ignored=tuple(map(full, contact.ignored)),
         frames=tuple(map(full, contact.frames)),
+        stepped=tuple(map(full, contact.stepped)),
     )
 
 

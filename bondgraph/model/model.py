@@ -80,8 +80,9 @@ class ContactPoint:
     """States that belong to the law and not to the bodies: deformations of its springs."""
     frames: tuple[str, ...] = ()
     """Signals: poses (4, 4) of the frames of the contact in the axes of body 1 and of body 2; none of one without frames."""
-    stepped: bool = False
-    """Whether time stepping alone gives it a force: without its law a model is refused (E434)."""
+    stepped: tuple[str, ...] = ()
+    """Signals of the normal force and, with friction, of that in the tangent plane, which steps of time alone give it: another
+    run is refused (E434). None where a law of its own acts."""
     place: Place | None = field(default=None, compare=False)
     """Line of the user's source."""
 

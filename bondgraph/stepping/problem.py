@@ -19,7 +19,7 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, raise_if_any
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.model.ops import constant, zeros
+from bondgraph.model.ops import IDENTITY, constant, zeros
 from bondgraph.run.program import Layout, RunContact
 from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, held_system, velocities_of
 from bondgraph.stepping.holdable import unholdable, unsteppable
@@ -131,6 +131,8 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
             statements.append(Statement((f"{name}'",), zeros(shape), (), contact.path))
             values[name], values[f"{name}'"] = Value(name, shape, "N"), Value(f"{name}'", shape, "N/s")
             states.append(State(name, np.zeros(shape), np.zeros(shape), f"{name}'"))
+        filled = dict(zip(contact.stepped, force_names(contact), strict=False))
+        statements = [replace(s, op=IDENTITY, args=(filled[s.outs[0]],)) if s.outs[0] in filled else s for s in statements]
         slot = len(modes)
         modes[f"{contact.path}.mode"] = MODES, OPEN
         values[f"{contact.path}.mode"] = Value(f"{contact.path}.mode", ())

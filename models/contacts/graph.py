@@ -132,7 +132,7 @@ def contact(
     else:
         graph.expose("2", relative)
     graph.expose("1", relative)
-    graph.mark_contact(_point(tail, chosen, acts.stepped))
+    graph.mark_contact(_point(tail, chosen))
     graph.export("gap", "kinematics.d")
     graph.export("wrench", tail.wrench)
     graph.export("normal force", tail.force)
@@ -170,7 +170,7 @@ def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Proble
     return []
 
 
-def _point(tail: Tail, chosen: Sequence[str], stepped: bool) -> ContactPoint:
+def _point(tail: Tail, chosen: Sequence[str]) -> ContactPoint:
     """What the graph says of the contact, whatever its law."""
     return ContactPoint(
         "",
@@ -182,7 +182,7 @@ def _point(tail: Tail, chosen: Sequence[str], stepped: bool) -> ContactPoint:
         tail.off,
         tail.ignored,
         ("kinematics.H_O1_C1", "kinematics.H_O2_C2"),
-        stepped,
+        tail.stepped,
         caller_place(),
     )
 

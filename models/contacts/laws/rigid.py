@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bondgraph import Automaton, Block, Element, Graph, Parameter
+from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
 from bondgraph.errors import Problem
 from bondgraph.model.ops import zeros
-from models.contacts.friction import LIMIT
+from models.contacts.components import COMPONENTS
 from models.contacts.laws.numbers import component_problem
-from models.contacts.laws.rubbing import COEFFICIENT, components_with, rubbing_problems
+from models.contacts.laws.rubbing import COEFFICIENT, EXCESS, components_with, rubbing_problems
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.switches import FREE, STATES, TOUCHING, limits
 
@@ -47,18 +47,20 @@ class Rigid:
         return [*found, *rubbing_problems(name, self.friction, chosen)]
 
     def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
-        """Nothing but the normal force, zero until a step says otherwise, and the coefficient as a parameter."""
-        graph.add(Block("step", [("N", zeros(()), [])], units={"N": "N"}))
+        """Nothing but the forces, zero until a step says otherwise, and the coefficient as a parameter."""
+        graph.add(Block("step", [("N", zeros(()), []), ("f", zeros((2,)), [])], units={"N": "N", "f": "N"}))
         if self.friction is not None:
             cone = Block(
                 "friction cone",
-                [("limit", LIMIT, ["coefficient", "normal"])],
-                inputs={"normal": "step.N"},
+                [("excess", EXCESS, ["effort", "coefficient", "normal"]), ("slip", SLIP, ["twist"])],
+                inputs={"effort": "step.f", "normal": "step.N", "twist": "Ad.2.flow"},
                 parameters={"coefficient": Parameter(self.friction, "1")},
-                symbols={"coefficient": r"\mu", "limit": r"\mu N"},
-                units={"limit": "N"},
+                symbols={"coefficient": r"\mu", "slip": "u"},
+                units={"excess": "N", "slip": "m/s"},
             )
             graph.add(cone)
+            graph.export("friction excess", "friction cone.excess")
+            graph.export("friction slip", "friction cone.slip")
         return Tail(
             Automaton("switch", STATES, FREE, tuple(limits(head.surfaces, STATES))),
             None,
@@ -67,4 +69,10 @@ class Rigid:
             ("kinematics.d", "switch"),
             lambda gap: (gap, TOUCHING if gap < 0.0 else FREE),
             friction=None if self.friction is None else COEFFICIENT,
+            stepped=("step.N",) if self.friction is None else ("step.N", "step.f"),
         )
+
+
+_PLANE = COMPONENTS.index("v_x")
+SLIP = Op("slip", lambda twist: twist[_PLANE : _PLANE + 2], r"(v_x, v_y) \text{ of } #1")
+"""Velocity of body 2 beside body 1 in the tangent plane."""

@@ -42,6 +42,7 @@ class Tail:
     wrench : signal of the wrench on body 1, in C2.
     ignored : deformations of springs.
     friction : parameter of the coefficient of friction.
+    stepped : signals of its forces, where only steps of time fill them.
     vectors : states (2,) in the axes x and y of C2, which turn with them from chart to chart.
     """
 
@@ -54,6 +55,7 @@ class Tail:
     wrench: str = "Ad.2.effort"
     ignored: tuple[str, ...] = ()
     friction: str | None = None
+    stepped: tuple[str, ...] = ()
     vectors: tuple[str, ...] = ()
 
 

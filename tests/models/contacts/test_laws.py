@@ -607,3 +607,34 @@ def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, h
     assert run.ok and run.ledger.relative_residual < 1e-9
     assert times(run, "stick") == pytest.approx([2.0 / (7.0 * 0.2 * G)], abs=1e-9 + 0.2 * np.sqrt(2.0 * height / G))
     assert in_world(run)[1][0] == pytest.approx(5.0 / 7.0, abs=1e-9)
+
+
+FRICTION = 0.1
+RUBBING = (
+    Compliant(normal_stiffness=1e6, normal_damping=300.0, tangential_stiffness=1e6, tangential_damping=300.0, friction=FRICTION),
+    Impact(0.0, friction=FRICTION),
+    ThreeState(20.0, 100.0, 1e6, friction=FRICTION),
+    Rigid(friction=FRICTION),
+)
+
+
+def test_laws_with_friction_take_each_others_place() -> None:
+    """A ball that falls with spin slides, then rolls with what keeps its angular momentum about the floor, under every law."""
+    graph, floor, radius = Graph("spin"), ground("floor", surface=plane()), 0.1
+    inertia, spin = 0.4 * 0.5 * radius**2, (3.0, 20.0, 0.0)
+    start = {"position": (0.0, 0.0, radius + 0.02), "angular_velocity": spin, "gravity": (0.0, 0.0, -9.81)}
+    ball = rigid_body("ball", mass=0.5, inertia=(inertia,) * 3, surface=sphere(radius), **start)
+    touch = contact("touch", floor, ball, constrained=["v_x", "v_y", "v_z"], law=RUBBING[0])
+    attach_contact(graph, touch, floor, ball)
+    for law in (*RUBBING[1:], *RUBBING):
+        graph.replace("touch", contact("touch", floor, ball, constrained=["v_x", "v_y", "v_z"], law=law))
+        if law.stepped:
+            run = stepper(graph, inertia="full", facets="cone").simulate(1.0, step=5e-3, progress=False)
+        else:
+            run = simulate(graph, 1.0, samples=0.01, progress=False)
+        assert run.ok, law
+        np.testing.assert_allclose(run["ball.twist"][-1, :2], np.array(spin[:2]) * 2.0 / 7.0, atol=1e-3, err_msg=repr(law))
+        # While it slips the force is at its limit, or what springs would do beyond it; while it sticks something is left.
+        excess, late = run["touch.friction excess"], run.t > 0.9
+        assert (isinstance(law, Compliant) or excess.max() < 1e-6) and excess[late].max() < -0.4, law
+        assert np.abs(run["touch.friction slip"][late]).max() < 1e-6, law
