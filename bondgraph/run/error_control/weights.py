@@ -166,10 +166,12 @@ class Weights:
         with np.errstate(all="ignore"):
             largest = np.abs(self._bound.powers(t, x, m)).max(initial=0.0)
         noise = _COLLECTED * math.sqrt(max(n, 1)) * self._boost * sigma
-        couplings = self._bound.couplings(t, x, m)
-        # Within a step, what is noisy drives others: a position that a symmetry holds at zero, by its velocity.
+        couplings, tolerance = self._bound.couplings(t, x, m), relative * np.maximum(self.size, self.floor)
+        # A position that a symmetry holds at zero moves, within a step, by the noise of its velocity.
         rows, columns = couplings.structure.rows, couplings.structure.columns
-        noise[:n] += h * np.bincount(rows, couplings.values * noise[columns], n)
+        driven = h * np.bincount(rows, couplings.values * noise[columns], n)
+        for place in np.flatnonzero(h * driven > _FRUITFUL * tolerance[:n]):
+            noise[place] += driven[place] if self._at_rest(int(place), t, m) else 0.0
         noise[n:] += self._carried(t, x, m, max(h, _SHORT * self._longest) * noise[:n])
         # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding; where no energy is in
         # play but rounding it is.
@@ -177,7 +179,6 @@ class Weights:
         if implicit:
             with np.errstate(all="ignore"):
                 self.speed[:n] = couplings.diagonal
-        tolerance = relative * np.maximum(self.size, self.floor)
         moves = h * noise / (1.0 + h * self.speed)
         matters = bool(np.any((moves > _FRUITFUL * tolerance) & (noise > 0.0)))
         self.noise[:] = noise if matters else 0.0
