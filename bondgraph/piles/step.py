@@ -63,7 +63,7 @@ class PileStep:
     given: float
     """Energy that bodies which are moved gave through contacts, J."""
     taken: float
-    """Energy that the step itself took, J: forces that are as at its start do work with velocities as at its end, spins stay while
+    """Energy that the step itself took, J: forces are those at its start and velocities those at its end, and spins stay while
     bodies turn."""
     sweeps: int
     change: float
