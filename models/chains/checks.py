@@ -26,7 +26,8 @@ class Finding(NamedTuple):
 
 def findings(links: Sequence[Any], base: Any) -> list[Finding]:
     """E450 to E453, E535 and E537; what is no link, and names, before what refers to them."""
-    for checks in ((_kinds(links),), (_names(links), _numbers(links, base)), (_parents(links), _mimics(links))):
+    refer = _coordinates(links), _parents(links), _mimics(links)
+    for checks in ((_kinds(links),), (_names(links), _numbers(links, base)), refer):
         found = [finding for check in checks for finding in check]
         if found:
             return found
@@ -77,6 +78,20 @@ def _names(links: Sequence[Any]) -> Iterator[Finding]:
             yield Finding("E450", f"{name!r} is no name for a link", detail, "letters, digits, spaces or underscores")
     if not any(link.joint.freedoms for link in links):
         yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
+
+
+def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
+    """Joints of several freedoms add numbers to their names, which may be those of others."""
+    names = [name for link in links for name in coordinates_of(link)]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        detail = "a joint of several freedoms has coordinates with the link's name and a number"
+        yield Finding("E450", f'two coordinates are called "{name}"', detail, "another name for one of the links")
+
+
+def coordinates_of(link: Link) -> list[str]:
+    """Names of the coordinates of its joint: its own, with a number where there are several; none where it mimics another."""
+    n = 0 if link.mimic is not None else link.joint.freedoms
+    return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
 
 
 def _parents(links: Sequence[Any]) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ from models.chains.inertias import Vector
 from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
 from models.chains.recursion import forward_dynamics
 from models.chains.trees import Tree
-from screws.given import floats
+from screws.given import floats, real
 from screws.scalars import array
 from screws.surfaces import Surface
 
@@ -41,6 +41,9 @@ KINEMATICS, DYNAMICS = "Brockett 1984; Murray, Li and Sastry 1994", "Featherston
 
 SINGULAR = 1e-13
 """Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
+
+ELSEWHERE = 0.7
+"""rad from the start: where else a mass matrix is tried, to tell a place from a mechanism."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +128,7 @@ def chain_graph(
     n = tree.freedoms
     q0, v0 = (np.zeros(n) if given is None else as_floats(given) for given in (position, velocity))
     pull = as_floats(gravity)
-    raise_if_any(label, _problems(tree, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness))
+    raise_if_any(label, _problems(tree, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness, stop_dissipation))
     graph = ChainGraph(label, tree, ports)
     joints = J1("joint velocities", dimension=n, domain=joint_domain(tree), symbols={"flow": r"\dot q"})
     limited = limits != "ignore" and bool(np.isfinite(tree.limits).any())
@@ -262,6 +265,7 @@ def _problems(
     v0: np.ndarray,
     gravity: np.ndarray,
     stiffness: Any,
+    dissipation: Any,
 ) -> list[Problem]:
     found: list[Problem] = []
     place = caller_place()
@@ -286,6 +290,8 @@ def _problems(
     stops_push = floats(stiffness, (), (tree.freedoms,))
     if stops_push is None or not np.all(stops_push > 0.0):
         problem(f"stop_stiffness is {stiffness!r}", coordinates, "one positive number, or one for each coordinate")
+    if not 0.0 <= real(dissipation) < np.inf:
+        problem(f"stop_dissipation is {dissipation!r}", "what stops take per velocity, s/rad or s/m", "a number, not negative")
     if limits not in stops.WAYS:
         problem(f"limits {limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")
     return found or _of_masses(tree, name, q0, place)
@@ -299,10 +305,28 @@ def _of_masses(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> li
         title = about + ': no mass moves with "' + '", "'.join(bare) + '"'
         cure = "inertia for this link or one that it carries, or fixed() as its joint"
         return [Problem("E538", title, ("every force would accelerate it without end",), (place,), (cure,))]
-    M = np.asarray(mass_matrix(tree, q0), dtype=float)
-    sizes = np.sqrt(np.abs(np.diagonal(M)))
-    if np.all(sizes > 0.0) and np.linalg.eigvalsh(M / np.outer(sizes, sizes))[0] > SINGULAR:
+    alike = _without_inertia(tree, q0)
+    if not alike:
         return []
-    cure = "mass on the outer links, and no two freedoms that do the same"
-    details = (f"diagonal at the start: {np.diagonal(M).tolist()}",)
-    return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]
+    details = ("freedoms that do the same, or move no mass: " + ", ".join(alike),)
+    if _without_inertia(tree, q0 + ELSEWHERE * np.array(tree.turns)):
+        cure = "mass on the outer links, and no two freedoms that do the same"
+        return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]
+    cures = (
+        "another position=",
+        "where the second angle of a free or spherical joint is 90 degrees: a base that is turned so, replace(tree, base=pose)",
+    )
+    return [Problem("E454", f"{about}: its mass matrix is singular where it starts", details, (place,), cures)]
+
+
+def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
+    """Coordinates that take part in a motion without kinetic energy; none where M is positive definite."""
+    M = np.asarray(mass_matrix(tree, q), dtype=float)
+    sizes = np.sqrt(np.abs(np.diagonal(M)))
+    if not np.all(sizes > 0.0):
+        return [name for name, size in zip(tree.coordinates, sizes, strict=True) if not size > 0.0]
+    values, vectors = np.linalg.eigh(M / np.outer(sizes, sizes))
+    if values[0] > SINGULAR:
+        return []
+    share = np.abs(vectors[:, 0])
+    return [name for name, part in zip(tree.coordinates, share, strict=True) if part > 1e-6]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import Place, Problem, caller_place, raise_if_any
-from models.chains.checks import Finding, closed_limits, findings, forks
+from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
+from models.chains.checks import Finding, closed_limits, coordinates_of, findings, forks
 from models.chains.links import BEFORE, Link
 from models.chains.sections import Drive, Sections, sections_of
 from screws.given import fixed_floats
@@ -55,12 +56,7 @@ class Tree:
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the joint coordinates: the link's name, with a number where its joint has several."""
-        return tuple(
-            link.name if link.joint.freedoms == 1 else f"{link.name} {k}"
-            for link in self.links
-            if link.mimic is None
-            for k in range(1, link.joint.freedoms + 1)
-        )
+        return tuple(name for link in self.links for name in coordinates_of(link))
 
     @cached_property
     def turns(self) -> tuple[bool, ...]:
@@ -104,8 +100,12 @@ class Tree:
         return fixed_floats(out)
 
     def index(self, name: str) -> int:
-        """Place of a link by its name."""
-        return [link.name for link in self.links].index(name)
+        """Place of a link by its name; E454 where there is none."""
+        names = [link.name for link in self.links]
+        if name not in names:
+            cure = f"one of: {', '.join(get_close_matches(str(name), names, n=3) or names[:12])}"
+            raise refusal("E454", f'{type(self).__name__.lower()} "{self.name}" has no link {name!r}', cure, about=self.name)
+        return names.index(name)
 
     def _refuse(self, found: Iterable[Finding]) -> None:
         about = f'{type(self).__name__.lower()} "{self.name}"'

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bondgraph.errors import refusal
 from models.chains import Tree
 from models.impact.mobility import KINDS, mass_at, striking_point
 
@@ -67,8 +68,13 @@ def over_poses(
 ) -> PoseStudy:
     """Effective masses in `count` configurations, uniform between the joints' limits (a full turn, or a metre, without limits).
 
-    Raises `ModelError` as `effective_mass`; E542 of an arm of fewer than six freedoms, for which the projection does not exist.
+    Raises `ModelError` as `effective_mass`; E540 for a count or a seed that is no whole number; E542 of an arm of fewer than six
+    freedoms, for which the projection does not exist.
     """
+    if not (isinstance(count, (int, np.integer)) and count > 0):
+        raise refusal("E540", f"the count of configurations is {count!r}", "a whole number above 0", about=chain.name)
+    if not (seed is None or (isinstance(seed, (int, np.integer)) and seed >= 0)):
+        raise refusal("E540", f"the seed of configurations is {seed!r}", "a whole number, not negative", about=chain.name)
     lower, upper = _bounds(chain)
     q = np.random.default_rng(seed).uniform(lower, upper, size=(count, chain.freedoms))
     places = [striking_point(chain, at, point, link) for at in q]

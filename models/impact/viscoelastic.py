@@ -22,6 +22,9 @@ from screws.given import floats, real
 
 Floats = NDArray[np.float64]
 
+WITHIN = 1e-150, 1e150
+"""Of c v0 / k."""
+
 SMALL = 0.1
 """Below this F an expansion starts Newton's method: Lambert's function loses half its digits at its branch point."""
 
@@ -68,7 +71,11 @@ def restitution(k: float, c: float, v0: Any) -> Any:
     speeds = floats(v0, np.shape(v0))
     if speeds is None or not np.all(speeds > 0.0):
         raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number m/s, or several", about="an impact")
-    e = _restitution(real(c) * speeds / real(k))
+    with np.errstate(over="ignore", under="ignore"):  # refused in the next lines
+        w0 = real(c) * (speeds / real(k))
+    for end in (np.min(w0), np.max(w0)) if np.size(w0) else ():
+        need_within(float(end))
+    e = _restitution(w0)
     return e if np.ndim(v0) else float(e)
 
 
@@ -97,6 +104,7 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
     # 1 - 2/3 w0 < e < 1 / w0.
     ends = (1.5 * (1.0 - e) * (1.0 - 1e-9), 1.0 / e)
     w0 = float(brentq(lambda w: float(_restitution(np.float64(w))) - e, *ends, xtol=1e-300, rtol=1e-15))
+    need_within(w0)
     m = impulse / (v0 * (1.0 + e))
     k = m * (float(_times(w0, 1)[-1]) / duration) ** 2
     return k, w0 * k / v0, m
@@ -124,6 +132,7 @@ class ViscoelasticImpact:
         need_positive("an impact", **given)
         for name, value in given.items():
             object.__setattr__(self, name, float(value))
+        need_within(self.w0)
 
     @property
     def w0(self) -> float:
@@ -195,6 +204,14 @@ def peak_rate(w0: float) -> float:
         if abs(step) <= 1e-15 * w:
             break
     return w
+
+
+def need_within(w0: float) -> None:
+    """Refuse (E540) impacts so weakly or strongly damped that squares of c v0 / k are no numbers."""
+    least, most = WITHIN
+    if not least <= w0 <= most:
+        title = f"c v0 / k of an impact is {w0:.3g}"
+        raise refusal("E540", title, f"k, c and v0 (or e) for which it is between {least:g} and {most:g}", about="an impact")
 
 
 def need_positive(about: str, **numbers: Any) -> None:

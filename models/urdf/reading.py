@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,8 @@ def read_urdf(
     a number that cannot be read; E523 links and joints that are no tree; E524 base or tip; E525 a joint of no kind, or without
     room to move; E526 a mass or an inertia that no body has; E527 meshes; E528 mimic. `ExtraError` (E416) without yourdfpy.
     """
-    file, tips = Path(path), () if tip is None else (tip,) if isinstance(tip, str) else tuple(tip)
-    _check_options(file, meshes, packages)
+    file, tips = Path(path), () if tip is None else (tip,) if isinstance(tip, str) else tip
+    _check_options(file, base, tips, meshes, packages)
     required("a robot from URDF", "yourdfpy")
     checked = check(file, read_document(file))
     renamed = rename(checked.root) if checked.whole else ()
@@ -111,11 +111,17 @@ def _undrawn(parsed: Any, meshes: str | bool) -> list[Ignored]:
     ]
 
 
-def _check_options(file: Path, meshes: Any, packages: Any) -> None:
+def _check_options(file: Path, base: Any, tips: Any, meshes: Any, packages: Any) -> None:
+    ends = tips if isinstance(tips, Iterable) else (tips,)
+    for what, link in (("base", "" if base is None else base), *(("tip", one) for one in ends)):
+        if not isinstance(link, str):
+            raise refusal("E524", f"{what}={link!r} is no name of a link", f'{what}="name"', about=file.name)
+    if not isinstance(packages or {}, Mapping):
+        raise refusal("E527", f"packages={packages!r} names no packages", 'packages={"name": "folder"}', about=file.name)
     if not any(meshes is kind or meshes == kind for kind in KINDS):
         cure = 'meshes="collision", "visual" or False'
         raise refusal("E527", f"meshes={meshes!r} is no kind of shape", cure, about=file.name)
     for name, folder in (packages or {}).items():
-        if not Path(folder).is_dir():
+        if not (isinstance(folder, (str, os.PathLike)) and Path(folder).is_dir()):
             why = f"{folder} is no folder"
             raise refusal("E527", f'the package "{name}" cannot be found', "a folder that exists", about=file.name, why=why)

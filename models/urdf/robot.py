@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import Problem, caller_place, raise_if_any
+from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from models.chains import Tree
 from models.urdf.grammar import Ignored
 from models.urdf.joints import RobotJoint
@@ -51,6 +51,9 @@ class Robot:
         q = np.zeros(self.tree.freedoms)
         places = self.coordinates
         problems = []
+        if not isinstance(values, Mapping):
+            cure = f'robot.position({{"{next(iter(places))}": 0.1}}), or the array itself, of {self.tree.freedoms} coordinates'
+            raise refusal("E529", f"positions of joints are {values!r}, without names", cure, about=self.name)
         for name, given in values.items():
             if name not in places:
                 leader = {joint.name: joint.leader for joint in self.joints}.get(name)

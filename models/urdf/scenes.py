@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bondgraph.errors import caller_place, refusal
 from models.chains import Tree, link_pose
+from models.chains.checks import as_floats
 from models.pictures import Frame, Look, Scene, Solid
 from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh, joined
@@ -37,10 +38,10 @@ def robot_scene(
 
     Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link; E527 with nothing to draw.
     """
-    given = np.asarray(q, dtype=float)
+    given = as_floats(q)
     # Of one coordinate a result has (k,).
-    rows = given if given.ndim != 1 else given[:, None] if robot.tree.freedoms == 1 else given[None]
-    times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(np.asarray(t, dtype=float))
+    rows = np.atleast_2d(given) if given.ndim != 1 else given[:, None] if robot.tree.freedoms == 1 else given[None]
+    times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(as_floats(t))
     _check(robot, rows, times, frames)
     solids = skinned(robot.tree, robot.skins, rows)
     shown = tuple(Frame(_course(robot.tree, link, rows), label=(link, "")) for link in frames)
@@ -87,6 +88,8 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
         title = f"coordinates of the shape {rows.shape} at {len(times)} times do not fit {robot.name}"
         cure = f"{n} coordinates, as robot.position({{...}}) makes them, or a row of them for each time"
         raise refusal("E529", title, cure, about=robot.name, places=where)
+    if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):
+        raise refusal("E529", "coordinates or times hold what is no finite number", "numbers", about=robot.name, places=where)
     if not (robot.skins or frames):
         cures = ('read_urdf(..., meshes="collision") or "visual"', f'frames=("{known[-1]}",)')
         raise refusal("E527", f"{robot.name} has no shapes, so there is nothing to draw", *cures, about=robot.name, places=where)

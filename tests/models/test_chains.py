@@ -236,6 +236,7 @@ BALL = ball_inertia(1.0, 0.1)
         ("E450", [Link("a", joints.fixed(), BALL)], np.eye(4)),
         ("E450", [Link("a", REVOLUTE, BALL), Link("a", REVOLUTE, BALL)], np.eye(4)),
         ("E450", [Link("a", "revolute", BALL)], np.eye(4)),
+        ("E450", [Link("a", joints.free(), BALL), Link("a 3", REVOLUTE, BALL)], np.eye(4)),
         ("E450", ["a"], np.eye(4)),
         ("E450", [Link("a.b", REVOLUTE, BALL)], np.eye(4)),
         ("E450", [Link(3, REVOLUTE, BALL)], np.eye(4)),

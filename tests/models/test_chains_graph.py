@@ -316,6 +316,9 @@ def test_refused_links():
         (lambda: chain_graph("arm"), "E450"),
         (lambda: Chain("arm", None), "E450"),
         (lambda: chain_graph(pendulum_chain(), gravity="down"), "E454"),
+        (lambda: chain_graph(pendulum_chain(), limits="stop", stop_dissipation=-1.0), "E454"),
+        (lambda: chain_graph(pendulum_chain(), limits="stop", stop_dissipation=np.nan), "E454"),
+        (lambda: pendulum_chain().index("nobody"), "E454"),
         (lambda: chain_graph(pendulum_chain(), position="up"), "E454"),
     ],
 )

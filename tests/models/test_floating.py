@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,8 +52,39 @@ def test_a_free_root_is_a_rigid_body(apart):
 
 
 def test_nothing_starts_where_the_angles_end():
-    with pytest.raises(ModelError, match=r"E454.*singular"):
+    words = r"E454.*singular where it starts\n.*same, or move no mass: hull 1, hull 3\n(.*\n)*.*replace\(tree, base="
+    with pytest.raises(ModelError, match=words):
         chain_graph(floating(), position=[0, np.pi / 2, 0, 0, 0, 0, 0, 0])
+
+
+def test_a_mechanism_that_is_singular_everywhere_is_not_told_to_move():
+    bodies = {"one": None, "other": ball_inertia(1.0, 0.1, (0.5, 0, 0))}
+    links = [Link(name, joints.revolute((0, 0, 1)), body) for name, body in bodies.items()]
+    with pytest.raises(ModelError, match=r"E454.*singular\n(?s:.*): one, other\n(?s:.*)no two freedoms"):
+        chain_graph(Tree("double", tuple(links)))
+
+
+def test_a_tree_starts_upright_on_a_base_that_is_turned():
+    """As the message says: pitched by 90 degrees, it spins and falls as a rigid body does."""
+    turned, spin, weight = np.eye(4), np.array([0.4, -0.3, 2.0]), (0.3, 0.0, -1.0)
+    turned[:3, :3] = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
+    tree = replace(floating(arms=False), base=turned)
+    part = chain_graph(tree, velocity=[*spin, 0, 0, 0], ports=["hull"], gravity=weight)
+    one = compile_model(Graph("tree").connect(Se("idle", dimension=6), part.port("joints"))).simulate(1.0, **SETTINGS)
+    about = turned[:3, :3] @ spin
+    body = rigid_body(
+        "hull",
+        mass=HULL.mass,
+        inertia=HULL.rotational,
+        centre_of_mass=HULL.centre,
+        quaternion=(np.sqrt(0.5), 0, np.sqrt(0.5), 0),
+        angular_velocity=about,
+        velocity=np.cross(about, turned[:3, :3] @ HULL.centre),
+        gravity=weight,
+    )
+    other = compile_model(body).simulate(1.0, **SETTINGS)
+    for H, H_body in zip(one["probe.hull.pose"], other["pose"], strict=True):
+        assert np.abs(pose_from_state(H) - pose_from_state(H_body)).max() < 1e-7
 
 
 def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -284,3 +284,9 @@ def test_graphs_refuse_speeds_and_restitutions_that_cannot_be() -> None:
         graph_effective_mass(*own(), kind="composite", speed=0.0)
     with pytest.raises(ModelError, match="restitution"):
         graph_effective_mass(*own(), kind="composite", restitution=1.5)
+
+
+@pytest.mark.parametrize("given", [{"count": 0}, {"count": -1}, {"count": 2.5}, {"seed": -1}, {"seed": 0.5}], ids=repr)
+def test_a_study_over_poses_needs_whole_numbers(given: dict[str, Any]) -> None:
+    with pytest.raises(ModelError, match=rf"E540 the {next(iter(given))} of configurations is"):
+        over_poses(default_striker().chain, **given)

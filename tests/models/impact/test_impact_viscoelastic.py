@@ -156,6 +156,31 @@ def test_restitutions_of_no_viscoelastic_impact_are_refused(value: object) -> No
         identify(0.1, 0.5, 0.01, value)
 
 
+@pytest.mark.parametrize(("k", "c", "v0"), [(1e-200, 1e200, 1.0), (1e200, 1e-200, 1.0), (1.0, 1e-170, 1.0), (1.0, 1.0, 1e160)])
+def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) -> None:
+    """Their squares are infinite or zero, and so would be forces and compressions."""
+    with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
+        ViscoelasticImpact(k, c, 1.0, v0)
+    with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
+        restitution(k, c, [0.5 * v0, v0])
+
+
+@pytest.mark.parametrize("w0", [1e-149, 1e149])
+def test_the_last_numbers_within_have_their_limits(w0: float) -> None:
+    """An undamped spring, and a mass that is stopped by the damper alone: s = sqrt(2 m v0 / c), from w - ln(1 + w)."""
+    impact = ViscoelasticImpact(1.0, w0, 1.0, 1.0)
+    if w0 < 1.0:
+        assert (impact.peak_force, impact.largest_compression, impact.duration) == pytest.approx((1.0, 1.0, np.pi), rel=1e-9)
+    else:
+        assert impact.largest_compression == pytest.approx(np.sqrt(2.0 / w0), rel=1e-9)
+        assert impact.restitution == pytest.approx(1.0 / w0, rel=1e-12)
+
+
+def test_a_restitution_too_small_to_be_made_is_refused() -> None:
+    with pytest.raises(ModelError, match="E540 c v0 / k"):
+        identify(0.1, 0.5, 0.01, 1e-300)
+
+
 def test_what_is_wrong_is_said_at_once() -> None:
     with pytest.raises(ModelError, match="2 problems"):
         ViscoelasticImpact(-1.0, 1.0, 1.0, 0.0)

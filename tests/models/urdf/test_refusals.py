@@ -269,6 +269,7 @@ def test_base_and_tip_and_the_advice_about_them(tmp_path: Path) -> None:
     error = refused(DATA / "gripper.urdf", base="left", tip="right")
     assert codes(error) == ["E524"] and "no link hangs on" in str(error)
     assert codes(refused(path, tip="stand")) == ["E524"]
+    assert codes(refused(path, tip=3)) == codes(refused(path, base=3)) == codes(refused(path, tip=("tool", None))) == ["E524"]
 
 
 def test_limits_that_leave_no_room_can_be_left_out(tmp_path: Path) -> None:
@@ -311,6 +312,8 @@ def test_meshes_that_are_missing_and_the_advice_about_them(tmp_path: Path) -> No
     assert codes(refused(path, packages={"parts": tmp_path})) == ["E527"]
     assert codes(refused(path, packages={"parts": tmp_path / "nowhere"})) == ["E527"]
     assert codes(refused(path, meshes="pretty")) == ["E527"]
+    assert codes(refused(path, packages="parts")) == ["E527"]
+    assert codes(refused(path, packages={"parts": 3})) == ["E527"]
 
 
 @pytest.mark.parametrize(
@@ -392,7 +395,9 @@ def test_positions_by_name(tmp_path: Path) -> None:
             robot.position(values)
     with pytest.raises(ModelError, match=r"E529.*\n.*\n.*shoulder, elbow"):
         robot.position({"knee": 1.0})
-    for arguments in ((np.zeros(3),), (np.zeros((4, 2)), np.zeros(3))):
+    with pytest.raises(ModelError, match=r"E529.*without names\n.*\n.*shoulder"):
+        robot.position([0.0, 0.0])  # type: ignore[arg-type]
+    for arguments in ((np.zeros(3),), (np.zeros((4, 2)), np.zeros(3)), ([np.nan, 0.0],), (None,), ("home",), ({"elbow": 1.0},)):
         with pytest.raises(ModelError, match="E529"):
             robot_scene(robot, *arguments)
     with pytest.raises(ModelError, match=r"E529.*nobody"):
