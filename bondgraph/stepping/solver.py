@@ -31,8 +31,8 @@ _SIZE = 1e-3
 _GROWN, _KEPT, _SHORT = 1e3, 1e-3, 1e-9
 """Ways, in lengths of the step: beyond which another is looked for, what stays of it at least, and what is rounding."""
 _HELD, _TINY = 1e-6, 1e-6
-"""Part of the largest stiffness from which an unknown is held, since a spring that is a little askew holds nothing; part of a radius
-of gyration below which a lever is rounding."""
+"""Part of the largest stiffness from which an unknown is held, since a spring that is a little askew holds nothing; part of a
+radius of gyration below which a lever is rounding."""
 
 _NONE = 1e30
 _NOTHING = np.zeros(0)
