@@ -32,7 +32,7 @@ __all__ = ["Pile", "PileResult", "pile"]
 DEEPEST = 0.1
 """Share of the smaller shape by which bodies may overlap at the start."""
 CONTACTS, STEP = "contacts", "step"
-"""Names of two entries of the account: what contacts take, and what the end of each step gives or takes (it shrinks with it)."""
+"""Names of two entries of the account: what contacts take, and what steps themselves take or give (it shrinks with them)."""
 LOOSE, NOT_FOUND = 100.0, "E550"
 """A run whose impulses are off by so many tolerances somewhere is in doubt, with this code."""
 
@@ -49,18 +49,21 @@ class PileResult(Result):
     """Largest velocity along a surface of what pressed, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Sweeps over all contacts in the step, (k,)."""
-    work: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
-    """What moved bodies gave through contacts, and what contacts took, (k, 2), J, since the start."""
+    work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    """What moved bodies gave through contacts, what contacts took, and what steps themselves took, (k, 3), J, since the start."""
     pairs: PointPairs | None = None
-    """Candidates of the last step."""
+    """Candidates of the last step; shapes are numbered through all sets of collisions."""
     impulses: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Theirs, in the world, on the second body, (n, 3), N s."""
 
     def account(self) -> Ledger:
-        """The energy account, with contacts, bodies that are moved, and what steps themselves give or take."""
+        """The energy account, with contacts, bodies that are moved, and what steps themselves give or take.
+
+        All three are measured where they arise, by impulses, forces and velocities. The residual is zero but for rounding where
+        forces are constant, as weights are, and shrinks with the step where springs or sources act.
+        """
         own = super().account()
-        given, lost = self.work.T
-        step = given - lost - own.residual
+        given, lost, step = self.work.T
         more = {"moved bodies": given, CONTACTS: lost, STEP: step}
         return replace(
             own,
@@ -221,8 +224,8 @@ def _result(
     integrals = np.zeros((len(t), len(own.power_names)))
     if own.powers is not None:
         integrals[1:] = np.cumsum(np.diff(t)[:, None] * own.powers.many(t[1:], x[1:], p, m[1:]), axis=0)
-    work = np.zeros((len(t), 2))
-    work[1:] = np.cumsum([(course.given, course.lost) for course in courses], axis=0).reshape(-1, 2)
+    work = np.zeros((len(t), 3))
+    work[1:] = np.cumsum([(course.given, course.lost, course.taken) for course in courses], axis=0).reshape(-1, 3)
     loose = [k for k, course in enumerate(courses) if course.change > LOOSE * course.allowed]
     statistics = Statistics(
         solver="sweeps",

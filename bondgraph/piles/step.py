@@ -9,7 +9,7 @@ the velocities at the end of the step (Moreau 1988; Stewart and Trinkle 1996).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,9 @@ class PileStep:
     """Energy that contacts took, J."""
     given: float
     """Energy that bodies which are moved gave through contacts, J."""
+    taken: float
+    """Energy that the step itself took, J: forces are those at its start and velocities those at its end, and spins stay while
+    bodies turn."""
     sweeps: int
     change: float
     """Last change of a relative velocity in the sweeps, m/s, and what it may be."""
@@ -145,9 +148,15 @@ class Walk:
         slip = float(np.max(np.hypot(after[pressed, 1], after[pressed, 2]), initial=0.0))
         pushed = np.matmul(back, (v - coming)[:n, :, None])
         P_0 += np.matmul(to_world, np.matmul(bodies.M, pushed))[..., 0]
+        forces = h * np.matmul(to_world, wrench[..., None])[..., 0]
         self._move(t, h, motion, v, P_0)
+        P = x[bodies.momentum]
+        turned = 0.5 * float(np.vdot(P, np.matmul(bodies.inverse, P[..., None])) - np.vdot(P_0, v[:n]))
+        taken = 0.5 * float(np.vdot(forces, v[:n] - motion.T[:n])) - turned
         overlap = max(0.0, -float(np.min(touch.pairs.gap, initial=0.0)))
-        return PileStep(touch.pairs, impulses, pressed, overlap, slip, lost, given, settled.sweeps, settled.change, allowed)
+        return PileStep(
+            touch.pairs, impulses, pressed, overlap, slip, lost, given, taken, settled.sweeps, settled.change, allowed
+        )
 
     def _touching(self, motion: Placement, coming: np.ndarray, h: float) -> Touch:
         """Candidates: what bodies may come to in this step as they move without contacts, and a share of the fastest for
@@ -159,12 +168,13 @@ class Walk:
         linear = coming[:, 3:] + crosses(coming[:, :3], centre)
         speed = np.sqrt(dots(linear, linear)) + turning
         reach = h * (speed + PUSHED * np.max(speed, initial=0.0))
-        parts, mu, e = [], [], []
+        parts, mu, e, shapes = [], [], [], 0
         for one in self.sets:
             pairs = candidates(one.arranged, motion.R, motion.p, reach)
             if len(pairs) > one.collisions.most:
                 raise TooMany(_too_many(len(pairs), one.collisions))
-            parts.append(pairs)
+            parts.append(replace(pairs, shape1=pairs.shape1 + shapes, shape2=pairs.shape2 + shapes))
+            shapes += len(one.arranged.solids)
             mu.append(np.full(len(pairs), one.collisions.friction))
             e.append(np.full(len(pairs), one.collisions.restitution))
         return Touch(merged(parts), np.concatenate(mu), np.concatenate(e))
@@ -209,7 +219,7 @@ def _relative(J: np.ndarray, bodies: np.ndarray, twists: np.ndarray) -> np.ndarr
 
 
 def merged(parts: list[PointPairs]) -> PointPairs:
-    """Candidates of several sets, in their order."""
+    """Candidates of several sets, in their order; shapes are numbered through."""
     if len(parts) == 1:
         return parts[0]
     names = PointPairs.__dataclass_fields__

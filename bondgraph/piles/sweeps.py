@@ -7,12 +7,17 @@ At contact k with the relative velocity u = J v + b (normal first), impulses r a
 Solved contact by contact, each with what the others leave it, until a sweep changes no velocity by more than a tolerance
 (nonsmooth contact dynamics: Moreau 1988, Jean 1999; the steps are projections, de Saxce and Feng 1998). A sweep is machine
 code, and costs some 100 ns a contact. Matrices of all contacts are never put together.
+
+Sweeps carry news from one body to the next, so that high stacks and heavy bodies on light ones would need very many. After
+`PLAIN` of them, each therefore begins ahead of where the last one ended, on the line from the one before (Nesterov 1983), and
+from its end itself where that had gone too far (O'Donoghue and Candes 2015).
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +30,12 @@ if TYPE_CHECKING:
     from bondgraph.emit.llvm import Library
 
 __all__ = ["Contacts", "Impulses", "settle"]
+
+PLAIN = 40
+"""Sweeps that begin where the last one ended; most steps need fewer."""
+GROWN, TIMID = 10.0, 1e-2
+"""Where changes grow to so many times the least, what friction leaves has no slope to go down: back to the least, and half as far
+ahead, until that is next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +85,29 @@ def settle(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, tolerance:
         v,
         np.zeros(2),
     )
-    _function()(count, *(address_of(array) for array in arrays), most, tolerance)
-    told = arrays[-1]
-    return Impulses(r, v, float(told[0]), int(told[1]))
+    places, told = [address_of(array) for array in arrays], arrays[-1]
+    _function()(count, *places, min(most, PLAIN), tolerance)
+    sweeps, change, ahead, boldest = int(told[1]), float(told[0]), 1.0, 1.0
+    ended = best = (r.copy(), v.copy())
+    least = change
+    while change > tolerance and sweeps < most:
+        begun = r.copy()
+        _function()(count, *places, 1, tolerance)
+        sweeps, change = sweeps + 1, float(told[0])
+        before, ended = ended, (r.copy(), v.copy())
+        if change < least:
+            least, best = change, ended
+        elif change > GROWN * least and boldest > TIMID:
+            boldest, ahead, ended = 0.5 * boldest, 1.0, best
+            r[:], v[:] = best
+            continue
+        if np.vdot(r - begun, r - before[0]) < 0.0:
+            ahead = 1.0
+        following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * ahead * ahead))
+        share, ahead = min((ahead - 1.0) / following, boldest), following
+        r += share * (r - before[0])  # twists are linear in impulses
+        v += share * (v - before[1])
+    return Impulses(*ended, change, sweeps)
 
 
 @functools.cache

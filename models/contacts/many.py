@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from bondgraph import Graph
 from bondgraph.errors import refusal
 from bondgraph.model import laws
@@ -46,27 +48,31 @@ def collisions(
     """
     number: dict[str, int] = {}
     shapes = []
+    if not isinstance(bodies, (list, tuple)):
+        title = f"the bodies of collisions are no list: {_told(bodies)}"
+        raise refusal("E545", title, "collisions(graph, [floor, box])", about=graph.name)
     for body in bodies:
         if not isinstance(body, Body) or not body.shapes:
-            name = getattr(body, "name", shown(body))
-            raise refusal("E545", f'"{name}" has no shape to collide with', "rigid_body(..., shape=Ball(0.1))", about=graph.name)
-        shapes += [(number.setdefault(body.name, len(number)), solid) for solid in body.shapes]
+            title = f"{_told(body)} has no shape to collide with"
+            raise refusal("E545", title, "rigid_body(..., shape=Ball(0.1))", about=graph.name)
+        if body.name in number:
+            raise refusal("E545", f"{_told(body)} is named twice", "each body once, under a name of its own", about=graph.name)
+        number[body.name] = len(number)
+        shapes += [(number[body.name], solid) for solid in body.shapes]
         graph.add(body)
-    if len(number) != len(bodies):
-        raise refusal("E545", "a body is named twice", "each body once", about=graph.name)
     mu, e = real(friction), real(restitution)
     if not 0.0 <= mu < float("inf"):
         raise refusal("E546", f"friction of collisions is {shown(friction)}", "a number of zero or more", about=graph.name)
     if not 0.0 <= e <= 1.0:
         raise refusal("E546", f"restitution of collisions is {shown(restitution)}", "a number from 0 to 1", about=graph.name)
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
         raise refusal(
             "E546", f"collisions can have {shown(most)} candidates", "a whole number above zero: most=256", about=graph.name
         )
     colliders = tuple(_collider(body) for body in bodies)
-    only = None if pairs is None else tuple(_pair(graph, pair, number) for pair in pairs)
-    not_looked_at = (*(_pair(graph, pair, number) for pair in apart), *_connected(graph, number))
-    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, most, not_looked_at, only))
+    only = None if pairs is None else _pairs(graph, pairs, number)
+    not_looked_at = (*_pairs(graph, apart, number), *_connected(graph, number))
+    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, int(most), not_looked_at, only))
 
 
 def _collider(body: Body) -> Collider:
@@ -74,12 +80,25 @@ def _collider(body: Body) -> Collider:
     return Collider(body.name, f"{body.name}.pose", f"{body.name}.world twist.flow", momentum, body.fixed)
 
 
+def _pairs(graph: Graph, pairs: Any, number: dict[str, int]) -> tuple[tuple[int, int], ...]:
+    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
+        title = f"{_told(pairs)} is no list of pairs of bodies"
+        raise refusal("E547", title, "two of the bodies: pairs=[(box, floor)]", about=graph.name)
+    return tuple(_pair(graph, pair, number) for pair in pairs)
+
+
 def _pair(graph: Graph, pair: Any, number: dict[str, int]) -> tuple[int, int]:
-    names = [str(getattr(body, "name", "")) for body in pair] if isinstance(pair, (tuple, list)) else []
-    if len(names) != 2 or not all(name in number for name in names):
-        title = f"{shown(pair)} is no pair of the bodies that may collide"
+    both = list(pair) if isinstance(pair, (tuple, list)) else [pair]
+    names = [body.name for body in both if isinstance(body, Body) and body.name in number]
+    if len(both) != 2 or len(set(names)) != 2:
+        title = f"{' and '.join(_told(body) for body in both)}: no pair of the bodies that may collide"
         raise refusal("E547", title, "two of the bodies: pairs=[(box, floor)]", about=graph.name)
     return number[names[0]], number[names[1]]
+
+
+def _told(given: Any) -> str:
+    """A body by its name, anything else as it is written."""
+    return f'"{given.name}"' if isinstance(given, Body) else shown(given)
 
 
 def _connected(graph: Graph, number: dict[str, int]) -> list[tuple[int, int]]:

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Compiled
+from bondgraph.errors import refusal
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.switching.events import Event
 from models.maze.analysis import GAINS, closed_poles, compiled_maze
 from models.maze.parameters import MazeParameters
 from models.studies.runs import account, ending, wall_times
+from screws.given import reals, shown
 
 T_END = 45.0
 """By then the ball has fallen through the last gate, and not yet met the inner side of the last ring, s."""
@@ -184,14 +186,23 @@ def run_maze(
     ----------
     maze : by default that of the paper.
     t_end, samples, rtol, settings : of the run, s; a sample at each multiple of `samples` and at the end.
-    gains : k1 and k2 in place of the maze's.
+    gains : k1 and k2 in place of the maze's, N and N m/rad.
 
-    A ball that leaves its ring ends the run, which is no exception but `result.failure`.
+    A ball that leaves its ring ends the run, which is no exception but `result.failure`. Raises `ModelError` E533 for gains that
+    are no two finite numbers.
     """
     maze = maze or MazeParameters()
     compiled = compiled_maze(maze)
     if gains is not None:
-        maze = replace(maze, k1=gains[0], k2=gains[1])
+        maze = _with(maze, gains)
     changed = {**dict(zip(GAINS, (maze.k1, maze.k2), strict=True)), **(parameters or {})}
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, parameters=changed, **{"progress": False, **settings})
     return MazeRun(maze, result, compiled)
+
+
+def _with(maze: MazeParameters, gains: Any) -> MazeParameters:
+    two = reals(gains, 2)
+    if two is None:
+        title = f"gains = {shown(gains)} are not k1 and k2"
+        raise refusal("E533", title, "two finite numbers, in N and N m/rad: gains=(0.32, 0.04)", about="ball maze", places=())
+    return replace(maze, k1=float(two[0]), k2=float(two[1]))

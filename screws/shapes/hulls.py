@@ -19,6 +19,8 @@ __all__ = ["Counterpart", "counterpart", "hull_pairs"]
 
 SAME = 1e-7
 """Corners of a patch that are nearer than this share of the hull are one."""
+BESIDE = 1e-4
+"""Corners of a patch that are beside a hull by less than this share of it are taken for its own."""
 
 
 class Counterpart:
@@ -82,8 +84,10 @@ def _pair(k: int, a: Counterpart, one: Placed, b: Counterpart, two: Placed, reac
     back = -_exit(b.planes, (at - two.p[k]) @ two.R[k], -(two.R[k].T @ n))
     gap = back - out
     corners = Found(np.full(len(at), k), at + out[:, None] * n, at + back[:, None] * n, np.tile(n, (len(at), 1)), gap)
+    # No gap along n is less than that of the nearest points: a corner that says so lies beside a hull, whose line misses it.
+    corners = corners.take(np.flatnonzero(gap >= apart - BESIDE * size))
     # A patch holds what lies in the plane up to a tolerance; an edge or a corner alone has none.
-    found = corners if np.min(gap, initial=np.inf) <= apart + SAME * size else joined([single, corners])
+    found = corners if np.min(corners.gap, initial=np.inf) <= apart + SAME * size else joined([single, corners])
     return found.take(np.flatnonzero(found.gap <= reach))
 
 

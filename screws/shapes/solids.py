@@ -155,7 +155,8 @@ class Hull(Solid):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = floats(self.points, (len(self.points), 3)) if np.ndim(self.points) == 2 else None
+        count = len(self.points) if isinstance(self.points, (list, tuple, np.ndarray)) and np.shape(self.points[:1]) else 0
+        given = floats(self.points, (count, 3))
         if given is None or len(given) < 4 or _flat(given):
             title = f"the points of a hull enclose no volume: {shown(self.points)}"
             raise GeometryError("G143", title, "an array (n, 3) of finite numbers, n >= 4, that do not lie in one plane")

@@ -219,6 +219,21 @@ def test_a_hull_on_a_box_has_the_corners_of_its_face():
     assert len(top) == 4 and np.allclose(top.gap, 0.0, atol=1e-6) and np.allclose(top.normal, (0, 0, -1), atol=1e-6)
 
 
+@needs_coal
+def test_hulls_that_are_apart_are_as_far_as_a_plane_between_them_says():
+    """No distance is below the separation along a direction, and none of a hull's points is nearer than that along theirs."""
+    rng, seen = np.random.default_rng(17), 0
+    for _ in range(400):
+        hulls = [Hull(0.3 * rng.standard_normal((12, 3))) for _ in range(2)]
+        R, p = poses(rng, 0.7)
+        found = search(*hulls, R, p)
+        low, high = [hull.points @ R[k].T @ found.normal[0] + p[k] @ found.normal[0] for k, hull in enumerate(hulls)]
+        if high.min() - low.max() > 1e-6:
+            seen += 1
+            assert found.gap.min() == pytest.approx(high.min() - low.max(), abs=1e-5)
+    assert seen > 100
+
+
 def test_a_hull_on_the_floor_needs_no_coal():
     found = search(Hull(CUBE * 0.5), HalfSpace(), [np.eye(3)] * 2, [(0, 0, 0.5), (0, 0, 0)], 0.01)
     assert len(found) == 4 and np.allclose(found.gap, 0.0)
@@ -331,6 +346,8 @@ def test_lengths_in_another_unit(scale):
         (lambda: HalfSpace(position=(0, 0)), "G142"),
         (lambda: Hull([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)]), "G143"),
         (lambda: Hull("points"), "G143"),
+        (lambda: Hull([(0, 0), (1, 0, 0)]), "G143"),
+        (lambda: Hull(5), "G143"),
     ],
 )
 def test_shapes_that_are_none(make, code):
