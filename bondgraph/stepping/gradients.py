@@ -29,6 +29,8 @@ from bondgraph.tracing.on_tape.values import scalars_of
 
 _ACTIVE = 1e-9
 """Part of the largest multiplier from which a row presses."""
+_SLIPS = 1e-6
+"""Part of the length of a step from which a contact with an exact cone slips, by an interior-point method."""
 _NEWTON = 100
 
 
@@ -157,7 +159,30 @@ def _displaced(stride: Stride, step: Stepped, buffer: np.ndarray, smoothing: flo
     forces = np.einsum("ijv,i->jv", dA, step.multipliers) - np.einsum("ijv,j->iv", dH, y) - df
     rows = bounds[pressing] - np.einsum("ijv,j->iv", dA[pressing], y)
     active = int(pressing.sum())
-    whole = np.block([[H, -A[pressing].T], [R[pressing], np.zeros((active, active))]])
+    corner = np.zeros((active, active))
+    number = np.cumsum(pressing) - 1
+    for cone in layout.cones:
+        s = float(np.linalg.norm(stride.along[cone.slip : cone.slip + cone.slips]))
+        if not (cone.exact and pressing[cone.first] and s > _SLIPS * stride.length):
+            continue
+        # what slips is on the edge of its cone: friction against the slip, which turns with it
+        own, first = slice(cone.slip, cone.slip + 2), cone.first
+        u, sliding = stride.along[own] / s, slice(first + 1, first + 3)
+        if not np.all(pressing[sliding]):
+            continue
+        n, both = number[first], slice(number[first] + 1, number[first] + 3)
+        turning = step.multipliers[first] / s * (np.eye(2) - np.outer(u, u))
+        moved = part("slip").transpose(0, 2, 1)[own] @ y + part("drift")[own]
+        if stride.settings.friction == "coulomb":
+            left, right = A[first], dlower[first] - dA[first].T @ y
+        else:
+            left = A[first] - u @ A[sliding]
+            edge = np.einsum("ijv,j->iv", dA[sliding], y)
+            right = dlower[first] - dA[first].T @ y - u @ (dlower[sliding] - edge)
+        R[first], rows[n] = left, right
+        R[sliding], rows[both] = turning @ stride.slip[own], -turning @ moved
+        corner[both, both], corner[both, n] = np.eye(2), u
+    whole = np.block([[H, -A[pressing].T], [R[pressing], corner]])
     size = np.max(np.abs(whole), axis=1, keepdims=True)
     size[size == 0.0] = 1.0
     found = np.linalg.lstsq(whole / size, np.concatenate([forces, rows]) / size, rcond=1e-12)[0]

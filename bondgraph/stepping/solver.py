@@ -30,8 +30,9 @@ _SIZE = 1e-3
 """What the largest entry of H is made: proximal steps of a singular H are then exact to rounding."""
 _GROWN, _KEPT, _SHORT = 1e3, 1e-3, 1e-9
 """Ways, in lengths of the step: beyond which another is looked for, what stays of it at least, and what is rounding."""
-_HELD, _TINY = 1e-12, 1e-6
-"""Part of the largest stiffness from which an unknown is held; part of a radius of gyration below which a lever is rounding."""
+_HELD, _TINY = 1e-6, 1e-6
+"""Part of the largest stiffness from which an unknown is held, since a spring that is a little askew holds nothing; part of a
+radius of gyration below which a lever is rounding."""
 
 _NONE = 1e30
 _NOTHING = np.zeros(0)
@@ -79,7 +80,7 @@ class Units:
         self.length = (max(way, _KEPT * former) if self.is_known else former or gaps) or 1.0
         """In the unit of the contacts' gaps."""
         self.longest = max(self.length, former)
-        energy = _SIZE / largest
+        energy = _SIZE / (largest if np.any(stiff) else largest / self.length)
         self.stiffness, self.load = np.outer(self.arms, self.arms) * energy, self.arms * energy / self.length
         """What H and f are multiplied by."""
         self.ways, self.force = self.arms * self.length, self.length / energy
@@ -134,7 +135,12 @@ class ActiveSet:
         if self._model.update(H * units.stiffness, f * units.load, rows, self._bounded(low), low) < 0:
             return self._afresh(lower)
         answer = self._answer()
-        return answer if answer.outcome == SOLVED else self._afresh(lower)
+        if answer.outcome != SOLVED:
+            return self._afresh(lower)
+        z = answer.y / units.ways
+        if (moved := float(z @ z)) > _GROWN**2:
+            self._fresh, units.longest = False, max(units.longest, units.length * math.sqrt(moved))
+        return answer
 
     def again(self, lower: np.ndarray) -> Answer:
         """The same program with other bounds."""
@@ -180,7 +186,6 @@ class ActiveSet:
         z, cost, flag, info = self._model.solve()
         outcome = self._outcomes.get(flag, FAILED) if cost == cost else FAILED  # a cost that is no number
         assert self.units is not None
-        self._fresh = self._fresh and z @ z < _GROWN**2
         return Answer(z * self.units.ways, info["lam"] * -self.units.force, outcome, info["iterations"])
 
 

@@ -10,6 +10,7 @@ import pytest
 from bondgraph import ModelError
 from bondgraph.stepping import Stepped, Stepper, stepper
 from examples.parallel_gripper import gripper
+from tests.stepping.test_units import pulled
 
 H = 0.01
 
@@ -102,3 +103,25 @@ def test_a_step_without_an_answer_raises() -> None:
         made.step(np.zeros(3), h=H)
     with pytest.raises(ModelError, match="E501"):
         made.step(h=-1.0)
+
+
+@pytest.mark.parametrize("friction", ["coulomb", "convex"])
+@pytest.mark.parametrize("inertia", ["damped", "full"])
+def test_a_ball_that_slides_on_an_exact_cone(inertia: str, friction: str) -> None:
+    """Friction turns with the slip."""
+    made = stepper(pulled(1.0, 1.0), inertia=inertia, friction=friction, facets="cone")
+    step = made.step(h=0.02)
+    for _ in range(13):
+        step = made.step(step, h=0.02)
+    assert step.mode == ("slip",)
+    A, _ = made.gradients(step)
+    labels = [made.steps.compiled.program.layout.label("x", k) for k in range(len(step.state))]
+    for name in ("spring.q[3]", "spring.q[4]"):
+        k = labels.index(name)
+
+        def moved(e: float, k: int = k) -> np.ndarray:
+            state = step.before.copy()
+            state[k] += e
+            return made.step(state, h=step.h, t=step.t).state
+
+        np.testing.assert_allclose(A[:, k], central(moved, 2e-4), atol=1e-4)

@@ -14,7 +14,7 @@ import numpy as np
 
 from bondgraph.errors import Place, Problem
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, motions
-from bondgraph.stepping.cone import directions
+from bondgraph.stepping.cone import CONE, directions
 from bondgraph.stepping.problem import Steps
 from bondgraph.stepping.solver import EXCLUDED, FAILED, UNSUPPORTED, Answer
 from bondgraph.stepping.step import TOO_FAR, UNSETTLED, Stride
@@ -45,7 +45,11 @@ def explained(steps: Steps, stride: Stride, answer: Answer) -> Problem:
         names = [f'"{cone.path}"' for cone in steps.layout.cones if cone.has_friction]
         names += [f'"{body.name}"' for body in steps.wanted.bodies]
         why = f"contacts of {', '.join(names)}"
-        cures = ("a shorter step", 'friction="convex", which always has an answer', "another coefficient of friction")
+        spatial = (
+            bool(steps.wanted.bodies) or any(cone.slips == 2 for cone in steps.layout.cones)
+        ) and steps.wanted.facets != CONE
+        exact = ('facets="cone": facets leave open how a body turns that slides along one',) if spatial else ()
+        cures = (*exact, "a shorter step", 'friction="convex", which always has an answer')
         return Problem("E512", "friction does not come to agree with the slips", (why,), (), cures)
     other = "lengths, forces and stiffnesses whose sizes are less apart"
     return Problem(
