@@ -21,7 +21,7 @@ AGREES = 1e-9
 
 
 NOISE = 1e-11
-"""Slips that no solver tells from none, in the unit of lengths: ten times the tolerance of its rows."""
+"""Slips that no solver tells from none, in lengths of the step: ten times the tolerance of its rows."""
 
 
 @dataclass

@@ -69,11 +69,11 @@ def slopes_of(steps: Steps, inputs: tuple[int, ...]) -> StepSlopes:
     ground, values = steps.traced.ground, steps.traced.values
     tape, given = ground.tape, ground.inputs
     variables = [*given["x"], *(given["p"][k] for k in inputs)]
-    blocks = (*((name, len(given[name])) for name in ("t", "x", "p", "m")), ("h", 2))
+    blocks = (*((name, len(given[name])) for name in ("t", "x", "p", "m")), ("h", 1))
     index = range(steps.layout.size) if steps.layout.index is None else steps.layout.index
     matrices = jacobian(steps.routine.outputs, variables)
     rates = [tape.scalar(scalar) for state in ground.system.states for scalar in scalars_of(values[state.rate])]
-    t, h = given["t"][0], tape.inputs("h", 2)[0]
+    t, h = given["t"][0], tape.inputs("h", 1)[0]
 
     def stage(at: Sequence, time) -> list:  # type: ignore[no-untyped-def,type-arg]
         replaced = {old.index: tape.scalar(new).index for old, new in zip(given["x"], at, strict=True)}
@@ -107,7 +107,7 @@ def gradients(
     """d(state after)/d(state before) (n, n) and d(state after)/d(parameters) (n, inputs) of a step that `stride` makes again."""
     slopes, layout, n = slopes_of(steps, inputs), steps.layout, len(step.before)
     own = np.ascontiguousarray(step.p[: steps.matrices.sizes[2]])
-    t, h = np.array([step.t]), np.array([step.h, stride.scale])
+    t, h = np.array([step.t]), np.array([step.h])
     rest, moving, here = step.before.copy(), step.before.copy(), stride.start.copy()
     rest[layout.places], moving[layout.places] = 0.0, step.dq / step.h
     to_rest = slopes.of_motion((t, rest, own, step.m, h))
@@ -154,8 +154,7 @@ def _displaced(stride: Stride, step: Stepped, buffer: np.ndarray, smoothing: flo
         return _smoothed(stride, step, (dH, df, dA, dlower, lower), smoothing)
     pressing = np.abs(step.multipliers) > _ACTIVE * np.max(np.abs(step.multipliers), initial=0.0)
     pressing[len(pressing) - equal :] = True
-    beta = step.multipliers * stride.scale
-    forces = np.einsum("ijv,i->jv", dA, beta) - np.einsum("ijv,j->iv", dH, y) - df
+    forces = np.einsum("ijv,i->jv", dA, step.multipliers) - np.einsum("ijv,j->iv", dH, y) - df
     rows = bounds[pressing] - np.einsum("ijv,j->iv", dA[pressing], y)
     active = int(pressing.sum())
     whole = np.block([[H, -A[pressing].T], [R[pressing], np.zeros((active, active))]])
@@ -181,22 +180,21 @@ def _smoothed(stride: Stride, step: Stepped, slopes: tuple[np.ndarray, ...], kap
     dH, df, dA, dlower, lower = slopes
     keep = np.isfinite(lower)
     H, f, A, lower = stride.H, stride.f, stride.A[keep], lower[keep]
-    weight = kappa * stride.scale
     y = _inside(A, lower, step.dq)
     for _ in range(_NEWTON):
         room = A @ y - lower
-        slope = H @ y + f - weight * (A / room[:, None]).sum(axis=0)
-        bend = H + weight * (A / room[:, None] ** 2).T @ A
+        slope = H @ y + f - kappa * (A / room[:, None]).sum(axis=0)
+        bend = H + kappa * (A / room[:, None] ** 2).T @ A
         way = -np.linalg.lstsq(bend, slope, rcond=None)[0]
         shrinks = -(A @ way) / room
         y = y + min(1.0, 0.9 / max(float(np.max(shrinks, initial=0.0)), 1e-300)) * way
         if np.max(np.abs(A @ way) / room, initial=0.0) < 1e-12:
             break
     room = A @ y - lower
-    bend = H + weight * (A / room[:, None] ** 2).T @ A
+    bend = H + kappa * (A / room[:, None] ** 2).T @ A
     d_room = np.einsum("ijv,j->iv", dA[keep], y) - dlower[keep]
     right = np.einsum("ijv,j->iv", dH, y) + df
-    right = right - weight * np.einsum("ijv,i->jv", dA[keep], 1.0 / room) + weight * (A / room[:, None] ** 2).T @ d_room
+    right = right - kappa * np.einsum("ijv,i->jv", dA[keep], 1.0 / room) + kappa * (A / room[:, None] ** 2).T @ d_room
     return np.asarray(-np.linalg.lstsq(bend, right, rcond=None)[0])
 
 

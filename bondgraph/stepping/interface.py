@@ -190,7 +190,7 @@ class Stepper:
         answer = stride.take(t, h)
         if answer.outcome != SOLVED:
             raise ModelError(self.steps.model.name, [explained(self.steps, stride, answer)])
-        multipliers = answer.multipliers / stride.scale
+        multipliers = answer.multipliers
         normal, friction = forces_of(stride, multipliers[None, :])
         modes = modes_of(stride, normal, stride.along[None, : stride.sums.shape[1]])
         return Stepped(

@@ -24,6 +24,7 @@ import numpy as np
 from bondgraph.assembly.draft import effort, flow, into
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
+from bondgraph.model.units import spread
 from bondgraph.stepping.candidates import TouchingBody
 from bondgraph.stepping.cone import CONE, Cone, directions
 from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, is_inertia, turned_by, velocities_of
@@ -67,6 +68,8 @@ class StepLayout:
     """A label for each velocity."""
     owners: tuple[str, ...]
     """The inertia of each."""
+    turns: np.ndarray
+    """Whether each is the rate of an angle."""
     places: np.ndarray
     """Of each in x."""
     contacts: tuple[ContactPoint, ...]
@@ -95,7 +98,7 @@ class StepLayout:
 
 
 def step_routine(traced: Traced, model: Model, wanted: Wanted) -> tuple[Routine, StepLayout]:
-    """The routine (blocks t, x, p, m, and h with what H and f are multiplied by) and the layout of its outputs."""
+    """The routine (blocks t, x, p, m, h) and the layout of its outputs."""
     return _Writer(traced, model, wanted).written()
 
 
@@ -104,14 +107,16 @@ class _Writer:
         self.ground, self.model, self.wanted = traced.ground, model, wanted
         self.values, self.system, self.tape = traced.values, traced.ground.system, traced.ground.tape
         self.x = self.ground.inputs["x"]
-        self.h, self.scale = self.tape.inputs("h", 2)
-        places, names, owners = [], [], []
+        (self.h,) = self.tape.inputs("h", 1)
+        places, names, owners, turns = [], [], [], list[bool]()
         for name in velocities_of(self.system, model):
             own = list(self.system.places[name])
             places += own
             owners += [name.rpartition(".")[0]] * len(own)
+            units = spread(self.model.bonds_at(owners[-1])[0].domain.flow_unit, len(own)) or [""] * len(own)
+            turns += [unit.startswith("rad") for unit in units]
             names += [f"{name}[{k}]" for k in range(len(own))] if len(own) > 1 else [name]
-        self.places, self.names, self.owners = places, names, owners
+        self.places, self.names, self.owners, self.turns = places, names, owners, turns
         self.v = [self.x[k] for k in places]
 
     def at(self, name: str) -> list[Any]:
@@ -177,11 +182,12 @@ class _Writer:
             outputs = [given.get(place, 0.0) for place in range(size)]
         needed = self.ground.reached(outputs)
         blocks = tuple((name, len(self.ground.inputs[name])) for name in ("t", "x", "p", "m"))
-        routine = Routine("step_matrices", self.tape, (*blocks, ("h", 2)), tuple(outputs))
+        routine = Routine("step_matrices", self.tape, (*blocks, ("h", 1)), tuple(outputs))
         rates = self.resting([s for state in self.system.states for s in scalars_of(self.values[state.rate])])
         layout = StepLayout(
             tuple(self.names),
             tuple(self.owners),
+            np.array(self.turns, dtype=bool),
             np.array(self.places, dtype=int),
             self.model.contacts,
             cones,
@@ -258,7 +264,7 @@ class _Writer:
         H: Sparse = {}
         for key in {**K, **B, **M}:
             H[key] = K[key] + B[key] / self.h + M[key] / (self.h * self.h)
-        return {key: value * self.scale for key, value in H.items()}, [-value * self.scale for value in force]
+        return H, [-value for value in force]
 
     def _curved(self, slopes: Sparse) -> bool:
         """Whether slopes depend on the velocities themselves."""

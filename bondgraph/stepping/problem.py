@@ -19,7 +19,7 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, raise_if_any
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.model.ops import IDENTITY, constant, zeros
+from bondgraph.model.ops import IDENTITY, Op, constant, zeros
 from bondgraph.run.program import Layout, RunContact
 from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, held_system, velocities_of
 from bondgraph.stepping.holdable import unholdable, unsteppable
@@ -30,6 +30,7 @@ from bondgraph.tracing.on_tape.values import Untraceable, scalars_of
 from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.walk import Traced
+from screws.scalars import array
 
 OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")
 """What a contact does in a step."""
@@ -114,6 +115,19 @@ def _stepped(contact: ContactPoint, layout: Layout) -> RunContact:
     return RunContact(contact, ((layout[f"{contact.path}.mode"].start, float(MODES.index(OPEN))),), force_names(contact))
 
 
+def _wrench_of(contact: ContactPoint) -> Op:
+    """Normal force and friction -> wrench on body 1 in its frame C2, whose z is the normal; friction is what acts on body 2."""
+    along = [entry.index for entry in contact.slip if entry.index is not None]
+
+    def wrench(normal: Any, friction: Any) -> Any:
+        found: list[Any] = [0.0, 0.0, 0.0, 0.0, 0.0, normal]
+        for own, place in enumerate(along):
+            found[place] = -(friction[own] if len(along) == 2 else friction)
+        return array(found)
+
+    return Op("wrench", wrench)
+
+
 def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
     """The system with modes and forces of contacts, which steps set and which stay between them, and with what the account needs;
     `pairs` says whether further contacts are found at every step."""
@@ -133,6 +147,11 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
             states.append(State(name, np.zeros(shape), np.zeros(shape), f"{name}'"))
         filled = dict(zip(contact.stepped, force_names(contact), strict=False))
         statements = [replace(s, op=IDENTITY, args=(filled[s.outs[0]],)) if s.outs[0] in filled else s for s in statements]
+        if contact.frames and f"{contact.path}.wrench" in aliases:
+            name = f"{contact.path}.wrench"
+            del aliases[name]
+            statements.append(Statement((name,), _wrench_of(contact), force_names(contact), contact.path))
+            values[name] = Value(name, (6,), "N m, N")
         slot = len(modes)
         modes[f"{contact.path}.mode"] = MODES, OPEN
         values[f"{contact.path}.mode"] = Value(f"{contact.path}.mode", ())

@@ -75,12 +75,12 @@ class Course:
         opening = answer.multipliers[own:end] @ (rows.A @ answer.y) - rubbing @ (along - stride.drift[slips:])
         return float(taken), float(given), float(opening + normal @ rows.moved)
 
-    def cut(self, scale: float) -> None:
-        """Leave out what was not reached, and give multipliers their unit."""
+    def cut(self) -> None:
+        """Leave out what was not reached."""
         n = self.steps
         self.t, self.x, self.m = self.t[: n + 1], self.x[: n + 1], self.m[: n + 1]
-        self.multipliers, self.along = self.multipliers[:n] / scale, self.along[:n]
-        self.drift, self.gap, self.y, self.pairs = self.drift[:n], self.gap[:n], self.y[:n], self.pairs[:n] / scale
+        self.multipliers, self.along = self.multipliers[:n], self.along[:n]
+        self.drift, self.gap, self.y, self.pairs = self.drift[:n], self.gap[:n], self.y[:n], self.pairs[:n]
 
 
 def run_steps(steps: Steps, stride: Stride, times: Sequence[float], p: np.ndarray, progress: bool) -> Result:
@@ -108,7 +108,7 @@ def run_steps(steps: Steps, stride: Stride, times: Sequence[float], p: np.ndarra
     finally:
         bar.close()
     spent = time.perf_counter() - begin
-    course.cut(stride.scale)
+    course.cut()
     return _result(steps, stride, course, failure, p, (begin, spent))
 
 
@@ -170,7 +170,7 @@ def modes_of(stride: Stride, normal: np.ndarray, along: np.ndarray) -> np.ndarra
     """What each contact does in each step, (steps, contacts), as places in `MODES`."""
     pressed = normal > SMALL * np.max(normal, initial=0.0)
     ways = np.sqrt((along * along) @ stride.sums.T)
-    slipping = ways > max(SMALL * np.max(ways, initial=0.0), 10.0 * NOISE)
+    slipping = ways > max(SMALL * np.max(ways, initial=0.0), 10.0 * NOISE * stride.length)
     has = np.array([cone.has_friction for cone in stride.layout.cones], dtype=bool)
     return np.where(pressed, np.where(slipping | ~has, 2, 1), 0)
 

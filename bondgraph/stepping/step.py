@@ -16,9 +16,6 @@ from bondgraph.stepping.solver import SOLVED, ActiveSet, Answer, InteriorPoint
 UNSETTLED, TOO_FAR = "unsettled", "too far"
 """Further ends of a step: friction without convergence; bodies that move farther than contacts are known."""
 
-_SIZE = 1e-3
-"""What the largest entry of H is scaled to: proximal steps of a singular H are then exact to rounding."""
-
 
 @dataclass(frozen=True)
 class StepSettings:
@@ -74,7 +71,7 @@ class Stride:
         self.x, self.m = np.array(x, dtype=float), m
         self._x0 = self.x.copy()
         own = np.ascontiguousarray(p[: steps.matrices.sizes[2]])
-        self._t, self._h = np.zeros(1), np.array([1.0, 1.0])
+        self._t, self._h = np.zeros(1), np.ones(1)
         self.buffer = np.zeros(layout.size)
         self._out = self.buffer if layout.index is None else np.zeros(steps.matrices.n_out)
         self._fill = steps.matrices.bind(self._t, self._x0, own, m, self._h, out=self._out)
@@ -86,11 +83,11 @@ class Stride:
         self.normals, self.tangents, self.owner = gather(layout.cones)
         self.contacts, equalities = len(layout.cones), len(layout.constraints)
         exact = any(cone.exact for cone in layout.cones) or (bool(layout.poses) and steps.wanted.facets == CONE)
-        self.solver = InteriorPoint(equalities, layout.cones) if exact else ActiveSet(equalities)
+        self.solver = InteriorPoint(equalities, layout.turns, layout.cones) if exact else ActiveSet(equalities, layout.turns)
         self._agrees = AGREES * self.solver.coarseness
         self.loosening = loosening(steps, len(self.lower))
         self.along, self.s = np.zeros(len(self.drift)), np.zeros(self.contacts)
-        self.programs, self._scaled = 0, False
+        self.programs, self._loosens = 0, False
         self._settles = settings.friction == "coulomb" and (len(self.drift) > 0 or settings.candidates is not None)
         self._near = bool(np.isfinite(settings.reach))
         self._exact, self._firsts = exact, np.array([cone.first for cone in layout.cones], dtype=np.intp)
@@ -105,9 +102,9 @@ class Stride:
         return self._x0
 
     @property
-    def scale(self) -> float:
-        """What H and f are multiplied by, and multipliers with them."""
-        return float(self._h[1])
+    def length(self) -> float:
+        """The length of a step, in the unit of gaps, beside which differences are small or not; 0 before the first program."""
+        return 0.0 if self.solver.units is None else self.solver.units.length
 
     def take(self, t: float, h: float) -> Answer:
         """Move `x` from t to t + h (s); where the outcome is not "solved", `x` stays."""
@@ -133,11 +130,9 @@ class Stride:
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
-        if not self._scaled:
-            largest = np.max(np.abs(self.H), initial=0.0) or np.max(np.abs(self.f), initial=0.0)
-            self._scaled, self._h[1] = True, _SIZE / largest if largest > 0.0 else 1.0
+        if not self._loosens:
+            self._loosens = True
             self.loosening *= self.mu
-            self.fill()
         if self._near:
             self._own[1][: len(self.owner)][(self.gap > self.settings.reach)[self.owner]] = -np.inf
         if self.settings.candidates is not None:
@@ -224,7 +219,7 @@ class Stride:
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)
             ways = np.abs(self.slip) @ (np.abs(y) + yielding)
             self._least = max(self._least, float(ways @ ways), moved)
-        return max(self._agrees**2 * self._least, NOISE**2)
+        return max(self._agrees**2 * self._least, (NOISE * self.length) ** 2)
 
     _least = 0.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from bondgraph.assembly.owners import owner_of, transition_in_words
 from bondgraph.assembly.system import Loop, System, Unknown
@@ -184,17 +185,30 @@ def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
 def paradox(elements: Sequence[str], model: Model) -> Problem:
     """The problem of a run that has come to where friction and the normal force that it follows have no or several solutions."""
     friction, *normals = model.elements_at(elements)
-    coefficient = friction.parameters["limit"].value
     title = f"{named([friction])} with {named(normals)}: no or several solutions while it slips (Painleve)"
     why = (
         "a larger normal force would, by the friction that it brings along, make the bodies approach instead of part",
-        f'its coefficient is the parameter "{friction.name}.limit", {coefficient} where the run does not change it',
+        f"its coefficient is {_coefficient(friction, model)} where the run does not change it",
     )
     cures = (
         f"a compliant contact, which has a solution: a C with an R in place of {named(normals)}",
         "a smaller coefficient, or a start or a load with which the bodies do not slide in this posture",
     )
     return Problem("E324", title, why, _places([friction, *normals]), cures)
+
+
+def _coefficient(friction: Element, model: Model) -> str:
+    """The parameters that make up a coefficient of friction, with their values: what its scale reads of them, where that does."""
+    scaling = [signal for signal in friction.signals if _parameter(signal, model) is not None]
+    names = scaling or [f"{friction.name}.limit"]
+    return " times ".join(f'the parameter "{name}", {_parameter(name, model)}' for name in names)
+
+
+def _parameter(name: str, model: Model) -> Any:
+    """Value of a parameter by its name, None for what is no parameter."""
+    path, _, own = name.rpartition(".")
+    element = model.elements.get(path)
+    return element.parameters[own].value if element is not None and own in element.parameters else None
 
 
 def _differentiated(element: Element) -> str:

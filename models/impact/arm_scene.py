@@ -16,6 +16,7 @@ from models.pictures import Curve, Force, Happening, Look, Panel, Scene, Solid, 
 from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted
 from models.pictures.style import AMBER, BLUE, FORCE, MUTED
+from models.urdf import skinned
 
 JOINT, WALL = "#5d6675", "#c9cfd9"
 BONES = (AMBER[0], BLUE[0])
@@ -71,6 +72,24 @@ class Bones:
         whole = joined(*(part if part.colours is not None else part.painted(colour) for part in parts))
         return whole.moved(np.linalg.inv(home))
 
+    def solids(self, q: Array) -> list[Solid]:
+        """All links and the base, at joint coordinates (k, n)."""
+        shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
+        links = [
+            Solid(self.tree.links[k].name, self._course(k, q), mesh, BONES[k % len(BONES)], look=Look.OPAQUE)
+            for k, mesh in shapes.items()
+        ]
+        base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
+        return [*links, Solid("base", np.tile(self.tree.base, (len(q), 1, 1)), base, JOINT, look=Look.OPAQUE)]
+
+    def touching(self, q: Array) -> Solid:
+        """The point that touches, as a small ball, at joint coordinates (k, n)."""
+        ball = globe(0.6 * self.radius).moved(along(np.array([0.0, 0.0, 1.0]), self.point)).painted(BONES[0])
+        return Solid("point", self._course(self.tip, q), ball, BONES[0], look=Look.OPAQUE)
+
+    def _course(self, k: int, q: Array) -> Array:
+        return np.array([np.asarray(link_pose(self.tree, k, row), dtype=float) for row in q])
+
 
 def rod(a: Array, b: Array, radius: float) -> Mesh:
     """A round rod from a to b, m."""
@@ -78,22 +97,15 @@ def rod(a: Array, b: Array, radius: float) -> Mesh:
 
 
 def strike_scene(striker: Striker, strike: Strike, title: str = "") -> Scene:
-    """A strike from shortly before the touch until after the release: the arm as rods, the wall, and the force on it.
+    """A strike from shortly before the touch until after the release: the arm, the wall, and the force on it.
 
-    The title is by default the arm's name and what it does.
+    The arm is drawn by its skins, as rods where it has none. The title is by default the arm's name and what it does.
     """
     where, result = striker.where, strike.result
     bones = Bones(where.chain, where.link, where.point)
     q = np.asarray(result["arm.mechanism.q"], dtype=float).reshape(len(result.t), -1)
-    solids = []
-    for k, link in enumerate(where.chain.links):
-        mesh = bones.mesh(k)
-        if mesh is not None:
-            poses = np.array([np.asarray(link_pose(where.chain, k, row), dtype=float) for row in q])
-            solids.append(Solid(link.name, poses, mesh, BONES[k % len(BONES)], look=Look.OPAQUE))
-    base = rod(np.array([0.0, 0.0, -0.5]) * bones.radius, bones.joints[0], 1.6 * bones.radius).painted(JOINT)
     rest = np.tile(np.eye(4), (len(result.t), 1, 1))
-    solids.append(Solid("base", rest @ np.asarray(where.chain.base), base, JOINT, look=Look.OPAQUE))
+    solids = [*skinned(where.chain, striker.skins, q), bones.touching(q)] if striker.skins else bones.solids(q)
     n = np.asarray(striker.normal, dtype=float) / np.linalg.norm(np.asarray(striker.normal, dtype=float))
     outward, contact = where.frame[:3, :3] @ n, where.frame[:3, 3]
     half, thick = 4.5 * bones.radius, 0.6 * bones.radius

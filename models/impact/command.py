@@ -23,6 +23,7 @@ from models.studies.tasks import Outcome, Task
 
 FLAGS = {"--v0": "v0", "--impulse": "impulse", "--duration": "duration", "--e": "e", "--poses": "poses", "--seed": "seed"}
 ARM = "arm.png"
+MESHES = ("collision", "visual", "none")
 COURSE = ("t", "compression", "rate", "force", "kinetic", "stored", "dissipated")
 
 
@@ -97,6 +98,7 @@ def _arguments(parser: Any) -> None:
     add_fields(parser, Measured, FLAGS)
     parser.add_argument("--urdf", metavar="FILE", help="a robot instead of the arm of round numbers; joints at zero unless --q")
     parser.add_argument("--tip", metavar="LINK", help="of the robot, that strikes: its last link (default: of the file)")
+    parser.add_argument("--meshes", choices=MESHES, default=MESHES[0], help="shapes of the robot in its picture; none: rods")
     parser.add_argument("--q", type=float, nargs="+", metavar="X", help="joint coordinates, rad or m")
     parser.add_argument("--point", type=float, nargs=3, metavar=("X", "Y", "Z"), help="that touches, in the frame of the link, m")
     parser.add_argument("--normal", type=float, nargs=3, metavar=("X", "Y", "Z"), help="of the wall, in the axes of the link")
@@ -110,7 +112,8 @@ def _striker(options: Namespace) -> Striker:
     """The arm of the arguments, whose place and normal are tried."""
     if options.urdf is None and options.tip is not None:
         raise refusal("E541", f"--tip {options.tip} of no robot", "--urdf FILE besides", about="impact")
-    striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip)
+    meshes = False if options.no_render or options.meshes == "none" else options.meshes
+    striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip, meshes=meshes)
     given = {name: getattr(options, name) for name in ("q", "point", "normal")}
     striker = replace(striker, **{name: value for name, value in given.items() if value is not None})
     direction(striker.where.chain, striker.normal)

@@ -246,7 +246,7 @@ def _projection(where: StrikingPoint) -> np.ndarray:
 
 def _stuck(chain: Tree, why: str) -> ModelError:
     title = f'the joints of chain "{chain.name}" cannot move the point in all six directions, as kind "projection" needs'
-    cure = 'another configuration; of an effective mass, kind="momentum"'
+    cure = 'another configuration, q (in the command, --q); of an effective mass, kind="momentum"'
     return refusal("E542", title, cure, about=chain.name, why=why)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from models.chains import Chain, Link, Tree, cylinder_inertia
 from models.impact.mobility import StrikingPoint, striking_point
-from models.urdf import read_urdf
+from models.urdf import Skin, read_urdf
 from screws.joints import revolute
 
 Vector = Sequence[float] | np.ndarray
@@ -36,6 +36,7 @@ class Striker:
     point : that touches, (3,) in the frame of its link, m.
     normal : of what it touches, (3,) in the axes of that link; the point moves against it.
     link : by name; None: the last.
+    skins : meshes of the links for pictures; without, an arm is drawn as rods.
     """
 
     chain: Tree
@@ -43,6 +44,7 @@ class Striker:
     point: Vector = (0.0, 0.0, 0.0)
     normal: Vector = (0.0, 0.0, 1.0)
     link: str | None = None
+    skins: tuple[Skin, ...] = ()
 
     @property
     def where(self) -> StrikingPoint:
@@ -85,10 +87,14 @@ def striker_from_urdf(
     q: Vector | None = None,
     point: Vector = (0.0, 0.0, 0.0),
     normal: Vector = (0.0, 0.0, -1.0),
+    meshes: str | bool = "collision",
 ) -> Striker:
     """A robot from a URDF file that strikes with its link `tip` (None: the last); joints at zero unless q is given.
 
+    `meshes` for pictures are those of `read_urdf`: "collision", "visual", or False to draw rods.
+
     Needs the extra `urdf`. Raises what `read_urdf` raises.
     """
-    tree = read_urdf(path, tip=tip, meshes=False).tree
-    return Striker(tree, np.zeros(tree.freedoms) if q is None else q, point, normal, tip)
+    robot = read_urdf(path, tip=tip, meshes=meshes)
+    tree = robot.tree
+    return Striker(tree, np.zeros(tree.freedoms) if q is None else q, point, normal, tip, robot.skins)

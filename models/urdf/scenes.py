@@ -1,4 +1,4 @@
-"""Scenes: a robot and its joint coordinates, at one time or many, in; the scene of its links, for any picture, out."""
+"""Scenes: a robot and its joint coordinates, at one time or many, in; its links as solids, or a scene for any picture, out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph.errors import caller_place, refusal
-from models.chains import link_pose
+from models.chains import Tree, link_pose
 from models.pictures import Frame, Look, Scene, Solid
 from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh, joined
@@ -42,25 +42,30 @@ def robot_scene(
     rows = given if given.ndim != 1 else given[:, None] if robot.tree.freedoms == 1 else given[None]
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(np.asarray(t, dtype=float))
     _check(robot, rows, times, frames)
-    skins: dict[str, list[Skin]] = {}
-    for skin in robot.skins:
-        skins.setdefault(skin.link, []).append(skin)
-    poses = {link: _course(robot, link, rows) for link in dict.fromkeys([*skins, *frames])}
-    solids = []
-    for link, own in skins.items():
-        body = BODIES[_bodies_below(robot, link) % len(BODIES)]
-        mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in own))
-        solids.append(Solid(link, poses[link], mesh, own[0].colour or body, look=Look.OPAQUE))
-    shown = tuple(Frame(poses[link], label=(link, "")) for link in frames)
+    solids = skinned(robot.tree, robot.skins, rows)
+    shown = tuple(Frame(_course(robot.tree, link, rows), label=(link, "")) for link in frames)
     view = np.array(VIEW) / np.linalg.norm(VIEW)
     filled: dict[str, Any] = {"view": view, "up": np.array([0.0, 0.0, 1.0]), "frames": shown, "size": _size(solids)}
     return Scene(title or robot.name, times, tuple(solids), **{**filled, **fields})
 
 
-def _course(robot: Robot, link: str, rows: Array) -> Array:
+def skinned(tree: Tree, skins: Sequence[Skin], rows: Array) -> list[Solid]:
+    """The links of a tree that have skins, as solids, at joint coordinates (k, n)."""
+    own: dict[str, list[Skin]] = {}
+    for skin in skins:
+        own.setdefault(skin.link, []).append(skin)
+    solids = []
+    for link, parts in own.items():
+        body = BODIES[_bodies_below(tree, link) % len(BODIES)]
+        mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in parts))
+        solids.append(Solid(link, _course(tree, link, rows), mesh, parts[0].colour or body, look=Look.OPAQUE))
+    return solids
+
+
+def _course(tree: Tree, link: str, rows: Array) -> Array:
     """Poses (k, 4, 4) of a link."""
-    index = robot.tree.index(link)
-    return np.array([np.asarray(link_pose(robot.tree, index, row), dtype=float) for row in rows])
+    index = tree.index(link)
+    return np.array([np.asarray(link_pose(tree, index, row), dtype=float) for row in rows])
 
 
 def _size(solids: Sequence[Solid]) -> float | None:
@@ -69,10 +74,10 @@ def _size(solids: Sequence[Solid]) -> float | None:
     return float(np.ptp(np.concatenate(corners), axis=0).max()) / 8.0 if corners else None
 
 
-def _bodies_below(robot: Robot, link: str) -> int:
+def _bodies_below(tree: Tree, link: str) -> int:
     """How many freedoms a link has against the base."""
-    sections = robot.tree.sections
-    return len(sections.path(sections.carrier[robot.tree.index(link)]))
+    sections = tree.sections
+    return len(sections.path(sections.carrier[tree.index(link)]))
 
 
 def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> None:

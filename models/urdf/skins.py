@@ -47,7 +47,7 @@ def skins_of(
             if mesh is None:
                 title = f'the mesh of link "{link.name}" cannot be had: {wrong}'
                 cures = (
-                    "meshes=False, for a robot without pictures",
+                    "meshes=False (in the command, --meshes none), for a robot without them",
                     'packages={"name": "folder"}, for files that lie elsewhere',
                 )
                 problems.append(Problem("E527", title, (), (place(file, links[link.name]),), cures))

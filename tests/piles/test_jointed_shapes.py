@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondgraph import Graph
-from bondgraph.errors import RunEndedWarning
+from bondgraph.errors import ModelError, RunEndedWarning
 from bondgraph.piles import pile
 from bondgraph.stepping import stepper
 from models import collisions, ground, rigid_body
@@ -80,5 +80,7 @@ def test_more_candidates_than_there_may_be():
     balls = [rigid_body(f"ball {k}", mass=1.0, inertia=(1, 1, 1), position=(0.1 * k, 0, 0), shape=Ball(0.05)) for k in range(5)]
     few = collisions(Graph("few"), balls, most=3)
     with pytest.warns(RunEndedWarning, match="E514"):
-        run = stepper(few, "full").simulate(0.1, step=0.01)
-    assert run.failure.time == 0.0 and "E514 there are 4 candidates" in str(run.failure)
+        ended = stepper(few, "full").simulate(0.1, step=0.01)
+    assert ended.failure is not None and ended.failure.kind == "E514" and len(ended.t) == 1
+    with pytest.raises(ModelError, match="E514"):
+        stepper(few, "full").step(h=0.01)

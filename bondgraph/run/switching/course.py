@@ -42,11 +42,13 @@ class Courses:
         The positive guard of a bounce rises unless it is on its way below zero: what leaves is not thrown back, and what only
         turns back does not leave.
         """
-        active = self._active(m)
-        start = t + self._instant(t)  # after what jumps at this time
-        x = x + self._instant(t) * self._bound.rates(start, x, m)
+        active, shift, was = self._active(m), self._instant(t), self._bound.guards(t, x, m)
+        start, here = t + shift, x  # after what jumps at this time
+        x = x + shift * self._bound.rates(start, x, m)
         now = self._bound.guards(start, x, m)
         zero = self.zero(start, x, m)
+        if np.any(active & (np.abs(now) > zero) & (np.abs(was) <= np.abs(now - was))):  # what only the shift tells from zero
+            zero = zero + self._noise_ahead(t, here, m, np.array([shift]), (now - was)[None])[0]
         near, firm = active & (np.abs(now) <= zero), active & (now > zero)
         ending = active & self._last & (now <= zero)
         if not (near | firm | ending).any():

@@ -82,7 +82,8 @@ def collide(
         return None
     table = _table(bound, t, x, m)
     contacts = [*_bouncing(bound, courses, t, x, m, table, first, how), *_held(bound, m, table)]
-    contacts = [c for c in contacts if c.held or _approaches(c, table, first)]
+    # The first one has been seen to: by its flow, or by what its flow becomes where that is rounding.
+    contacts = [c for c in contacts if c.held or c.place == first or _approaches(c, table, first)]
     if len(contacts) < (1 if collisions.frictions else 2) or all(c.place != first for c in contacts):
         return None
     impulses = _impulses(collisions, contacts, table)
@@ -222,9 +223,11 @@ def _bouncing(
     now, soon = bound.guards(t, x, m), _soon(bound, t, x, m, step)
     near = courses.zero(t, x, m) * max(1.0, how.within / ULPS)
     scale = table.scale
+    speeds = np.abs(table.flow) / scale
+    meets = speeds[first] if speeds[first] > 0.0 else speeds.max()  # of what touches without a speed, that of what else moves
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces if c == first or not how.alone else ():
-            speed = max(np.abs(table.flow[c]), scale[c] * np.abs(table.flow[first]) / scale[first])
+            speed = max(np.abs(table.flow[c]), scale[c] * meets)
             if m[edges[index].slot] != edges[index].source or table.flows[c, c] == 0.0:
                 continue
             pushed = x + table.states[:, c] * speed / table.flows[c, c]

@@ -143,9 +143,9 @@ def _unsupported(steps: Steps, stride: Stride) -> Problem:
     return Problem("E511", title, (why,), _places(steps, own), cures)
 
 
-def _is_closed(face: _Face, faces: Sequence[_Face]) -> bool:
-    """Whether a contact is closed at the start of a step."""
-    return face.gap <= _SMALL * max(abs(other.gap) for other in faces)
+def _is_closed(face: _Face, faces: Sequence[_Face], length: float) -> bool:
+    """Whether a contact is closed at the start of a step, beside the other gaps and the length of a step."""
+    return face.gap <= _SMALL * max(length, *(abs(other.gap) for other in faces))
 
 
 def falling(steps: Steps, stride: Stride) -> np.ndarray | None:
@@ -154,7 +154,7 @@ def falling(steps: Steps, stride: Stride) -> np.ndarray | None:
 
     faces, n = _faces(steps, stride), len(stride.f)
     # of those that are open the normals: there is no friction in the air
-    rows = [face.edges if _is_closed(face, faces) else face.edges.mean(axis=0, keepdims=True) for face in faces]
+    rows = [face.edges if _is_closed(face, faces, stride.length) else face.edges.mean(axis=0, keepdims=True) for face in faces]
     edges, held = np.concatenate([*rows, np.zeros((0, n))]), stride.A[len(stride.A) - len(steps.layout.constraints) :]
     size = _levers(np.concatenate([edges, held]))
     H, load = stride.H / np.outer(size, size), -stride.f / size
@@ -214,7 +214,7 @@ def _pivots(steps: Steps, stride: Stride, ray: np.ndarray) -> str:
     reach = np.max(np.abs(ray) * _levers(stride.A), initial=0.0)
     faces = _faces(steps, stride)
     for face in faces:
-        if _is_closed(face, faces) and np.min(np.abs(face.edges @ ray)) <= 1e-3 * reach:
+        if _is_closed(face, faces, stride.length) and np.min(np.abs(face.edges @ ray)) <= 1e-3 * reach:
             found.append(f'"{face.name}"')
     return ", ".join(dict.fromkeys(found))
 

@@ -19,7 +19,7 @@ BOUNCE = "impact"
 """Kind of the event of an impact."""
 
 ROUNDING = 1e-9
-"""Depth of a start that counts as touching, over the size of the smaller body."""
+"""Gap or depth of a start that counts as touching, over the size of the smaller body."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ class Impact:
 
 
 def _begin(head: Head) -> Callable[[float], tuple[float, str]]:
-    least = -ROUNDING * min(surface.size for surface in head.surfaces)
+    least = ROUNDING * min(surface.size for surface in head.surfaces)
 
     def begin(gap: float) -> tuple[float, str]:
         """Apart, or just touching; E437 for bodies that overlap."""
-        if gap < least:
+        if gap < -least:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
             why = "an impact happens where the gap falls through zero, and bodies that it parts do not overlap"
             cures = ("start poses with a gap of zero or more", "ThreeState(alpha1, alpha0), which presses them apart")
             raise refusal("E437", title, *cures, about=head.name, why=why, places=())
-        return max(gap, 0.0), FREE
+        return (gap if gap > least else 0.0), FREE
 
     return begin

@@ -158,6 +158,7 @@ RUNS = (
     (VISCOELASTIC, check_viscoelastic),
     (IMPACT, check_impact),
     (THREE_STATE, check_three_state),
+    (Rigid(), check_rigid),
 )
 
 

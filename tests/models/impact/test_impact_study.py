@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError
-from models.chains import BodyInertia, Chain, Link
+from models.chains import BodyInertia, Chain, Link, link_pose
 from models.cli import main
 from models.impact import (
     ImpactStudy,
@@ -27,11 +28,14 @@ from models.impact import (
     effective_mass,
     seven_joint_arm,
     strike,
+    striker_from_urdf,
     study_impact,
 )
 from models.impact.arm_scene import strike_scene
 from models.impact.command import TASK
 from models.impact.figures import FIGURES
+from models.pictures.shapes.meshes import Mesh
+from models.urdf import Skin
 from screws.joints import free, revolute
 from tests.models.impact.panda import FLANGE, Q, panda, urdf
 from tests.models.impact.test_impact_mobility import in_small_units
@@ -150,6 +154,36 @@ def test_the_scene_of_a_strike() -> None:
     outward = where.frame[:3, :3] @ np.array([0.0, 0.0, -1.0])
     assert np.all(scene.forces[0].newtons @ outward <= 0.0)
     assert -np.min(scene.forces[0].newtons @ outward) == pytest.approx(found.law.peak_force, rel=2e-2)
+
+
+def test_an_arm_with_skins_is_drawn_with_them() -> None:
+    """Each where its link is; where the arm touches is a ball about the point."""
+    lid = Mesh(
+        np.array([[0.0, 0.0, 0.3], [0.1, 0.0, 0.3], [0.0, 0.1, 0.3]]), np.tile([0.0, 0.0, 1.0], (3, 1)), np.array([[0, 1, 2]])
+    )
+    arm = default_striker()
+    found = slow("viscoelastic", "own")
+    scene = strike_scene(replace(arm, skins=(Skin("link 3", lid, "#123456"), Skin("link 3", lid))), found)
+    assert [solid.name for solid in scene.solids] == ["link 3", "point", "wall"]
+    link, ball, _ = scene.solids
+    q = np.asarray(found.result["arm.mechanism.q"])
+    assert link.colour == "#123456" and len(link.shape.points) == 6
+    assert np.allclose(link.poses[-1], np.asarray(link_pose(arm.chain, 2, q[-1]), dtype=float), rtol=0, atol=1e-14)
+    centre = ball.poses[0] @ [*ball.shape.points.mean(axis=0), 1.0]
+    assert np.allclose(centre[:3], arm.where.frame[:3, 3], rtol=0, atol=1e-3)
+
+
+def test_a_striker_has_the_meshes_of_its_file(tmp_path: Path) -> None:
+    pytest.importorskip("yourdfpy")
+    source = Path(__file__).parents[1] / "data" / "urdf" / "two_links.urdf"
+    robot = striker_from_urdf(source)
+    assert {skin.link for skin in robot.skins} == {"stand", "upper", "fore"}
+    assert not striker_from_urdf(source, meshes=False).skins
+    lacking = tmp_path / "lacking.urdf"
+    lacking.write_text(re.sub(r"<(box|cylinder|sphere) [^>]*>", '<mesh filename="nowhere.stl"/>', source.read_text(), count=1))
+    with pytest.raises(ModelError, match=r"E527 .*nowhere.stl[^$]*--meshes none"):
+        striker_from_urdf(lacking)
+    assert striker_from_urdf(lacking, meshes=False).chain.freedoms == robot.chain.freedoms
 
 
 def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

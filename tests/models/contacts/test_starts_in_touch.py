@@ -1,0 +1,103 @@
+"""Ideal contacts that start closed, at rest or sliding, on floors of any orientation: against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import Graph, RunEndedWarning, compile_model, simulate
+from models import attach_contact, contact, ground, rigid_body
+from models.contacts.laws import Impact
+from screws.surfaces import plane, sphere
+
+RADIUS, G = 0.1, 9.81
+UP = np.array([[0.0, 0.0, 1.0], [0.13, -0.55, 0.82], [-0.74, 0.6, -0.3], [0.3, 0.9, -0.1]])
+UP /= np.linalg.norm(UP, axis=1)[:, None]
+
+
+def turned_to(up):
+    """Quaternion (w, x, y, z) of the shortest turn from z to `up`."""
+    q = np.array([1.0 + up[2], -up[1], up[0], 0.0])
+    return q / np.linalg.norm(q)
+
+
+def on_a_floor(up, law, velocity, off=(0.0, 0.0, 0.0)):
+    """A ball of 1 kg that touches a floor through `off`."""
+    graph, floor = Graph("start"), ground("floor", surface=plane(), position=tuple(off), quaternion=tuple(turned_to(up)))
+    ball = rigid_body(
+        "ball",
+        mass=1.0,
+        inertia=(0.4 * RADIUS**2,) * 3,
+        surface=sphere(RADIUS),
+        position=tuple(off + RADIUS * up),
+        velocity=tuple(velocity),
+        gravity=tuple(-G * up),
+    )
+    attach_contact(graph, contact("touch", floor, ball, law=law), floor, ball)
+    return graph
+
+
+@pytest.mark.parametrize(("up", "restitution"), [*zip(UP, (0.7, 1.0, 0.0, 1.0), strict=True)])
+def test_a_ball_that_touches_stays(up, restitution):
+    """Whatever rounding makes of the gap and of its rate: a few events at the start, none after it."""
+    off = np.array([0.37, -1.21, 0.58])
+    run = simulate(on_a_floor(up, Impact(restitution, friction=0.3), np.zeros(3), off), 0.5, progress=False)
+    assert run.ok, run.failure
+    assert len(run.events) < 8 and all(event.time == 0.0 for event in run.events)
+    assert np.abs(run["touch.gap"]).max() < 1e-12
+    np.testing.assert_allclose(run["touch.normal force"], G, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("up", "restitution"), [*zip(UP, (0.0, 0.5, 1.0, 0.0), strict=True)])
+def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
+    """After 2 v / (7 mu g), with 5/7 of its speed."""
+    mu, velocity = 0.2, np.cross(up, [0.3, 1.0, 0.2])
+    speed = np.linalg.norm(velocity)
+    run = simulate(on_a_floor(up, Impact(restitution, friction=mu), velocity), 0.5, progress=False)
+    assert run.ok, run.failure
+    (stuck,) = (event.time for event in run.events if event.kind == "stick")
+    assert stuck == pytest.approx(2.0 * speed / (7.0 * mu * G), rel=1e-7)
+    spin, linear = run["ball.twist"][-1][:3], run["ball.twist"][-1][3:]
+    assert np.linalg.norm(linear) == pytest.approx(5.0 / 7.0 * speed, rel=1e-7)
+    assert np.linalg.norm(spin) == pytest.approx(5.0 / 7.0 * speed / RADIUS, rel=1e-7)
+
+
+def rod(mu, yaw, end=1e-6, half=0.5):
+    """A uniform rod of 1 kg that slides on its round end, towards the side to which it leans by an angle of tangent 2."""
+    lean = np.arctan(2.0)
+    turn, tip = np.array([np.cos(yaw / 2.0), 0.0, 0.0, np.sin(yaw / 2.0)]), np.array([np.cos(lean / 2.0), np.sin(-lean / 2.0)])
+    q = (turn[0] * tip[0], -turn[3] * tip[1], turn[0] * tip[1], turn[3] * tip[0])
+    moment = half**2 / 3.0
+    graph, floor = Graph("rod"), ground("floor", surface=plane())
+    body = rigid_body(
+        "rod",
+        mass=1.0,
+        inertia=(1e-3 * moment, moment, moment),
+        centre_of_mass=(half, 0.0, 0.0),
+        surface=sphere(end),
+        position=(0.0, 0.0, end),
+        quaternion=q,
+        velocity=(-np.cos(yaw), -np.sin(yaw), 0.0),
+        gravity=(0.0, 0.0, -G),
+    )
+    attach_contact(graph, contact("touch", floor, body, law=Impact(0.0, friction=mu)), floor, body)
+    return graph
+
+
+def pressing(mu):
+    """Its normal force: G / (1 + 3 cos a (cos a - mu sin a)) at tan a = 2."""
+    return G / (1.6 - 1.2 * mu)
+
+
+@pytest.mark.parametrize("yaw", [0.0, 1.1, 2.0])
+def test_the_rod_of_painleve_in_space(yaw):
+    """Its normal force, as long as there is one; from 4/3 on the run ends and names the coefficient of the contact."""
+    compiled, coefficient = compile_model(rod(1.0, yaw)), "touch.friction cone.coefficient"
+    for mu in (1.0, 1.3):
+        run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), pressing(mu)
+        assert run.ok, run.failure
+        assert len(run.events) < 8 and run["touch.normal force"][0] == pytest.approx(force, rel=1e-4)
+    with pytest.warns(RunEndedWarning, match="E324"):
+        run = compiled.simulate(1e-5, parameters={coefficient: 1.35}, progress=False)
+    assert run.failure is not None and run.failure.time < 1e-12
+    assert 'the parameter "touch.friction cone.coefficient", 1.0 where' in run.failure.reason

@@ -1,0 +1,72 @@
+"""What does not depend on the units of the user: lengths in nm or km, forces in uN or MN, in a plane and in space."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, C, Graph, Se, Sf
+from bondgraph.stepping import stepper
+from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
+from screws.scalars import array
+from screws.surfaces import plane, sphere
+
+UNITS = [(1e3, 1e3), (1e6, 1e6), (1e9, 1e-6), (1e9, 1.0), (1e-3, 1e-6), (1e-9, 1.0)]
+"""How many units of length are a metre, and of force a newton."""
+
+
+def held(length: float, force: float) -> Graph:
+    """A block with a corner held against the floor by a spring, 30 N, and pushed over it by a servo."""
+    graph, stiffness = Graph("held"), force / length
+    body = planar_body(
+        "block", mass=stiffness, inertia=0.01 * force * length, place=(0.0, 0.2 * length, 0.0), gravity=9.81 * length
+    )
+    for name, x in (("rear", -0.3), ("front", 0.3)):
+        touch_planar(graph, name, (body, (x * length, -0.2 * length)), (None, (0.0, 1.0), 0.0), friction=0.3)
+    servo = J0("servo", dimension=3)
+    graph.connect(Sf("command", (0.1 * length, 0.0, 0.0)), servo).connect(servo, body.motion)
+    graph.connect(Se("load", (0.0, -30.0 * force, 2.0 * force * length)), body.motion)
+    return graph.connect(servo, C("spring", stiffness=np.diag([400.0 * stiffness, 0.0, 0.0]), initial=np.zeros(3)))
+
+
+def pulled(length: float, force: float) -> Graph:
+    """A ball that does not turn easily, pulled over the floor between two facets."""
+    graph, stiffness, angle = Graph("pulled"), force / length, math.pi / 7
+    inertia = (0.004 * force * length,) * 3
+    start, down = (0.0, 0.0, 0.1 * length), (0.0, 0.0, -9.81 * length)
+    body = rigid_body("ball", mass=stiffness, inertia=inertia, surface=sphere(0.1 * length), position=start, gravity=down)
+    floor = ground("floor", surface=plane())
+    attach_contact(graph, contact("touch", floor, body, law=Rigid(friction=0.5)), floor, body)
+    servo = J0("servo", dimension=6, domain="screw", frame="0")
+    speed = (0.0, 0.0, 0.0, 0.1 * length * math.cos(angle), 0.1 * length * math.sin(angle), 0.0)
+    stiff = np.diag([1e3 * force * length] * 3 + [200.0 * stiffness] * 2 + [0.0])
+    graph.connect(Sf("command", lambda *_: array(speed), signals=["time"], dimension=6, domain="screw", frame="0"), servo)
+    graph.connect(servo, C("spring", stiffness=stiff, initial=np.zeros(6), domain="screw", frame="0"))
+    return graph.connect(servo, body.world)
+
+
+@pytest.mark.parametrize("length, force", UNITS)
+@pytest.mark.parametrize("inertia", ["ignored", "full"])
+def test_in_a_plane(inertia: str, length: float, force: float) -> None:
+    found, known = (stepper(held(*units), inertia=inertia).simulate(0.6, step=0.02) for units in ((length, force), (1.0, 1.0)))
+    assert known["spring.effort"][-1, 0] == pytest.approx(0.3 * 39.81, rel=1e-6 if inertia == "ignored" else 0.2)
+    found_places, known_places = (result["block.place"][:, :2] for result in (found, known))
+    np.testing.assert_allclose(found_places / length, known_places, rtol=0.0, atol=1e-9)
+    for one in ("normal force", "friction force"):
+        total, right = (sum(result[f"{name}.{one}"] for name in ("rear", "front")) for result in (found, known))
+        np.testing.assert_allclose(total / force, right, rtol=0.0, atol=1e-6)
+
+
+# far beyond 1e6 a plane's patch ends, and closest points are not found
+@pytest.mark.parametrize("length, force", [units for units in UNITS if units[0] < 1e9])
+@pytest.mark.parametrize("inertia, facets", [("ignored", 8), ("ignored", "cone"), ("full", 8), ("full", "cone")])
+def test_in_space(inertia: str, facets: int | str, length: float, force: float) -> None:
+    made = [stepper(pulled(*units), inertia=inertia, facets=facets) for units in ((length, force), (1.0, 1.0))]
+    found, known = (one.simulate(0.6, step=0.05) for one in made)
+    assert found.statistics.programs <= 2 * known.statistics.programs
+    assert [(e.name, e.kind, e.time) for e in found.events] == [(e.name, e.kind, e.time) for e in known.events] != []
+    np.testing.assert_allclose(found["ball.pose"][:, 4:] / length, known["ball.pose"][:, 4:], rtol=0.0, atol=1e-9)
+    for one in ("normal force", "friction force"):
+        np.testing.assert_allclose(found[f"touch.{one}"] / force, known[f"touch.{one}"], rtol=0.0, atol=1e-6)
