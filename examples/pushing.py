@@ -68,7 +68,13 @@ if __name__ == "__main__":
     push, (w, z), place = space["spring.effort"][-1, 3:], space["box.pose"][-1, [0, 3]], space["box.pose"][-1, 4:]
     print(f"in space: {np.linalg.norm(push):.4f} N push it to {place}, turned by {2.0 * np.arctan2(z, w):.4f} rad")
     out.mkdir(parents=True, exist_ok=True)
-    shown = {"spring.effort": "push, N", "box.place": "place x, y, angle", "front.normal force": "at the front, N"}
+    shown = {
+        "spring.effort": ("push, N", "x", "y"),
+        "box.place": ("place, m, rad", "x", "y", "angle"),
+        "front.normal force": "at the front, N",
+    }
     courses(plane, shown, out / "plane.png")
-    courses(space, {"spring.effort": "push, N m, N", "box.pose": "pose of the box"}, out / "space.png")
+    wrench = ("push, N m, N", *(f"{kind} {axis}" for kind in ("moment", "force") for axis in "xyz"))
+    pose = ("pose of the box, 1, m", *["w", "i", "j", "k", "x", "y", "z"])
+    courses(space, {"spring.effort": wrench, "box.pose": pose}, out / "space.png")
     print(f"  pictures in {out}")

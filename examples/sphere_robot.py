@@ -58,7 +58,7 @@ if __name__ == "__main__":
         "floor.friction force": "friction, N",
         "floor.normal force": "normal force, N",
         "floor.gap": "gap, m",
-        "robot.place": "place x, z, m",
+        "robot.place": ("place, m", "x", "z"),
     }
     courses(found, signals, out / "vibration.png")
     print(f"  picture in {out / 'vibration.png'}")

@@ -61,7 +61,7 @@ if __name__ == "__main__":
         print(f"inertia {inertia}: turned by {-angle.min():.4f} rad, {result!r}; the finger leaves at {lost} s")
     out.mkdir(parents=True, exist_ok=True)
     signals = {
-        "box.place": "place x, y, angle",
+        "box.place": ("place, m, rad", "x", "y", "angle"),
         "finger tip.normal force": "push, N",
         "corner A.normal force": "at A, N",
         "corner B.normal force": "at B, N",

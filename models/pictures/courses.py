@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bondgraph.run.outcome.result import Result
 from models.pictures.figures import plot_file
-from models.pictures.style import MUTED, PATHS
+from models.pictures.style import DASHES, MUTED, SOLIDS
 
 
 def courses(
     results: Result | Mapping[str, Result],
-    signals: Mapping[str, str],
+    signals: Mapping[str, str | Sequence[str]],
     path: str | os.PathLike[str],
     *,
     limits: Mapping[str, tuple[float, float]] | None = None,
@@ -25,18 +25,25 @@ def courses(
     Parameters
     ----------
     results : one run, or several by name: a column each.
-    signals : signal -> label of its axis.
+    signals : signal -> label of its axis; or a list of that and of names of the signal's components, which a legend has.
     path : a file whose suffix says the format (png, svg, pdf).
     limits : signal -> range of its axis.
     """
+    many = len(SOLIDS)
     runs = {"": results} if isinstance(results, Result) else dict(results)
     with plot_file(path, (max(6.4, 3.4 * len(runs)), 0.8 + 1.9 * len(signals)), dpi=dpi) as figure:
         axes = figure.subplots(len(signals), len(runs), sharex="col", sharey="row", squeeze=False)
         for column, (name, result) in enumerate(runs.items()):
-            for row, (signal, label) in enumerate(signals.items()):
+            for row, (signal, told) in enumerate(signals.items()):
+                label, *names = [told] if isinstance(told, str) else told
                 panel, values = axes[row][column], np.asarray(result[signal], dtype=float).reshape(len(result.t), -1)
                 for k, course in enumerate(values.T):
-                    panel.plot(result.t, course, color=PATHS[k % len(PATHS)])
+                    of_it = names[k] if k < len(names) else None
+                    panel.plot(
+                        result.t, course, color=SOLIDS[k % many][1], linestyle=DASHES[k // many % len(DASHES)], label=of_it
+                    )
+                if names and column == len(runs) - 1:
+                    panel.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2)
                 for event in result.events:
                     if not event.internal:
                         panel.axvline(event.time, color=MUTED, linewidth=0.4, alpha=0.35, zorder=0)
