@@ -212,7 +212,7 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
         wall_time=wall_time,
         integration_time=effort.seconds,
         local_rtol=local,
-        rounding=run.weights.rounding(effort.noisy, local, run.t, run.m),
+        rounding=run.weights.rounding(effort.noisy, local),
     )
     return Result(
         program=run.bound.program,

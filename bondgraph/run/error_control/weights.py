@@ -27,8 +27,8 @@ _COLLECTED = 8.0
 _BOOSTS = 64.0
 _PATIENCE = (2, 4, 4096)
 _FRUITFUL, _ROUNDED = 0.1, 1e-6
-_UNSEEN, _SHORT = 1e-24, 1e-3
-"""Part of the energy in play that is nothing; part of a longest step that is a usual one."""
+_SHORT = 1e-3
+"""Part of a longest step that is a usual one."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Weights:
         self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
         # Largest rounding of a step where it has decided, and rates of what implicit methods hold.
         self.exceeded, self.speed = np.zeros(width), np.zeros(width)
-        self.scale = np.zeros(self._n)
+        self.scale, self._drift = np.zeros(self._n), np.zeros(self._n)
         self.energy, self._spread = 0.0, 0.0
         self.patience, self._boost, self._boosted = _PATIENCE[0], 1.0, 1.0
         self._seen: set[bytes] = set()
@@ -92,36 +92,21 @@ class Weights:
             self.energy = max(self.energy, energy)
         self._measure_powers()
 
-    def rounding(self, steps: int, relative: float, t: float, m: np.ndarray) -> Rounding:
+    def rounding(self, steps: int, relative: float) -> Rounding:
         """What became of so many steps of the tolerance `relative` that were controlled to the rounding of the rates."""
         with np.errstate(all="ignore"):
             ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
-        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._at_rest(int(i), t, m)], dtype=int)
+        reached = np.flatnonzero((ratios > 1.0) & ~self._at_rest())
         if not steps or not reached.size:
             return Rounding()
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
         # What raises the weights when doubts return is no rounding that a step has.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)
 
-    def _at_rest(self, place: int, t: float, m: np.ndarray) -> bool:
-        """Whether all the energy that a state has had is rounding of what is in play: motion that a symmetry forbids. One that
-        has no energy of its own, a free angle, is at rest where all that drives it is."""
-        own = self._own_energy(place, t, m)
-        if own > 0.0:
-            return own < _UNSEEN * self.energy
-        couplings = self._bound.couplings(t, self.known, m)
-        drivers = couplings.structure.columns[couplings.structure.rows == place]
-        energies = [self._own_energy(int(driver), t, m) for driver in drivers]
-        return bool(energies) and 0.0 < min(energies) <= max(energies) < _UNSEEN * self.energy
-
-    def _own_energy(self, place: int, t: float, m: np.ndarray) -> float:
-        """The largest that one state alone has had in a storage."""
-        alone = np.zeros(self._n)
-        with np.errstate(all="ignore"):
-            nothing = self._bound.energies(t, alone, m)
-            alone[place] = self.size[place]
-            own = np.abs(self._bound.energies(t, alone, m) - nothing)
-        return float(own[np.isfinite(own)].max(initial=0.0))
+    def _at_rest(self) -> np.ndarray:
+        """Which states (n,) have not moved further than the noise, over a longest step, could have moved them or what drives
+        them: motion that a symmetry forbids."""
+        return self.size[: self._n] <= self._drift
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Look at the natural scales anew."""
@@ -169,9 +154,9 @@ class Weights:
         couplings, tolerance = self._bound.couplings(t, x, m), relative * np.maximum(self.size, self.floor)
         # A position that a symmetry holds at zero moves, within a step, by the noise of its velocity.
         rows, columns = couplings.structure.rows, couplings.structure.columns
-        driven = h * np.bincount(rows, couplings.values * noise[columns], n)
-        for place in np.flatnonzero(h * driven > _FRUITFUL * tolerance[:n]):
-            noise[place] += driven[place] if self._at_rest(int(place), t, m) else 0.0
+        driven = np.bincount(rows, couplings.values * noise[columns], n)
+        self._drift = np.fmax(self._drift, self._longest * (noise[:n] + self._longest * driven))
+        noise[:n] += np.where(self._at_rest(), h * driven, 0.0)
         noise[n:] += self._carried(t, x, m, max(h, _SHORT * self._longest) * noise[:n])
         # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding; where no energy is in
         # play but rounding it is.
