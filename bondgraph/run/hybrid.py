@@ -81,8 +81,9 @@ class Hybrid:
             self.events.append(event)
             self.q = self.q + event.supplied
             for transition in event.transitions:
-                pattern = self.watch.add(event.time, transition)
-                if pattern and self._accumulates(transition):
+                may_rest = self._accumulates(transition)
+                pattern = self.watch.add(event.time, transition, may_rest)
+                if pattern and may_rest:
                     resting[transition] = None
                 elif pattern and self.failure is None:
                     self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)

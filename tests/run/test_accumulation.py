@@ -64,6 +64,15 @@ def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
     assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
 
 
+def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
+    """A floor that rises by a hair: each impact gives back what it took, some 1e11 of them in the run."""
+    graph, rising = ball(0.5, [stop()]), [("over", lambda v: v - 1e-10, ["v"])]
+    graph.replace("height", Block("height", rising, inputs={"v": "ball.flow"}, states={"x": StateSpec(0.0)}, rates={"x": "over"}))
+    run = compile_model(graph).simulate(2.0, progress=False)
+    assert run.ok and run.events[-1].kind == "impact: accumulation"
+    assert len(run.events) < 1100 and run.events[-1].time < 1e-6 and run["floor.mode"][-1] == 1.0
+
+
 @pytest.mark.parametrize("state", ["contact", "flight"])
 def test_a_rest_that_is_left_at_once_ends_the_run(state):
     """Two edges that both accumulate, and lead to each other at the same instant: once Python's stack was the limit."""
