@@ -213,7 +213,7 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
         wall_time=wall_time,
         integration_time=effort.seconds,
         local_rtol=local,
-        rounding=run.weights.rounding(effort.noisy, local),
+        rounding=run.weights.rounding(effort.noisy, local, run.t, run.x, run.m),
     )
     return Result(
         program=run.bound.program,

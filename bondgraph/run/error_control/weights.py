@@ -27,8 +27,9 @@ _COLLECTED = 8.0
 _BOOSTS = 64.0
 _PATIENCE = (2, 4, 4096)
 _FRUITFUL, _ROUNDED = 0.1, 1e-6
-_SHORT = 1e-3
-"""Part of a longest step that is a usual one."""
+_UNSEEN, _SEEN, _LADDER, _SHORT = 1e-24, 1e-6, 30, 1e-3
+"""Parts of the energy in play that are nothing, and that are seen beside others, within so many factors of a hundred; part of a
+longest step that is a usual one."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ class Weights:
         self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
         # Largest rounding of a step where it has decided, and rates of what implicit methods hold.
         self.exceeded, self.speed = np.zeros(width), np.zeros(width)
-        self.scale, self._drift = np.zeros(self._n), np.zeros(self._n)
+        self.scale = np.zeros(self._n)
+        self._per_square: dict[tuple[int, bytes], float] = {}
         self.energy, self._spread = 0.0, 0.0
         self.patience, self._boost, self._boosted = _PATIENCE[0], 1.0, 1.0
         self._seen: set[bytes] = set()
@@ -92,21 +94,46 @@ class Weights:
             self.energy = max(self.energy, energy)
         self._measure_powers()
 
-    def rounding(self, steps: int, relative: float) -> Rounding:
-        """What became of so many steps of the tolerance `relative` that were controlled to the rounding of the rates."""
+    def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
+        """What became of so many steps of the tolerance `relative`, to x, that were controlled to the rounding of the rates."""
         with np.errstate(all="ignore"):
             ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
-        reached = np.flatnonzero((ratios > 1.0) & ~self._at_rest())
+        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._at_rest(int(i), t, x, m)], dtype=int)
         if not steps or not reached.size:
             return Rounding()
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
         # What raises the weights when doubts return is no rounding that a step has.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)
 
-    def _at_rest(self) -> np.ndarray:
-        """Which states (n,) have not moved further than the noise, over a longest step, could have moved them or what drives
-        them: motion that a symmetry forbids."""
-        return self.size[: self._n] <= self._drift
+    def _at_rest(self, place: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+        """Whether all energy that a state has had is rounding of what is in play, or none: motion that a symmetry forbids. One
+        that can have no energy of its own, a free angle, is at rest where all that drives it and can have some is."""
+        if self._energy_per_square(place, t, x, m) > 0.0:
+            return self._rests(place, t, x, m)
+        couplings = self._bound.couplings(t, self.known, m)
+        drivers = [int(i) for i in couplings.structure.columns[couplings.structure.rows == place]]
+        moving = [i for i in drivers if self._energy_per_square(i, t, x, m) > 0.0]
+        return bool(moving) and all(self._rests(i, t, x, m) for i in moving)
+
+    def _rests(self, place: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+        return self._energy_per_square(place, t, x, m) * self.size[place] ** 2 < _UNSEEN * self.energy
+
+    def _energy_per_square(self, place: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
+        """Energy that a change of one state at x gives a storage, over its square; 0 where none is even in it. As
+        a small change is lost in the rounding of other energies, ever larger ones are tried."""
+        key = (place, m.tobytes())
+        if key not in self._per_square:
+            self._per_square[key] = 0.0
+            here, along = self._bound.energies(t, x, m), np.zeros(self._n)
+            for power in range(_LADDER):
+                along[place] = self.known[place] * 10.0 ** (2 * power)
+                with np.errstate(all="ignore"):
+                    even = np.abs(self._bound.energies(t, x + along, m) + self._bound.energies(t, x - along, m) - 2.0 * here)
+                    seen = np.isfinite(even) & (even > _SEEN * np.maximum(np.abs(here), self.energy))
+                if seen.any():
+                    self._per_square[key] = float(even[seen].max() / along[place]) / float(along[place]) / 2.0
+                    break
+        return self._per_square[key]
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Look at the natural scales anew."""
@@ -154,9 +181,9 @@ class Weights:
         couplings, tolerance = self._bound.couplings(t, x, m), relative * np.maximum(self.size, self.floor)
         # A position that a symmetry holds at zero moves, within a step, by the noise of its velocity.
         rows, columns = couplings.structure.rows, couplings.structure.columns
-        driven = np.bincount(rows, couplings.values * noise[columns], n)
-        self._drift = np.fmax(self._drift, self._longest * (noise[:n] + self._longest * driven))
-        noise[:n] += np.where(self._at_rest(), h * driven, 0.0)
+        driven = h * np.bincount(rows, couplings.values * noise[columns], n)
+        for place in np.flatnonzero(h * driven > _FRUITFUL * tolerance[:n]):
+            noise[place] += driven[place] if self._at_rest(int(place), t, x, m) else 0.0
         noise[n:] += self._carried(t, x, m, max(h, _SHORT * self._longest) * noise[:n])
         # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding; where no energy is in
         # play but rounding it is.
