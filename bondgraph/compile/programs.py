@@ -11,6 +11,7 @@ import numpy as np
 from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
+from bondgraph.model.laws import InertialField, Law, Storing
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.tracing.instants.breaks import breaks_of
@@ -81,6 +82,8 @@ def program_of(
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
+        visible=model.visible,
+        energy_kinds=tuple(_energy_kind(model.elements[path].law) for path, _ in system.energies),
     )
 
 
@@ -91,6 +94,13 @@ def _end(event: LoweredTransition, model: Model) -> Problem | None:
     if event.paradox:
         return paradox(event.paradox, model)
     return Problem("E320", event.error, (f'automaton "{event.automaton}"',)) if event.error else None
+
+
+def _energy_kind(law: Law) -> str:
+    """Which energy the element of a law stores."""
+    if isinstance(law, InertialField):
+        return "both"
+    return "kinetic" if isinstance(law, Storing) and law.gives == "flow" else "potential"
 
 
 def _contact(point: ContactPoint, model: Model, layout: Layout) -> RunContact:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
-from bondgraph.model.model import ContactPoint
+from bondgraph.model.model import ContactPoint, Visible
 from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class Program:
     couple : makes the same for error control, which asks for it a few dozen times in a run: what is soon made may be slow.
         None where that is `differentiate`.
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
-    energy_names : a name per storage.
+    energy_names, energy_kinds : a name, and "kinetic", "potential" or "both", per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
     collisions : what is needed where several constraints collide at once; None where that cannot be.
     clocks : in the order in which those that tick together do so.
@@ -255,6 +255,7 @@ class Program:
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
     break_names : an element for each.
     contacts : where bodies may touch.
+    visible : what pictures can show.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -285,6 +286,8 @@ class Program:
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
     contacts: tuple[RunContact, ...] = ()
+    visible: tuple[Visible, ...] = ()
+    energy_kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         counts = (
@@ -299,7 +302,8 @@ class Program:
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
 
     def described(self) -> Program:
-        """Names, roles and sizes without any code: what a result needs of its program elsewhere."""
+        """Names, roles and sizes without any code: what a result needs of its program elsewhere. Shapes stay behind: surfaces are
+        formulas."""
 
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
@@ -307,7 +311,7 @@ class Program:
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks"))
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
-        return replace(self, **without)
+        return replace(self, **without, visible=tuple(replace(one, shape=None) for one in self.visible))
 
     @property
     def jacobian(self) -> Kernel | None:
