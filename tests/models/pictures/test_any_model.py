@@ -1,5 +1,5 @@
-"""Scenes of models that nobody made pictures for: an arm on a table, a pendulum of bodies and joints, springs; nothing but a result
-says what is there."""
+"""Scenes of models that nobody made pictures for: an arm on a table, a pendulum of bodies and joints, springs. Nothing but a
+result says what is there."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_pendulum_of_bodies_and_joints() -> None:
     H = np.array([np.asarray(pose_from_state(row), dtype=float) for row in result["upper.pose"]])
     np.testing.assert_allclose(solids["elbow"].poses[:, :3, 3], (H @ [0.25, 0.0, 0.0, 1.0])[:, :3], atol=1e-12)
     np.testing.assert_allclose(np.abs(solids["elbow"].poses[:, 1, 2]), 1.0, atol=1e-9)
-    assert np.ptp(solids["upper"].shape.points[:, 0]) == pytest.approx(0.5, rel=1e-3)
+    assert np.ptp(solids["upper"].shape.points[:, 0]) == pytest.approx(0.5, rel=2e-3)
     assert solids["lower"].look is Look.OPAQUE and solids["lower"].colour == "#112233"
     floor = solids["floor"]
     lowest = min(
@@ -147,16 +147,13 @@ def test_a_visual_of_triangles_is_placed_and_scaled() -> None:
 
 
 def test_a_pose_of_the_users_own_is_a_frame() -> None:
-    """A signal (4, 4) that is a pose, and none for a matrix that is none; a screw joint has no picture of its own here."""
+    """A signal (4, 4) that is a pose, but no matrix that is none."""
     graph = Graph("frames")
-    turning = Op("pose", lambda t: np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]) * 1.0 + 0.0 * t, "H")
+    turning = Op("pose", lambda t: np.eye(4) + 0.0 * t, "H")
     other = Op("matrix", lambda t: 2.0 * np.eye(4) + 0.0 * t, "A")
     graph.add(Block("camera", [("H", turning, ["t"]), ("A", other, ["t"])], inputs={"t": "time"}))
-    graph.add(
-        Block(
-            "clock", [("one", Op("one", lambda x: x * 0.0 + 1.0, "1"), ["x"])], states={"x": StateSpec(0.0)}, rates={"x": "one"}
-        )
-    )
+    one = Op("one", lambda x: x * 0.0 + 1.0, "1")
+    graph.add(Block("clock", [("one", one, ["x"])], states={"x": StateSpec(0.0)}, rates={"x": "one"}))
     frames = scene_of(compile_model(graph).simulate(0.1, progress=False)).frames
     assert [frame.label[0] for frame in frames] == ["camera.H"]
 
@@ -164,7 +161,7 @@ def test_a_pose_of_the_users_own_is_a_frame() -> None:
 def test_a_result_from_another_process_shows_what_it_took_along() -> None:
     """Surfaces are formulas and stay behind: the run can be drawn no more than by what is left, and nothing fails."""
     result = compile_model(pendulum()).simulate(0.1, samples=0.02, progress=False)
-    again = pickle.loads(pickle.dumps(result))
+    again = pickle.loads(pickle.dumps(result))  # noqa: S301
     assert all(one.shape is None for one in again.program.visible)
     assert scene_of(again).solids == ()
 
