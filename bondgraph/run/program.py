@@ -18,11 +18,14 @@ import numpy as np
 from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
 from bondgraph.model.model import ContactPoint
+from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
+    from bondgraph.causality.assign import Causality
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.model.model import Model
 
 ROLES = ("dissipated", "supplied", "injected")
 
@@ -255,6 +258,8 @@ class Program:
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
     break_names : an element for each.
     contacts : where bodies may touch.
+    bonds : the names of every bond's effort and flow.
+    model, causality : what was compiled; None where only its results are.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -285,6 +290,9 @@ class Program:
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
     contacts: tuple[RunContact, ...] = ()
+    bonds: tuple[BondVariables, ...] = ()
+    model: Model | None = None
+    causality: Causality | None = None
 
     def __post_init__(self) -> None:
         counts = (
@@ -306,6 +314,7 @@ class Program:
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks"))
+        without |= dict.fromkeys(("model", "causality"))
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **without)
 
