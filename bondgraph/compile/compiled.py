@@ -27,6 +27,7 @@ from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.output.tables import Parameters, Quantities, Quantity
+from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
 from bondgraph.run.settings import known, number
 from bondgraph.run.switching.rounding import nudges
@@ -150,6 +151,11 @@ class Compiled(Frozen):
             return given
         values = values_of(self.program, t_start, p, m)
         return given | fitting_start(self.model, self.system, found[0], x, keep, values)
+
+    @property
+    def bonds(self) -> tuple[BondVariables, ...]:
+        """Every bond, with its ends and the names, units and dimension of its effort and flow; see `Result.bond_values`."""
+        return self.program.bonds
 
     def report(self) -> str:
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""

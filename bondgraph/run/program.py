@@ -20,11 +20,14 @@ from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
 from bondgraph.model.model import ContactPoint
 from bondgraph.model.units import spread
+from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
+    from bondgraph.causality.assign import Causality
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.model.model import Model
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 ROLES = ("dissipated", "supplied", "injected")
@@ -269,6 +272,8 @@ class Program:
     break_names : an element for each.
     contacts : where bodies may touch.
     mode_states : of each automaton, in the order of the modes, the names of its states.
+    bonds : the names of every bond's effort and flow.
+    model, causality : what was compiled; None where only its results are.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -300,6 +305,9 @@ class Program:
     break_names: tuple[str, ...] = ()
     contacts: tuple[RunContact, ...] = ()
     mode_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    bonds: tuple[BondVariables, ...] = ()
+    model: Model | None = None
+    causality: Causality | None = None
 
     def __post_init__(self) -> None:
         counts = (
@@ -321,6 +329,7 @@ class Program:
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks"))
+        without |= dict.fromkeys(("model", "causality"))
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **without)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.output.extras import required
+from bondgraph.run.bonds import BondValues, BondVariables
 from bondgraph.run.error_control.weights import Rounding
 from bondgraph.run.outcome.curves import curves
 from bondgraph.run.outcome.failure import Doubt, Failure
@@ -123,6 +125,21 @@ class Result:
     def names(self) -> tuple[str, ...]:
         """All quantities that can be asked for."""
         return self.program.layout.names()
+
+    @property
+    def bonds(self) -> tuple[BondVariables, ...]:
+        """Every bond, with its ends and the names, units and dimension of its effort and flow."""
+        return self.program.bonds
+
+    def bond_values(self, bond: str) -> BondValues:
+        """Effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name is a KeyError that lists
+        similar ones."""
+        known = {own.name: own for own in self.bonds}
+        if bond not in known:
+            near = difflib.get_close_matches(bond, known, n=4, cutoff=0.5)
+            hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {len(known)} bonds"
+            raise KeyError(f"no bond {bond!r}; {hint}")
+        return BondValues(self[known[bond].effort], self[known[bond].flow])
 
     @cached_property
     def _outputs(self) -> np.ndarray:
