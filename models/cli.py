@@ -17,6 +17,7 @@ from models.hand.command import HAND
 from models.impact.command import IMPACT
 from models.maze.command import MAZE
 from models.studies.commands import Command, parser_of
+from models.studies.drawing import DIAGRAM
 from models.two_bodies.command import CONTACT
 
 
@@ -90,7 +91,7 @@ def _info(_: Any) -> int:
 
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, INFO)
+COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, DIAGRAM, INFO)
 """Every command."""
 
 

@@ -250,6 +250,9 @@ UNIT = np.eye(4)
 CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E131", lambda: diagram(rc().model, positions={"nobody": (0.0, 0.0)})),
     ("E132", lambda: diagram(rc().model, positions={"loop": (0.0, math.nan)})),
+    ("E134", lambda: diagram(rc().model, folded=("loop",))),
+    ("E585", lambda: diagram(rc().model, colours={"stroke": "red"})),
+    ("E586", lambda: diagram(lying_on_the_floor(Rigid(), 1.0), folded=("touch",), unfolded=("touch",))),
     ("E140", lambda: signals.product("p", [])),
     ("E141", lambda: signals.summation("s", {"c.q": 2})),
     ("E142", lambda: signals.lowpass("f", "c.q", 0.0)),
