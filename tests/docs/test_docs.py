@@ -47,6 +47,7 @@ EXECUTED = [
     "signals.md",
     "mechanisms.md",
     "urdf.md",
+    "surfaces.md",
     "contact.md",
     "piles.md",
     "stepping.md",
