@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ("screws", "bondgraph", "models", "examples")
+LAYERS = ("screws", "bondgraph", "models", "screwbond", "examples")
 PACKAGES = LAYERS[:3]
 
 ROOMS = {
