@@ -169,7 +169,7 @@ def test_labels_are_those_of_the_domain_with_the_number_of_the_bond_on_their_sid
         assert [found[kind].text for kind in ("effort", "flow")] == [
             letter + "".join(chr(0x2080 + int(digit)) for digit in str(number)) for letter in letters[bond.domain.name]
         ]
-        line = [path for path in group.iter(f"{SVG}path") if path.get("class") is None]
+        line = [path for path in group.iter(f"{SVG}path") if path.get("class") in (None, "line")]
         barb = np.array(re.findall(r"-?[\d.]+", line[-1].get("d")), dtype=float).reshape(-1, 2)
         (ax, ay), (bx, by) = np.array(re.findall(r"-?[\d.]+", line[0].get("d")), dtype=float).reshape(-1, 2)[[0, -1]]
 
