@@ -227,7 +227,7 @@ def _edges(
             parts.append(glyphs.text(label.x, label.y, label.words, LABEL, colour, extra=f'class="{label.kind}"'))
         if causality is not None:
             parts.append(glyphs.causal_stroke(line, causality.effort_into_head[edge.bond.name], palette))
-        bonds.append(f'<g class="bond" {glyphs.attributes(edge.bond.name)}>{"".join(parts)}</g>')
+        bonds.append(f'<g class="bond" {glyphs.attributes(edge.bond.name, "data-bond")}>{"".join(parts)}</g>')
     return ['<g fill="none" stroke-linecap="round" stroke-linejoin="round">', *signals, *bonds, "</g>"]
 
 
