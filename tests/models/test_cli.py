@@ -196,10 +196,8 @@ def test_diagram_draws_the_graph_of_a_file(car: Path, capsys: pytest.CaptureFixt
 
 
 def test_diagram_takes_every_option(car: Path) -> None:
-    assert (
-        main(["diagram", "car.py:build", "a.svg", "--values", "--labels", "--no-legend", "--title", "", "--colours", "black"])
-        == 0
-    )
+    options = ["--values", "--labels", "--no-legend", "--title", "", "--colours", "black"]
+    assert main(["diagram", "car.py:build", "a.svg", *options]) == 0
     drawn = (car / "a.svg").read_text(encoding="utf-8")
     assert "stiffness = 2e+04 N/m" in drawn and 'class="effort"' in drawn and "#c8374b" not in drawn
     assert 'class="title"' not in drawn and "causal stroke" not in drawn

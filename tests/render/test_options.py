@@ -1,5 +1,6 @@
 """What a diagram shows is chosen: folding, title, legend, values, efforts and flows, colours, format."""
 
+import inspect
 import re
 import shutil
 import subprocess
@@ -98,6 +99,17 @@ def test_what_cannot_be_chosen_is_refused(given, code):
     assert all(problem.cures for problem in error.value.problems)
 
 
+def test_the_method_of_a_graph_takes_what_the_function_takes():
+    function, method = (inspect.signature(each).parameters for each in (diagram, Graph.diagram))
+    assert [str(each) for each in list(method.values())[1:]] == [str(each) for each in list(function.values())[1:]]
+    given = {"folded": ("body 1",), "title": "Two", "legend": False, "values": True, "labels": True, "colours": "black"}
+    assert touching_bodies().diagram(**given).svg == diagram(touching_bodies(), **given).svg
+    assert (
+        touching_bodies().diagram(folded="all", unfolded="contact").svg
+        == diagram(touching_bodies(), folded=("body 1", "body 2")).svg
+    )
+
+
 # --- title, legend, colours ---
 
 
@@ -169,7 +181,7 @@ def test_labels_are_those_of_the_domain_with_the_number_of_the_bond_on_their_sid
         assert [found[kind].text for kind in ("effort", "flow")] == [
             letter + "".join(chr(0x2080 + int(digit)) for digit in str(number)) for letter in letters[bond.domain.name]
         ]
-        line = [path for path in group.iter(f"{SVG}path") if path.get("class") in (None, "line")]
+        line = [path for path in group.iter(f"{SVG}path") if path.get("class") != "stroke"]
         barb = np.array(re.findall(r"-?[\d.]+", line[-1].get("d")), dtype=float).reshape(-1, 2)
         (ax, ay), (bx, by) = np.array(re.findall(r"-?[\d.]+", line[0].get("d")), dtype=float).reshape(-1, 2)[[0, -1]]
 
