@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from bondgraph.assembly.system import System, Value
+from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.output.tex import GREEK, escaped
 
 LOCAL = {
@@ -13,14 +14,8 @@ LOCAL = {
     "power": "P",
     "energy": "E",
     "mode": "m",
-    "stiffness": "K",
-    "capacitance": "C",
-    "inertia": "I",
-    "resistance": "R",
-    "conductance": "G",
-    "damping": "D",
     "force": "F",
-    "mass": "m",
+    **{word: known.letter for word, known in COEFFICIENTS.items()},
 }
 """Letters of the literature for the usual local names; other names of one letter stand for themselves."""
 

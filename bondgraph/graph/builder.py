@@ -33,7 +33,7 @@ class Graph(Draft):
     >>> from bondgraph import C, J1, R, Graph
     >>> rc = Graph("rc")
     >>> loop = J1("loop")
-    >>> _ = rc.connect(loop, C("capacitor", 1.0, initial=10.0))
+    >>> _ = rc.connect(loop, C("capacitor", capacitance=1.0, initial=10.0))
     >>> _ = rc.connect(loop, R("resistor", 2.0))
     >>> sorted(rc.freeze().elements)
     ['capacitor', 'loop', 'resistor']

@@ -115,7 +115,7 @@ def diagram(
     >>> from bondgraph.graph.builder import Graph
     >>> from bondgraph.elements import C, J1, R
     >>> loop = J1("loop")
-    >>> drawing = diagram(Graph("rc").connect(loop, C("store", 1.0)).connect(loop, R("leak", 2.0)))
+    >>> drawing = diagram(Graph("rc").connect(loop, C("store", capacitance=1.0)).connect(loop, R("leak", 2.0)))
     >>> sorted(drawing.positions)
     ['leak', 'loop', 'store']
     """

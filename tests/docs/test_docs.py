@@ -213,7 +213,7 @@ def test_every_row_of_the_errors_is_complete() -> None:
 
 def rc() -> Compiled:
     graph, loop = Graph("model"), J1("loop")
-    graph.connect(loop, C("c", 1.0, initial=1.0)).connect(loop, R("r", 1.0))
+    graph.connect(loop, C("c", capacitance=1.0, initial=1.0)).connect(loop, R("r", 1.0))
     return compile_model(graph, backend="numpy")
 
 
@@ -230,7 +230,7 @@ def held() -> Compiled:
 
 def lettered(symbol: str) -> Graph:
     graph, loop = Graph("lettered"), J1("loop")
-    return graph.connect(loop, C("c", 1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
+    return graph.connect(loop, C("c", capacitance=1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
 
 
 def touching(**more: Any) -> Graph:
@@ -283,6 +283,8 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
+    ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
+    ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
     ("E561", lambda: _need_own("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),

@@ -237,7 +237,7 @@ def test_wrong_positions_are_refused(positions, code):
 
 
 def test_names_are_text_and_never_markup():
-    elements = {"a < b & c": J1("loop"), '<"q">': C("store", 1.0), "r'>": R("leak", 2.0)}
+    elements = {"a < b & c": J1("loop"), '<"q">': C("store", capacitance=1.0), "r'>": R("leak", 2.0)}
     root = ElementTree.fromstring(diagram(Model('<script>"x"', elements, (), {}, (), {})).svg)
     assert root.find(f"{SVG}title").text == '<script>"x"'
     assert set(groups(root, "junction", "element")) == set(elements)
@@ -325,17 +325,19 @@ def test_graphs_inside_a_folded_one_go_with_it():
 def nest(name, inner=None):
     """A graph with a port, and perhaps another one inside."""
     graph, port = Graph(name), J1("port")
-    graph.connect(port, C("store", 1.0)).expose("port", port)
+    graph.connect(port, C("store", capacitance=1.0)).expose("port", port)
     return graph.connect(inner.port("port"), port) if inner else graph
 
 
 def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
     """Another junction on the automaton of a switch that is drawn: its name is not seen any more."""
     part, outer = Graph("part"), Graph("outer")
-    part.connect(X0("second", automaton="relay", active=["on"]), C("c", 1.0)).expose("port", part.parts["second"])
+    part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))
     first = X0("first", automaton="relay", active=["on"])
-    outer.connect(v := J1("v"), first).connect(first, C("d", 1.0)).connect(v, I("m", 1.0)).connect(v, part.port("port"))
+    outer.connect(v := J1("v"), first).connect(first, C("d", capacitance=1.0)).connect(v, I("m", 1.0)).connect(
+        v, part.port("port")
+    )
     root = ElementTree.fromstring(diagram(outer.freeze(), folded="all").svg)
     assert set(groups(root, "folded")) == {"part"}
     assert set(groups(root, "signal")) == {"first -> part"}
