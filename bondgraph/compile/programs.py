@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.assembly.system import LoweredTransition, System
+from bondgraph.causality.assign import Causality
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
+from bondgraph.run.bonds import bond_variables
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
@@ -25,10 +27,15 @@ if TYPE_CHECKING:
 
 
 def program_of(
-    system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any], couple: Callable[[], Any], model: Model
+    system: System,
+    kernels: Mapping[str, Kernel],
+    differentiate: Callable[[], Any],
+    couple: Callable[[], Any],
+    model: Model,
+    causality: Causality,
 ) -> Program:
     """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
-    words of what ends a run.
+    words of what ends a run, and its bonds.
 
     `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control.
     """
@@ -81,6 +88,10 @@ def program_of(
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
+        mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
+        bonds=bond_variables(model.bonds, system.resolve),
+        model=model,
+        causality=causality,
     )
 
 

@@ -187,7 +187,7 @@ def _edges(drawn: Sketch, lines: tuple[Route, ...], causality: Causality | None)
             parts.append(glyphs.dimension_text(line, edge.bond.dimension))
         if causality is not None:
             parts.append(glyphs.causal_stroke(line, causality.effort_into_head[edge.bond.name]))
-        bonds.append(f'<g class="bond" {glyphs.attributes(edge.bond.name)}>{"".join(parts)}</g>')
+        bonds.append(f'<g class="bond" {glyphs.attributes(edge.bond.name, "data-bond")}>{"".join(parts)}</g>')
     return ['<g fill="none" stroke-linecap="round" stroke-linejoin="round">', *signals, *bonds, "</g>"]
 
 

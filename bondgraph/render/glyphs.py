@@ -32,9 +32,9 @@ def drawable(text: str) -> str:
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
-def attributes(name: str) -> str:
-    """A user's name as an attribute of an SVG group."""
-    return f'data-name="{escape(drawable(name), quote=True)}"'
+def attributes(name: str, attribute: str = "data-name") -> str:
+    """A user's name as an attribute of an SVG group; that of a bond is `data-bond`."""
+    return f'{attribute}="{escape(drawable(name), quote=True)}"'
 
 
 def text(x: float, y: float, content: str, size: float, fill: str = INK, anchor: str = "middle", extra: str = "") -> str:
@@ -66,7 +66,7 @@ def bond_lines(route: Route, dimension: int) -> str:
     tip = route.end + shift
     barb = tip - BARB_BACK * along + BARB_OUT * side
     shifts = (shift, -shift) if dimension > 1 else (shift,)
-    lines = [f'<path d="{_curve(route, s)}" stroke="{INK}" stroke-width="1.5"/>' for s in shifts]
+    lines = [f'<path class="line" d="{_curve(route, s)}" stroke="{INK}" stroke-width="1.5"/>' for s in shifts]
     return "".join([*lines, _path([tip, barb], width=1.7)])
 
 

@@ -257,7 +257,7 @@ def duffing() -> Found:
     """H = x^2 / 2 + x^4 / 4 with unit inertia; period from amplitude a: 4 K(m) / sqrt(1 + a^2), m = a^2 / (2 + 2 a^2)."""
     spring = C("x", output=lambda x: x + x**3, energy=lambda x: x**2 / 2 + x**4 / 4, initial=1.5)
     graph = joined(J1("v"), spring, I("m", 1.0))
-    law = linearise(compiled(graph), x={"x.q": 0.5}).A
+    law = linearise(compiled(graph), initial={"x.q": 0.5}).A
     period = 4.0 * ellipk(1.5**2 / (2.0 + 2.0 * 1.5**2)) / np.sqrt(1.0 + 1.5**2)
     result = run(graph, 5.0 * period, [0.0, 2.5 * period, 5.0 * period])
     return [(law, [[0.0, 1.0], [-1.75, 0.0]], 1e-14), (result["x.q"], [1.5, -1.5, 1.5], 1e-7)]

@@ -179,7 +179,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
         wanted = [(ends[0][n] - ends[1][n]) / (2.0 * step) for n in outputs]
         np.testing.assert_allclose(found.steady_outputs[:, k], wanted, rtol=1e-6, atol=1e-6)
     assert found.relative()[0, 0] == pytest.approx(1.0)
-    np.testing.assert_array_equal(found.rates, linearise(compiled, names, x=point.point.x).B)
+    np.testing.assert_array_equal(found.rates, linearise(compiled, names, initial=point.point.x).B)
     assert "supply.value" in str(found)
 
 

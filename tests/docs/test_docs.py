@@ -34,6 +34,7 @@ from models.impact import (
     strike,
 )
 from models.maze import MazeParameters, analyse, robustness
+from screwbond import _need_own
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -195,7 +196,7 @@ def test_every_element_has_an_example_that_runs() -> None:
 
 
 def test_the_page_of_errors_lists_exactly_the_codes_of_the_packages() -> None:
-    sources = [path for package in ("bondgraph", "screws", "models") for path in (ROOT / package).rglob("*.py")]
+    sources = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in (ROOT / package).rglob("*.py")]
     written = {code for path in sources for code in re.findall(r'"([EG]\d{3})"', path.read_text(encoding="utf-8"))}
     listed = re.findall(r"^\| ([EG]\d{3}) \|", text_of("errors.md"), flags=re.MULTILINE)
     assert len(listed) == len(set(listed)), "a code stands twice"
@@ -261,7 +262,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"])),
     ("E250", lambda: linearise(rc(), inputs=["c.q"])),
     ("E251", lambda: linearise(rc(), outputs=["nobody.flow"])),
-    ("E252", lambda: linearise(rc(), x=np.ones(3))),
+    ("E252", lambda: linearise(rc(), initial=np.ones(3))),
     ("E254", lambda: steady_state(pushed())),
     ("E255", lambda: linearise(rc(), inputs=["r.resistance"], outputs=["c.q"]).part("nobody", "c.q")),
     ("E257", lambda: passivity(linearise(rc(), inputs=["r.resistance"], outputs=["c.q", "loop.flow"]))),
@@ -278,6 +279,8 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
+    ("E561", lambda: _need_own("textwrap")),
+    ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),
     ("E305", lambda: run_program(rc().program, [], rc().parameters(), [], 1.0)),
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),

@@ -37,14 +37,14 @@ def drawn(request):
 def groups(root, *kinds):
     """Name -> SVG group of everything drawn of these kinds."""
     found = [node for node in root.iter(f"{SVG}g") if node.get("class") in kinds]
-    named = {node.get("data-name"): node for node in found}
+    named = {node.get("data-bond", node.get("data-name")): node for node in found}
     assert len(named) == len(found)
     return named
 
 
 def lines_of(group):
     """Points of the lines of a bond, barb last, without its stroke."""
-    return [points(path) for path in group.iter(f"{SVG}path") if path.get("class") is None]
+    return [points(path) for path in group.iter(f"{SVG}path") if path.get("class") != "stroke"]
 
 
 def points(path):
