@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-__all__ = ["CYCLE", "DANGER", "DASHES", "INK", "MUTED", "PAPER", "RULE", "SHADE", "SHEET", "SMALL", "TITLE", "styled"]
+__all__ = ["CYCLE", "DANGER", "DASHES", "INK", "MUTED", "PAPER", "RULE", "SHADE", "SHEET", "SMALL", "TINTS", "TITLE", "styled"]
 
 PAPER = "#ffffff"
 INK = "#1c2331"
@@ -17,6 +17,8 @@ MUTED = "#667085"
 RULE = "#d5d9e0"
 SHADE = "#eef1f7"
 """Behind a time in which something holds: a contact, a mode."""
+TINTS = ("#f3c98b", "#9ec5e8", "#a9d3b5", "#cdb6e0", "#c3c8d1")
+"""Behind the modes of automata."""
 DANGER = "#fdf0ef"
 """Behind what is not stable."""
 CYCLE = ("#1e3a8a", "#c2410c", "#14a3a8", "#937ee6", "#b28262", "#5c2410")
