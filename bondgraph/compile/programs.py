@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.assembly.system import LoweredTransition, System
+from bondgraph.causality.assign import Causality
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
-from bondgraph.model.laws import InertialField, Law, Storing
 from bondgraph.model.model import ContactPoint, Model
+from bondgraph.run.bonds import bond_variables
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
 
 
 def program_of(
-    system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any], couple: Callable[[], Any], model: Model
+    system: System,
+    kernels: Mapping[str, Kernel],
+    differentiate: Callable[[], Any],
+    couple: Callable[[], Any],
+    model: Model,
+    causality: Causality,
 ) -> Program:
     """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
-    words of what ends a run.
+    words of what ends a run, and its bonds.
 
     `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control.
     """
@@ -82,8 +88,10 @@ def program_of(
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
-        visible=model.visible,
-        energy_kinds=tuple(_energy_kind(model.elements[path].law) for path, _ in system.energies),
+        mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
+        bonds=bond_variables(model.bonds, system.resolve),
+        model=model,
+        causality=causality,
     )
 
 
@@ -94,13 +102,6 @@ def _end(event: LoweredTransition, model: Model) -> Problem | None:
     if event.paradox:
         return paradox(event.paradox, model)
     return Problem("E320", event.error, (f'automaton "{event.automaton}"',)) if event.error else None
-
-
-def _energy_kind(law: Law) -> str:
-    """Which energy the element of a law stores."""
-    if isinstance(law, InertialField):
-        return "both"
-    return "kinetic" if isinstance(law, Storing) and law.gives == "flow" else "potential"
 
 
 def _contact(point: ContactPoint, model: Model, layout: Layout) -> RunContact:

@@ -12,6 +12,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
+from bondgraph.output.brief import brief
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class End:
     port: str
 
 
+@brief
 @dataclass(frozen=True)
 class Bond:
     """Half arrow from tail to head: effort * flow > 0 is power from tail to head."""
@@ -57,6 +59,7 @@ class SignalEntry:
     index: int | None = None
 
 
+@brief
 @dataclass(frozen=True)
 class ContactPoint:
     """One place where two bodies may touch, whatever law acts in it. Time stepping, pictures and reports read these records;
@@ -102,6 +105,7 @@ class Collider:
     """Whether it never moves."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class CollisionSet:
     """Bodies with shapes that may touch anywhere. Where they do is found anew in every step: it is data, no state."""
@@ -136,11 +140,12 @@ class Visible:
     signals: Mapping[str, str]
     """What it is for -> signal: where the thing is at every time of a run."""
     shape: Any = None
-    """A frozen record that whoever draws it reads, and nobody else; None: it was left behind."""
+    """A frozen record that whoever draws it reads, and nobody else."""
     path: str = ""
     """Of the graph that holds it; a name of its own where one graph holds several of a kind."""
 
 
+@brief
 @dataclass(frozen=True)
 class Model(Frozen):
     """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""

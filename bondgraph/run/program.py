@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,13 +18,19 @@ import numpy as np
 
 from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
-from bondgraph.model.model import ContactPoint, Visible
+from bondgraph.model.model import ContactPoint
+from bondgraph.model.units import spread
+from bondgraph.output.brief import brief
+from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
+    from bondgraph.causality.assign import Causality
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.model.model import Model
 
+_COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 ROLES = ("dissipated", "supplied", "injected")
 
 
@@ -47,6 +54,7 @@ class Slot:
         return self.start + self.size
 
 
+@brief
 @dataclass(frozen=True)
 class Layout:
     """Names of all states, outputs, parameters and modes, in the user's words."""
@@ -54,12 +62,22 @@ class Layout:
     slots: Mapping[str, Slot] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Slot:
-        """The slot of a name; an unknown name is a KeyError that lists similar ones."""
+        """The slot of a name or of a component, "body.pose[3]"; an unknown name is a KeyError that lists similar ones."""
         if name in self.slots:
             return self.slots[name]
+        if (found := _COMPONENT.fullmatch(name)) and found[1] in self.slots:
+            return self._component(found[1], tuple(map(int, found[2].split(","))))
         near = difflib.get_close_matches(name, self.slots, n=4, cutoff=0.5)
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {len(self.slots)} names"
         raise KeyError(f"no quantity {name!r}; {hint}")
+
+    def _component(self, name: str, place: tuple[int, ...]) -> Slot:
+        whole = self.slots[name]
+        if len(place) != len(whole.shape) or any(k >= size for k, size in zip(place, whole.shape, strict=True)):
+            raise KeyError(f"{name!r} has no component {list(place)}; its shape is {whole.shape}")
+        index = int(np.ravel_multi_index(place, whole.shape))
+        units = spread(whole.unit, whole.size) if ";" not in whole.unit else None
+        return Slot(whole.block, whole.start + index, (), units[index] if units else "")
 
     def __contains__(self, name: object) -> bool:
         return name in self.slots
@@ -86,6 +104,7 @@ class Layout:
         return f"{block}[{index}]"
 
 
+@brief
 @dataclass(frozen=True)
 class RunTransition:
     """One edge of a switch's state machine: fires when its guard crosses zero upward while mode `source` is active.
@@ -204,6 +223,7 @@ class Absent:
     bind = many = __call__
 
 
+@brief
 @dataclass(frozen=True)
 class RunContact:
     """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.
@@ -220,6 +240,7 @@ class RunContact:
         return np.all([m[..., slot] != mode for slot, mode in self.off], axis=0)
 
 
+@brief
 @dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
@@ -244,7 +265,7 @@ class Program:
     couple : makes the same for error control, which asks for it a few dozen times in a run: what is soon made may be slow.
         None where that is `differentiate`.
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
-    energy_names, energy_kinds : a name, and "kinetic", "potential" or "both", per storage.
+    energy_names : a name per storage.
     loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
     collisions : what is needed where several constraints collide at once; None where that cannot be.
     clocks : in the order in which those that tick together do so.
@@ -255,7 +276,9 @@ class Program:
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
     break_names : an element for each.
     contacts : where bodies may touch.
-    visible : what pictures can show.
+    mode_states : of each automaton, in the order of the modes, the names of its states.
+    bonds : the names of every bond's effort and flow.
+    model, causality : what was compiled; None where only its results are.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -286,8 +309,10 @@ class Program:
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
     contacts: tuple[RunContact, ...] = ()
-    visible: tuple[Visible, ...] = ()
-    energy_kinds: tuple[str, ...] = ()
+    mode_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    bonds: tuple[BondVariables, ...] = ()
+    model: Model | None = None
+    causality: Causality | None = None
 
     def __post_init__(self) -> None:
         counts = (
@@ -302,16 +327,16 @@ class Program:
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
 
     def described(self) -> Program:
-        """Names, roles and sizes without any code: what a result needs of its program elsewhere. Shapes stay behind: surfaces are
-        formulas."""
+        """Names, roles and sizes without any code: what a result needs of its program elsewhere."""
 
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks"))
+        without |= dict.fromkeys(("model", "causality"))
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
-        return replace(self, **without, visible=tuple(replace(one, shape=None) for one in self.visible))
+        return replace(self, **without)
 
     @property
     def jacobian(self) -> Kernel | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.brief import brief
 from models.chains.inertias import BodyInertia, Vector
 from models.visuals import Visual, visuals_of
 from screws.joints import Joint
@@ -33,6 +34,7 @@ class Mimic:
     offset: float = 0.0
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Link:
     """One body of a tree and the joint that carries it.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bondgraph.model.laws import InertialField, Law, Storing
 from bondgraph.piles import PileResult
 from bondgraph.run.outcome.result import Result
 from models.pictures.interpolation import Array
@@ -32,16 +33,23 @@ def happenings_of(result: Result) -> tuple[Happening, ...]:
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
     """Energies (k,) by kind, J, whose sum is constant; kinds that do not matter are left out. `contacts`: paths of those whose
     springs are a kind of their own."""
-    ledger, program = result.ledger, result.program
+    ledger, program, model = result.ledger, result.program, result.program.model
     kinds: dict[str, Array] = {}
     of_contacts = tuple(f"{path}." for path in contacts)
-    for name, stored in zip(program.energy_names, program.energy_kinds, strict=True):
-        kind = "contact" if name.startswith(of_contacts) else MECHANISMS if stored == "both" else stored
+    for name in program.energy_names:
+        kind = "contact" if name.startswith(of_contacts) else "stored" if model is None else _kind_of(model.elements[name].law)
         kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
     kinds = {kind: kinds[kind] for kind in (KINETIC, POTENTIAL, *kinds) if kind in kinds}
     kinds |= {"dissipated": ledger.dissipated + ledger.lost}
     kinds |= {"less supplied": -ledger.supplied, "less injected": -ledger.injected}
     return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}
+
+
+def _kind_of(law: Law) -> str:
+    """Which kind of energy the element of a law stores."""
+    if isinstance(law, InertialField):
+        return MECHANISMS
+    return KINETIC if isinstance(law, Storing) and law.gives == "flow" else POTENTIAL
 
 
 def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:

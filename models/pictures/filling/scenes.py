@@ -63,10 +63,9 @@ def scene_of(
         title = f"{type(result).__name__} is no result of a run, so there is nothing to draw"
         raise refusal("E579", title, cure, about="scene_of")
     draft = _Draft(result, names or {}, colours or {})
-    drawn = [one for one in result.program.visible if one.shape is not None]
     # What touches comes first, in the order of the contacts: colours and numbers follow it.
     for kind, draw in DRAWERS.items():
-        for one in drawn:
+        for one in draft.visible:
             if one.kind == kind:
                 draw(draft, one)
     touches, panels = touches_of(result, draft.contacts, draft.solids)
@@ -105,14 +104,19 @@ class _Draft:
     coils: list[Coil] = field(default_factory=list)
     gravity: Array = field(default_factory=lambda: np.zeros(3))
 
+    @property
+    def visible(self) -> tuple[Visible, ...]:
+        """What the model shows; nothing of a result from another process, which has left its model behind."""
+        return _visible(self.result)
+
     def bodies(self) -> dict[str, Visible]:
         """Path of every body -> what there is to see of it."""
-        return {one.path: one for one in self.result.program.visible if one.kind == "body" and one.shape is not None}
+        return {one.path: one for one in self.visible if one.kind == "body"}
 
     @property
     def chains(self) -> list[str]:
         """Paths of chains."""
-        return [one.path for one in self.result.program.visible if one.kind == "chain"]
+        return [one.path for one in self.visible if one.kind == "chain"]
 
     def colours(self, path: str) -> tuple[str, str]:
         """Of a body, and of paths on it."""
@@ -226,11 +230,15 @@ def pose_course(result: Result, name: str) -> Array:
     return poses(rows[:, 4:], rows[:, :4]) if rows.ndim == 2 else np.asarray(rows, dtype=float)
 
 
+def _visible(result: Result) -> tuple[Visible, ...]:
+    return () if result.program.model is None else result.program.model.visible
+
+
 def _loose_frames(result: Result) -> list[Frame]:
     """Signals that are poses all the time and belong to nothing that is drawn: references, targets, cameras of the user's own."""
-    own = tuple(f"{path}." for path in {one.path for one in result.program.visible} if path)
+    own = tuple(f"{path}." for path in {one.path for one in _visible(result)} if path)
     own += tuple(f"{contact.point.path}." for contact in result.program.contacts)
-    claimed = {signal for one in result.program.visible for signal in one.signals.values()}
+    claimed = {signal for one in _visible(result) for signal in one.signals.values()}
     found = []
     for name in result.names():
         slot = result.program.layout[name]

@@ -1,0 +1,71 @@
+"""Bonds of a model in; the names that their efforts and flows have in a run, and the courses of these and of the power, out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.model.model import Bond
+
+__all__ = ["BondValues", "BondVariables", "bond_variables"]
+
+
+@dataclass(frozen=True)
+class BondVariables:
+    """A bond and the names of its variables in results.
+
+    Parameters
+    ----------
+    name : of the bond; there are no two of a name.
+    tail, head : paths of the elements at its ends; the half arrow points to the head.
+    domain, dimension : "rotation"; 1 of a scalar bond, whose effort and flow have shape (), else their length.
+    frame : in whose axes effort and flow are, where that was said.
+    effort, flow : names that a `Result` knows; bonds that share a variable share its name.
+    effort_unit, flow_unit : as "N m, N"; the power is in W.
+    """
+
+    name: str
+    tail: str
+    head: str
+    domain: str
+    dimension: int
+    frame: str | None
+    effort: str
+    flow: str
+    effort_unit: str
+    flow_unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class BondValues:
+    """Courses of a bond: effort and flow (k, *shape), and the power (k,) from tail to head, W."""
+
+    effort: np.ndarray
+    flow: np.ndarray
+
+    @property
+    def power(self) -> np.ndarray:
+        """Effort times flow, summed over the components of a vector bond."""
+        product: np.ndarray = self.effort * self.flow
+        return product if product.ndim == 1 else product.sum(axis=1)
+
+
+def bond_variables(bonds: Iterable[Bond], resolve: Callable[[str], str]) -> tuple[BondVariables, ...]:
+    """The table of a model's bonds, in their order; `resolve` tells under which name a value is computed."""
+    return tuple(
+        BondVariables(
+            name=bond.name,
+            tail=bond.tail.element,
+            head=bond.head.element,
+            domain=bond.domain.name,
+            dimension=bond.dimension,
+            frame=bond.frame,
+            effort=resolve(f"{bond.name}:effort"),
+            flow=resolve(f"{bond.name}:flow"),
+            effort_unit=bond.domain.effort_unit,
+            flow_unit=bond.domain.flow_unit,
+        )
+        for bond in bonds
+    )
