@@ -23,7 +23,6 @@ from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
-    from bondgraph.causality.assign import Causality
     from bondgraph.emit.kernel import Kernel
     from bondgraph.model.model import Model
 
@@ -259,7 +258,7 @@ class Program:
     break_names : an element for each.
     contacts : where bodies may touch.
     bonds : the names of every bond's effort and flow.
-    model, causality : what was compiled; None where only its results are.
+    model : what was compiled; None where only its results are.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -292,7 +291,6 @@ class Program:
     contacts: tuple[RunContact, ...] = ()
     bonds: tuple[BondVariables, ...] = ()
     model: Model | None = None
-    causality: Causality | None = None
 
     def __post_init__(self) -> None:
         counts = (
@@ -313,8 +311,9 @@ class Program:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
-        without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks"))
-        without |= dict.fromkeys(("model", "causality"))
+        without |= dict.fromkeys(
+            ("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks", "model")
+        )
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **without)
 
