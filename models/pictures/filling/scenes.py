@@ -86,6 +86,7 @@ def scene_of(
         "name": name or program.name,
         "size": size,
         "up": up,
+        "result": result,
     }
     return Scene(**{**filled, **fields})
 
