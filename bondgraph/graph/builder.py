@@ -50,6 +50,9 @@ class Graph(Draft):
         assert isinstance(part, (Element, Graph))
         return part[rest] if rest and isinstance(part, Graph) else part
 
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
+
     def __iter__(self) -> Iterator[str]:
         """Names of the parts, in the order in which they were added."""
         return iter(self.parts)
@@ -216,12 +219,33 @@ class Graph(Draft):
 
         return simulate(self, t_end, parameters=parameters, initial=initial, **settings)
 
-    def diagram(self, positions: Mapping[str, tuple[float, float]] | None = None, *, folded: Collection[str] = ()) -> Diagram:
-        """Draw it: `bondgraph.render.diagram.diagram(graph)`, which says what the arguments mean; `.write("graph.svg")` writes a
-        file."""
+    def diagram(
+        self,
+        positions: Mapping[str, tuple[float, float]] | None = None,
+        *,
+        folded: Collection[str] | None = None,
+        unfolded: Collection[str] = (),
+        title: str | None = None,
+        legend: bool = True,
+        values: bool = False,
+        labels: bool = False,
+        colours: str | Mapping[str, str] = "colour",
+    ) -> Diagram:
+        """Draw it: `bondgraph.render.diagram.diagram(graph)`, which says what the arguments mean; `.write("graph.pdf")` writes a
+        file, or .svg, .png, .tex."""
         from bondgraph.render.diagram import diagram
 
-        return diagram(self, positions, folded=folded)
+        return diagram(
+            self,
+            positions,
+            folded=folded,
+            unfolded=unfolded,
+            title=title,
+            legend=legend,
+            values=values,
+            labels=labels,
+            colours=colours,
+        )
 
 
 _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}
