@@ -16,7 +16,7 @@ import pytest
 
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
-from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
+from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity, sensitivities, steady_state
 from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
@@ -286,6 +286,8 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
     ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
     ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
+    ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),
+    ("E565", lambda: linearise_sampled(rc())),
     ("E561", lambda: _need_own("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),
