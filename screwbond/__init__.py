@@ -37,7 +37,7 @@ import models  # noqa: E402
 import screws  # noqa: E402
 from bondgraph import *  # noqa: E402, F403
 from screws import *  # noqa: E402, F403
-from models import *  # type: ignore[assignment]  # noqa: E402, F403 - last, for its `contact`
+from models import *  # type: ignore[assignment, no-redef]  # noqa: E402, F403 - last, for its `contact`
 # isort: on
 
 __version__ = _version()

@@ -33,7 +33,7 @@ class Graph(Draft):
     >>> from bondgraph import C, J1, R, Graph
     >>> rc = Graph("rc")
     >>> loop = J1("loop")
-    >>> _ = rc.connect(loop, C("capacitor", 1.0, initial=10.0))
+    >>> _ = rc.connect(loop, C("capacitor", capacitance=1.0, initial=10.0))
     >>> _ = rc.connect(loop, R("resistor", 2.0))
     >>> sorted(rc.freeze().elements)
     ['capacitor', 'loop', 'resistor']
@@ -49,6 +49,9 @@ class Graph(Draft):
             raise KeyError(f"graph {self.name!r} has no part {path!r}; there are {', '.join(map(repr, near)) or 'none'}")
         assert isinstance(part, (Element, Graph))
         return part[rest] if rest and isinstance(part, Graph) else part
+
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
 
     def __iter__(self) -> Iterator[str]:
         """Names of the parts, in the order in which they were added."""
@@ -217,12 +220,33 @@ class Graph(Draft):
 
         return simulate(self, t_end, parameters=parameters, initial=initial, **settings)
 
-    def diagram(self, positions: Mapping[str, tuple[float, float]] | None = None, *, folded: Collection[str] = ()) -> Diagram:
-        """Draw it: `bondgraph.render.diagram.diagram(graph)`, which says what the arguments mean; `.write("graph.svg")` writes a
-        file."""
+    def diagram(
+        self,
+        positions: Mapping[str, tuple[float, float]] | None = None,
+        *,
+        folded: Collection[str] | None = None,
+        unfolded: Collection[str] = (),
+        title: str | None = None,
+        legend: bool = True,
+        values: bool = False,
+        labels: bool = False,
+        colours: str | Mapping[str, str] = "colour",
+    ) -> Diagram:
+        """Draw it: `bondgraph.render.diagram.diagram(graph)`, which says what the arguments mean; `.write("graph.pdf")` writes a
+        file, or .svg, .png, .tex."""
         from bondgraph.render.diagram import diagram
 
-        return diagram(self, positions, folded=folded)
+        return diagram(
+            self,
+            positions,
+            folded=folded,
+            unfolded=unfolded,
+            title=title,
+            legend=legend,
+            values=values,
+            labels=labels,
+            colours=colours,
+        )
 
 
 _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}

@@ -48,6 +48,7 @@ EXECUTED = [
     "signals.md",
     "mechanisms.md",
     "urdf.md",
+    "surfaces.md",
     "contact.md",
     "piles.md",
     "stepping.md",
@@ -128,7 +129,7 @@ def headings(path: Path) -> set[str]:
 def test_the_index_lists_every_page(folder: Path) -> None:
     index = (folder / "README.md").read_text(encoding="utf-8")
     for path in folder.glob("*.md"):
-        assert path.name == "README.md" or f"({path.name})" in index, path.name
+        assert path.name in ("README.md", "index.md") or f"({path.name})" in index, path.name
 
 
 def test_every_page_with_code_is_executed() -> None:
@@ -212,7 +213,7 @@ def test_every_row_of_the_errors_is_complete() -> None:
 
 def rc() -> Compiled:
     graph, loop = Graph("model"), J1("loop")
-    graph.connect(loop, C("c", 1.0, initial=1.0)).connect(loop, R("r", 1.0))
+    graph.connect(loop, C("c", capacitance=1.0, initial=1.0)).connect(loop, R("r", 1.0))
     return compile_model(graph, backend="numpy")
 
 
@@ -229,7 +230,7 @@ def held() -> Compiled:
 
 def lettered(symbol: str) -> Graph:
     graph, loop = Graph("lettered"), J1("loop")
-    return graph.connect(loop, C("c", 1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
+    return graph.connect(loop, C("c", capacitance=1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
 
 
 def touching(**more: Any) -> Graph:
@@ -250,6 +251,9 @@ UNIT = np.eye(4)
 CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E131", lambda: diagram(rc().model, positions={"nobody": (0.0, 0.0)})),
     ("E132", lambda: diagram(rc().model, positions={"loop": (0.0, math.nan)})),
+    ("E134", lambda: diagram(rc().model, folded=("loop",))),
+    ("E585", lambda: diagram(rc().model, colours={"stroke": "red"})),
+    ("E586", lambda: diagram(lying_on_the_floor(Rigid(), 1.0), folded=("touch",), unfolded=("touch",))),
     ("E140", lambda: signals.product("p", [])),
     ("E141", lambda: signals.summation("s", {"c.q": 2})),
     ("E142", lambda: signals.lowpass("f", "c.q", 0.0)),
@@ -279,6 +283,8 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
+    ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
+    ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
     ("E561", lambda: _need_own("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),

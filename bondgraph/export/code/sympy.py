@@ -16,9 +16,11 @@ from bondgraph.export.code.content import BLOCKS, Content, content_of
 from bondgraph.export.code.expressions import composed, expressions
 from bondgraph.export.code.names import Entry, count, identifiers
 from bondgraph.export.symbolic import inputs_of
+from bondgraph.output.brief import brief
 from bondgraph.tape.routine import Listing
 
 
+@brief
 @dataclass(frozen=True)
 class SymPyRoutine:
     """One routine: results that depend on common sub-expressions, and these on the arguments and on each other.
@@ -71,6 +73,7 @@ class SymPyRoutine:
         return tuple(result.xreplace(whole) for result in self.results)
 
 
+@brief
 @dataclass(frozen=True)
 class SymPyModel:
     """The routines of a model as expressions in its symbols.
@@ -130,7 +133,8 @@ def sympy_model(model: Compilable) -> SymPyModel:
     solution at the start.
 
     >>> from bondgraph import J1, C, Graph, R, Se
-    >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, R("r", 5.0)).connect(Se("u", 1.0), loop)
+    >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0))
+    >>> graph = graph.connect(loop, R("r", 5.0)).connect(Se("u", 1.0), loop)
     >>> found = sympy_model(graph)
     >>> found.rates.expanded()
     ((u_value - c_q/c_capacitance)/r_resistance,)

@@ -19,9 +19,11 @@ from bondgraph.export.forms.state_form import given_symbols, state_equations
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import IdealConstraint
+from bondgraph.output.brief import brief
 from bondgraph.tracing.on_tape.values import scalars_of
 
 
+@brief
 @dataclass(frozen=True)
 class LinearEquations:
     """x' = A x + B u, y = C x + D u, exactly, whatever the numbers of the parameters are."""
@@ -90,7 +92,8 @@ def linear_equations(
     all that `state_equations` finds.
 
     >>> from bondgraph import J1, C, Graph, I, Se, compile_model
-    >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, I("l", 5.0)).connect(Se("u", 1.0), loop)
+    >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", capacitance=2.0))
+    >>> graph = graph.connect(loop, I("l", 5.0)).connect(Se("u", 1.0), loop)
     >>> print(linear_equations(compile_model(graph), numbers=True))
     x' = A x + B u
     x = [c.q, l.p]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.render.sheet import INK, TINTS, styled
+from bondgraph.output.sheet import INK, TINTS, styled
 from bondgraph.run.program import Program
 from bondgraph.run.switching.events import Event
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.output.progress import counted
-from bondgraph.render.sheet import DASHES, INK, MUTED, PAPER, SMALL
+from bondgraph.output.sheet import DASHES, INK, MUTED, PAPER, SMALL
 from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.refusals import SINGULAR, error
 from models.delta.kinematics.whole_robot import DeltaKinematics
