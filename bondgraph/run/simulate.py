@@ -11,6 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
+from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
@@ -19,7 +20,6 @@ from bondgraph.run.outcome.doubts import doubts_of
 from bondgraph.run.outcome.judge import judged, watched_times
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
-from bondgraph.run.progress import Progress
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings, spelled_settings
@@ -84,12 +84,9 @@ def simulate(
     )
     bound = Bound(program, checked.p, start, checked.span)
     choice = choose(bound, checked)
-    bar = Progress(program.name, checked.span, given["progress"])
-    try:
+    with Progress(program.name, checked.span, given["progress"]) as bar:
         run = Hybrid(bound, checked, Ticks(bound, start, end, checked.max_steps), bar)
         run.go(choice)
-    finally:
-        bar.close()
     run.examine()
     result = judged(result_of(run, choice, time.perf_counter() - begin), start, (since, dates), (run.t, run.x))
     if result.failure is None:
