@@ -50,6 +50,9 @@ class Graph(Draft):
         assert isinstance(part, (Element, Graph))
         return part[rest] if rest and isinstance(part, Graph) else part
 
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
+
     def __iter__(self) -> Iterator[str]:
         """Names of the parts, in the order in which they were added."""
         return iter(self.parts)

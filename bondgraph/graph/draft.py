@@ -13,8 +13,10 @@ from bondgraph.model.copies import OfFormulas
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint
 from bondgraph.model.names import need_name
+from bondgraph.output.brief import brief
 
 
+@brief
 @dataclass(frozen=True)
 class Link:
     """A bond as the user made it, its ends not yet resolved."""

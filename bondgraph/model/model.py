@@ -12,6 +12,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
+from bondgraph.output.brief import brief
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class End:
     port: str
 
 
+@brief
 @dataclass(frozen=True)
 class Bond:
     """Half arrow from tail to head: effort * flow > 0 is power from tail to head."""
@@ -57,6 +59,7 @@ class SignalEntry:
     index: int | None = None
 
 
+@brief
 @dataclass(frozen=True)
 class ContactPoint:
     """One place where two bodies may touch, whatever law acts in it. Time stepping, pictures and reports read these records;
@@ -102,6 +105,7 @@ class Collider:
     """Whether it never moves."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class CollisionSet:
     """Bodies with shapes that may touch anywhere. Where they do is found anew in every step: it is data, no state."""
@@ -126,6 +130,7 @@ class CollisionSet:
         return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
 
 
+@brief
 @dataclass(frozen=True)
 class Model(Frozen):
     """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""

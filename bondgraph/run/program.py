@@ -20,12 +20,12 @@ from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
 from bondgraph.model.model import ContactPoint
 from bondgraph.model.units import spread
+from bondgraph.output.brief import brief
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
-    from bondgraph.causality.assign import Causality
     from bondgraph.emit.kernel import Kernel
     from bondgraph.model.model import Model
 
@@ -53,6 +53,7 @@ class Slot:
         return self.start + self.size
 
 
+@brief
 @dataclass(frozen=True)
 class Layout:
     """Names of all states, outputs, parameters and modes, in the user's words."""
@@ -102,6 +103,7 @@ class Layout:
         return f"{block}[{index}]"
 
 
+@brief
 @dataclass(frozen=True)
 class RunTransition:
     """One edge of a switch's state machine: fires when its guard crosses zero upward while mode `source` is active.
@@ -220,6 +222,7 @@ class Absent:
     bind = many = __call__
 
 
+@brief
 @dataclass(frozen=True)
 class RunContact:
     """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.
@@ -236,6 +239,7 @@ class RunContact:
         return np.all([m[..., slot] != mode for slot, mode in self.off], axis=0)
 
 
+@brief
 @dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.
@@ -273,7 +277,7 @@ class Program:
     contacts : where bodies may touch.
     mode_states : of each automaton, in the order of the modes, the names of its states.
     bonds : the names of every bond's effort and flow.
-    model, causality : what was compiled; None where only its results are.
+    model : what was compiled; None where only its results are.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -307,7 +311,6 @@ class Program:
     mode_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bonds: tuple[BondVariables, ...] = ()
     model: Model | None = None
-    causality: Causality | None = None
 
     def __post_init__(self) -> None:
         counts = (
@@ -328,8 +331,9 @@ class Program:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
-        without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks"))
-        without |= dict.fromkeys(("model", "causality"))
+        without |= dict.fromkeys(
+            ("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks", "model")
+        )
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **without)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.brief import brief
 from models.chains.inertias import BodyInertia, Vector
 from screws.joints import Joint
 from screws.surfaces import Surface
@@ -31,6 +32,7 @@ class Mimic:
     offset: float = 0.0
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Link:
     """One body of a tree and the joint that carries it.

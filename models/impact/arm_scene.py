@@ -116,7 +116,7 @@ def strike_scene(striker: Striker, strike: Strike, title: str = "") -> Scene:
     arrow = Force(np.tile(contact, (len(force), 1)), -force[:, None] * outward, "on the wall")
     panel = Panel("normal force", "N", (Curve("normal force", force, FORCE),), key=True)
     happenings = (Happening(strike.touch, "touch", colour=MUTED), Happening(strike.release, "release", colour=MUTED))
-    words = title or f"{where.chain.name} strikes a wall, e = {strike.restitution:.3f}"
+    words = title or f"{where.chain.name[:1].upper()}{where.chain.name[1:]} strikes a wall, e = {strike.restitution:.3f}"
     return Scene(
         words,
         np.asarray(result.t),

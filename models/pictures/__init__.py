@@ -5,7 +5,6 @@ Nothing here loads VTK, matplotlib or Pillow before a picture is made.
 
 from models.pictures.archives import from_archive, gauss_frames
 from models.pictures.filling import scene_of
-from models.pictures.pages import page
 from models.pictures.parts import Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
 from models.pictures.plotting import plots
 from models.pictures.probe import rendering
@@ -13,6 +12,7 @@ from models.pictures.scene import Scene
 from models.pictures.stage.movies import movie
 from models.pictures.stage.posters import poster
 from models.pictures.stage.stills import still
+from models.pictures.web.pages import Page, page
 
 __all__ = [
     "Curve",
@@ -20,6 +20,7 @@ __all__ = [
     "Frame",
     "Happening",
     "Look",
+    "Page",
     "Panel",
     "Scene",
     "Solid",

@@ -94,6 +94,7 @@ def scene_of(
         ),
         "happenings": happenings_of(result),
         "name": name or graph.name,
+        "result": result,
     }
     return Scene(**{**filled, **fields})
 

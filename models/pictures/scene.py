@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph.errors import refusal
+from bondgraph.run.outcome.result import Result
 from models.pictures.interpolation import Array, Between, seen_from
 from models.pictures.parts import Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
 from models.pictures.shapes.meshes import Mesh
@@ -33,6 +34,7 @@ class Scene:
     size : length (m) that frames, tubes and arrows are made for; of the smallest solid that touches, where None.
     view, up : unit vectors to the viewer and upward; chosen where None.
     slow : spans that a movie shows slower; short contacts where empty.
+    result : the run that it shows, where there is one: pages take its bond graph and its quantities.
     """
 
     title: str
@@ -49,6 +51,7 @@ class Scene:
     view: Array | None = None
     up: Array | None = None
     slow: Spans = ()
+    result: Result | None = None
 
     def need(self, what: str, *parts: tuple[Any, ...]) -> None:
         """Raises `ModelError` E160 where a picture of such parts would show nothing."""

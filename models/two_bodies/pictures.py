@@ -36,4 +36,5 @@ def contact_scene(run: ContactRun) -> Scene:
         energies=energies_of(result, run.compiled.model.elements, [run.contact]),
         intervals=tuple(run.contact_intervals()),
         happenings=happenings_of(run.result),
+        result=result,
     )

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from bondgraph.errors import Problem
+from bondgraph.output.brief import brief
 from models.pictures.shapes.meshes import SHARP, Mesh, cylinder, globe, lofted
 from models.urdf.document import place, refuse_document_types
 
@@ -24,6 +25,7 @@ MOST_BYTES = 256 * 2**20
 Packages = Mapping[str, str | os.PathLike[str]]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Skin:
     """A shape on a link: its mesh in the frame of the link, and its colour "#rrggbb" where the file gives one."""

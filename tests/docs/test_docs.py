@@ -34,6 +34,7 @@ from models.impact import (
     strike,
 )
 from models.maze import MazeParameters, analyse, robustness
+from models.pictures import Scene, page
 from screwbond import _need_own
 from screws.contact import closest_points
 from screws.errors import GeometryError
@@ -326,6 +327,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E531", lambda: MazeParameters(ball_radius=0.4)),
     ("E532", lambda: analyse(MazeParameters(), 5)),
     ("E533", lambda: robustness(MazeParameters(), [], [0.04])),
+    ("E580", lambda: page("motor")),
+    ("E581", lambda: page(rc().simulate(1.0), plots=["nothing"])),
+    ("E582", lambda: page(rc().simulate(1.0), seconds=0.0)),
+    ("E583", lambda: page(Scene("still", np.zeros(1)))),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),

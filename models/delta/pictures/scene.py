@@ -75,6 +75,7 @@ def delta_scene(
             Panel("motor angles", "rad", three_curves(run.y, "$y_{}$"), key=True),
         ),
         "happenings": happenings_of(run.result),
+        "result": run.result,
         "size": 0.53 * unit,
         "view": VIEW,
         "up": UP,

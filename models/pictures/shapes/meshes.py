@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bondgraph.output.brief import brief
 from models.pictures.interpolation import Array
 from models.pictures.style import rgb
 
@@ -17,6 +18,7 @@ SHARP = np.cos(np.radians(40.0))
 """Faces that meet at more than 40 degrees keep an edge between them."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """Triangles with smooth or sharp edges, and lines on them, in the axes of what they belong to.
