@@ -4,6 +4,10 @@ A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts 
 `simulate` runs it with events and an energy ledger.
 """
 
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from bondgraph import signals
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.compiled import Compiled
@@ -30,9 +34,30 @@ from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
 from bondgraph.stepping import quasistatic
 
+if TYPE_CHECKING:
+    from bondgraph import analysis as analysis
+    from bondgraph import export as export
+    from bondgraph import render as render
+
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]
 __all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "signals"]
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations", "quasistatic", "simulate"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
+
+_LATER = {"analysis": "bondgraph.analysis", "export": "bondgraph.export", "render": "bondgraph.render.diagram"}
+"""Rooms that are there after `import bondgraph` without being loaded by it: name -> module that is imported when asked for."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> ModuleType:
+        if name not in _LATER:
+            raise AttributeError(f"module 'bondgraph' has no attribute {name!r}")
+        importlib.import_module(_LATER[name])
+        return importlib.import_module(f"bondgraph.{name}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_LATER]

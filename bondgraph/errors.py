@@ -26,7 +26,7 @@ class Place:
 
 _PACKAGES = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), package) + os.sep
-    for package in ("bondgraph", "models", "screws")
+    for package in ("bondgraph", "models", "screwbond", "screws")
 )
 
 
@@ -114,6 +114,10 @@ class FileError(_InOneLine, OSError):
 
 class ExtraError(_InOneLine, ImportError):
     """What is asked for needs a package that is not installed."""
+
+
+class ShadowError(_InOneLine, ImportError):
+    """A file of the user's has the name of a package of this project, and is found in its place."""
 
 
 class RunEndedWarning(UserWarning):

@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ("screws", "bondgraph", "models", "examples")
+LAYERS = ("screws", "bondgraph", "models", "screwbond", "examples")
 PACKAGES = LAYERS[:3]
 
 ROOMS = {
@@ -24,13 +24,13 @@ ROOMS = {
         ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
-        ("errors", "quantities"),  # the ground
+        ("errors", "quantities", "run_arguments"),  # the ground
         ("output", "tape"),
         ("emit", "model"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
-        ("assembly", "render"),
-        ("passes", "run", "tracing"),
+        ("assembly",),
+        ("passes", "render", "run", "tracing"),
         ("schedule",),
         ("compile",),
         ("analysis", "export", "piles", "stepping"),
@@ -47,6 +47,17 @@ ROOMS = {
     ),
 }
 """The rooms of each package, floor by floor: a room knows those of the floors before its own, and no others."""
+
+SHORTCUTS = {
+    "bondgraph.graph.builder": (
+        "bondgraph.compile.compiled",
+        "bondgraph.compile.pipeline",
+        "bondgraph.render.diagram",
+        "bondgraph.run.outcome.result",
+    ),
+    "bondgraph.compile.compiled": ("bondgraph.analysis.derivatives", "bondgraph.analysis.linear"),
+}
+"""Methods for convenience: `graph.compile()` is a function of a higher floor, called with the graph, and nothing else."""
 
 MOST_MODULES = 14
 """In one folder, its `__init__` included."""
@@ -117,8 +128,28 @@ def room(name):
 
 @functools.cache
 def inside(package):
-    """Imports between modules of a package, as pairs: those of functions and of type checkers too."""
-    return {(name, to) for name in modules(package) for to in imports(TREES[name], name) if to in modules(package) and to != name}
+    """Imports between modules of a package, as pairs, but for shortcuts: those of functions and of type checkers too."""
+    found = ((name, to) for name in modules(package) for to in imports(TREES[name], name) if to in modules(package))
+    return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
+
+
+@pytest.mark.parametrize("name", SHORTCUTS)
+def test_a_shortcut_is_an_import_and_a_return(name):
+    """In a method of two lines, or for type checkers alone; so it can neither hold any logic nor be met while modules load."""
+    allowed, met = [], set()
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            allowed += node.body
+        if isinstance(node, ast.FunctionDef):
+            kinds = [type(line) for line in node.body]
+            if kinds == [ast.Expr, ast.ImportFrom, ast.Return] and isinstance(node.body[2].value, ast.Call):
+                allowed.append(node.body[1])
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            up = set(targets(node, name)) & set(SHORTCUTS[name])
+            assert not up or node in allowed, f"{name}:{node.lineno}"
+            met |= up
+    assert met == set(SHORTCUTS[name])
 
 
 def circles(pairs):

@@ -16,6 +16,7 @@ from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outpu
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
+from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.on_tape.values import scalars_of
@@ -101,7 +102,7 @@ def linearise(
     inputs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     t: float = 0.0,
-    x: np.ndarray | Mapping[str, Any] | None = None,
+    initial: np.ndarray | Initial | None = None,
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> Linear:
@@ -119,7 +120,7 @@ def linearise(
     inputs : parameters by name, such as "source.value", or components such as "force.value[2]".
     outputs : any named values, components allowed.
     t : time, s.
-    x : the state (n,), or changes of the start values by name.
+    initial : the state (n,); changes of the start values by name; the `final` of a run; or an operating point.
     parameters : changes of parameters by name.
     modes : names of automata and of the states they are in.
 
@@ -127,4 +128,4 @@ def linearise(
     does not fit, E260 where no derivative is finite, E262 where an algebraic loop has no solution.
     """
     compiled = compiled_form(model, "linearise")
-    return differentiate(compiled, inputs, outputs)(point_of(compiled, t, x, parameters, modes))
+    return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

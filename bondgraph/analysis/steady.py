@@ -17,6 +17,9 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
+from bondgraph.run.program import Slot
+from bondgraph.run.start_values import start_values
+from bondgraph.run_arguments import Initial, StartValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,15 @@ class OperatingPoint:
             self.compiled.program.layout[name]
         return env[known]
 
+    @property
+    def start(self) -> StartValues:
+        """What a run starts from that is to stay here: `simulate(1.0, initial=point)`."""
+        program, p = self.compiled.program, self.point.p
+        own = {name: p[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in _parameters(self.compiled).items()}
+        usual = self.compiled.system.parameters
+        changed = {name: value for name, value in own.items() if not np.array_equal(value, usual[name])}
+        return start_values(program, self.point.x, self.point.m, changed)
+
     def linearise(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linear:
         """The linear system at this point; see `bondgraph.analysis.linearise`."""
         return differentiate(self.compiled, inputs, outputs)(self.point)
@@ -65,7 +77,7 @@ class OperatingPoint:
 
 def operating_point(
     model: Compilable,
-    guess: np.ndarray | Mapping[str, Any] | None = None,
+    initial: np.ndarray | Initial | None = None,
     *,
     fixed: Sequence[str] = (),
     moving: Sequence[str] = (),
@@ -81,7 +93,8 @@ def operating_point(
 
     Parameters
     ----------
-    guess : where to begin: the state (n,), or changes of the start values by name.
+    initial : where to begin: the state (n,); changes of the start values by name; the `final` of a run; or another operating
+        point.
     fixed : states that keep the value of the guess.
     moving : states whose rates need not vanish, such as the position in steady motion.
     free : parameters (components allowed) that are found as well, as many as there are `targets` and `fixed` states.
@@ -95,7 +108,7 @@ def operating_point(
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))
-    start = point_of(compiled, t, guess, parameters, modes)
+    start = point_of(compiled, t, initial, parameters, modes)
     wanted = _wanted(derivatives, goals)
     n = len(derivatives.states)
     held, loose = (np.array(pick_states(compiled.system, names), dtype=int) for names in (fixed, moving))
@@ -139,16 +152,21 @@ def operating_point(
 
 def steady_state(
     model: Compilable,
-    guess: np.ndarray | Mapping[str, Any] | None = None,
+    initial: np.ndarray | Initial | None = None,
     *,
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> OperatingPoint:
-    """The state at rest that Newton's method finds from the start values (or `guess`), all parameters given.
+    """The state at rest that Newton's method finds from the start values (or `initial`), all parameters given.
 
     It may be unstable: `steady_state(compiled).linearise().poles()` tells. Errors as in `operating_point`.
     """
-    return operating_point(compiled_form(model, "steady_state"), guess, parameters=parameters, modes=modes)
+    return operating_point(compiled_form(model, "steady_state"), initial, parameters=parameters, modes=modes)
+
+
+def _parameters(compiled: Compiled) -> dict[str, Slot]:
+    """Every parameter that a user can give, and its places."""
+    return {name: compiled.program.layout[name] for name in compiled.system.parameters}
 
 
 def _wanted(derivatives: Derivatives, goals: Mapping[str, float]) -> np.ndarray:

@@ -6,10 +6,10 @@ Parameters, start values and modes stay inputs of the kernels: changing them nev
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -26,13 +26,16 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
 from bondgraph.run.settings import known, number
 from bondgraph.run.switching.rounding import nudges
+from bondgraph.run_arguments import SETTINGS, Initial, RunSettings, Startable, StartValues, spelled_settings
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
+    from bondgraph.analysis.linear import Linear
     from bondgraph.emit.kernel import Kernel
     from bondgraph.run.outcome.result import Result
 
@@ -50,32 +53,58 @@ class Compiled(Frozen):
     timings: Mapping[str, float]
     """Wall time of each stage, s: build, trace, compile."""
 
-    def parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
-        """Parameter vector of the kernels, with the named parameters changed."""
+    @cached_property
+    def parameters(self) -> Parameters:
+        """Every parameter with its unit, by name: `compiled.parameters["spring.stiffness"].value`; called with changes by name,
+        the vector of the kernels."""
+        values = self.system.parameters.items()
+        return Parameters({name: Quantity(value, self.system.values[name].unit) for name, value in values}, self._parameters)
+
+    @cached_property
+    def states(self) -> Quantities:
+        """Every state with its unit, by name: the value is what it starts from."""
+        x, _ = self.initial()
+        named = ((name, self.program.layout[name]) for name in self.program.layout.names("x"))
+        own = {state.name for state in self.system.states} - set(self.system.guesses)
+        found = {name: (slot, x[slot.start : slot.stop].reshape(slot.shape)[()]) for name, slot in named if name in own}
+        return Quantities("state", {name: Quantity(value, slot.unit) for name, (slot, value) in found.items()})
+
+    def names(self) -> tuple[str, ...]:
+        """All quantities that a result can be asked for."""
+        return self.program.layout.names()
+
+    def _parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         own = flat(changed_parameters(self.model, self.system, self._given("parameters", changes)).values())
         return np.concatenate([own, self.prepare(own)])
 
     def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
+        changes = changes.start if isinstance(changes, Startable) else changes
         known = self.system.parameters if what == "parameters" else [state.name for state in self.system.states]
         return mapping_of(self.model.name, what, changes, f'"{next(iter(known), "name")}": 1.0')
 
     def initial(
-        self, changes: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None
+        self, changes: Initial | None = None, parameters: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Start state x and modes m; start values that follow from others are computed here, again where
         what they follow from is changed.
 
-        `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `parameters` are changed as in
-        `simulate`, for start values may follow from them. A storage that follows others may be named too, with what follows.
+        `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
+        operating point, whose parameters are taken along; `parameters` are changed as in `simulate`, for start values may follow
+        from them. A storage that follows others may be named too, with what follows.
 
         Raises `ModelError` E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 changes that
         contradict each other.
         """
-        changes, parameters = self._given("initial", changes), self._given("parameters", parameters)
+        changes, parameters = self._given("initial", changes), self._with_found(changes, parameters)
         x, m, started = self._unchanged_start
         if changes or parameters:
             x, m, _ = self._initial(changes, parameters, started)
         return x.copy(), m.copy()
+
+    def _with_found(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Changes of parameters, with those that were found with the start values."""
+        given, begin = self._given("parameters", parameters), initial.start if isinstance(initial, Startable) else initial
+        return {**begin.parameters, **given} if isinstance(begin, StartValues) else given
 
     @cached_property
     def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
@@ -96,7 +125,7 @@ class Compiled(Frozen):
 
     def consistent(
         self,
-        initial: Mapping[str, Any] | None = None,
+        initial: Initial | None = None,
         *,
         keep: Keep = (),
         parameters: Mapping[str, Any] | None = None,
@@ -114,9 +143,10 @@ class Compiled(Frozen):
         Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for what is no value
         and no part, and E432 where no velocities fit.
         """
+        parameters = self._with_found(initial, parameters)
         (x, m), p = self.initial(initial, parameters), self.parameters(parameters)
         found = motion_of(self.model, self.system, self.program, t_start, p, m)
-        given = dict(initial or {})
+        given = dict(self._given("initial", initial))
         if found is None:
             return given
         values = values_of(self.program, t_start, p, m)
@@ -131,23 +161,31 @@ class Compiled(Frozen):
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
         return report(self.model, self.causality, self.system)
 
+    @spelled_settings
     def simulate(
         self,
         t_end: float,
         *,
         parameters: Mapping[str, Any] | None = None,
-        initial: Mapping[str, Any] | None = None,
-        **settings: Any,
+        initial: Initial | None = None,
+        **settings: Unpack[RunSettings],
     ) -> Result:
-        """Run from 0 to t_end (s). `settings` are those of `bondgraph.run.simulate` (rtol, method, samples ...).
+        """Run from `t_start` to `t_end` (s).
+
+        Parameters
+        ----------
+        parameters : changes by name, {"spring.stiffness": 80.0}; nothing is compiled again.
+        initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
+            an operating point, whose parameters are taken along.
 
         Raises `ModelError` as `initial`, E309 for parameters from which no finite quantity follows, E214 for switches whose modes
         do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
         one that does not exist.
         """
-        from bondgraph.run.simulate import SETTINGS, simulate
+        from bondgraph.run.simulate import simulate
 
         known(settings, SETTINGS)
+        parameters = self._with_found(initial, parameters)
         (x0, m0), p = self.initial(initial, parameters), self.parameters(parameters)
         start = number(settings.get("t_start", 0.0), "E301", "t_start")
         if not np.isfinite(p).all():
@@ -160,6 +198,21 @@ class Compiled(Frozen):
         if found := motion_of(self.model, self.system, self.program, start, p, m0):
             raise_if_any(self.model.name, foreign_velocities(self.model, *found, x0))
         return simulate(self.program, x0, p, m0, t_end, **settings)
+
+    def linearise(
+        self,
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str] = (),
+        *,
+        t: float = 0.0,
+        initial: np.ndarray | Initial | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        modes: Mapping[str, str] | None = None,
+    ) -> Linear:
+        """The linear system near a point: `bondgraph.analysis.linearise` of this model, which says what the arguments mean."""
+        from bondgraph.analysis.derivatives import linearise
+
+        return linearise(self, inputs, outputs, t, initial, parameters, modes)
 
     def _near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
         """Every value by name at points that differ from the given one by rounding."""

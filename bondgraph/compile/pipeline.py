@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
+from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.routine import Alternatives, Routine
@@ -98,9 +99,25 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
     return _refuse_start(Compiled(model, causality, system, program, kernels["prepare"], timings))
 
 
-def simulate(model: Compilable, t_end: float, **settings: Any) -> Result:
-    """Compile where needed, and run from 0 to `t_end` (s); see `Compiled.simulate` for the settings."""
-    return (model if isinstance(model, Compiled) else compile_model(model)).simulate(t_end, **settings)
+@spelled_settings
+def simulate(
+    model: Compilable,
+    t_end: float,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    initial: Initial | None = None,
+    **settings: Unpack[RunSettings],
+) -> Result:
+    """Compile where needed, and run from `t_start` to `t_end` (s): `Compiled.simulate`, which says what is refused.
+
+    Parameters
+    ----------
+    model : a `Graph`, frozen or compiled or as it is.
+    parameters : changes by name, {"spring.stiffness": 80.0}.
+    initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or an
+        operating point, whose parameters are taken along.
+    """
+    return compiled_form(model, "simulate").simulate(t_end, parameters=parameters, initial=initial, **settings)
 
 
 def compiled_form(model: Compilable, asker: str) -> Compiled:

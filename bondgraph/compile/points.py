@@ -10,6 +10,7 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import refusal
+from bondgraph.run_arguments import Initial, Startable, StartValues
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Point:
 def point_of(
     compiled: Compiled,
     t: float = 0.0,
-    x: np.ndarray | Mapping[str, Any] | None = None,
+    initial: np.ndarray | Initial | None = None,
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> Point:
@@ -33,15 +34,19 @@ def point_of(
 
     Parameters
     ----------
-    x : the whole state (n,), or changes of the start values by name.
+    initial : the whole state (n,); changes of the start values by name; the `final` of a run; or an operating point, whose
+        parameters are taken along.
     modes : names of automata and of the states they are in.
 
-    Raises `ModelError` E252 if `x` does not fit; E121, E122, E124 for changes that do not.
+    Raises `ModelError` E252 if `initial` does not fit; E121, E122, E124 for changes that do not.
     """
-    named = x if isinstance(x, Mapping) else {}
-    start, m = compiled.initial({**named, **(modes or {})})
-    if x is not None and not isinstance(x, Mapping):
-        given = np.asarray(x, dtype=float)
+    begin = initial.start if isinstance(initial, Startable) else initial
+    named = begin if isinstance(begin, Mapping) else {}
+    if isinstance(begin, StartValues):
+        parameters = {**begin.parameters, **(parameters or {})}
+    start, m = compiled.initial({**named, **(modes or {})}, parameters)
+    if begin is not None and not isinstance(begin, Mapping):
+        given = np.asarray(begin, dtype=float)
         if given.shape != start.shape or not np.all(np.isfinite(given)):
             title = f"a state of shape {given.shape} is no state of this model"
             cure = "the array in the order of the states, or a dictionary of states by name"

@@ -82,6 +82,7 @@ def program_of(
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
+        mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
         bonds=bond_variables(model.bonds, system.resolve),
         model=model,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from bondgraph.checks import check_model
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
@@ -15,6 +16,15 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Model
 from bondgraph.model.names import is_name, names_of
+from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+
+if TYPE_CHECKING:
+    from bondgraph.compile.compiled import Compiled
+    from bondgraph.render.diagram import Diagram
+    from bondgraph.run.outcome.result import Result
+
+Part = TypeVar("Part", bound="Element | Graph")
+"""What a graph is made of."""
 
 
 class Graph(Draft):
@@ -23,12 +33,36 @@ class Graph(Draft):
     >>> from bondgraph import C, J1, R, Graph
     >>> rc = Graph("rc")
     >>> loop = J1("loop")
-    >>> _ = rc.connect(loop, C("capacitor", 1.0, initial=10.0))
+    >>> _ = rc.connect(loop, C("capacitor", capacitance=1.0, initial=10.0))
     >>> _ = rc.connect(loop, R("resistor", 2.0))
     >>> sorted(rc.freeze().elements)
     ['capacitor', 'loop', 'resistor']
     """
 
+    def __getitem__(self, path: str) -> Element | Graph:
+        """The element or nested graph of a name, or of a path into nested graphs, "left.damper"; an unknown name is a KeyError
+        that lists similar ones."""
+        first, _, rest = path.partition(".")
+        part = self.parts.get(first)
+        if part is None or (rest and not isinstance(part, Graph)):
+            near = difflib.get_close_matches(path, self.parts, n=4, cutoff=0.5) or list(self.parts)[:8]
+            raise KeyError(f"graph {self.name!r} has no part {path!r}; there are {', '.join(map(repr, near)) or 'none'}")
+        assert isinstance(part, (Element, Graph))
+        return part[rest] if rest and isinstance(part, Graph) else part
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the parts, in the order in which they were added."""
+        return iter(self.parts)
+
+    def __contains__(self, path: object) -> bool:
+        first, _, rest = str(path).partition(".")
+        part = self.parts.get(first)
+        return part is not None and (not rest or (isinstance(part, Graph) and rest in part))
+
+    @overload
+    def add(self, first: Part) -> Part: ...
+    @overload
+    def add(self, first: Element | Graph, *others: Element | Graph) -> Element | Graph: ...
     def add(self, first: Element | Graph, *others: Element | Graph) -> Element | Graph:
         """Add elements or nested graphs; adding the same one again does nothing. Returns the last.
 
@@ -153,6 +187,62 @@ class Graph(Draft):
         model, problems = flatten(self)
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
         return model
+
+    def compile(self, *, backend: str = "auto") -> Compiled:
+        """Compile it: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto"."""
+        from bondgraph.compile.pipeline import compile_model
+
+        return compile_model(self, backend=backend)
+
+    @spelled_settings
+    def simulate(
+        self,
+        t_end: float,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        initial: Initial | None = None,
+        **settings: Unpack[RunSettings],
+    ) -> Result:
+        """Compile it, and run from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. Who runs it more often compiles
+        it once: `compiled = graph.compile()`.
+
+        Parameters
+        ----------
+        parameters : changes by name, {"spring.stiffness": 80.0}.
+        initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
+            an operating point, whose parameters are taken along.
+        """
+        from bondgraph.compile.pipeline import simulate
+
+        return simulate(self, t_end, parameters=parameters, initial=initial, **settings)
+
+    def diagram(
+        self,
+        positions: Mapping[str, tuple[float, float]] | None = None,
+        *,
+        folded: Collection[str] | None = None,
+        unfolded: Collection[str] = (),
+        title: str | None = None,
+        legend: bool = True,
+        values: bool = False,
+        labels: bool = False,
+        colours: str | Mapping[str, str] = "colour",
+    ) -> Diagram:
+        """Draw it: `bondgraph.render.diagram.diagram(graph)`, which says what the arguments mean; `.write("graph.pdf")` writes a
+        file, or .svg, .png, .tex."""
+        from bondgraph.render.diagram import diagram
+
+        return diagram(
+            self,
+            positions,
+            folded=folded,
+            unfolded=unfolded,
+            title=title,
+            legend=legend,
+            values=values,
+            labels=labels,
+            colours=colours,
+        )
 
 
 _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}

@@ -13,6 +13,7 @@ EXTRAS = {
     "PIL": "viz",
     "imageio_ffmpeg": "viz",
     "pandas": "tables",
+    "xarray": "tables",
     "control": "control",
     "daqp": "stepping",
     "clarabel": "stepping",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ import numpy as np
 from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
 from bondgraph.model.model import ContactPoint
+from bondgraph.model.units import spread
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.model.model import Model
 
+_COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 ROLES = ("dissipated", "supplied", "injected")
 
 
@@ -56,12 +59,22 @@ class Layout:
     slots: Mapping[str, Slot] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Slot:
-        """The slot of a name; an unknown name is a KeyError that lists similar ones."""
+        """The slot of a name or of a component, "body.pose[3]"; an unknown name is a KeyError that lists similar ones."""
         if name in self.slots:
             return self.slots[name]
+        if (found := _COMPONENT.fullmatch(name)) and found[1] in self.slots:
+            return self._component(found[1], tuple(map(int, found[2].split(","))))
         near = difflib.get_close_matches(name, self.slots, n=4, cutoff=0.5)
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {len(self.slots)} names"
         raise KeyError(f"no quantity {name!r}; {hint}")
+
+    def _component(self, name: str, place: tuple[int, ...]) -> Slot:
+        whole = self.slots[name]
+        if len(place) != len(whole.shape) or any(k >= size for k, size in zip(place, whole.shape, strict=True)):
+            raise KeyError(f"{name!r} has no component {list(place)}; its shape is {whole.shape}")
+        index = int(np.ravel_multi_index(place, whole.shape))
+        units = spread(whole.unit, whole.size) if ";" not in whole.unit else None
+        return Slot(whole.block, whole.start + index, (), units[index] if units else "")
 
     def __contains__(self, name: object) -> bool:
         return name in self.slots
@@ -257,6 +270,7 @@ class Program:
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
     break_names : an element for each.
     contacts : where bodies may touch.
+    mode_states : of each automaton, in the order of the modes, the names of its states.
     bonds : the names of every bond's effort and flow.
     model : what was compiled; None where only its results are.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
@@ -289,6 +303,7 @@ class Program:
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
     contacts: tuple[RunContact, ...] = ()
+    mode_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bonds: tuple[BondVariables, ...] = ()
     model: Model | None = None
 

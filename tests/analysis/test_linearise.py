@@ -88,12 +88,12 @@ def test_point_by_names_and_by_arrays() -> None:
     compiled = compile_model(graph, backend="numpy")
     at_rest = linearise(compiled)
     np.testing.assert_allclose(at_rest.poles(), [-2j, 2j], atol=1e-12)
-    above = linearise(compiled, x={"weight.q": np.pi}, parameters={"weight.k": 9.0})
+    above = linearise(compiled, initial={"weight.q": np.pi}, parameters={"weight.k": 9.0})
     np.testing.assert_allclose(above.poles(), [-3.0, 3.0], atol=1e-9)
-    same = linearise(compiled, x=above.point.x, parameters={"weight.k": 9.0})
+    same = linearise(compiled, initial=above.point.x, parameters={"weight.k": 9.0})
     np.testing.assert_array_equal(same.A, above.A)
     once = differentiate(compiled, ["weight.k"], ["weight.effort"])
-    assert once(point_of(compiled, x={"weight.q": 1.0})).D[0, 0] == pytest.approx(np.sin(1.0))
+    assert once(point_of(compiled, initial={"weight.q": 1.0})).D[0, 0] == pytest.approx(np.sin(1.0))
 
 
 def test_a_nonlinear_loop_adds_no_poles() -> None:
@@ -119,9 +119,9 @@ def test_a_nonlinear_loop_adds_no_poles() -> None:
         ("E150", [], 3, {}),
         ("E251", [], ["rotor.flwo"], {}),
         ("E251", [], ["rotor.flow[1]"], {}),
-        ("E252", [], [], {"x": np.zeros(3)}),
-        ("E252", [], [], {"x": np.array([np.nan, 0.0])}),
-        ("E122", [], [], {"x": {"rotor.flow": 1.0}}),
+        ("E252", [], [], {"initial": np.zeros(3)}),
+        ("E252", [], [], {"initial": np.array([np.nan, 0.0])}),
+        ("E122", [], [], {"initial": {"rotor.flow": 1.0}}),
         ("E121", [], [], {"parameters": {"coil.p": 1.0}}),
     ],
 )
@@ -137,7 +137,7 @@ def test_no_derivative_on_the_edge_of_a_formula() -> None:
     compiled = compile_model(graph, backend="numpy")
     np.testing.assert_allclose(linearise(compiled).poles(), [-0.5])
     with pytest.raises(ModelError, match="E260"):
-        linearise(compiled, x={"b.h": 0.0})
+        linearise(compiled, initial={"b.h": 0.0})
 
 
 def test_a_loop_without_a_solution() -> None:

@@ -124,8 +124,10 @@ def test_wide_scales_are_no_lack_of_rank() -> None:
     graph = Graph("ladder")
     inlet, near, far = J1("inlet"), J0("near"), J0("far")
     between = J1("between")
-    graph.connect(Se("supply", 1.0), inlet).connect(inlet, R("r1", 1e6)).connect(inlet, near).connect(near, C("small", 1e-12))
-    graph.connect(near, between).connect(between, R("r2", 1.0)).connect(between, far).connect(far, C("large", 1.0))
+    graph.connect(Se("supply", 1.0), inlet).connect(inlet, R("r1", 1e6)).connect(inlet, near).connect(
+        near, C("small", capacitance=1e-12)
+    )
+    graph.connect(near, between).connect(between, R("r2", 1.0)).connect(between, far).connect(far, C("large", capacitance=1.0))
     graph.connect(far, R("load", 1e6))
     point = steady_state(compile_model(graph, backend="numpy"))
     assert point.undetermined == ()
@@ -179,7 +181,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
         wanted = [(ends[0][n] - ends[1][n]) / (2.0 * step) for n in outputs]
         np.testing.assert_allclose(found.steady_outputs[:, k], wanted, rtol=1e-6, atol=1e-6)
     assert found.relative()[0, 0] == pytest.approx(1.0)
-    np.testing.assert_array_equal(found.rates, linearise(compiled, names, x=point.point.x).B)
+    np.testing.assert_array_equal(found.rates, linearise(compiled, names, initial=point.point.x).B)
     assert "supply.value" in str(found)
 
 

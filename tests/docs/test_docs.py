@@ -35,6 +35,7 @@ from models.impact import (
 )
 from models.maze import MazeParameters, analyse, robustness
 from models.pictures import Scene, page
+from screwbond import _need_own
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -48,6 +49,7 @@ EXECUTED = [
     "signals.md",
     "mechanisms.md",
     "urdf.md",
+    "surfaces.md",
     "contact.md",
     "piles.md",
     "stepping.md",
@@ -128,7 +130,7 @@ def headings(path: Path) -> set[str]:
 def test_the_index_lists_every_page(folder: Path) -> None:
     index = (folder / "README.md").read_text(encoding="utf-8")
     for path in folder.glob("*.md"):
-        assert path.name == "README.md" or f"({path.name})" in index, path.name
+        assert path.name in ("README.md", "index.md") or f"({path.name})" in index, path.name
 
 
 def test_every_page_with_code_is_executed() -> None:
@@ -196,7 +198,7 @@ def test_every_element_has_an_example_that_runs() -> None:
 
 
 def test_the_page_of_errors_lists_exactly_the_codes_of_the_packages() -> None:
-    sources = [path for package in ("bondgraph", "screws", "models") for path in (ROOT / package).rglob("*.py")]
+    sources = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in (ROOT / package).rglob("*.py")]
     written = {code for path in sources for code in re.findall(r'"([EG]\d{3})"', path.read_text(encoding="utf-8"))}
     listed = re.findall(r"^\| ([EG]\d{3}) \|", text_of("errors.md"), flags=re.MULTILINE)
     assert len(listed) == len(set(listed)), "a code stands twice"
@@ -212,7 +214,7 @@ def test_every_row_of_the_errors_is_complete() -> None:
 
 def rc() -> Compiled:
     graph, loop = Graph("model"), J1("loop")
-    graph.connect(loop, C("c", 1.0, initial=1.0)).connect(loop, R("r", 1.0))
+    graph.connect(loop, C("c", capacitance=1.0, initial=1.0)).connect(loop, R("r", 1.0))
     return compile_model(graph, backend="numpy")
 
 
@@ -229,7 +231,7 @@ def held() -> Compiled:
 
 def lettered(symbol: str) -> Graph:
     graph, loop = Graph("lettered"), J1("loop")
-    return graph.connect(loop, C("c", 1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
+    return graph.connect(loop, C("c", capacitance=1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
 
 
 def touching(**more: Any) -> Graph:
@@ -250,6 +252,9 @@ UNIT = np.eye(4)
 CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E131", lambda: diagram(rc().model, positions={"nobody": (0.0, 0.0)})),
     ("E132", lambda: diagram(rc().model, positions={"loop": (0.0, math.nan)})),
+    ("E134", lambda: diagram(rc().model, folded=("loop",))),
+    ("E585", lambda: diagram(rc().model, colours={"stroke": "red"})),
+    ("E586", lambda: diagram(lying_on_the_floor(Rigid(), 1.0), folded=("touch",), unfolded=("touch",))),
     ("E140", lambda: signals.product("p", [])),
     ("E141", lambda: signals.summation("s", {"c.q": 2})),
     ("E142", lambda: signals.lowpass("f", "c.q", 0.0)),
@@ -262,7 +267,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"])),
     ("E250", lambda: linearise(rc(), inputs=["c.q"])),
     ("E251", lambda: linearise(rc(), outputs=["nobody.flow"])),
-    ("E252", lambda: linearise(rc(), x=np.ones(3))),
+    ("E252", lambda: linearise(rc(), initial=np.ones(3))),
     ("E254", lambda: steady_state(pushed())),
     ("E255", lambda: linearise(rc(), inputs=["r.resistance"], outputs=["c.q"]).part("nobody", "c.q")),
     ("E257", lambda: passivity(linearise(rc(), inputs=["r.resistance"], outputs=["c.q", "loop.flow"]))),
@@ -279,6 +284,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
+    ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
+    ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
+    ("E561", lambda: _need_own("textwrap")),
+    ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),
     ("E305", lambda: run_program(rc().program, [], rc().parameters(), [], 1.0)),
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),

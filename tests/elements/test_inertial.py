@@ -162,7 +162,7 @@ def test_text_picture_and_linearisation_of_an_ic() -> None:
     assert r"M(" in latex(compiled)
     assert ">IC<" in diagram(compiled.model).svg
     assert "ARM_V" in c_source(compiled).header
-    np.testing.assert_allclose(linearise(compiled, x=np.zeros(2)).A, [[0.0, 1.0], [-9.81, 0.0]], rtol=1e-12)
+    np.testing.assert_allclose(linearise(compiled, initial=np.zeros(2)).A, [[0.0, 1.0], [-9.81, 0.0]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -197,6 +197,6 @@ def test_poles_of_the_maze_come_in_pairs():
     damped = maze_graph()
     damped.connect(damped.parts["maze"], R("bearing", 2e-3)).connect(damped.parts["spin"], R("air", 1e-5))
     top = {"q.ball": (0.0, 4.1), "landing.ball": (0.0, 4.1)}
-    linear = linearise(compile_model(damped), x=top, parameters={"u1.k": 0.0, "u2.k": 0.0}, modes={"course": "ring 1"})
+    linear = linearise(compile_model(damped), initial=top, parameters={"u1.k": 0.0, "u2.k": 0.0}, modes={"course": "ring 1"})
     bodies = [k for k, name in enumerate(linear.states) if not name.startswith("lead")]
     assert np.trace(linear.A[np.ix_(bodies, bodies)]) + 4.0 * 5.0 < -0.1

@@ -13,13 +13,17 @@ import numpy as np
 from bondgraph.output.extras import required
 from bondgraph.run.bonds import BondValues, BondVariables
 from bondgraph.run.error_control.weights import Rounding
+from bondgraph.run.outcome.curves import curves
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.run.outcome.ledger import Ledger, account
 from bondgraph.run.program import Program, Slot
+from bondgraph.run.start_values import start_values
 from bondgraph.run.switching.events import Event
+from bondgraph.run_arguments import StartValues
 
 if TYPE_CHECKING:
     import pandas
+    import xarray
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Result:
         return self.failure is None and not self.doubts
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Course of a named quantity, (k, *shape); a parameter is constant, (*shape)."""
+        """Course of a named quantity, (k, *shape), or of a component, "body.pose[3]"; a parameter is constant, (*shape)."""
         slot = self.program.layout[name]
         if slot.block == "p":
             return self.p[slot.start : slot.stop].reshape(slot.shape)
@@ -210,6 +214,45 @@ class Result:
         kernel = self.program.energies
         energies = np.zeros((len(self.t), 0)) if kernel is None else kernel.many(self.t, self.x, self.p, self.m)
         return account(self.program, self.t, self.since, energies, self.integrals, self.events, self.start_energies)
+
+    @property
+    def final(self) -> StartValues:
+        """States and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
+
+        Time begins at 0 s there as everywhere; what depends on time goes on with `t_start=result.t[-1]`.
+        """
+        return start_values(self.program, self.x[-1], self.m[-1])
+
+    def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
+        """Courses over time, a panel for each name (or for several, in a list), one below the other: Matplotlib's axes (panels,).
+
+        All states where there is no name. Units stand on the axes; a tick at the upper edge is an event; a shade says that an
+        automaton is in another mode than at the start. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
+
+        Parameters
+        ----------
+        names : quantities, "mass.p", or components, "body.pose[3]".
+        axes : of a figure of your own, as many as there are names.
+
+        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few, or more
+        than 12 states of which nobody chose; KeyError for an unknown name.
+        """
+        return curves(self, names, axes)
+
+    def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
+        """Quantities over "t" as arrays with their units (`attrs["units"]`); parameters as they are. E416, an ImportError too,
+        where xarray is not installed."""
+        required("a data set", "xarray")
+        import xarray
+
+        layout = self.program.layout
+        found: dict[str, Any] = {}
+        for name in layout.names() if names is None else names:
+            slot = layout[name]
+            over = () if slot.block == "p" else ("t",)
+            axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
+            found[name] = (axes, self[name], {"units": slot.unit})
+        return xarray.Dataset(found, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
         """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too, where

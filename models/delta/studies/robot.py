@@ -111,7 +111,7 @@ class DeltaRobot:
         held = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
         x = np.column_stack([posture.theta.reshape(3, 3), np.zeros((3, 3))]).ravel()
         derivatives = _derivatives(self, tuple(inputs), tuple(outputs))
-        return derivatives(point_of(derivatives.compiled, x=x, parameters=held))
+        return derivatives(point_of(derivatives.compiled, initial=x, parameters=held))
 
     def simulate(
         self,
