@@ -174,14 +174,14 @@ def _satellite(path: Path) -> None:
     from models.pictures import poster, scene_of
 
     page = run_page("mechanisms.md")[0]
-    poster(scene_of(page.flight, page.orbit, "A satellite reaches out"), path, t=4.0)
+    poster(scene_of(page.flight, "A satellite reaches out"), path, t=4.0)
 
 
 def _rounded_cube(path: Path) -> None:
     from models.pictures import poster, scene_of
 
     page = run_page("surfaces.md")[0]
-    poster(scene_of(page.tumbling, page.thrown, "A rounded cube tumbles"), path, t=0.35)
+    poster(scene_of(page.tumbling, "A rounded cube tumbles"), path, t=0.35)
 
 
 def _crane(path: Path) -> None:

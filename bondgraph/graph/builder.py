@@ -14,7 +14,7 @@ from bondgraph.graph.flatten import flatten
 from bondgraph.graph.replacing import put_in_place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
-from bondgraph.model.model import CollisionSet, ContactPoint, Model
+from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 
@@ -175,6 +175,14 @@ class Graph(Draft):
         self.collisions.append(collisions)
         return self
 
+    def mark_visible(self, visible: Visible) -> Graph:
+        """Say what a picture can show of this graph; its signals are named as seen from this graph.
+
+        `freeze().visible` lists all. One whose signals lead nowhere is left out: no model fails for a picture.
+        """
+        self.visible.append(visible)
+        return self
+
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:
         """Note the problem E101 if the name has been given before."""
         if name in known:
@@ -191,11 +199,12 @@ class Graph(Draft):
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
         return model
 
-    def compile(self, *, backend: str = "auto") -> Compiled:
-        """Compile it: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto"."""
+    def compile(self, *, backend: str = "auto", progress: bool = True) -> Compiled:
+        """Compile it: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto";
+        `progress` shows a bar on a terminal when it takes longer than two seconds."""
         from bondgraph.compile.pipeline import compile_model
 
-        return compile_model(self, backend=backend)
+        return compile_model(self, backend=backend, progress=progress)
 
     @spelled_settings
     def simulate(

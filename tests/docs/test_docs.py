@@ -17,12 +17,12 @@ import pytest
 
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
-from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
+from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity, sensitivities, steady_state
 from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, FRONT, program_of, run_page, text_of
-from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
+from models import Impact, Rigid, Viscoelastic, Visual, attach_contact, contact, ground, rigid_body
 from models.cli import main
 from models.contacts import ContactLaw
 from models.impact import (
@@ -35,7 +35,7 @@ from models.impact import (
     strike,
 )
 from models.maze import MazeParameters, analyse, robustness
-from models.pictures import Scene, page
+from models.pictures import Scene, page, scene_of
 from screwbond import _need_own
 from screws.contact import closest_points
 from screws.errors import GeometryError
@@ -306,6 +306,8 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
     ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
     ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
+    ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),
+    ("E565", lambda: linearise_sampled(rc())),
     ("E561", lambda: _need_own("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),
@@ -313,6 +315,9 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),
     ("E308", lambda: run_program(rc().program, [math.nan], rc().parameters(), [], 1.0)),
     ("E395", lambda: rc().program.rates(0.0, [])),
+    ("E576", lambda: Visual(box=(0.1, 0.1, 0.3), colour="red")),
+    ("E577", lambda: Visual(mesh="missing.stl")),
+    ("E579", lambda: scene_of(Graph("g"))),
     ("E540", lambda: restitution(0.0, 1.0, 1.0)),
     ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
     ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),

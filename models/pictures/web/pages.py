@@ -17,7 +17,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.output.files import finite, known_ending, write_text
 from bondgraph.run.outcome.result import Result
-from models.pictures.filling import balance_panels, energies_of, happenings_of
+from models.pictures.filling.scenes import scene_of
 from models.pictures.parts import Panel
 from models.pictures.plotting import plain, shown_unit, titled
 from models.pictures.scene import Scene
@@ -112,7 +112,7 @@ def _scene(shown: Result | Scene) -> Scene:
     if isinstance(shown, Scene):
         scene = shown
     elif isinstance(shown, Result):
-        scene = Scene(shown.program.name, shown.t, panels=_energy_panels(shown), happenings=happenings_of(shown), result=shown)
+        scene = scene_of(shown)
     else:
         cures = ("the result of a run: page(graph.simulate(1.0))", "a scene")
         raise refusal("E580", f"a page shows a result or a scene, not {type(shown).__name__}", *cures, about="page")
@@ -120,12 +120,6 @@ def _scene(shown: Result | Scene) -> Scene:
         title = f"a page shows a course over time, and there are {len(scene.t)} samples"
         raise refusal("E583", title, "a run that takes longer, or `samples` of more times", about=scene.title)
     return scene
-
-
-def _energy_panels(result: Result) -> tuple[Panel, ...]:
-    """Energies by kind; none of a result that came without its model."""
-    model = result.program.model
-    return () if model is None else balance_panels(energies_of(result, model.elements, ()), None)
 
 
 def _times(scene: Scene, seconds: float, show: float | None) -> None:
@@ -164,7 +158,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
 
 
 def _of_energy(panel: Panel) -> bool:
-    return panel.unit == "J"
+    return panel.unit == "J" or panel.title.startswith("energy")
 
 
 def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:

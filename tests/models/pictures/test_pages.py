@@ -7,6 +7,7 @@ import html
 import json
 import pickle
 import re
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def driven() -> Result:
 @pytest.fixture(scope="module")
 def eggs() -> Scene:
     graph = two_body_graph(read_scenario("tests/models/data/S1a.json"))
-    return scene_of(simulate(graph, t_end=0.06, samples=0.0005, progress=False), graph)
+    return scene_of(simulate(graph, t_end=0.06, samples=0.0005, progress=False))
 
 
 def data_of(made: Page) -> dict[str, Any]:
@@ -128,6 +129,11 @@ def test_large_results_stay_small_pages() -> None:
 def test_what_no_page_can_show_is_refused(driven: Result, give: Any, code: str) -> None:
     with pytest.raises(ModelError, match=code):
         give(driven)
+
+
+def test_what_draws_bodies_is_small() -> None:
+    files = resources.files("models.pictures.web")
+    assert sum(len(files.joinpath(name).read_bytes()) for name in ("vectors.js", "scene.js")) < 20_000
 
 
 @pytest.fixture(scope="module")
@@ -256,4 +262,4 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
     graph.connect(junction, C("spring", stiffness=50.0))
     data = data_of(page(simulate(graph, t_end=1.0, progress=False)))
     assert [name for _, name in data["open"]] == ["mass.flow", "spring.effort"]
-    assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)"]
+    assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)", "energy ledger residual (J)"]
