@@ -102,9 +102,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
         bar.show(_TRACED, "machine code")
         kernels = kernels_of(routines, backend)
     jacobian = functools.partial(jacobian_of, differentiate, kernels, backend)
-    program = program_of(
-        system, kernels, jacobian, functools.partial(couplings_of, routines, jacobian, backend), model, causality
-    )
+    program = program_of(system, kernels, jacobian, functools.partial(couplings_of, routines, jacobian, backend), model)
     times.append(time.perf_counter())
     timings = dict(zip(("build", "trace", "compile"), np.diff(times).tolist(), strict=True))
     return _refuse_start(Compiled(model, causality, system, program, kernels["prepare"], timings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from models.pictures import Scene, from_archive, movie, page, plots, poster
-from models.pictures.filling import energies_of, happenings_of
+from models.pictures.filling.balances import energies_of, happenings_of
 from models.pictures.probe import unrendered
 from models.studies.artefacts import Picture, plot
 from models.two_bodies.run import ContactRun
@@ -35,7 +35,8 @@ def contact_scene(run: ContactRun) -> Scene:
         run.name,
         title=run.title[:1].upper() + run.title[1:],
         names=run.bodies,
-        energies=energies_of(result, run.compiled.model.elements, [run.contact]),
+        energies=energies_of(result, [run.contact]),
         intervals=tuple(run.contact_intervals()),
         happenings=happenings_of(run.result),
+        result=result,
     )

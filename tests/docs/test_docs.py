@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import math
 import re
 import types
@@ -16,12 +17,12 @@ import pytest
 
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
-from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
+from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity, sensitivities, steady_state
 from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
-from docs.pages import DOCS, program_of, run_page, text_of
-from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
+from docs.pages import DOCS, FRONT, program_of, run_page, text_of
+from models import Impact, Rigid, Viscoelastic, Visual, attach_contact, contact, ground, rigid_body
 from models.cli import main
 from models.contacts import ContactLaw
 from models.impact import (
@@ -34,6 +35,7 @@ from models.impact import (
     strike,
 )
 from models.maze import MazeParameters, analyse, robustness
+from models.pictures import Scene, page, scene_of
 from models.studies.artefacts import chosen
 from screwbond import _need_own
 from screws.contact import closest_points
@@ -43,6 +45,7 @@ from screws.surfaces import closed_surface, egg, parametric, plane, sphere, toru
 
 ROOT = Path(bondgraph.__file__).parents[1]
 EXECUTED = [
+    FRONT,
     "tutorial.md",
     "elements.md",
     "equations.md",
@@ -52,6 +55,10 @@ EXECUTED = [
     "surfaces.md",
     "contact.md",
     "piles.md",
+    "runs.md",
+    "sweeps.md",
+    "analysis.md",
+    "export.md",
     "stepping.md",
     "motion_and_control.md",
     "delta.md",
@@ -104,7 +111,7 @@ def test_code_prints_what_the_page_shows(page: str) -> None:
         assert plain(told) == plain(wanted or ""), f"block {number} of {page}"
 
 
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -118,6 +125,14 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert path.exists(), target
         if anchor:
             assert anchor in headings(path), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_table_has_a_head(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for head, rule in itertools.pairwise(lines):
+        if re.fullmatch(r"\|[-:| ]+\|", rule) and head.startswith("|"):
+            assert all(cell.strip() for cell in re.split(r"(?<!\\)\|", head)[1:-1]), head
 
 
 def headings(path: Path) -> set[str]:
@@ -134,7 +149,7 @@ def test_the_index_lists_every_page(folder: Path) -> None:
 
 
 def test_every_page_with_code_is_executed() -> None:
-    assert {page.name for page in DOCS.glob("*.md") if "```python" in page.read_text(encoding="utf-8")} == set(EXECUTED)
+    assert {page.name for page in DOCS.glob("*.md") if "```python" in page.read_text(encoding="utf-8")} == set(EXECUTED) - {FRONT}
 
 
 def test_the_architecture_names_every_package() -> None:
@@ -147,19 +162,25 @@ def test_the_architecture_names_every_package() -> None:
     assert not missing
 
 
+def test_the_front_page_shows_a_plot_within_ten_lines() -> None:
+    first = (ROOT / "README.md").read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+    lines = [line for line in first.splitlines() if line.strip()]
+    assert len(lines) <= 10 and ".plot(" in lines[-1]
+
+
 def test_the_front_page_names_commands_that_exist() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"(?:^|`)make (\w+)", text, flags=re.MULTILINE))
-    assert {"demo", "test", "docs"} <= targets <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
+    assert {"demo", "test", "docs", "dist"} <= targets <= set(re.findall(r"^(\w+):", makefile, flags=re.MULTILINE))
     for command in re.findall(r"screwbond (\w+)", text):
         with pytest.raises(SystemExit) as done, contextlib.redirect_stdout(io.StringIO()):
             main([command, "--help"])
         assert done.value.code == 0, command
 
 
-def test_the_front_page_lists_every_example() -> None:
-    listed = re.findall(r"`python -m examples\.(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+def test_the_examples_are_listed_beside_them() -> None:
+    listed = re.findall(r"`python -m examples\.(\w+)`", (ROOT / "examples" / "README.md").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 
 
@@ -287,6 +308,8 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E590", lambda: chosen(["poster.png"], ["poter"])),
     ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
     ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
+    ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),
+    ("E565", lambda: linearise_sampled(rc())),
     ("E561", lambda: _need_own("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),
@@ -294,6 +317,9 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),
     ("E308", lambda: run_program(rc().program, [math.nan], rc().parameters(), [], 1.0)),
     ("E395", lambda: rc().program.rates(0.0, [])),
+    ("E576", lambda: Visual(box=(0.1, 0.1, 0.3), colour="red")),
+    ("E577", lambda: Visual(mesh="missing.stl")),
+    ("E579", lambda: scene_of(Graph("g"))),
     ("E540", lambda: restitution(0.0, 1.0, 1.0)),
     ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
     ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),
@@ -317,6 +343,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E531", lambda: MazeParameters(ball_radius=0.4)),
     ("E532", lambda: analyse(MazeParameters(), 5)),
     ("E533", lambda: robustness(MazeParameters(), [], [0.04])),
+    ("E580", lambda: page("motor")),
+    ("E581", lambda: page(rc().simulate(1.0), plots=["nothing"])),
+    ("E582", lambda: page(rc().simulate(1.0), seconds=0.0)),
+    ("E583", lambda: page(Scene("still", np.zeros(1)))),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),

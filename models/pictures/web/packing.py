@@ -1,0 +1,67 @@
+"""Arrays in; what a page's script unpacks out: base64 of numbers as short as is seen, and curves in 16-bit steps."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from models.pictures.interpolation import Array, quaternions
+from models.pictures.shapes.meshes import Mesh
+
+KINDS = {"Float32": "<f4", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
+"""Kinds of numbers, as the script and as NumPy call them."""
+
+STEPS = 65534
+"""Steps of a curve between its least and its largest value; one more means that there is none."""
+
+
+class Packed:
+    """Arrays by name, and curves by number; what does not change over time has one row."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, str | tuple[str, str]] = {}
+        self.curves: list[tuple[float, float, str]] = []
+        self._meshes: dict[Mesh, str] = {}
+
+    def put(self, name: str, values: ArrayLike, kind: str = "Float32") -> str:
+        """Pack an array as 32-bit floats, or as another of `KINDS`."""
+        text = base64.b64encode(np.ascontiguousarray(values, dtype=KINDS[kind]).tobytes()).decode()
+        self.arrays[name] = text if kind == "Float32" else (kind, text)
+        return name
+
+    def course(self, name: str, values: Array) -> str:
+        """Pack rows over time."""
+        return self.put(name, values[:1] if np.all(values == values[:1]) else values)
+
+    def pose(self, name: str, poses: Array) -> str:
+        """Pack poses (k, 4, 4)."""
+        self.course(f"{name}_p", poses[:, :3, 3])
+        self.course(f"{name}_q", quaternions(poses))
+        return name
+
+    def mesh(self, mesh: Mesh) -> str:
+        """Pack a mesh, once however many solids have it."""
+        if mesh not in self._meshes:
+            name = self._meshes[mesh] = self.put(f"mesh{len(self._meshes)}", mesh.points)
+            index = "Uint16" if len(mesh.points) < 1 << 16 else "Uint32"
+            self.put(f"{name}_normal", np.rint(127.0 * np.asarray(mesh.normals)), "Int8")
+            self.put(f"{name}_index", mesh.faces, index)
+            if len(mesh.lines):
+                self.put(f"{name}_line_index", mesh.lines, index)
+            if mesh.colours is not None:
+                self.put(f"{name}_colour", np.rint(255.0 * np.asarray(mesh.colours)), "Uint8")
+        return self._meshes[mesh]
+
+    def curve(self, values: Array) -> int:
+        """Pack values (k,), which need not be finite, and tell their number."""
+        values = values[:1] if np.all(values == values[:1]) else values
+        known = np.isfinite(values)
+        low, high = (float(v) for v in (np.min(values[known]), np.max(values[known]))) if known.any() else (0.0, 0.0)
+        # Halves, so that the range of the largest floats is finite.
+        step = 2.0 * (0.5 * high / STEPS - 0.5 * low / STEPS)
+        steps = np.full(len(values), STEPS + 1, dtype="<u2")
+        steps[known] = 0 if step == 0.0 else np.clip(np.rint((values[known] - low) / step), 0, STEPS)
+        self.curves.append((low, step, base64.b64encode(steps.tobytes()).decode()))
+        return len(self.curves) - 1
