@@ -170,7 +170,7 @@ def _satellite(path: Path) -> None:
     from models.pictures import poster, scene_of
 
     page = run_page("mechanisms.md")[0]
-    poster(scene_of(page.flight, page.orbit, "A satellite reaches out"), path, t=4.0)
+    poster(scene_of(page.flight, "A satellite reaches out"), path, t=4.0)
 
 
 def _rounded_cube(path: Path) -> None:

@@ -36,7 +36,7 @@ ROOMS = {
         ("analysis", "export", "piles", "stepping"),
     ),
     "models": (
-        ("connections", "studies"),
+        ("connections", "studies", "visuals"),
         ("bodies", "planar"),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),

@@ -11,11 +11,13 @@ from bondgraph.analysis.pencil import Matrices, balanced, by_real_part, invarian
 from bondgraph.analysis.transfer import TransferFunction, transfer
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
+from bondgraph.output.brief import brief
 
 DENSE = 4000
 """States up to which all eigenvalues are computed: beyond it, ask for some of them."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Linear:
     """dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`.

@@ -13,8 +13,10 @@ from bondgraph.analysis.steady import OperatingPoint
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, point_of
 from bondgraph.errors import refusal
+from bondgraph.output.brief import brief
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Sensitivities:
     """Derivatives by parameters at a point.

@@ -17,11 +17,13 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
+from bondgraph.output.brief import brief
 from bondgraph.run.program import Slot
 from bondgraph.run.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
     """A point where the rates vanish.

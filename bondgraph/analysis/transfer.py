@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.pencil import Matrices, by_real_part, invariant_zeros, minimal_basis
+from bondgraph.output.brief import brief
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class TransferFunction:
     """gain * prod(s - zeros) / prod(s - poles) = num(s) / den(s), from `input` to `output`.

@@ -11,6 +11,7 @@ import numpy as np
 
 from bondgraph.model.automata import Start
 from bondgraph.model.ops import Op
+from bondgraph.output.brief import brief
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Value:
     """Where a search for it begins, if its element says so: of several solutions the one near there is meant."""
 
 
+@brief
 @dataclass(frozen=True)
 class Statement:
     """outs = op(args); `element` is the path of the element that it comes from."""
@@ -59,6 +61,7 @@ class State:
         return np.where(hints > 0.0, hints, 1.0)
 
 
+@brief
 @dataclass(frozen=True)
 class LoweredTransition:
     """A transition of an automaton in terms of values: guard value, and the values that states are reset to."""
@@ -179,6 +182,7 @@ class Loop:
     """Of a nonlinear loop: states that follow the unknowns along the run, from which Newton's method starts."""
 
 
+@brief
 @dataclass(frozen=True)
 class System:
     """Statements of a model and the roles of its values; sorted once it has been through the passes."""

@@ -26,6 +26,7 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.output.brief import brief
 from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from bondgraph.run.outcome.result import Result
 
 
+@brief
 @dataclass(frozen=True)
 class Compiled(Frozen):
     """A model ready to run: equations, machine code (or its NumPy reference) and the names of everything."""

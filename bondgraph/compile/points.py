@@ -10,9 +10,11 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import refusal
+from bondgraph.output.brief import brief
 from bondgraph.run_arguments import Initial, Startable, StartValues
 
 
+@brief
 @dataclass(frozen=True)
 class Point:
     """A time (s), state x (n,), the parameters p that the user gave (without what follows from them) and modes m."""

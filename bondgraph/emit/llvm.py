@@ -12,6 +12,7 @@ from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
 from bondgraph.emit.text import DECLARATIONS, HEAP, choice_text, function_text, loop_text, split_text
 from bondgraph.errors import Problem
+from bondgraph.output.brief import brief
 from bondgraph.tape.routine import Alternatives, Routine, listing, reachable
 
 __all__ = ["CompileError", "Library", "compile_ir", "compile_routines", "have_llvm", "routines_text"]
@@ -29,6 +30,7 @@ QUICK = 60_000
 """Steps beyond which code is made without optimisation: in about a sixth of the time, at two thirds of the speed."""
 
 
+@brief
 @dataclass(frozen=True)
 class Library:
     """Compiled functions; their addresses hold as long as the library, or a kernel of it, is referenced.

@@ -23,8 +23,10 @@ from bondgraph.export.roles import solved_only
 from bondgraph.model.laws import Junction
 from bondgraph.model.names import need_name
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
+from bondgraph.output.brief import brief
 
 
+@brief
 @dataclass(frozen=True)
 class Reason:
     """One line: a value, what gives it, whose equation that is, and how many steps it is from what was asked for."""
@@ -38,6 +40,7 @@ class Reason:
     source: str = ""
 
 
+@brief
 @dataclass(frozen=True)
 class Explanation:
     """The causes of a value, each before its own causes; printed as an indented list."""

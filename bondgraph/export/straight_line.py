@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.output.brief import brief
 from bondgraph.tape.opcodes import OPERATIONS
 from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace
 
 
+@brief
 @dataclass(frozen=True)
 class StraightLine:
     """One routine without branches: each step is an operation on numbers that are known by then.

@@ -14,7 +14,7 @@ from bondgraph.graph.flatten import flatten
 from bondgraph.graph.replacing import put_in_place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
-from bondgraph.model.model import CollisionSet, ContactPoint, Model
+from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 
@@ -49,6 +49,9 @@ class Graph(Draft):
             raise KeyError(f"graph {self.name!r} has no part {path!r}; there are {', '.join(map(repr, near)) or 'none'}")
         assert isinstance(part, (Element, Graph))
         return part[rest] if rest and isinstance(part, Graph) else part
+
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
 
     def __iter__(self) -> Iterator[str]:
         """Names of the parts, in the order in which they were added."""
@@ -170,6 +173,14 @@ class Graph(Draft):
     def mark_collisions(self, collisions: CollisionSet) -> Graph:
         """Say which bodies of this graph may touch anywhere; their signals are named as seen from this graph."""
         self.collisions.append(collisions)
+        return self
+
+    def mark_visible(self, visible: Visible) -> Graph:
+        """Say what a picture can show of this graph; its signals are named as seen from this graph.
+
+        `freeze().visible` lists all. One whose signals lead nowhere is left out: no model fails for a picture.
+        """
+        self.visible.append(visible)
         return self
 
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:

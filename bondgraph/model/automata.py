@@ -9,8 +9,10 @@ from typing import Any
 from bondgraph.errors import Place
 from bondgraph.model.names import names_of, need_name, refused
 from bondgraph.model.ops import Op
+from bondgraph.output.brief import brief
 
 
+@brief
 @dataclass(frozen=True)
 class Transition:
     """A change of mode: it fires when guard(signals) crosses zero upward while the automaton is in `source`."""
@@ -38,6 +40,7 @@ class Transition:
         object.__setattr__(self, "resets", resets)
 
 
+@brief
 @dataclass(frozen=True)
 class Automaton:
     """A finite state machine; its mode is the signal `<name>.mode`, the index of the state it is in."""
@@ -58,6 +61,7 @@ class Automaton:
         object.__setattr__(self, "transitions", tuple(edges))
 
 
+@brief
 @dataclass(frozen=True)
 class Start:
     """Start values computed from other start values, floats only: results = function(*arguments) before every run.

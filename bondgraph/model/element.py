@@ -13,10 +13,12 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.laws import Law, Parameter, Switched
 from bondgraph.model.names import names_of, need_name
+from bondgraph.output.brief import brief
 
 L = TypeVar("L", bound=Law)
 
 
+@brief
 @dataclass(frozen=True)
 class Port:
     """A place where a bond can end. Dimension, domain and frame are None where the bond decides."""
@@ -27,6 +29,7 @@ class Port:
     frame: str | None = None
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Element(Frozen):
     """A node of the graph: its kind and name, what it does (law), and where the user created it."""
@@ -65,6 +68,7 @@ class Element(Frozen):
         return PortRef(self, name)
 
 
+@brief
 @dataclass(frozen=True)
 class PortRef:
     """One named port of an element or of a nested graph."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import Op
+from bondgraph.output.brief import brief
 
 Variable = Literal["effort", "flow"]
 """The two variables of a bond."""
@@ -23,6 +24,7 @@ OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
 """Of the two variables the other one."""
 
 
+@brief
 @dataclass(frozen=True)
 class Parameter:
     """A number or array that stays a run-time input of the compiled code."""
@@ -35,6 +37,7 @@ class Parameter:
     """Another parameter of the element: the lowest that it may be."""
 
 
+@brief
 @dataclass(frozen=True)
 class ByMode:
     """A parameter with a value for each state of an automaton."""
@@ -43,6 +46,7 @@ class ByMode:
     values: Mapping[str, Any]
 
 
+@brief
 @dataclass(frozen=True)
 class StateSpec:
     """A state variable: its start value and, as a hint to error control and analyses, its usual size."""
@@ -72,6 +76,7 @@ class Wish(IntEnum):
     RATHER = 3
 
 
+@brief
 @dataclass(frozen=True)
 class Demand:
     """What an element asks for at one of its ports."""
@@ -117,6 +122,7 @@ class Storing(Law):
         return Demand(self.gives == "flow", Wish.INTEGRAL)
 
 
+@brief
 @dataclass(frozen=True, kw_only=True)
 class Switched(Law):
     """A law that an automaton may switch."""
@@ -143,6 +149,7 @@ PORT = ("effort", "flow", "power")
 TWO_PORTS = ("1.effort", "1.flow", "2.effort", "2.flow")
 
 
+@brief
 @dataclass(frozen=True)
 class Storage(Storing):
     """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x)."""
@@ -176,6 +183,7 @@ class Storage(Storing):
         return 2 if self.rate is None else 0, self.inverse is not None, self.linear
 
 
+@brief
 @dataclass(frozen=True)
 class InertialField(Storing):
     """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, where its
@@ -218,6 +226,7 @@ class InertialField(Storing):
         return 1, False, False
 
 
+@brief
 @dataclass(frozen=True)
 class Resistor(Law):
     """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
@@ -241,6 +250,7 @@ class Resistor(Law):
         return Demand(self.effort is None, Wish.AS_GIVEN) if self.one_way else Demand(True, Wish.RATHER)
 
 
+@brief
 @dataclass(frozen=True)
 class Reaction(Law):
     """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
@@ -255,6 +265,7 @@ class Reaction(Law):
         return Demand(True, Wish.MUST)
 
 
+@brief
 @dataclass(frozen=True)
 class IdealConstraint(Switched):
     """No flow, by whatever effort that takes: the effort is a Lagrange multiplier.
@@ -300,6 +311,7 @@ class IdealConstraint(Switched):
         return Demand(False, Wish.MUST)
 
 
+@brief
 @dataclass(frozen=True)
 class IdealSwitch(Switched):
     """No effort while its automaton is in one of the active states (`closed` ones), no flow in all others."""
@@ -317,6 +329,7 @@ class IdealSwitch(Switched):
         return Demand(True, Wish.RATHER)
 
 
+@brief
 @dataclass(frozen=True)
 class Source(Law):
     """Effort or flow source: value(parameters, signals)."""
@@ -332,6 +345,7 @@ class Source(Law):
         return Demand(self.gives == "flow", Wish.MUST)
 
 
+@brief
 @dataclass(frozen=True)
 class Action:
     """What a matrix N(parameters, signals) does to a vector, without the matrix."""
@@ -342,6 +356,7 @@ class Action:
     """(parameters, signals, e) -> N^T e."""
 
 
+@brief
 @dataclass(frozen=True)
 class Ratio(Law):
     """A law of two ports with a ratio between their variables, matrix(parameters, signals)."""
@@ -356,6 +371,7 @@ class Ratio(Law):
         return (self.letter, *TWO_PORTS)
 
 
+@brief
 @dataclass(frozen=True)
 class Transformer(Ratio):
     """f2 = N f1, e1 = N^T e2; N has shape (), (n1,) or (n2, n1)."""
@@ -368,6 +384,7 @@ class Transformer(Ratio):
         return None if self.invertible else Demand(port == 1, Wish.MUST)
 
 
+@brief
 @dataclass(frozen=True)
 class Gyrator(Ratio):
     """e1 = r f2, e2 = r^T f1; r has shape () or (n1, n2)."""
@@ -378,6 +395,7 @@ class Gyrator(Ratio):
         return None if self.invertible else Demand(False, Wish.MUST)
 
 
+@brief
 @dataclass(frozen=True)
 class SkewGyrator(Law):
     """A gyrator on one port, e = J f with J = matrix(parameters, signals) skew-symmetric: it moves power between the
@@ -392,6 +410,7 @@ class SkewGyrator(Law):
         return Demand(False, Wish.MUST)
 
 
+@brief
 @dataclass(frozen=True)
 class Junction(Switched):
     """Common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its automaton."""
@@ -402,6 +421,7 @@ class Junction(Switched):
         return ("effort" if self.type == 0 else "flow",)
 
 
+@brief
 @dataclass(frozen=True)
 class Equation:
     """outs = op(args) over the local names of a block."""
@@ -411,6 +431,7 @@ class Equation:
     args: tuple[str, ...]
 
 
+@brief
 @dataclass(frozen=True)
 class SignalBlock(Law):
     """Signals in, signals and states out, no power: sensors, kinematics, controllers."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bondgraph.errors import Place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
+from bondgraph.output.brief import brief
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class End:
     port: str
 
 
+@brief
 @dataclass(frozen=True)
 class Bond:
     """Half arrow from tail to head: effort * flow > 0 is power from tail to head."""
@@ -57,6 +59,7 @@ class SignalEntry:
     index: int | None = None
 
 
+@brief
 @dataclass(frozen=True)
 class ContactPoint:
     """One place where two bodies may touch, whatever law acts in it. Time stepping, pictures and reports read these records;
@@ -102,6 +105,7 @@ class Collider:
     """Whether it never moves."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class CollisionSet:
     """Bodies with shapes that may touch anywhere. Where they do is found anew in every step: it is data, no state."""
@@ -126,6 +130,22 @@ class CollisionSet:
         return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
 
 
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """Something that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result are made from these
+    records; nothing finds a body by how its signals are called."""
+
+    kind: str
+    """Who draws it, by name."""
+    signals: Mapping[str, str]
+    """What it is for -> signal: where the thing is at every time of a run."""
+    shape: Any = None
+    """A frozen record that whoever draws it reads, and nobody else."""
+    path: str = ""
+    """Of the graph that holds it; a name of its own where one graph holds several of a kind."""
+
+
+@brief
 @dataclass(frozen=True)
 class Model(Frozen):
     """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""
@@ -145,6 +165,8 @@ class Model(Frozen):
     """Where bodies may touch."""
     collisions: tuple[CollisionSet, ...] = ()
     """Which bodies may touch anywhere."""
+    visible: tuple[Visible, ...] = ()
+    """What pictures can show."""
 
     def elements_at(self, paths: Iterable[str]) -> list[Element]:
         """Elements by their paths, each once; paths of none are left out."""

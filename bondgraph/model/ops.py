@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.copies import Frozen
+from bondgraph.output.brief import brief
 from screws.scalars import array, equal, where
 
 
+@brief
 @dataclass(frozen=True)
 class Op(Frozen):
     """A formula: arrays of scalars in, one array or a tuple of arrays out."""
@@ -43,6 +45,7 @@ class Constant(Op):
     """A structural constant: part of the equations, not a parameter that can be changed later."""
 
 
+@brief
 @dataclass(frozen=True)
 class Gate(Op):
     """(mode, value) -> value in some modes, zero in all others."""
@@ -51,6 +54,7 @@ class Gate(Op):
     """These modes."""
 
 
+@brief
 @dataclass(frozen=True)
 class Choice(Op):
     """(mode, held, released) -> held in some modes, released in all others."""

@@ -20,6 +20,7 @@ from bondgraph.assembly.system import is_internal
 from bondgraph.errors import Problem, RunError
 from bondgraph.model.model import ContactPoint
 from bondgraph.model.units import spread
+from bondgraph.output.brief import brief
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
 
@@ -52,6 +53,7 @@ class Slot:
         return self.start + self.size
 
 
+@brief
 @dataclass(frozen=True)
 class Layout:
     """Names of all states, outputs, parameters and modes, in the user's words."""
@@ -101,6 +103,7 @@ class Layout:
         return f"{block}[{index}]"
 
 
+@brief
 @dataclass(frozen=True)
 class RunTransition:
     """One edge of a switch's state machine: fires when its guard crosses zero upward while mode `source` is active.
@@ -219,6 +222,7 @@ class Absent:
     bind = many = __call__
 
 
+@brief
 @dataclass(frozen=True)
 class RunContact:
     """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.
@@ -235,6 +239,7 @@ class RunContact:
         return np.all([m[..., slot] != mode for slot, mode in self.off], axis=0)
 
 
+@brief
 @dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
+from bondgraph.output.brief import brief
 from models.chains.checks import Finding, closed_limits, coordinates_of, findings, forks
 from models.chains.links import BEFORE, Link
 from models.chains.sections import Drive, Sections, sections_of
 from screws.given import fixed_floats
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Tree:
     """Mechanism without loops: links that carry each other, on a base that does not move.
@@ -127,6 +129,7 @@ class Tree:
         return found
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Chain(Tree):
     """Serial chain: a tree in which each link is carried by the one before.

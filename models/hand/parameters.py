@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place
+from bondgraph.output.brief import brief
 from models.hand.shapes import SHAPES
 from models.studies.fields import check_record, number, vector, word
 from screws.errors import GeometryError
@@ -22,6 +23,7 @@ def _sizes(before: Mapping[str, Any]) -> int | None:
     return None if shape is None else len(shape.sizes)
 
 
+@brief
 @dataclass(frozen=True)
 class HandParameters:
     """A hand of equal fingers on a circle, the object between them, their contacts and the impedance controller.

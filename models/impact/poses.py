@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.errors import refusal
+from bondgraph.output.brief import brief
 from models.chains import Tree
 from models.impact.mobility import KINDS, mass_at, striking_point
 
 Vector = Sequence[float] | np.ndarray
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class PoseStudy:
     """Effective masses of one point along one normal.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.brief import brief
 from models.chains import Chain, Link, Tree, cylinder_inertia
 from models.impact.mobility import StrikingPoint, striking_point
 from models.urdf import Skin, read_urdf
@@ -26,6 +27,7 @@ LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
 """Either way, degrees."""
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Striker:
     """An arm, a configuration, and the point and direction of an impact.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place
+from bondgraph.output.brief import brief
 from models.impact.force_laws import ForceLaw, alike
 from models.impact.mobility import KINDS, locked_ratio, mass_at
 from models.impact.poses import PoseStudy, over_poses
@@ -44,6 +45,7 @@ class Measured:
         return found
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class ImpactStudy:
     """All that is known of an arm that strikes.

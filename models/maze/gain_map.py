@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.errors import RunEndedWarning, refusal
-from models.maze.analysis import closed_poles
+from models.maze.analysis import rightmost
 from models.maze.parameters import MazeParameters
 from models.maze.run import T_END, run_maze
 
@@ -53,16 +53,15 @@ def robustness(
     """
     gains = [_gains(name, values) for name, values in (("k1", k1), ("k2", k2))]
     shape = (len(gains[0]), len(gains[1]))
-    rightmost, passed, end = np.empty((*shape, len(maze.rings))), np.zeros(shape, dtype=int), np.full(shape, np.nan)
+    passed, end = np.zeros(shape, dtype=int), np.full(shape, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         for at in np.ndindex(shape):
             pair = float(gains[0][at[0]]), float(gains[1][at[1]])
-            rightmost[at] = [closed_poles(maze, i, *pair).real.max() for i in maze.rings]
             run = run_maze(maze, gains=pair, t_end=t_end, samples=t_end, rtol=1e-8)
             passed[at] = len(run.events)
             end[at] = run.events[-1].time if run.finished else np.nan
-    return RobustnessMap(maze, gains[0], gains[1], rightmost, passed, end)
+    return RobustnessMap(maze, gains[0], gains[1], rightmost(maze, *gains), passed, end)
 
 
 def _gains(name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -4,8 +4,8 @@ Nothing here loads VTK, matplotlib or Pillow before a picture is made.
 """
 
 from models.pictures.archives import from_archive, gauss_frames
-from models.pictures.filling import scene_of
-from models.pictures.parts import Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
+from models.pictures.filling.scenes import scene_of
+from models.pictures.parts import Coil, Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
 from models.pictures.plotting import plots
 from models.pictures.probe import rendering
 from models.pictures.scene import Scene
@@ -15,6 +15,7 @@ from models.pictures.stage.stills import still
 from models.pictures.web.pages import Page, page
 
 __all__ = [
+    "Coil",
     "Curve",
     "Force",
     "Frame",

@@ -11,6 +11,7 @@ import numpy as np
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
+from bondgraph.output.brief import brief
 from bondgraph.run.outcome.result import Result
 from models.bodies import Body
 from models.contacts import ContactWarning, Untracked, untracked_place
@@ -24,6 +25,7 @@ FINE = 400
 """Least count of close samples in an interval of contact."""
 
 
+@brief
 @dataclass(frozen=True)
 class ContactRun:
     """A run of two bodies in contact: what was simulated, its result and its trajectory."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
+from bondgraph.output.brief import brief
 from models.chains import Tree
 from models.urdf.grammar import Ignored
 from models.urdf.joints import RobotJoint
@@ -17,6 +18,7 @@ from models.urdf.skins import Skin
 from screws.given import floats
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Robot:
     """What a URDF file says.

@@ -21,7 +21,7 @@ from bondgraph.export import c_source, document, linear_equations, mechanical_eq
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, program_of, run_page, text_of
-from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
+from models import Impact, Rigid, Viscoelastic, Visual, attach_contact, contact, ground, rigid_body
 from models.cli import main
 from models.contacts import ContactLaw
 from models.impact import (
@@ -34,7 +34,7 @@ from models.impact import (
     strike,
 )
 from models.maze import MazeParameters, analyse, robustness
-from models.pictures import Scene, page
+from models.pictures import Scene, page, scene_of
 from screwbond import _need_own
 from screws.contact import closest_points
 from screws.errors import GeometryError
@@ -293,6 +293,9 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),
     ("E308", lambda: run_program(rc().program, [math.nan], rc().parameters(), [], 1.0)),
     ("E395", lambda: rc().program.rates(0.0, [])),
+    ("E576", lambda: Visual(box=(0.1, 0.1, 0.3), colour="red")),
+    ("E577", lambda: Visual(mesh="missing.stl")),
+    ("E579", lambda: scene_of(Graph("g"))),
     ("E540", lambda: restitution(0.0, 1.0, 1.0)),
     ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
     ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),

@@ -9,11 +9,13 @@ from typing import Any
 from bondgraph.export.forms.letters import letter_of
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted, text
+from bondgraph.output.brief import brief
 
 Case = tuple[str, Any]
 """The modes in which it holds, in words, and the expression."""
 
 
+@brief
 @dataclass(frozen=True)
 class LinearSystem:
     """A w = b for unknowns w that are not eliminated, since what they are would be beyond reading."""
@@ -33,6 +35,7 @@ class LinearSystem:
         return tuple(zip(self.A * w, self.b, strict=True))
 
 
+@brief
 @dataclass(frozen=True)
 class StateEquations:
     """x' = f(x, u, p, t): one SymPy expression for each state; notebooks show the equations by themselves."""

@@ -19,9 +19,11 @@ from bondgraph.export.forms.state_form import given_symbols, state_equations
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import IdealConstraint
+from bondgraph.output.brief import brief
 from bondgraph.tracing.on_tape.values import scalars_of
 
 
+@brief
 @dataclass(frozen=True)
 class LinearEquations:
     """x' = A x + B u, y = C x + D u, exactly, whatever the numbers of the parameters are."""

@@ -10,8 +10,10 @@ from bondgraph.export.forms.letters import letter_of
 from bondgraph.export.forms.matrix_lines import latex_lines, plain_lines
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted
+from bondgraph.output.brief import brief
 
 
+@brief
 @dataclass(frozen=True)
 class PortHamiltonian:
     """x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u, so that u^T y is the power that sources supply.
@@ -93,6 +95,7 @@ class PortHamiltonian:
         return self.latex()
 
 
+@brief
 @dataclass(frozen=True)
 class MechanicalEquations:
     """M(q) v' + C(q, v) v + D v + grad V = H^T lambda + B u, with q' = E(q) v and, of constraints, H v' = gamma.
@@ -200,6 +203,7 @@ class MechanicalEquations:
         return self.latex()
 
 
+@brief
 @dataclass(frozen=True)
 class LagrangeEquations:
     """d/dt(dL/dv) = E^T dL/dq + Q with L = T - V and q' = E v; Q are the forces of sources, dampers and constraints."""
@@ -239,6 +243,7 @@ class LagrangeEquations:
         return self.latex()
 
 
+@brief
 @dataclass(frozen=True)
 class HamiltonEquations:
     """q' = E dH/dp, p' = -E^T dH/dq + Q; H = T + V in q and p, and Q are the forces of sources, dampers and constraints."""

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bondgraph.output.brief import brief
 from bondgraph.run.program import Program
 from bondgraph.run.switching.events import Event
 
 
+@brief
 @dataclass(frozen=True)
 class Ledger:
     """Energies in J at the times t (k,) of a run, counted from its start.

@@ -20,6 +20,7 @@ import numpy as np
 from bondgraph import Automaton, Compiled, Graph, Op, Transition
 from bondgraph.analysis import steady_state
 from bondgraph.errors import ModelError, refusal
+from bondgraph.output.brief import brief
 from models.bodies import Body, rigid_body
 from models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, welded
 from models.contacts import attach_contact, contact
@@ -67,6 +68,7 @@ def parts_of(fingers: int) -> list[str]:
     return inside + [name(i) for i in range(fingers) for name in (finger_name, contact_name, grip_name)]
 
 
+@brief
 @dataclass(frozen=True)
 class Hand:
     """A hand that holds its object, and the motion of its reference.

@@ -17,8 +17,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.output.files import finite, known_ending, write_text
 from bondgraph.run.outcome.result import Result
-from models.pictures.filling import balance_panels, energies_of, happenings_of
-from models.pictures.parts import Panel
+from models.pictures.filling.scenes import scene_of
 from models.pictures.plotting import plain, shown_unit, titled
 from models.pictures.scene import Scene
 from models.pictures.style import AXES, ENERGIES, FORCE, INK
@@ -90,10 +89,11 @@ def page(
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
     graph = drawn(scene.result) if scene.result is not None else ""
+    seen = scene.solids or scene.frames or scene.coils or scene.paths or scene.forces
     filled = {
         "@TITLE@": html.escape(scene.title),
         "@STYLE@": parts["page.css"],
-        "@PARTS@": " ".join(["scene"] * bool(scene.solids or scene.frames) + ["graph"] * bool(graph)),
+        "@PARTS@": " ".join(["scene"] * bool(seen) + ["graph"] * bool(graph)),
         "@GRAPH@": graph,
         "@SCRIPT@": "\n".join(parts[name] for name in SCRIPTS),
         "@DATA@": data.replace("</", "<\\/"),
@@ -112,7 +112,7 @@ def _scene(shown: Result | Scene) -> Scene:
     if isinstance(shown, Scene):
         scene = shown
     elif isinstance(shown, Result):
-        scene = Scene(shown.program.name, shown.t, panels=_energy_panels(shown), happenings=happenings_of(shown), result=shown)
+        scene = scene_of(shown)
     else:
         cures = ("the result of a run: page(graph.simulate(1.0))", "a scene")
         raise refusal("E580", f"a page shows a result or a scene, not {type(shown).__name__}", *cures, about="page")
@@ -120,12 +120,6 @@ def _scene(shown: Result | Scene) -> Scene:
         title = f"a page shows a course over time, and there are {len(scene.t)} samples"
         raise refusal("E583", title, "a run that takes longer, or `samples` of more times", about=scene.title)
     return scene
-
-
-def _energy_panels(result: Result) -> tuple[Panel, ...]:
-    """Energies by kind; none of a result that came without its model."""
-    model = result.program.model
-    return () if model is None else balance_panels(energies_of(result, model.elements, ()), None)
 
 
 def _times(scene: Scene, seconds: float, show: float | None) -> None:
@@ -142,7 +136,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     """What the page's script reads: small values by name, arrays and curves packed."""
     playback = show_times(scene, 601)
     first = [] if scene.result is None else wanted(scene.result, plots)
-    if scene.result is not None and plots is None and not any(not _of_energy(panel) for panel in scene.panels):
+    if scene.result is not None and plots is None and all(panel.title.startswith("energy") for panel in scene.panels):
         first = telling(scene.result)
     scene, packed = thinned(scene), Packed()
     packed.put("t", scene.t)
@@ -161,10 +155,6 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "arrays": packed.arrays,
         "curves": packed.curves,
     }
-
-
-def _of_energy(panel: Panel) -> bool:
-    return panel.unit == "J"
 
 
 def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def driven() -> Result:
 @pytest.fixture(scope="module")
 def eggs() -> Scene:
     graph = two_body_graph(read_scenario("tests/models/data/S1a.json"))
-    return scene_of(simulate(graph, t_end=0.06, samples=0.0005, progress=False), graph)
+    return scene_of(simulate(graph, t_end=0.06, samples=0.0005, progress=False))
 
 
 def data_of(made: Page) -> dict[str, Any]:
@@ -262,4 +262,4 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
     graph.connect(junction, C("spring", stiffness=50.0))
     data = data_of(page(simulate(graph, t_end=1.0, progress=False)))
     assert [name for _, name in data["open"]] == ["mass.flow", "spring.effort"]
-    assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)"]
+    assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)", "energy ledger residual (J)"]
