@@ -46,6 +46,15 @@ def caller_place() -> Place | None:
     return None
 
 
+def caller_depth() -> int:
+    """How many calls above the module that asks the user's own line is: a `stacklevel` of its warnings."""
+    here, depth = caller_place(), 1
+    frame = sys._getframe(1)
+    while here is not None and frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != (here.file, here.line):
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
 @dataclass(frozen=True)
 class Problem:
     """One finding: a code, a title, details, the lines that created what it speaks of, and cures."""
@@ -131,6 +140,10 @@ class RoundingWarning(UserWarning):
 
 class RunDoubtWarning(UserWarning):
     """A run reached its end and cannot be trusted; its `Result` says why (`doubts`)."""
+
+
+class OpenSamplerWarning(UserWarning):
+    """A model with sampled blocks was linearised between their ticks, where what they hold is constant: their loop is open."""
 
 
 class CacheWarning(UserWarning):

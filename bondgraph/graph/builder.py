@@ -199,11 +199,12 @@ class Graph(Draft):
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
         return model
 
-    def compile(self, *, backend: str = "auto") -> Compiled:
-        """Compile it: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto"."""
+    def compile(self, *, backend: str = "auto", progress: bool = True) -> Compiled:
+        """Compile it: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto";
+        `progress` shows a bar on a terminal when it takes longer than two seconds."""
         from bondgraph.compile.pipeline import compile_model
 
-        return compile_model(self, backend=backend)
+        return compile_model(self, backend=backend, progress=progress)
 
     @spelled_settings
     def simulate(

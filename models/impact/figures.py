@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.render.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL
+from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL
 from models.impact.mobility import KINDS
 from models.impact.study import ImpactStudy
 from models.impact.viscoelastic import ViscoelasticImpact

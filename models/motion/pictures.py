@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.units import per_second
-from bondgraph.render.sheet import CYCLE, DASHES, INK, MUTED, SMALL
+from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
 from models.motion.polynomials import QUANTITIES, Motion
 from models.pictures.figures import HEADING, plot_file
 

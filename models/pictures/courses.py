@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bondgraph.render.sheet import CYCLE, DASHES, MUTED
+from bondgraph.output.sheet import CYCLE, DASHES, MUTED
 from bondgraph.run.outcome.result import Result
 from models.pictures.figures import plot_file
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bondgraph.output.files import known_ending, whole_file
-from bondgraph.render.sheet import TITLE, styled
+from bondgraph.output.sheet import TITLE, styled
 
 PLOTS = (".png", ".svg", ".pdf")
 IMAGES = (".png", ".jpg", ".jpeg")

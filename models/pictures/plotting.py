@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.render.sheet import DASHES, MUTED, SHADE, styled
+from bondgraph.output.sheet import DASHES, MUTED, SHADE, styled
 from models.pictures.figures import EDGE, legend_above, plot_file
 from models.pictures.parts import Panel
 from models.pictures.scene import Scene

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bondgraph.render.sheet import CYCLE, DASHES, INK, MUTED, PAPER, RULE
+from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, PAPER, RULE
 
 __all__ = [
     "AMBER",

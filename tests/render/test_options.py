@@ -31,7 +31,7 @@ def box(name, springs, inner=()):
     """A nested graph of one junction with springs, and with graphs inside."""
     graph, node = Graph(name), J1("node")
     for k in range(springs):
-        graph.connect(node, C(f"spring {k}", 1.0))
+        graph.connect(node, C(f"spring {k}", capacitance=1.0))
     for each in inner:
         graph.connect(node, each.port("port"))
     return graph.expose("port", node)

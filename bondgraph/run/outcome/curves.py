@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.render.sheet import INK, TINTS, styled
+from bondgraph.output.sheet import INK, TINTS, styled
 from bondgraph.run.program import Program
 from bondgraph.run.switching.events import Event
 
@@ -76,7 +76,7 @@ def _states(result: Plottable) -> Sequence[str]:
     own = [names[place] for place in sorted(names) if names[place] in layout.names("x")]
     if not 0 < len(own) <= MANY:
         title = f"what is to be plotted? There are {len(own)} states"
-        cure = 'names of some quantities: result.plot("mass.f", "spring.e"); result.names() lists them all'
+        cure = 'names of some quantities: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
         raise refusal("E560", title, cure, about=result.program.name)
     return own
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.render.sheet import DASHES, INK, MUTED, PAPER, SMALL
+from bondgraph.output.progress import counted
+from bondgraph.output.sheet import DASHES, INK, MUTED, PAPER, SMALL
 from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.refusals import SINGULAR, error
 from models.delta.kinematics.whole_robot import DeltaKinematics
@@ -55,6 +56,7 @@ def workspace(
     *,
     branch: str | Sequence[str] = "out",
     backend: str = "auto",
+    progress: bool = True,
 ) -> Workspace:
     """Map the workspace on the grid x1 x x2 x x3, m; an axis that is one number makes a slice.
 
@@ -66,17 +68,25 @@ def workspace(
     """
     axes = tuple(_axis(f"x{k + 1}", values) for k, values in enumerate((x1, x2, x3)))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    kinematics = DeltaKinematics(parameters, backend)
-    q, reached = kinematics.inverse_many(points.reshape(-1, 3), branch=branch)
+    kinematics, shape = DeltaKinematics(parameters, backend), points.shape[:3]
+    slabs = np.array_split(points.reshape(-1, 3), 1 + points.size // (3 * SLAB))
+    found = [_known(kinematics, slab, branch) for slab in counted(slabs, "workspace", progress=progress)]
+    whole = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    reachable, *known = (values.reshape(*shape, *values.shape[1:]) for values in whole)
+    return Workspace((axes[0], axes[1], axes[2]), reachable, *known)
+
+
+def _known(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequence[str]) -> tuple[np.ndarray, ...]:
+    """What a `Workspace` holds, in its order, of points (k, 3)."""
+    q, reached = kinematics.inverse_many(points, branch=branch)
     postures = kinematics.postures_many(q[reached])
     below = postures["side"] > SINGULAR
     rows = np.flatnonzero(reached)[below]
-    shape = points.shape[:3]
 
     def spread(values: np.ndarray) -> np.ndarray:
         out = np.full((len(q), *values.shape[1:]), np.nan)
         out[rows] = values[below]
-        return out.reshape(*shape, *values.shape[1:])
+        return out
 
     reachable = np.zeros(len(q), dtype=bool)
     reachable[rows] = True
@@ -84,15 +94,18 @@ def workspace(
         jacobian = np.where(np.isfinite(postures["jacobian"]), postures["jacobian"], 0.0)
         singular = np.linalg.svd(jacobian, compute_uv=False)
         condition = np.where(singular[:, 2] > 0.0, singular[:, 0] / singular[:, 2], np.inf)
-    return Workspace(
-        (axes[0], axes[1], axes[2]),
-        reachable.reshape(shape),
+    return (
+        reachable,
         spread(condition),
         spread(np.linalg.det(jacobian)),
         spread(postures["side"]),
         spread(np.min(np.abs(postures["stretch"]), axis=1, initial=1.0)),
         spread(q[reached][:, ::3]),
     )
+
+
+SLAB = 20_000
+"""Points that are looked at together."""
 
 
 def plot_workspace(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.render.sheet import CYCLE, DASHES, MUTED, SMALL
+from bondgraph.output.sheet import CYCLE, DASHES, MUTED, SMALL
 from models.pictures.figures import plot_file
 
 

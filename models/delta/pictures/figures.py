@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.render.sheet import CYCLE, DANGER, DASHES, INK, MUTED, SMALL
+from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, SMALL
 from models.delta.studies.analysis import PoleZeroMap, Sweep
 from models.delta.studies.run import DeltaRun
 from models.pictures.figures import legend_above, plot_file

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.render.sheet import CYCLE, DASHES, INK, MUTED, SMALL
+from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
 from models.delta.studies.soft_touch import Touch
 from models.pictures.figures import plot_file
 

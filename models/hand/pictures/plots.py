@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from bondgraph.render.sheet import CYCLE, INK
+from bondgraph.output.sheet import CYCLE, INK
 from models.hand.pictures.scene import NAMES, happenings
 from models.hand.studies.course import Study
 from models.hand.studies.run import HandRun, turned_by

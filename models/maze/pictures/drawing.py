@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.render.sheet import INK, MUTED, SMALL
+from bondgraph.output.sheet import INK, MUTED, SMALL
 from models.maze.parameters import QUARTER, MazeParameters
 from models.pictures.style import AMBER, BLUE, round_number
 

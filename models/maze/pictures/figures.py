@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.render.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
+from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
 from models.maze.analysis import analyse, rightmost, root_locus
 from models.maze.gain_map import RobustnessMap
 from models.maze.parameters import MazeParameters

@@ -18,6 +18,7 @@ from bondgraph.errors import refusal
 from bondgraph.output.files import finite, known_ending, write_text
 from bondgraph.run.outcome.result import Result
 from models.pictures.filling.scenes import scene_of
+from models.pictures.parts import Panel
 from models.pictures.plotting import plain, shown_unit, titled
 from models.pictures.scene import Scene
 from models.pictures.style import AXES, ENERGIES, FORCE, INK
@@ -89,11 +90,10 @@ def page(
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
     graph = drawn(scene.result) if scene.result is not None else ""
-    seen = scene.solids or scene.frames or scene.coils or scene.paths or scene.forces
     filled = {
         "@TITLE@": html.escape(scene.title),
         "@STYLE@": parts["page.css"],
-        "@PARTS@": " ".join(["scene"] * bool(seen) + ["graph"] * bool(graph)),
+        "@PARTS@": " ".join(["scene"] * bool(scene.solids or scene.frames) + ["graph"] * bool(graph)),
         "@GRAPH@": graph,
         "@SCRIPT@": "\n".join(parts[name] for name in SCRIPTS),
         "@DATA@": data.replace("</", "<\\/"),
@@ -136,7 +136,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     """What the page's script reads: small values by name, arrays and curves packed."""
     playback = show_times(scene, 601)
     first = [] if scene.result is None else wanted(scene.result, plots)
-    if scene.result is not None and plots is None and all(panel.title.startswith("energy") for panel in scene.panels):
+    if scene.result is not None and plots is None and not any(not _of_energy(panel) for panel in scene.panels):
         first = telling(scene.result)
     scene, packed = thinned(scene), Packed()
     packed.put("t", scene.t)
@@ -155,6 +155,10 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "arrays": packed.arrays,
         "curves": packed.curves,
     }
+
+
+def _of_energy(panel: Panel) -> bool:
+    return panel.unit == "J" or panel.title.startswith("energy")
 
 
 def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph.render.sheet import CYCLE, INK, PAPER, SHEET, styled
+from bondgraph.output.sheet import CYCLE, INK, PAPER, SHEET, styled
 from models.pictures.style import AXES, rgb
 
 ROOT = Path(__file__).parents[2]
-BESIDE = {"bondgraph/render/sheet.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
+BESIDE = {"bondgraph/output/sheet.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
 """The sheet; what repeats a diagram of SVG, which has colours and typefaces of its own; colours of solids in scenes."""
-PLOTTING = ("matplotlib", "plot_file", "bondgraph.render.sheet", "figure.subplots")
+PLOTTING = ("matplotlib", "plot_file", "bondgraph.output.sheet", "figure.subplots")
 SETTINGS = {"rcParams", "rc_context", "rcdefaults", "rc"}
 GIVEN = {"fontsize", "labelsize", "titlesize", "fontweight", "fontfamily", "color", "facecolor", "edgecolor"}
 SOURCES = [path for room in ("screws", "bondgraph", "models", "examples") for path in sorted((ROOT / room).rglob("*.py"))]
