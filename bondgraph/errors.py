@@ -26,7 +26,7 @@ class Place:
 
 _PACKAGES = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), package) + os.sep
-    for package in ("bondgraph", "models", "screws")
+    for package in ("bondgraph", "models", "screwbond", "screws")
 )
 
 
@@ -44,6 +44,15 @@ def caller_place() -> Place | None:
             return Place(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def caller_depth() -> int:
+    """How many calls above the module that asks the user's own line is: a `stacklevel` of its warnings."""
+    here, depth = caller_place(), 1
+    frame = sys._getframe(1)
+    while here is not None and frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != (here.file, here.line):
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,10 @@ class ExtraError(_InOneLine, ImportError):
     """What is asked for needs a package that is not installed."""
 
 
+class ShadowError(_InOneLine, ImportError):
+    """A file of the user's has the name of a package of this project, and is found in its place."""
+
+
 class RunEndedWarning(UserWarning):
     """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
 
@@ -127,6 +140,10 @@ class RoundingWarning(UserWarning):
 
 class RunDoubtWarning(UserWarning):
     """A run reached its end and cannot be trusted; its `Result` says why (`doubts`)."""
+
+
+class OpenSamplerWarning(UserWarning):
+    """A model with sampled blocks was linearised between their ticks, where what they hold is constant: their loop is open."""
 
 
 class CacheWarning(UserWarning):

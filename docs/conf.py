@@ -1,51 +1,87 @@
-"""Sphinx: the Markdown pages of this folder -> a site that needs no network; formulas become MathML.
+"""Sphinx: README, the Markdown pages of this folder, examples and every public name -> a site that needs no network.
 
-`make docs` runs the code of the pages first and then this, strictly: a link that leads nowhere is an error.
+`make docs` runs the code of the pages first and then this, strictly: a link that leads nowhere is an error. Formulas become
+MathML, which browsers draw themselves.
 """
 
 from __future__ import annotations
 
-import re
 import sys
+import tempfile
+from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
-sys.path.insert(0, str(Path(__file__).parent))
-from accents import with_accents
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from docs import contents, reference, scripts, thumbnails
+from docs.accents import with_accents
+from docs.docstrings import restructured
 
-project = "screwbond"
-extensions = ["myst_parser"]
-root_doc = "README"
+DOCS = Path(__file__).resolve().parent
+setup_file = ConfigParser(interpolation=None)
+setup_file.read(DOCS.parent / "setup.cfg", encoding="utf-8")
+
+project = setup_file["metadata"]["name"]
+version = release = setup_file["metadata"]["version"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery"]
+exclude_patterns = ["README.md", "examples/*.ipynb", "examples/*.zip"]
 html_title = project
-html_theme = "alabaster"
-html_theme_options = {"page_width": "66rem", "fixed_sidebar": True}
-html_sidebars = {"**": ["navigation.html", "searchbox.html"]}
+html_theme = "furo"
+html_static_path = [str(DOCS / "static")]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_theme_options = {"top_of_page_buttons": []}
 html_show_sourcelink = False
 html_show_copyright = False
+html_copy_source = False
 highlight_language = "none"
-myst_enable_extensions = ["dollarmath"]
-myst_heading_anchors = 3
 html_math_renderer = "mathml"
 
-START_PAGE = '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={0}"><a href="{0}">{1}</a>\n'
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # they are kept with their outputs, and the tests run them
+
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+python_maximum_signature_line_length = 88
+
+staged = tempfile.TemporaryDirectory(prefix="screwbond-examples-")
+sphinx_gallery_conf = {
+    "examples_dirs": [staged.name],
+    "gallery_dirs": ["examples"],
+    "plot_gallery": "False",  # the tests run them; here they are shown
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "notebook_extensions": set(),
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "nested_sections": False,
+    "within_subsection_order": "FileNameSortKey",
+}
 
 
 def adapt(_: Any, page: str, source: list[str]) -> None:
-    """Links out of this folder become plain text; the table of an index becomes the navigation."""
-    source[0] = re.sub(r"\[([^\]]+)\]\(\.\./[^)]*\)", r"\1", source[0])
-    if page.endswith("README"):
-        pages = re.findall(r"^\| \[[^\]]*\]\(([\w/-]+)\.md\)", source[0], flags=re.MULTILINE)
-        source[0] += "\n```{toctree}\n:hidden:\n" + "\n".join(pages) + "\n```\n"
+    """The home is the README, with the table of contents; links out of this folder lead to copies here, or become plain text."""
+    if page.startswith(("api/", "examples/")):
+        return
+    text = contents.home() if page == "index" else contents.with_tree(source[0]) if page.endswith("README") else source[0]
+    source[0] = contents.without_foreign_links(text)
 
 
-def write_start_page(app: Any, failure: Exception | None) -> None:
-    """`index.html`, which leads to the page that GitHub shows for this folder."""
-    if failure is None:
-        page = START_PAGE.format(f"{root_doc}.html", project)
-        (Path(app.outdir) / "index.html").write_text(page, encoding="utf-8")
+def stage(app: Any, _: Any) -> None:
+    """Write what is made of the packages and of the examples, before Sphinx looks for sources."""
+    scripts.stage(Path(staged.name), thumbnails.of_examples())
+    reference.write(Path(app.srcdir) / "api")
+
+
+def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """A docstring of this project as Sphinx reads one."""
+    lines[:] = restructured(lines)
 
 
 def inline(translator: Any, node: nodes.math) -> None:
@@ -56,12 +92,13 @@ def inline(translator: Any, node: nodes.math) -> None:
 
 def block(translator: Any, node: nodes.math_block) -> None:
     """A formula of its own."""
-    translator.body.append(f'<div class="math">{with_accents(tex2mathml(node.astext(), as_block=True))}</div>\n')
+    translator.body.append(f'<div class="math" tabindex="0">{with_accents(tex2mathml(node.astext(), as_block=True))}</div>\n')
     raise nodes.SkipNode
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
+    app.connect("config-inited", stage, priority=1)
     app.connect("source-read", adapt)
-    app.connect("build-finished", write_start_page)
+    app.connect("autodoc-process-docstring", docstring)

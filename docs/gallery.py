@@ -170,7 +170,14 @@ def _satellite(path: Path) -> None:
     from models.pictures import poster, scene_of
 
     page = run_page("mechanisms.md")[0]
-    poster(scene_of(page.flight, page.orbit, "A satellite reaches out"), path, t=4.0)
+    poster(scene_of(page.flight, "A satellite reaches out"), path, t=4.0)
+
+
+def _rounded_cube(path: Path) -> None:
+    from models.pictures import poster, scene_of
+
+    page = run_page("surfaces.md")[0]
+    poster(scene_of(page.tumbling, "A rounded cube tumbles"), path, t=0.35)
 
 
 def _crane(path: Path) -> None:
@@ -217,6 +224,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "hand_figure6.png": _hand_figure6,
     "impact_arm.png": _impact_arm,
     "rolling_eggs.png": _rolling_eggs,
+    "rounded_cube.png": _rounded_cube,
     "satellite.png": _satellite,
 }
 """Name of a picture -> what draws it into a file: bond graphs, what needs Matplotlib, and what needs VTK besides."""

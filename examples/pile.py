@@ -78,4 +78,4 @@ if __name__ == "__main__":
     for graph, end in ((heap(), 2.5), (bagful(), 3.0)):
         run = simulate(graph, end)
         print(f"{graph.name}: {run.touching[-1]} contacts press, {run.slip[-1]:.1e} m/s slip, {run.overlap[-1]:.1e} m overlap")
-        still(scene_of(run, graph), out / f"{graph.name}.png", end)
+        still(scene_of(run), out / f"{graph.name}.png", end)

@@ -26,6 +26,7 @@ from models.two_bodies import (
     save_run,
     two_body_graph,
 )
+from models.visuals import Visual
 
 __all__ = [
     "Body",
@@ -39,6 +40,7 @@ __all__ = [
     "ThreeState",
     "VirtualSpring",
     "Viscoelastic",
+    "Visual",
     "attach_between",
     "attach_central_gravity",
     "attach_contact",

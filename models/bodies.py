@@ -18,8 +18,10 @@ from bondgraph.errors import refusal
 from bondgraph.model.domains import SCREW
 from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Parameter, Storage
+from bondgraph.model.model import Visible
 from bondgraph.model.ops import IDENTITY, zeros
 from models.connections import AD, BY_AD, OF_AD, screw_transformer
+from models.visuals import Appearance, Visual, visuals_of
 from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
 from screws.poses import pose_from_state, pose_rate, rotation_of
@@ -41,16 +43,24 @@ UNIT_TOLERANCE = 1e-3
 
 class Body(Graph):
     """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch), E427 for what is
-    none; `shape` is what it collides with (None: with nothing), one solid or several, E545 for what is none."""
+    none; `shape` is what it collides with (None: with nothing), one solid or several, E545 for what is none; `visual` is what
+    pictures show in place of both, one or several, E576 for what is none."""
 
     momentum: str | None = None
     """State inside the body that is its momentum (6,), where it is free."""
     fixed = False
     """Whether it never moves."""
 
-    def __init__(self, name: str, surface: Surface | None = None, shape: Solid | Sequence[Solid] | None = None):
+    def __init__(
+        self,
+        name: str,
+        surface: Surface | None = None,
+        shape: Solid | Sequence[Solid] | None = None,
+        visual: Visual | Sequence[Visual] | None = None,
+    ):
         super().__init__(name)
         self.shapes = _solids(name, shape)
+        self.visuals = visuals_of(name, visual)
         if surface is not None and not isinstance(surface, Surface):
             title = f'the surface of "{name}" is {surface!r}'
             raise refusal("E427", title, "a surface: surface=sphere(0.1)", about=name)
@@ -151,6 +161,7 @@ def rigid_body(
     inertia: Sequence[float] | np.ndarray,
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
+    visual: Visual | Sequence[Visual] | None = None,
     centre_of_mass: Sequence[float] = (0.0, 0.0, 0.0),
     position: Sequence[float] = (0.0, 0.0, 0.0),
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
@@ -164,6 +175,7 @@ def rigid_body(
     Parameters
     ----------
     mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
+    surface, shape, visual : its skin for contacts of curved bodies, what it collides with, and what pictures show in their place.
     centre_of_mass : in object coordinates, m.
     position, quaternion : start pose of the object frame (w, x, y, z; object to world).
     velocity, angular_velocity : of the centre of mass at the start, world coordinates, m/s and rad/s.
@@ -187,7 +199,7 @@ def rigid_body(
     omega = R.T @ spin
     twist = np.concatenate([omega, R.T @ speed - np.cross(omega, centre)])
 
-    body = Body(name, surface, shape)
+    body = Body(name, surface, shape, visual)
     one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{upright(name)},0}}"})
     to_world = screw_transformer(AD, BY_AD, "pose.H", (name, "0"))
     world = world_junction(name)
@@ -197,7 +209,7 @@ def rigid_body(
     body.connect(one, to_world)
     body.connect(to_world, world)
     body.momentum = "inertia.p"
-    return finished(body, world, "pose.H", "body twist.flow")
+    return finished(body, world, "pose.H", "body twist.flow", mass=mass, inertia=moment, centre=centre, gravity=weight)
 
 
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
@@ -212,11 +224,16 @@ def world_junction(name: str) -> Element:
     return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{upright(name)}}}^{{0,0}}"})
 
 
-def finished(body: Body, world: Element, pose: str, twist: str) -> Body:
-    """The body with its port and signals, from its junction and the paths of its pose and body twist."""
+def finished(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **looks: Any) -> Body:
+    """The body with its port and signals, from its junction and the paths of its pose and body twist.
+
+    `frame` : path of its pose (4, 4), where there is one besides; `looks`: further fields of its `Appearance`.
+    """
     body.expose("world", world)
     body.export("pose", pose)
     body.export("twist", twist)
+    appearance = Appearance(body.surface, body.shapes, body.visuals, **looks)
+    body.mark_visible(Visible("body", {"pose": pose, "frame": frame or pose}, appearance))
     return body
 
 
@@ -231,11 +248,12 @@ def ground(
     *,
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
+    visual: Visual | Sequence[Visual] | None = None,
     position: Sequence[float] = (0.0, 0.0, 0.0),
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
 ) -> Body:
     """A body that never moves: Sf of zero twist at its 1-junction."""
-    body, world = Body(name, surface, shape), world_junction(name)
+    body, world = Body(name, surface, shape, visual), world_junction(name)
     body.fixed = True
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
     body.add(
@@ -260,6 +278,7 @@ def prescribed_body(
     twist: Sequence[float] | np.ndarray | Callable[[Any], Any],
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
+    visual: Visual | Sequence[Visual] | None = None,
     position: Sequence[float] = (0.0, 0.0, 0.0),
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
 ) -> Body:
@@ -268,7 +287,7 @@ def prescribed_body(
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
     axis through `c` has [omega, c x omega].
     """
-    body, world = Body(name, surface, shape), world_junction(name)
+    body, world = Body(name, surface, shape, visual), world_junction(name)
     if callable(twist):
         drive = Sf("drive", twist, signals=["time"], dimension=6, domain=SCREW, frame="0")
     else:

@@ -17,6 +17,8 @@ from models.hand.command import HAND
 from models.impact.command import IMPACT
 from models.maze.command import MAZE
 from models.studies.commands import Command, parser_of
+from models.studies.drawing import DIAGRAM
+from models.studies.scripts import EXAMPLES
 from models.two_bodies.command import CONTACT
 
 
@@ -26,7 +28,7 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
 
     `commands` are those that there are, by default `COMMANDS`.
     """
-    options = parser_of(COMMANDS if commands is None else commands).parse_args(arguments)
+    options = parser_of(COMMANDS if commands is None else commands, _version("screwbond")).parse_args(arguments)
     try:
         # The commands say themselves how a run ended and what in it is not finite.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -90,7 +92,7 @@ def _info(_: Any) -> int:
 
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, INFO)
+COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, DIAGRAM, EXAMPLES, INFO)
 """Every command."""
 
 

@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ("screws", "bondgraph", "models", "examples")
+LAYERS = ("screws", "bondgraph", "models", "screwbond", "examples")
 PACKAGES = LAYERS[:3]
 
 ROOMS = {
@@ -29,14 +29,14 @@ ROOMS = {
         ("emit", "model"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
-        ("assembly", "render"),
-        ("passes", "run", "tracing"),
+        ("assembly",),
+        ("passes", "render", "run", "tracing"),
         ("schedule",),
         ("compile",),
         ("analysis", "export", "piles", "stepping"),
     ),
     "models": (
-        ("connections", "studies"),
+        ("connections", "studies", "visuals"),
         ("bodies", "planar"),
         ("chains", "contacts", "gravity", "joints", "springs"),
         ("pictures",),

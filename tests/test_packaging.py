@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("bondgraph", "models", "screws")
+PACKAGES = ("bondgraph", "models", "screwbond", "screws")
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def config():
     return parser
 
 
-def test_installs_exactly_the_three_packages(config):
+def test_installs_exactly_these_packages(config):
     """setuptools takes every folder with an `__init__.py` whose dotted name fits a pattern."""
     assert config["options"]["packages"] == "find:"
     patterns = config["options.packages.find"]["include"].split()
@@ -63,4 +63,4 @@ def test_constraints_pin_every_requirement(config):
 
 
 def test_entry_point(config):
-    assert config["options.entry_points"]["console_scripts"].split() == ["screwbond", "=", "models.cli:main"]
+    assert config["options.entry_points"]["console_scripts"].split() == ["screwbond", "=", "screwbond.__main__:main"]

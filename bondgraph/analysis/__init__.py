@@ -6,6 +6,7 @@ Every derivative comes from the tape of the model's own formulas, so it is exact
 from bondgraph.analysis.derivatives import Derivatives, differentiate, linearise
 from bondgraph.analysis.linear import Linear
 from bondgraph.analysis.positive_real import Passivity, passivity
+from bondgraph.analysis.sampled import linearise_sampled
 from bondgraph.analysis.sensitivity import Sensitivities, sensitivities
 from bondgraph.analysis.steady import OperatingPoint, operating_point, steady_state
 from bondgraph.analysis.symmetry import Reciprocity, reciprocity
@@ -23,6 +24,7 @@ __all__ = [
     "TransferFunction",
     "differentiate",
     "linearise",
+    "linearise_sampled",
     "operating_point",
     "passivity",
     "point_of",

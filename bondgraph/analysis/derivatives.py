@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from bondgraph.compile.points import Point, consistent, point_of
 from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.errors import refusal
+from bondgraph.errors import OpenSamplerWarning, caller_depth, refusal
 from bondgraph.output.brief import brief
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
@@ -99,6 +100,14 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     return Derivatives(compiled, state_labels, labels, names, state_places, places, rows, columns, numpy_kernel(routine))
 
 
+def warn_of_samplers(compiled: Compiled) -> None:
+    """Say that what sampled blocks hold is constant in a linear system between their ticks."""
+    if compiled.program.clocks:
+        names = ", ".join(f'"{clock.name}"' for clock in compiled.program.clocks)
+        text = f'"{compiled.model.name}": what {names} holds between ticks is constant here, so that the loop is open there;'
+        warnings.warn(f"{text} `linearise_sampled` closes it, over one period", OpenSamplerWarning, stacklevel=caller_depth())
+
+
 def linearise(
     model: Compilable,
     inputs: Sequence[str] = (),
@@ -114,7 +123,8 @@ def linearise(
     vanish at the point (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a quaternion of
     unit norm and a position, so each pose adds one direction to A that is no motion: its norm, which returns to one
     by itself, with a pole at -2 1/s. It can neither be excited nor seen; `Linear.minimal` takes it out. States that only ticks
-    and resets change are as constant as parameters, and no states of the linear system.
+    and resets change are as constant as parameters, and no states of the linear system: an `OpenSamplerWarning` says so, and
+    `linearise_sampled` takes them in.
 
     Parameters
     ----------
@@ -130,4 +140,5 @@ def linearise(
     does not fit, E260 where no derivative is finite, E262 where an algebraic loop has no solution.
     """
     compiled = compiled_form(model, "linearise")
+    warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

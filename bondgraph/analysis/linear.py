@@ -14,6 +14,8 @@ from bondgraph.errors import refusal
 from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, counted, line, table
 
+SHOWN = 12
+"""States, inputs and outputs up to which the matrices are printed."""
 DENSE = 4000
 """States up to which all eigenvalues are computed: beyond it, ask for some of them."""
 _SHOWN = 16
@@ -23,7 +25,9 @@ _SHOWN = 16
 @brief
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`.
+    """dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`; printed, its matrices.
+
+    Of a sampled system (`period`) it is dx[k+1] = A dx[k] + B du[k], and `rates` is what x changes by in a period.
 
     Parameters
     ----------
@@ -32,6 +36,7 @@ class Linear:
     rates : x' at the point, (n,); zero at an operating point.
     values : outputs at the point.
     point : where the model was linearised; None after a change of states.
+    period : of a sampled system, s.
     """
 
     name: str
@@ -45,6 +50,19 @@ class Linear:
     rates: np.ndarray = field(repr=False)
     values: np.ndarray = field(repr=False)
     point: Point | None = field(repr=False, default=None)
+    period: float | None = None
+
+    def __str__(self) -> str:
+        """The matrices with the names of their rows and columns, where that can be read."""
+        sampled = "" if self.period is None else f", sampled every {self.period:g} s"
+        head = f'linear system of "{self.name}": {self.order} states{sampled}'
+        if max(self.order, len(self.inputs), len(self.outputs)) > SHOWN:
+            return f"{head}, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        following = "'" if self.period is None else "[k+1]"
+        rows = ("A", self.A, self.states, self.states, following), ("B", self.B, self.states, self.inputs, following)
+        more = ("C", self.C, self.outputs, self.states, ""), ("D", self.D, self.outputs, self.inputs, "")
+        tables = [_table(*table) for table in (*rows, *more) if table[2] and table[3]]
+        return "\n\n".join([head, *tables])
 
     @property
     def order(self) -> int:
@@ -96,7 +114,7 @@ class Linear:
     ) -> TransferFunction:
         """From one input to one output, what cancels taken out; the names may be left out where there is only one. E255 if there
         is no such input or output."""
-        part = self.part(_one(self, "input", input, self.inputs), _one(self, "output", output, self.outputs))
+        part = self._single(input, output)
         return transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance)
 
     def part(self, inputs: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Linear:
@@ -130,8 +148,10 @@ class Linear:
         return replace(self, A=a, B=b / scale[:, None], C=c * scale, D=d, rates=self.rates / scale, point=None)
 
     def frequency_response(self, omega: Any) -> np.ndarray:
-        """C (j omega - A)^-1 B + D at circular frequencies (k,), rad/s: (k, outputs, inputs), complex."""
-        return self.at(1j * np.atleast_1d(np.asarray(omega, dtype=float)))
+        """C (j omega - A)^-1 B + D at circular frequencies (k,), rad/s: (k, outputs, inputs), complex; of a sampled system with
+        exp(j omega period) in the place of j omega."""
+        s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
+        return self.at(s if self.period is None else np.exp(s * self.period))
 
     def at(self, s: Any) -> np.ndarray:
         """C (s - A)^-1 B + D at complex frequencies (k,), rad/s: (k, outputs, inputs)."""
@@ -162,14 +182,80 @@ class Linear:
 
     def to_control(self) -> Any:
         """The system as a `control.StateSpace` of python-control, names kept; E258 where that is not installed."""
+        control = self._control()
+        names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
+        names = {kind: [label.replace(".", "_") for label in labels] for kind, labels in names.items()}
+        return control.ss(*self.dense(), self.period or 0, **names, name=self.name.replace(".", "_"))
+
+    def bode(
+        self, input: str | None = None, output: str | None = None, *, omega: Any = None, margins: bool = False, axes: Any = None
+    ) -> np.ndarray:
+        """Magnitude in dB and phase in degrees over frequency, as python-control draws them: axes of Matplotlib, (2,).
+
+        Parameters
+        ----------
+        input, output : which; they may be left out where there is only one.
+        omega : frequencies, rad/s; by default those around poles and zeros.
+        margins : whether gain and phase margins are shown.
+        axes : two of your own.
+
+        Raises `ModelError` E255 if there is no such input or output, E258 without python-control.
+        """
+        control, part = self._control(), self._single(input, output)
+        more = {} if axes is None else {"ax": np.reshape(axes, (2, 1))}
+        title = f"{part.inputs[0]} to {part.outputs[0]}"
+        drawn = control.bode_plot(part.to_control(), omega, dB=True, deg=True, display_margins=margins, title=title, **more)
+        return np.ravel(drawn.axes)
+
+    def step(
+        self, input: str | None = None, output: str | None = None, *, t_end: float | None = None, axes: Any = None
+    ) -> np.ndarray:
+        """The answer to a unit step, from python-control: axes of Matplotlib, (1,). Names and errors as `bode`; `t_end` in s."""
+        control, part = self._control(), self._single(input, output)
+        more = {} if axes is None else {"ax": np.reshape(axes, (1, 1))}
+        title = f"{part.inputs[0]} to {part.outputs[0]}"
+        return np.ravel(control.step_response(part.to_control(), t_end).plot(title=title, **more).axes)
+
+    def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
+        """Poles and zeros in the complex plane (1/s), of python-control: axes of Matplotlib, (1,). Names, errors as `bode`."""
+        control, part = self._control(), self._single(input, output)
+        more = {} if axes is None else {"ax": np.reshape(axes, (1, 1))}
+        title = f"{part.inputs[0]} to {part.outputs[0]}"
+        return np.ravel(control.pole_zero_plot(part.to_control(), title=title, **more).axes)
+
+    def c2d(self, period: float, method: str = "zoh") -> Linear:
+        """The same system sampled every `period` seconds, as python-control does it: "zoh", "foh", "tustin", "matched" ...
+
+        Raises `ModelError` E564 for one that is sampled already, E258 without python-control.
+        """
+        if self.period is not None:
+            cure = "the linear system before it was sampled"
+            raise refusal("E564", f"the system is sampled already, every {self.period:g} s", cure, about=self.name)
+        found = self._control().sample_system(self.to_control(), period, method)
+        a, b, c, d = (np.asarray(getattr(found, letter)) for letter in "ABCD")
+        return replace(self, A=a, B=b, C=c, D=d, rates=self.rates * period, point=None, period=float(period))
+
+    def _single(self, input: str | None, output: str | None) -> Linear:
+        return self.part(_one(self, "input", input, self.inputs), _one(self, "output", output, self.outputs))
+
+    def _control(self) -> Any:
         try:
             import control
         except ImportError as missing:
             cure = 'pip install "screwbond[control]"'
             raise refusal("E258", "python-control is not installed", cure, about=self.name, places=()) from missing
-        names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
-        names = {kind: [label.replace(".", "_") for label in labels] for kind, labels in names.items()}
-        return control.ss(*self.dense(), **names, name=self.name.replace(".", "_"))
+        return control
+
+
+def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, ...], after: str) -> str:
+    """A matrix with the names of its rows, which have `after` behind them, and its columns."""
+    numbers = [[f"{value:.5g}" for value in row] for row in np.asarray(matrix)]
+    widths = [max(map(len, (name, *column))) for name, column in zip(columns, zip(*numbers, strict=True), strict=True)]
+    labels = [f"{name}{after}" for name in rows]
+    first = max(map(len, (letter, *labels)))
+    lines = [(letter, *columns), *((label, *row) for label, row in zip(labels, numbers, strict=True))]
+    cells = [[f"{cell:>{width}}" for cell, width in zip(line[1:], widths, strict=True)] for line in lines]
+    return "\n".join("  ".join([f"{line[0]:{first}}", *row]) for line, row in zip(lines, cells, strict=True))
 
 
 def _one(system: Linear, kind: str, name: str | None, known: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate
+from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, warn_of_samplers
 from bondgraph.analysis.linear import Linear
 from bondgraph.analysis.newton import Solution, newton
 from bondgraph.compile.compiled import Compiled
@@ -68,6 +68,7 @@ class OperatingPoint:
 
     def linearise(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linear:
         """The linear system at this point; see `bondgraph.analysis.linearise`."""
+        warn_of_samplers(self.compiled)
         return differentiate(self.compiled, inputs, outputs)(self.point)
 
     def _repr_html_(self) -> str:

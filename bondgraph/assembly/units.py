@@ -11,21 +11,12 @@ from typing import Any
 import numpy as np
 
 from bondgraph.causality.assign import ordered_bonds
-from bondgraph.model.domains import Domain
+from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Gyrator, IdealConstraint, IdealSwitch, Ratio, Resistor, SignalBlock, Source, Storage
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Constant
 from bondgraph.model.units import matrix, parts, quotient
-
-_COEFFICIENTS: Mapping[str, tuple[str, str]] = {
-    "stiffness": ("effort", "displacement"),
-    "capacitance": ("displacement", "effort"),
-    "inertia": ("momentum", "flow"),
-    "resistance": ("effort", "flow"),
-    "conductance": ("flow", "effort"),
-}
-"""Parameters of linear laws: what they make, and of what."""
 
 _USUAL: Mapping[str, str] = {"N s^2/m": "kg", "N m s^2/rad": "kg m^2", "C/V": "F", "Wb/A": "H", "V/A": "Ohm", "A/V": "S"}
 """Units that have a shorter name."""
@@ -43,7 +34,7 @@ def parameter_unit(model: Model, path: str, local: str, value: Any) -> str:
         return ""
     domain = bonds[0].domain
     if isinstance(law, (Storage, Resistor)) and law.linear:
-        above, below = (_unit(domain, variable) for variable in _COEFFICIENTS[local])
+        above, below = (_unit(domain, variable) for variable in (COEFFICIENTS[local].makes, COEFFICIENTS[local].of))
         return _usual(matrix(above, below) if np.ndim(value) == 2 else quotient(above, below))
     if isinstance(law, Source) and local == "value":
         return _unit(domain, law.gives)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem
+from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
 from bondgraph.model.laws import InertialField, Resistor, Storage, Transformer
 from bondgraph.model.modal import modal_parameters, numbers_of
@@ -51,18 +52,14 @@ def _short(value: Any) -> str:
     return shown if len(shown) < 80 else shown[:76] + " ..."
 
 
-_POSITIVE = {"inertia": True, "capacitance": True, "stiffness": False, "resistance": False, "conductance": False}
-"""Parameter of a linear storage or resistor -> whether zero is excluded."""
-
-
 def check_energies(model: Model) -> Iterator[Problem]:
     """Linear storages hold positive energy and linear resistors take power: positive, or symmetric and positive
     definite (semidefinite where zero makes sense)."""
     for path, element in model.elements.items():
         numbers = [
-            (own, strict, given)
+            (own, known.positive, given)
             for key, parameter in element.parameters.items()
-            if (strict := _POSITIVE.get(key.partition(" in ")[0])) is not None and is_linear(element)
+            if (known := COEFFICIENTS.get(key.partition(" in ")[0])) is not None and is_linear(element)
             for own, given in numbers_of(key, parameter).items()
         ]
         for name, strict, given in numbers:
@@ -134,7 +131,7 @@ def check_sizes(model: Model) -> Iterator[Problem]:
                 allowed.append((f"start value of {name}", spec.initial, vector or [()]))
                 allowed.append((f"nominal size of {name}", spec.nominal, [(), *vector]))
         square = [(n, n)] if n > 1 else []
-        for name in _POSITIVE:
+        for name in COEFFICIENTS:
             if name in element.parameters and is_linear(element):
                 numbers = numbers_of(name, element.parameters[name])
                 allowed += [(own, value, [(), *vector, *square]) for own, value in numbers.items()]

@@ -37,6 +37,7 @@ from bondgraph.compile.starts import contradicting_starts, own_starts
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
+from bondgraph.output.progress import Progress
 from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from bondgraph.run.outcome.result import Result
     from bondgraph.schedule.build import Scheduled
 
+_WRITTEN, _TRACED = 0.04, 0.09
+"""Shares of the time of a compilation after which the equations are there, and the routines; of models that take long."""
+
 Compilable = Compiled | Graph | Model
 """A model in any form; whoever asks for several things compiles it once."""
 
@@ -70,13 +74,14 @@ def equations(model: Model, causality: Causality | None = None) -> System:
 
 
 @paused_collection()
-def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
+def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool = True) -> Compiled:
     """Compile a graph or model.
 
     Parameters
     ----------
     model : a `Graph` is frozen (and so checked) first.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
+    progress : show a bar on a terminal when compilation takes longer than two seconds.
 
     Raises `ModelError` with all problems of the stage that found them; E100 for what is no graph, E434 for contacts that time
     stepping alone gives a force: it compiles the model without them, `replace(model, contacts=())`.
@@ -86,16 +91,18 @@ def compile_model(model: Model | Graph, *, backend: str = "auto") -> Compiled:
         raise no_model(model, "compile_model")
     model = model.freeze() if isinstance(model, Graph) else model
     raise_if_any(model.name, _without_law(model))
-    causality = assign_causality(model)
-    system = equations(model, causality)
-    times.append(time.perf_counter())
-    routines, system, differentiate = _routines(model, system)
-    times.append(time.perf_counter())
-    kernels = kernels_of(routines, backend)
+    with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
+        bar.show(0.0, "causality and equations")
+        causality = assign_causality(model)
+        system = equations(model, causality)
+        times.append(time.perf_counter())
+        bar.show(_WRITTEN, "tracing")
+        routines, system, differentiate = _routines(model, system)
+        times.append(time.perf_counter())
+        bar.show(_TRACED, "machine code")
+        kernels = kernels_of(routines, backend)
     jacobian = functools.partial(jacobian_of, differentiate, kernels, backend)
-    program = program_of(
-        system, kernels, jacobian, functools.partial(couplings_of, routines, jacobian, backend), model, causality
-    )
+    program = program_of(system, kernels, jacobian, functools.partial(couplings_of, routines, jacobian, backend), model)
     times.append(time.perf_counter())
     timings = dict(zip(("build", "trace", "compile"), np.diff(times).tolist(), strict=True))
     return _refuse_start(Compiled(model, causality, system, program, kernels["prepare"], timings))
@@ -119,10 +126,11 @@ def simulate(
     initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or an
         operating point, whose parameters are taken along.
     """
-    return compiled_form(model, "simulate").simulate(t_end, parameters=parameters, initial=initial, **settings)
+    wanted = settings.get("progress", True)
+    return compiled_form(model, "simulate", progress=wanted).simulate(t_end, parameters=parameters, initial=initial, **settings)
 
 
-def compiled_form(model: Compilable, asker: str) -> Compiled:
+def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Compiled:
     """The compiled model, or the graph compiled; `asker` is the function that wants it.
 
     Raises `ModelError` E100 for what is neither; with all that `compile_model` finds.
@@ -130,7 +138,7 @@ def compiled_form(model: Compilable, asker: str) -> Compiled:
     if isinstance(model, Compiled):
         return model
     if isinstance(model, (Graph, Model)):
-        return compile_model(model)
+        return compile_model(model, progress=progress)
     raise no_model(model, asker)
 
 

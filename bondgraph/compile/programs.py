@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.assembly.system import LoweredTransition, System
-from bondgraph.causality.assign import Causality
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
@@ -27,12 +26,7 @@ if TYPE_CHECKING:
 
 
 def program_of(
-    system: System,
-    kernels: Mapping[str, Kernel],
-    differentiate: Callable[[], Any],
-    couple: Callable[[], Any],
-    model: Model,
-    causality: Causality,
+    system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any], couple: Callable[[], Any], model: Model
 ) -> Program:
     """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
     words of what ends a run, and its bonds.
@@ -91,7 +85,6 @@ def program_of(
         mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
         bonds=bond_variables(model.bonds, system.resolve),
         model=model,
-        causality=causality,
     )
 
 

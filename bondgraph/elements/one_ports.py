@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
-from bondgraph.model.arguments import bounded, choice, one_of, only_with_formula, size_of, spelled_out, start_of
-from bondgraph.model.domains import Domain
+from bondgraph.model.arguments import bounded, choice, of_domain, one_of, only_with_formula, size_of, spelled_out, start_of
+from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
 from bondgraph.model.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec, Variable
 from bondgraph.model.names import names_of
@@ -19,6 +19,7 @@ def R(
     name: str,
     resistance: Any = None,
     *,
+    damping: Any = None,
     conductance: Any = None,
     effort: Callable[..., Any] | None = None,
     flow: Callable[..., Any] | None = None,
@@ -30,23 +31,25 @@ def R(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """R dissipator: e = R f (`resistance`), f = G e (`conductance`), or a relation of the user's own:
+    """R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a relation of the user's own:
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
 
     A relation that is declared `passive` is tried at many values when the model is checked, and refused where it gives power.
     """
+    linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
     if effort is not None or flow is not None:
-        if resistance is not None or conductance is not None:
-            one_of("R", name, resistance=resistance, conductance=conductance, effort=effort or flow)
+        if any(value is not None for value in linear.values()):
+            one_of("R", name, **linear, effort=effort or flow)
         law = Resistor(as_op(effort, "effort") if effort else None, as_op(flow, "flow") if flow else None, passive)
         values = parameters or {}
     else:
-        how = one_of("R", name, resistance=resistance, conductance=conductance)
+        how = one_of("R", name, **linear)
+        of_domain("R", name, how, domain)
         only_with_formula("R", name, how, "effort", parameters=parameters, signals=signals)
         by_product, by_inverse = BY_PRODUCT[0], BY_INVERSE[0]
-        ways = (by_product, by_inverse) if how == "resistance" else (by_inverse, by_product)
+        ways = (by_product, by_inverse) if COEFFICIENTS[how].makes == "effort" else (by_inverse, by_product)
         law = Resistor(*ways, linear=True)
-        values = {how: resistance if how == "resistance" else conductance}
+        values = {how: linear[how]}
         dimension = dimension or size_of(values[how])
     return one_port("R", name, law, values, signals, dimension, domain, symbols, frame)
 

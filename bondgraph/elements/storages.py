@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Never
 
 from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
-from bondgraph.model.arguments import one_of, only_with_formula, size_of, start_of
-from bondgraph.model.domains import Domain
+from bondgraph.errors import ModelError, refusal
+from bondgraph.model.arguments import of_domain, one_of, only_with_formula, size_of, start_of
+from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, one_port
 from bondgraph.model.gradient import gradient
 from bondgraph.model.laws import StateSpec, Storage, Variable
@@ -16,9 +17,11 @@ from bondgraph.model.ops import as_op
 
 def C(
     name: str,
+    *ambiguous: Never,
     capacitance: Any = None,
-    *,
+    compliance: Any = None,
     stiffness: Any = None,
+    elastance: Any = None,
     output: Callable[..., Any] | None = None,
     energy: Callable[..., Any] | None = None,
     inverse: Callable[..., Any] | None = None,
@@ -33,15 +36,21 @@ def C(
 ) -> Element:
     """C storage: its state q is the integral of the flow, its effort a function of q.
 
-    Give `capacitance` (e = q / C), `stiffness` (e = K q, scalar or symmetric (n, n)), or `energy`(q, *parameters, *signals)
-    in J, whose gradient is the effort; `output` gives that gradient as a formula of your own. Where something else sets its
-    effort (derivative causality), q = inverse(e, *parameters, *signals) saves a search for the q that has this effort, which
-    begins at `initial`.
+    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), whichever
+    word is usual, with its name, for 50.0 alone may be any of them; or `energy`(q, *parameters, *signals) in J, whose gradient
+    is the effort; `output` gives that gradient as a formula of your own. Where something else sets its effort (derivative
+    causality), q = inverse(e, *parameters, *signals) saves a search for the q that has this effort, which begins at `initial`.
+
+    Raises `ModelError` E110 unless it is given in one way, E562 for a number without its name, E563 for a word of another
+    domain.
     """
-    size = dimension or size_of(initial) or size_of(stiffness) or size_of(capacitance)
+    linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
+    if ambiguous:
+        raise _ambiguous(name, *ambiguous)
+    size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
     spec = StateSpec(start_of(initial, size), nominal)
     own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
-    law, values = _law("C", name, ("effort", "q", spec), output, own, capacitance=capacitance, stiffness=stiffness)
+    law, values = _law("C", name, ("effort", "q", spec), output, own, domain, linear)
     return one_port("C", name, law, values, signals, size, domain, symbols, frame)
 
 
@@ -49,6 +58,9 @@ def I(  # noqa: E743 - the name of the element in the literature
     name: str,
     inertia: Any = None,
     *,
+    mass: Any = None,
+    inductance: Any = None,
+    inertance: Any = None,
     output: Callable[..., Any] | None = None,
     energy: Callable[..., Any] | None = None,
     inverse: Callable[..., Any] | None = None,
@@ -63,23 +75,29 @@ def I(  # noqa: E743 - the name of the element in the literature
 ) -> Element:
     """I storage: its state p is the integral of the effort, its flow a function of p.
 
-    Give `inertia` (f = p / I; a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix), or
-    `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output` gives that gradient as your own formula. Where
-    something else sets its flow (derivative causality), p = inverse(f, *parameters, *signals) saves a search as for a C.
+    Give `inertia`, or as the domain calls it `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
+    symmetric positive definite (n, n) matrix), or `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output`
+    gives that gradient as your own formula. Where something else sets its flow (derivative causality), p = inverse(f,
+    *parameters, *signals) saves a search as for a C.
+
+    Raises `ModelError` E110 unless it is given in one way, E563 for a word of another domain.
     """
-    size = dimension or size_of(initial) or size_of(inertia)
+    linear = {"inertia": inertia, "mass": mass, "inductance": inductance, "inertance": inertance}
+    size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
     spec = StateSpec(start_of(initial, size), nominal)
     own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
-    law, values = _law("I", name, ("flow", "p", spec), output, own, inertia=inertia)
+    law, values = _law("I", name, ("flow", "p", spec), output, own, domain, linear)
     return one_port("I", name, law, values, signals, size, domain, symbols, frame)
 
 
-_WAYS = {"capacitance": (BY_INVERSE, BY_PRODUCT), "stiffness": (BY_PRODUCT, BY_INVERSE), "inertia": (BY_INVERSE, BY_PRODUCT)}
-"""Coefficient of a linear storage -> output and energy of the state, and of the output."""
-
-
 def _law(
-    kind: str, name: str, stored: tuple[Variable, str, StateSpec], output: Any, own: Mapping[str, Any], **linear: Any
+    kind: str,
+    name: str,
+    stored: tuple[Variable, str, StateSpec],
+    output: Any,
+    own: Mapping[str, Any],
+    domain: Domain | str | None,
+    linear: Mapping[str, Any],
 ) -> tuple[Storage, Mapping[str, Any]]:
     """Law and parameters of what gives a variable by its state: one linear coefficient, or an energy; E110 unless just one."""
     energy = None if own["energy"] is None else as_op(own["energy"], "energy")
@@ -89,10 +107,19 @@ def _law(
     how = one_of(kind, name, **linear, output=output)
     if how != "output":
         only_with_formula(kind, name, how, "output", **own)
-        ops, others = _WAYS[how]
+        of_domain(kind, name, how, domain)
+        ops, others = (BY_PRODUCT, BY_INVERSE) if COEFFICIENTS[how].makes == stored[0] else (BY_INVERSE, BY_PRODUCT)
         return Storage(*stored, *ops, inverse=others[0], linear=True), {how: linear[how]}
     one_of(kind, name, energy=energy)
     assert energy is not None
     back = as_op(own["inverse"], "state") if own["inverse"] else None
     law = Storage(*stored, as_op(output, stored[0]), energy, inverse=back, by_gradient=by_gradient)
     return law, own["parameters"] or {}
+
+
+def _ambiguous(name: str, *given: Any) -> ModelError:
+    """E562: what the first number of a C means, nobody can tell."""
+    shown = ", ".join(map(repr, given))
+    title = f'C("{name}", {shown}) is ambiguous: a stiffness, e = K q, or its inverse, a capacitance or compliance, e = q / C?'
+    cures = (f'C("{name}", {word}={given[0]!r})' for word in ("stiffness", "compliance", "capacitance"))
+    return refusal("E562", title, *cures, about=name)

@@ -9,8 +9,9 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.export.ideal_latex import ideal_lines
 from bondgraph.export.roles import ledger_only, of_transitions, solved_only, updates_of
 from bondgraph.export.statement_latex import condition, statement_lines
-from bondgraph.export.symbols import escaped, text, value_latex
+from bondgraph.export.symbols import text, value_latex
 from bondgraph.model.ops import NEGATE, Constant
+from bondgraph.output.tex import escaped
 
 
 def latex(model: Compilable, *, powers: bool = False) -> str:

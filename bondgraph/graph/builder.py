@@ -14,7 +14,7 @@ from bondgraph.graph.flatten import flatten
 from bondgraph.graph.replacing import put_in_place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
-from bondgraph.model.model import CollisionSet, ContactPoint, Model
+from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
@@ -34,7 +34,7 @@ class Graph(Draft):
     >>> from bondgraph import C, J1, R, Graph
     >>> rc = Graph("rc")
     >>> loop = J1("loop")
-    >>> _ = rc.connect(loop, C("capacitor", 1.0, initial=10.0))
+    >>> _ = rc.connect(loop, C("capacitor", capacitance=1.0, initial=10.0))
     >>> _ = rc.connect(loop, R("resistor", 2.0))
     >>> sorted(rc.freeze().elements)
     ['capacitor', 'loop', 'resistor']
@@ -191,6 +191,14 @@ class Graph(Draft):
         self.collisions.append(collisions)
         return self
 
+    def mark_visible(self, visible: Visible) -> Graph:
+        """Say what a picture can show of this graph; its signals are named as seen from this graph.
+
+        `freeze().visible` lists all. One whose signals lead nowhere is left out: no model fails for a picture.
+        """
+        self.visible.append(visible)
+        return self
+
     def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:
         """Note the problem E101 if the name has been given before."""
         if name in known:
@@ -207,11 +215,12 @@ class Graph(Draft):
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
         return model
 
-    def compile(self, *, backend: str = "auto") -> Compiled:
-        """Compile it: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto"."""
+    def compile(self, *, backend: str = "auto", progress: bool = True) -> Compiled:
+        """Compile it: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto";
+        `progress` shows a bar on a terminal when it takes longer than two seconds."""
         from bondgraph.compile.pipeline import compile_model
 
-        return compile_model(self, backend=backend)
+        return compile_model(self, backend=backend, progress=progress)
 
     @spelled_settings
     def simulate(
@@ -235,12 +244,33 @@ class Graph(Draft):
 
         return simulate(self, t_end, parameters=parameters, initial=initial, **settings)
 
-    def diagram(self, positions: Mapping[str, tuple[float, float]] | None = None, *, folded: Collection[str] = ()) -> Diagram:
-        """Draw it: `bondgraph.render.diagram.diagram(graph)`, which says what the arguments mean; `.write("graph.svg")` writes a
-        file."""
+    def diagram(
+        self,
+        positions: Mapping[str, tuple[float, float]] | None = None,
+        *,
+        folded: Collection[str] | None = None,
+        unfolded: Collection[str] = (),
+        title: str | None = None,
+        legend: bool = True,
+        values: bool = False,
+        labels: bool = False,
+        colours: str | Mapping[str, str] = "colour",
+    ) -> Diagram:
+        """Draw it: `bondgraph.render.diagram.diagram(graph)`, which says what the arguments mean; `.write("graph.pdf")` writes a
+        file, or .svg, .png, .tex."""
         from bondgraph.render.diagram import diagram
 
-        return diagram(self, positions, folded=folded)
+        return diagram(
+            self,
+            positions,
+            folded=folded,
+            unfolded=unfolded,
+            title=title,
+            legend=legend,
+            values=values,
+            labels=labels,
+            colours=colours,
+        )
 
 
 _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}

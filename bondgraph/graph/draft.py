@@ -11,7 +11,7 @@ from bondgraph.errors import Place, Problem, caller_place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import OfFormulas
 from bondgraph.model.element import Element, PortRef
-from bondgraph.model.model import CollisionSet, ContactPoint
+from bondgraph.model.model import CollisionSet, ContactPoint, Visible
 from bondgraph.model.names import need_name
 from bondgraph.output.brief import brief
 
@@ -39,6 +39,7 @@ class Draft(OfFormulas):
         self.starts: list[Start] = []
         self.contacts: list[ContactPoint] = []
         self.collisions: list[CollisionSet] = []
+        self.visible: list[Visible] = []
         self.ports: dict[str, PortRef] = {}
         self.inputs: dict[str, None] = {}
         self.wires: dict[tuple[str, str], str] = {}

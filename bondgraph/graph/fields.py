@@ -11,6 +11,7 @@ from bondgraph.elements import J0, J1, TF, C, I
 from bondgraph.graph.builder import Graph
 from bondgraph.model.arguments import choice
 from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element
 from screws.scalars import array
 
 
@@ -43,13 +44,14 @@ def multiport(
     """
     choice("multiport", name, kind=(kind, ("C", "I")))
     count, graph = len(ports), Graph(name)
-    make, meet = (C, J0) if kind == "C" else (I, J1)
+    makes: dict[str, Callable[..., Element]] = {"C": C, "I": I}
+    meet = J0 if kind == "C" else J1
     start: Any = initial
     if count == 1:
         energy = _of_one_port(energy)
         start = initial[0] if np.shape(initial) == (1,) else initial
     given: dict[str, Any] = {"nominal": nominal, "parameters": parameters, "signals": signals, "dimension": count}
-    storage, junction = make("storage", energy=energy, initial=start, **given), meet("ports", dimension=count)
+    storage, junction = makes[kind]("storage", energy=energy, initial=start, **given), meet("ports", dimension=count)
     graph.connect(junction, storage)
     for row, (port, domain) in zip(np.eye(count), ports.items(), strict=True):
         if kind == "C":

@@ -16,7 +16,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
 from bondgraph.model.laws import ByMode, SignalBlock, Switched
 from bondgraph.model.modal import numbers_of
-from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, SignalEntry
+from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, SignalEntry, Visible
 
 
 def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
@@ -48,7 +48,9 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     )
     contacts = tuple(_flat_contact(scope.prefix, contact, resolver) for scope in scopes for contact in scope.graph.contacts)
     collisions = tuple(_flat_collisions(scope.prefix, one, resolver) for scope in scopes for one in scope.graph.collisions)
-    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions), problems
+    shown = (_flat_visible(scope.prefix, one, resolver) for scope in scopes for one in scope.graph.visible)
+    visible = tuple(one for one in shown if one is not None)
+    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions, visible), problems
 
 
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
@@ -263,3 +265,10 @@ def _flat_collisions(prefix: str, collisions: CollisionSet, resolver: _Resolver)
         return Collider(path, full(body.pose), full(body.twist), momentum, body.fixed)
 
     return replace(collisions, bodies=tuple(map(flat, collisions.bodies)))
+
+
+def _flat_visible(prefix: str, visible: Visible, resolver: _Resolver) -> Visible | None:
+    """None where its signals lead nowhere: whatever else reads them says so."""
+    path, missing = (prefix + visible.path).removesuffix("."), replace(resolver, problems=[])
+    signals = {use: missing.resolve(prefix, signal, path, None) for use, signal in visible.signals.items()}
+    return None if missing.problems else replace(visible, path=path, signals=signals)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.model.domains import DOMAINS, Domain
+from bondgraph.model.domains import COEFFICIENTS, DOMAINS, GENERIC, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
 
@@ -73,6 +73,17 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
         title, why = f'{kind} "{name}" needs exactly one of {", ".join(choices)}', f"given: {', '.join(given) or 'none'}"
         raise refusal("E110", title, f'{kind}("{name}", {next(iter(choices))}=...)', about=name, why=why)
     return given[0]
+
+
+def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> None:
+    """Refuse a word of other domains than that of an element (E563)."""
+    own = domain_of(domain, name)
+    allowed = COEFFICIENTS[word].domains
+    if own is None or not allowed or own.name not in DOMAINS or own.name in (*allowed, GENERIC.name):
+        return
+    fitting = [one for one, known in COEFFICIENTS.items() if known.kind == kind and own.name in (known.domains or (own.name,))]
+    title = f'{kind} "{name}" of the {own.name} domain has {word}, which is a word for {" and ".join(allowed)}'
+    raise refusal("E563", title, *(f'{kind}("{name}", {one}=...)' for one in fitting), about=name)
 
 
 def only_with_formula(kind: str, name: str, how: str, formula: str, **given: Any) -> None:

@@ -61,3 +61,44 @@ def motions(turns: Sequence[bool]) -> Domain:
     effort, flow, displacement, momentum = (together(column) for column in zip(*units, strict=True))
     names = "torques and forces", "velocities"
     return Domain("rotation and translation", names[0], effort, names[1], flow, displacement, momentum, len(several))
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """What a linear C, I or R is given by.
+
+    Parameters
+    ----------
+    kind : "C", "I" or "R".
+    makes, of : the variables that it relates: a stiffness makes an effort of a displacement.
+    letter : in formulas.
+    domains : names of those whose word it is; empty where it is everyone's.
+    """
+
+    kind: str
+    makes: str
+    of: str
+    letter: str
+    domains: tuple[str, ...] = ()
+
+    @property
+    def positive(self) -> bool:
+        """Whether zero is excluded."""
+        return self.kind == "I" or (self.kind == "C" and self.of == "effort")
+
+
+_MECHANICAL = ("translation", "rotation", "screw")
+COEFFICIENTS = {
+    "capacitance": Coefficient("C", "displacement", "effort", "C"),
+    "compliance": Coefficient("C", "displacement", "effort", "C", _MECHANICAL),
+    "stiffness": Coefficient("C", "effort", "displacement", "K"),
+    "elastance": Coefficient("C", "effort", "displacement", "K", ("electrical", "hydraulic")),
+    "inertia": Coefficient("I", "momentum", "flow", "I"),
+    "mass": Coefficient("I", "momentum", "flow", "m", ("translation",)),
+    "inductance": Coefficient("I", "momentum", "flow", "L", ("electrical",)),
+    "inertance": Coefficient("I", "momentum", "flow", "I", ("hydraulic",)),
+    "resistance": Coefficient("R", "effort", "flow", "R"),
+    "damping": Coefficient("R", "effort", "flow", "D", _MECHANICAL),
+    "conductance": Coefficient("R", "flow", "effort", "G"),
+}
+"""Every word for the one number of a linear C, I or R, which is the name of its parameter as well."""

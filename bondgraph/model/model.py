@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bondgraph.errors import Place
 from bondgraph.model.automata import Automaton, Start
@@ -130,6 +130,21 @@ class CollisionSet:
         return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
 
 
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """Something that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result are made from these
+    records; nothing finds a body by how its signals are called."""
+
+    kind: str
+    """Who draws it, by name."""
+    signals: Mapping[str, str]
+    """What it is for -> signal: where the thing is at every time of a run."""
+    shape: Any = None
+    """A frozen record that whoever draws it reads, and nobody else."""
+    path: str = ""
+    """Of the graph that holds it; a name of its own where one graph holds several of a kind."""
+
+
 @brief
 @dataclass(frozen=True)
 class Model(Frozen):
@@ -150,6 +165,8 @@ class Model(Frozen):
     """Where bodies may touch."""
     collisions: tuple[CollisionSet, ...] = ()
     """Which bodies may touch anywhere."""
+    visible: tuple[Visible, ...] = ()
+    """What pictures can show."""
 
     def elements_at(self, paths: Iterable[str]) -> list[Element]:
         """Elements by their paths, each once; paths of none are left out."""

@@ -18,6 +18,7 @@ EXTRAS = {
     "daqp": "stepping",
     "clarabel": "stepping",
     "yourdfpy": "urdf",
+    "trimesh": "urdf",
     "coal": "collision",
 }
 """The extra of setup.cfg that brings a package, by the name of its import."""

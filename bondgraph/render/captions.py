@@ -16,13 +16,15 @@ Rectangle = tuple[float, float, float, float]
 
 
 def captions(
-    sketch: Sketch, where: np.ndarray, lines: Sequence[Route], frames: Sequence[Rectangle] = ()
+    sketch: Sketch, where: np.ndarray, lines: Sequence[Route], frames: Sequence[Rectangle] = (), taken: Sequence[Rectangle] = ()
 ) -> dict[int, tuple[float, float]]:
-    """Node -> centre (x, y) of its name; beneath it unless something is in the way. `frames` are those of the boxes."""
+    """Node -> centre (x, y) of its name; beneath it unless something is in the way. `frames` are those of the boxes,
+    `taken` places of other texts."""
     bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond], 41)
     signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond], 41)
     blocked = [_body(node, where[i]) for i, node in enumerate(sketch.nodes)]
     blocked += [title_place(box.title, frame, lines) for box, frame in zip(sketch.boxes, frames, strict=True)]
+    blocked += taken
     home = {box.path: frame for box, frame in zip(sketch.boxes, frames, strict=True)}
     found: dict[int, tuple[float, float]] = {}
     for i, node in enumerate(sketch.nodes):
@@ -53,13 +55,16 @@ def _body(node: Mark, centre: np.ndarray) -> Rectangle:
 
 
 def _places(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
-    """Where a name may stand: beneath, then beneath to a side, above to a side, above, beside."""
+    """Where a name may stand: beneath, then beneath to a side, above to a side, above, beside, farther."""
     x, y = float(centre[0]), float(centre[1])
     half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0
     up = down + 1.0
     side, beside = half + BESIDE, node.half_width + half + 6.0
     moves = [(0.0, down), (side, down), (-side, down), (side, -up), (-side, -up), (0.0, -up), (beside, 0.0), (-beside, 0.0)]
-    return [(x + along, y + across) for along, across in (*moves, (side, down + 9.0), (-side, down + 9.0))]
+    moves += [(side, down + 9.0), (-side, down + 9.0)]
+    far = side + 2 * BESIDE
+    moves += [(far, down), (-far, down), (far, -up), (-far, -up)]
+    return [(x + along, y + across) for along, across in moves]
 
 
 def _overlap(a: Rectangle, b: Rectangle) -> float:

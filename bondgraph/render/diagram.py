@@ -1,4 +1,4 @@
-"""Diagram: Model and Causality -> the bond graph as SVG, laid out by itself or where the user wants it."""
+"""Diagram: Model and Causality -> the bond graph as SVG, PDF, PNG or TikZ, laid out by itself or where the user wants it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, whole_file, write_text
 from bondgraph.render import glyphs
 from bondgraph.render.captions import Rectangle, captions, title_place
+from bondgraph.render.labels import SIZE as LABEL
+from bondgraph.render.labels import Label
+from bondgraph.render.labels import labels as bond_labels
 from bondgraph.render.layout.layout import automatic, placed
 from bondgraph.render.layout.routes import Route, routes
 from bondgraph.render.layout.spacing import frame
-from bondgraph.render.legend import legend
+from bondgraph.render.legend import legend as legend_of
+from bondgraph.render.palette import Palette, palette_of
 from bondgraph.render.sketch import Sketch, sketch, text_width
+from bondgraph.render.tikz import tikz
 
 MARGIN = 24.0
 
@@ -39,13 +44,14 @@ class Diagram:
     title: str = ""
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture as SVG, PDF or PNG, as the ending says, and return its path.
+        """Write the picture as SVG, PDF, PNG or, as .tex, TikZ, as the ending says, and return its path.
 
         Raises `FileError` E415 for another ending, E414 where the file cannot be written; `ExtraError` E416 for a PDF or PNG
         where Matplotlib is not installed.
         """
-        if known_ending(path, ".svg", ".pdf", ".png") == ".svg":
-            return write_text(path, self.svg)
+        ending = known_ending(path, ".svg", ".pdf", ".png", ".tex")
+        if ending in (".svg", ".tex"):
+            return write_text(path, self.svg if ending == ".svg" else tikz(self.svg))
         from bondgraph.render.paint import paint
 
         with whole_file(path) as part:
@@ -74,57 +80,80 @@ Drawable = Graph | Model | Analysed
 
 
 def diagram(
-    model: Drawable, positions: Mapping[str, tuple[float, float]] | None = None, *, folded: Collection[str] = ()
+    model: Drawable,
+    positions: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    folded: Collection[str] | None = None,
+    unfolded: Collection[str] = (),
+    title: str | None = None,
+    legend: bool = True,
+    values: bool = False,
+    labels: bool = False,
+    colours: str | Mapping[str, str] = "colour",
 ) -> Diagram:
     """Draw a model: half arrows, causal strokes, vector bonds as double lines, switches, signals.
 
     A graph need not be compiled; one whose bonds ask for conflicting strokes is drawn without any.
     `positions` maps paths of elements to centres in px, x to the right and y downwards; elements that it leaves out are
     placed near their neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their
-    outer bonds and signals attach; where only elements inside have positions, it stands in their middle.
-    Raises `ModelError` (E100, E131, E132, E134) for what is no model, an unknown element, a position that is none, an unknown
-    nested graph.
+    outer bonds and signals attach; where only elements inside have positions, it stands in their middle. Unless it is given,
+    nested graphs of a model of more than 60 nodes are folded, the innermost first. Those that `unfolded` names stay open.
+
+    | option | what it does |
+    |---|---|
+    | `title` | words above the picture; None: the name of the graph, "": none |
+    | `legend` | whether the signs are explained beneath |
+    | `values` | whether elements tell their parameters, with units |
+    | `labels` | whether bonds bear letters of effort and flow with their number, counted from 1 in the order of the model |
+    | `colours` | "colour", "black" (to print in one), or some colours by the fields of `Palette`: {"stroke": "#c8374b"} |
+
+    Raises `ModelError` (E100, E131, E132, E134, E585, E586) for what is no model, an unknown element, a position that is none, an
+    unknown nested graph, colours that are none, a nested graph that is to be folded and unfolded.
     Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
     (Karnopp, Margolis and Rosenberg, 2012).
 
     >>> from bondgraph.graph.builder import Graph
     >>> from bondgraph.elements import C, J1, R
     >>> loop = J1("loop")
-    >>> drawing = diagram(Graph("rc").connect(loop, C("store", 1.0)).connect(loop, R("leak", 2.0)))
+    >>> drawing = diagram(Graph("rc").connect(loop, C("store", capacitance=1.0)).connect(loop, R("leak", 2.0)))
     >>> sorted(drawing.positions)
     ['leak', 'loop', 'store']
     """
     model, causality = _with_strokes(model)
-    drawn = sketch(model, folded)
+    palette = palette_of(colours, model.name)
+    drawn = sketch(model, folded, unfolded, values)
     where = placed(drawn, positions) if positions else automatic(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
-    names = captions(drawn, where, lines, frames)
-    shift, width, height, foot = _extent(drawn, where, frames, lines, names)
+    letters = bond_labels(drawn, lines, labels)
+    names = captions(drawn, where, lines, frames, [label.rectangle for each in letters.values() for label in each])
+    head = model.name if title is None else title
+    shift, width, height, foot = _extent(drawn, where, frames, lines, names, head)
     body = [
         f'<g transform="translate({shift[0]:.1f} {shift[1]:.1f})">',
-        *_boxes(drawn, frames, lines),
-        *_edges(drawn, lines, causality),
-        *_nodes(drawn, where, names, causality),
+        *_boxes(drawn, frames, lines, palette),
+        *_edges(drawn, lines, letters, causality, palette),
+        *_nodes(drawn, where, names, causality, palette),
         "</g>",
     ]
-    note, rows = legend(_kinds(drawn, causality), MARGIN, foot, width - 2 * MARGIN)
+    note, rows = legend_of(_kinds(drawn, causality, labels) if legend else set(), MARGIN, foot, width - 2 * MARGIN, palette)
     height += rows
-    title = escape(glyphs.drawable(model.name), quote=False)
+    heading = [glyphs.text(MARGIN, 26, head, 16, palette.ink, "start", 'font-weight="600" class="title"')] if head else []
+    known_as = escape(glyphs.drawable(head or model.name), quote=False)
     svg = "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" font-family="{glyphs.FONT}">',
-            f"<title>{title}</title>",
-            '<rect width="100%" height="100%" fill="#ffffff"/>',
-            glyphs.text(MARGIN, 26, model.name, 16, anchor="start", extra='font-weight="600" class="title"'),
+            f"<title>{known_as}</title>",
+            f'<rect width="100%" height="100%" fill="{palette.ground}"/>',
+            *heading,
             *body,
             note,
             "</svg>\n",
         ]
     )
     centres = {node.name: (float(x), float(y)) for node, (x, y) in zip(drawn.nodes, where, strict=True)}
-    return Diagram(svg, centres, width, height, model.name)
+    return Diagram(svg, centres, width, height, head or model.name)
 
 
 def _with_strokes(model: Drawable) -> tuple[Model, Causality | None]:
@@ -141,7 +170,12 @@ def _with_strokes(model: Drawable) -> tuple[Model, Causality | None]:
 
 
 def _extent(
-    drawn: Sketch, where: np.ndarray, frames: list[Rectangle], lines: tuple[Route, ...], names: dict[int, tuple[float, float]]
+    drawn: Sketch,
+    where: np.ndarray,
+    frames: list[Rectangle],
+    lines: tuple[Route, ...],
+    names: dict[int, tuple[float, float]],
+    title: str,
 ) -> tuple[np.ndarray, float, float, float]:
     """Shift of the drawing, width and height of the picture without its legend, and the legend's top."""
     corners = [(0.0, 0.0)] if not len(where) else []
@@ -155,56 +189,65 @@ def _extent(
     for line in lines:
         corners += [(float(x), float(y)) for x, y in line.at(np.linspace(0, 1, 9))]
     low, high = np.min(corners, axis=0), np.max(corners, axis=0)
-    width = max(float(high[0] - low[0]) + 2 * MARGIN, 460.0, text_width(drawn.name, 16) + 2 * MARGIN)
-    shift = np.array([(width - high[0] - low[0]) / 2, 52.0 - low[1]])
+    width = max(float(high[0] - low[0]) + 2 * MARGIN, 460.0, text_width(title, 16) + 2 * MARGIN)
+    shift = np.array([(width - high[0] - low[0]) / 2, (52.0 if title else MARGIN) - low[1]])
     foot = float(high[1] + shift[1]) + 20.0
     return shift, width, foot + 12.0, foot
 
 
-def _boxes(drawn: Sketch, frames: list[Rectangle], lines: tuple[Route, ...]) -> list[str]:
+def _boxes(drawn: Sketch, frames: list[Rectangle], lines: tuple[Route, ...], palette: Palette) -> list[str]:
     order = sorted(range(len(frames)), key=lambda i: drawn.boxes[i].path.count("."))
     parts = []
     for i in order:
         box, (left, top, right, bottom) = drawn.boxes[i], frames[i]
-        fill = glyphs.BOX_FILLS[min(box.path.count("."), len(glyphs.BOX_FILLS) - 1)]
-        style = f'fill="{fill}" stroke="{glyphs.BOX_EDGE}" stroke-width="1"'
+        style = f'fill="{palette.of_box(box.path.count("."))}" stroke="{palette.box_edge}" stroke-width="1"'
         room = title_place(box.title, frames[i], lines)
-        title = glyphs.text(room[0] + 6, top + 12, box.title, 11.5, glyphs.MUTED, "start", 'font-weight="600"')
+        title = glyphs.text(room[0] + 6, top + 12, box.title, 11.5, palette.muted, "start", 'font-weight="600"')
         outline = glyphs.rounded(left, top, right, bottom, 10, style)
         parts.append(f'<g class="box" {glyphs.attributes(box.path)}>{outline}{title}</g>')
     return parts
 
 
-def _edges(drawn: Sketch, lines: tuple[Route, ...], causality: Causality | None) -> list[str]:
+def _edges(
+    drawn: Sketch,
+    lines: tuple[Route, ...],
+    letters: Mapping[int, tuple[Label, ...]],
+    causality: Causality | None,
+    palette: Palette,
+) -> list[str]:
     signals, bonds = [], []
-    for edge, line in zip(drawn.edges, lines, strict=True):
+    for k, (edge, line) in enumerate(zip(drawn.edges, lines, strict=True)):
         if edge.bond is None:
             ends = f"{drawn.nodes[edge.tail].name} -> {drawn.nodes[edge.head].name}"
-            signals.append(f'<g class="signal" {glyphs.attributes(ends)}>{glyphs.signal_line(line)}</g>')
+            signals.append(f'<g class="signal" {glyphs.attributes(ends)}>{glyphs.signal_line(line, palette)}</g>')
             continue
-        parts = [glyphs.bond_lines(line, edge.bond.dimension)]
-        if edge.bond.dimension > 1:
-            parts.append(glyphs.dimension_text(line, edge.bond.dimension))
+        parts = [glyphs.bond_lines(line, edge.bond.dimension, palette)]
+        for label in letters[k]:
+            colour = palette.muted if label.kind == "dimension" else palette.ink
+            parts.append(glyphs.text(label.x, label.y, label.words, LABEL, colour, extra=f'class="{label.kind}"'))
         if causality is not None:
-            parts.append(glyphs.causal_stroke(line, causality.effort_into_head[edge.bond.name]))
+            parts.append(glyphs.causal_stroke(line, causality.effort_into_head[edge.bond.name], palette))
         bonds.append(f'<g class="bond" {glyphs.attributes(edge.bond.name, "data-bond")}>{"".join(parts)}</g>')
     return ['<g fill="none" stroke-linecap="round" stroke-linejoin="round">', *signals, *bonds, "</g>"]
 
 
-def _nodes(drawn: Sketch, where: np.ndarray, names: dict[int, tuple[float, float]], causality: Causality | None) -> list[str]:
+def _nodes(
+    drawn: Sketch, where: np.ndarray, names: dict[int, tuple[float, float]], causality: Causality | None, palette: Palette
+) -> list[str]:
     derivative = set(causality.derivative) if causality else set()
     return [
         f'<g class="{node.shape}" {glyphs.attributes(node.name)}>'
-        + glyphs.node_text(node, float(where[i, 0]), float(where[i, 1]), names.get(i), node.name in derivative)
+        + glyphs.node_text(node, float(where[i, 0]), float(where[i, 1]), names.get(i), node.name in derivative, palette)
         + "</g>"
         for i, node in enumerate(drawn.nodes)
     ]
 
 
-def _kinds(drawn: Sketch, causality: Causality | None) -> set[str]:
+def _kinds(drawn: Sketch, causality: Causality | None, labels: bool) -> set[str]:
     bonds = [edge.bond for edge in drawn.edges if edge.bond is not None]
     occurring = {
         "bond": bool(bonds),
+        "labels": labels and bool(bonds),
         "vector": any(bond.dimension > 1 for bond in bonds),
         "stroke": bool(bonds) and causality is not None,
         "derivative": causality is not None and any(node.name in causality.derivative for node in drawn.nodes),

@@ -8,14 +8,11 @@ from html import escape
 import numpy as np
 
 from bondgraph.render.layout.routes import Route
+from bondgraph.render.palette import Palette
 from bondgraph.render.reproducible import dot
-from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, Mark, text_width
+from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, VALUE_LINE, VALUE_SIZE, Mark, text_width
 
-INK, STROKE, SIGNAL, SWITCH = "#1f2d3d", "#c8374b", "#8a97a8", "#c77d0a"
-STORAGE, LOSS, SOURCE, MUTED = "#12668c", "#a8501c", "#2f7a43", "#5b6b7d"
-BOX_FILLS, BOX_EDGE = ("#f2f5f9", "#e7edf4", "#dde5ee"), "#cfd8e3"
 FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
-COLOURS = {"C": STORAGE, "I": STORAGE, "IC": STORAGE, "R": LOSS, "Se": SOURCE, "Sf": SOURCE}
 DOUBLE = 2.1
 """Half distance of the two lines of a vector bond, px."""
 BARB_BACK, BARB_OUT, STROKE_HALF = 12.0, 7.0, 8.0
@@ -37,7 +34,7 @@ def attributes(name: str, attribute: str = "data-name") -> str:
     return f'{attribute}="{escape(drawable(name), quote=True)}"'
 
 
-def text(x: float, y: float, content: str, size: float, fill: str = INK, anchor: str = "middle", extra: str = "") -> str:
+def text(x: float, y: float, content: str, size: float, fill: str, anchor: str = "middle", extra: str = "") -> str:
     """One line of text whose middle is at height y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
@@ -45,7 +42,7 @@ def text(x: float, y: float, content: str, size: float, fill: str = INK, anchor:
     )
 
 
-def _path(points: list[np.ndarray], colour: str = INK, width: float = 1.5, extra: str = "") -> str:
+def _path(points: list[np.ndarray], colour: str, width: float = 1.5, extra: str = "") -> str:
     line = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<path d="M{line}" stroke="{colour}" stroke-width="{width:g}"{" " + extra if extra else ""}/>'
 
@@ -57,7 +54,7 @@ def _curve(route: Route, shift: np.ndarray) -> str:
     return f"M{a[0]:.1f},{a[1]:.1f} Q{c[0]:.1f},{c[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
 
 
-def bond_lines(route: Route, dimension: int) -> str:
+def bond_lines(route: Route, dimension: int, palette: Palette) -> str:
     """Half arrow: the line, doubled for a vector bond, and the barb on the flow side."""
     along, middle = route.direction(1.0), flow_side(route.direction(0.5))
     side = np.array([-along[1], along[0]])
@@ -66,34 +63,28 @@ def bond_lines(route: Route, dimension: int) -> str:
     tip = route.end + shift
     barb = tip - BARB_BACK * along + BARB_OUT * side
     shifts = (shift, -shift) if dimension > 1 else (shift,)
-    lines = [f'<path class="line" d="{_curve(route, s)}" stroke="{INK}" stroke-width="1.5"/>' for s in shifts]
-    return "".join([*lines, _path([tip, barb], width=1.7)])
+    lines = [f'<path class="line" d="{_curve(route, s)}" stroke="{palette.ink}" stroke-width="1.5"/>' for s in shifts]
+    return "".join([*lines, _path([tip, barb], palette.ink, 1.7)])
 
 
-def causal_stroke(route: Route, at_head: bool) -> str:
+def causal_stroke(route: Route, at_head: bool, palette: Palette) -> str:
     """The bar across the end of a bond where the effort is imposed."""
     along = route.direction(1.0 if at_head else 0.0)
     across = np.array([-along[1], along[0]])
     end = route.end + 1.2 * along if at_head else route.start - 1.2 * along
     ends = [end - STROKE_HALF * across, end + STROKE_HALF * across]
-    return _path(ends, STROKE, 2.4, 'class="stroke"')
+    return _path(ends, palette.stroke, 2.4, 'class="stroke"')
 
 
-def dimension_text(route: Route, dimension: int) -> str:
-    """The dimension of a vector bond, on the effort side of its middle."""
-    middle = route.at(np.array([0.5]))[0] - 9.5 * flow_side(route.direction(0.5))
-    return text(middle[0], middle[1], str(dimension), 10.5, MUTED, extra='class="dimension"')
-
-
-def signal_line(route: Route) -> str:
+def signal_line(route: Route, palette: Palette) -> str:
     """A thin dashed line with a full arrow head."""
     along = route.direction(1.0)
     across = np.array([-along[1], along[0]])
     base = route.end - 8.0 * along
     head = " L".join(f"{x:.1f},{y:.1f}" for x, y in (route.end, base + 3.0 * across, base - 3.0 * across))
     return (
-        f'<path d="{_curve(route, np.zeros(2))}" stroke="{SIGNAL}" stroke-width="1.1" stroke-dasharray="5 3.5"/>'
-        f'<path d="M{head} Z" fill="{SIGNAL}" stroke="none"/>'
+        f'<path d="{_curve(route, np.zeros(2))}" stroke="{palette.signal}" stroke-width="1.1" stroke-dasharray="5 3.5"/>'
+        f'<path d="M{head} Z" fill="{palette.signal}" stroke="none"/>'
     )
 
 
@@ -102,51 +93,60 @@ def rounded(left: float, top: float, right: float, bottom: float, radius: float,
     return f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="{radius:g}" {style}/>'
 
 
-def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | None, derivative: bool) -> str:
+def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | None, derivative: bool, palette: Palette) -> str:
     """An element's kind and name, or a junction's digit with its name near it."""
     bold = 'font-weight="700"'
     parts = []
     if node.shape in ("junction", "switch"):
         if node.shape == "switch":
-            style = f'fill="#fff8ec" stroke="{SWITCH}" stroke-width="1.4" stroke-dasharray="4 3"'
+            style = f'fill="{palette.switched}" stroke="{palette.switch}" stroke-width="1.4" stroke-dasharray="4 3"'
             parts.append(rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 6, style))
             italic = 'font-style="italic" class="automaton"'
-            parts.append(text(x, y + 14, node.note, LABEL_SIZE - 0.5, SWITCH, extra=italic))
+            parts.append(text(x, y + 14, node.note, LABEL_SIZE - 0.5, palette.switch, extra=italic))
             y -= 7
-        parts.append(text(x, y, node.kind, DIGIT_SIZE, extra=bold))
+        parts.append(text(x, y, node.kind, DIGIT_SIZE, palette.ink, extra=bold))
         if caption:
-            parts.append(text(*caption, node.label, LABEL_SIZE, MUTED))
+            parts.append(text(*caption, node.label, LABEL_SIZE, palette.muted))
         return "".join(parts)
+    core = y - VALUE_LINE / 2 * len(node.values)
+    first = y + node.half_height - VALUE_LINE * (len(node.values) - 0.5) - (3.0 if node.shape == "block" else 0.0)
+    values = "".join(
+        text(x, first + k * VALUE_LINE, line, VALUE_SIZE, palette.muted, extra='class="value"')
+        for k, line in enumerate(node.values)
+    )
     if node.shape in ("block", "automaton"):
         dash = ' stroke-dasharray="4 3"' if node.shape == "automaton" else ""
-        colour = SWITCH if dash else SIGNAL
-        style = f'fill="#ffffff" stroke="{colour}" stroke-width="1.1"{dash}'
+        colour = palette.switch if dash else palette.signal
+        style = f'fill="{palette.block}" stroke="{colour}" stroke-width="1.1"{dash}'
         parts.append(rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 5, style))
-        return "".join([*parts, text(x, y, node.label, LABEL_SIZE, MUTED)])
+        return "".join([*parts, text(x, core, node.label, LABEL_SIZE, palette.muted), values])
     if node.shape == "folded":
-        return _folded(node, x, y)
-    colour = COLOURS.get(node.kind, INK)
+        return _folded(node, x, y, palette)
+    colour = palette.of_kind(node.kind)
     if node.stacked:
-        parts = [text(x, y - 8, node.kind, KIND_SIZE, colour, extra=bold), text(x, y + 8, node.label, NAME_SIZE)]
+        parts = [
+            text(x, core - 8, node.kind, KIND_SIZE, colour, extra=bold),
+            text(x, core + 8, node.label, NAME_SIZE, palette.ink),
+        ]
     else:
         # Both hang on the colon, so that they fit each other whatever font the reader has.
         middle = x + (text_width(node.kind, KIND_SIZE) - text_width(node.label, NAME_SIZE)) / 2
         parts = [
-            text(middle - 4.5, y, node.kind, KIND_SIZE, colour, "end", bold),
-            text(middle, y - 0.5, ":", NAME_SIZE, MUTED),
-            text(middle + 4.5, y, node.label, NAME_SIZE, INK, "start"),
+            text(middle - 4.5, core, node.kind, KIND_SIZE, colour, "end", bold),
+            text(middle, core - 0.5, ":", NAME_SIZE, palette.muted),
+            text(middle + 4.5, core, node.label, NAME_SIZE, palette.ink, "start"),
         ]
     if derivative:
-        half = text_width(node.kind, KIND_SIZE) / 2 + 1 if node.stacked else node.half_width - 2
-        level = y - 1.0 if node.stacked else y + node.half_height - 1.0
+        kind, name = text_width(node.kind, KIND_SIZE), text_width(node.label, NAME_SIZE)
+        half, level = (kind / 2 + 1, core - 1.0) if node.stacked else ((kind + 9 + name) / 2, core + 9.0)
         ends = [np.array([x - half, level]), np.array([x + half, level])]
-        parts.append(_path(ends, STROKE, 1.4, 'stroke-dasharray="3 2" class="derivative"'))
-    return "".join(parts)
+        parts.append(_path(ends, palette.stroke, 1.4, 'stroke-dasharray="3 2" class="derivative"'))
+    return "".join([*parts, values])
 
 
-def _folded(node: Mark, x: float, y: float) -> str:
+def _folded(node: Mark, x: float, y: float, palette: Palette) -> str:
     """A nested graph in one box: its title, and how much is inside."""
-    style = f'fill="{BOX_FILLS[1]}" stroke="{MUTED}" stroke-width="1.3"'
+    style = f'fill="{palette.box_inside}" stroke="{palette.muted}" stroke-width="1.3"'
     outline = rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)
-    title = text(x, y - 7, node.label, NAME_SIZE, INK, extra='font-weight="600"')
-    return outline + title + text(x, y + 10, node.note, LABEL_SIZE - 1.0, MUTED)
+    title = text(x, y - 7, node.label, NAME_SIZE, palette.ink, extra='font-weight="600"')
+    return outline + title + text(x, y + 10, node.note, LABEL_SIZE - 1.0, palette.muted)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from bondgraph.errors import ModelError, Problem
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Junction, SignalBlock
 from bondgraph.model.model import Bond, Model
-from bondgraph.model.names import names_of
+from bondgraph.render.folding import folds, outer
+from bondgraph.render.values import values_of
 
-KIND_SIZE, NAME_SIZE, LABEL_SIZE, DIGIT_SIZE = 15.0, 13.0, 11.5, 25.0
-"""Font sizes, px: an element's kind, its name, a junction's name, a junction's digit."""
+KIND_SIZE, NAME_SIZE, LABEL_SIZE, DIGIT_SIZE, VALUE_SIZE = 15.0, 13.0, 11.5, 25.0, 10.5
+"""Font sizes, px: an element's kind, its name, a junction's name, a junction's digit, values of parameters."""
+VALUE_LINE = 13.0
+"""Height of a value's line, px."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Mark:
     """Name of the automaton of a switch; what a folded graph holds."""
     stacked: bool = False
     """Whether the name stands under the kind because it is long."""
+    values: tuple[str, ...] = ()
+    """Values of its parameters, a line each, under all else."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Edge:
     tail: int
     head: int
     bond: Bond | None
+    number: int = 0
+    """Of the bond, counted from 1 in the order of the model."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +73,7 @@ class Sketch:
 
     def chain(self, node: int) -> tuple[str, ...]:
         """Paths of the boxes around a node, outermost first."""
-        return tuple(_outer(self.nodes[node].group)) if self.nodes[node].group else ()
-
-
-def _outer(path: str) -> Iterator[str]:
-    """The paths of the graphs around what is in a nested graph, outermost first, its own last."""
-    return itertools.accumulate(path.split("."), "{}.{}".format)
+        return tuple(outer(self.nodes[node].group))
 
 
 def text_width(text: str, size: float) -> float:
@@ -91,13 +91,13 @@ def _advance(letter: str) -> float:
     return 0.70 if letter.isupper() else 0.60
 
 
-def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
+def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collection[str] = (), values: bool = False) -> Sketch:
     """Nodes and edges of a model; signals between the same two nodes become one arrow.
 
-    Every nested graph in `folded` is one node. Raises `ModelError` (E134) for a path that is no nested graph.
+    Every nested graph that `folds` finds is one node. With `values`, elements tell their parameters.
     """
-    around = _around(model, folded)
-    nodes = [_node(path, element) for path, element in model.elements.items()]
+    around = _around(model, folds(model, folded, unfolded))
+    nodes = [_node(path, element, values_of(model, path) if values else ()) for path, element in model.elements.items()]
     switches: dict[str, int] = {}
     for index, (path, element) in enumerate(model.elements.items()):
         if isinstance(element.law, Junction) and element.law.automaton:
@@ -113,7 +113,7 @@ def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
             nodes.append(Mark(path, "automaton", "", label, group, half, 12.0))
     place = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
     within = {node.name: group for node in nodes for group in (around.get(node.group),) if group is not None}
-    edges = [Edge(place[bond.tail.element], place[bond.head.element], bond) for bond in model.bonds]
+    edges = [Edge(place[bond.tail.element], place[bond.head.element], bond, k) for k, bond in enumerate(model.bonds, start=1)]
     edges += [Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, place, switches, frozenset(within)))]
     count = Counter(within[path] for path in model.elements if path in within)
     drawn, edges = _fold(nodes, edges, within, count)
@@ -128,15 +128,7 @@ def sketch(model: Model, folded: Collection[str] = ()) -> Sketch:
 
 def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
     """Nested graph -> the outermost folded graph that it is or lies in."""
-    folded = model.groups if folded == "all" else names_of(folded, "folded")
-    unknown = [path for path in folded if path not in model.groups]
-    if unknown:
-        known = ", ".join(model.groups[:8]) or "there is none"
-        cures = (f"the path of a nested graph: {known}",)
-        raise ModelError(
-            model.name, [Problem("E134", f'"{path}" cannot be folded: it is no nested graph', cures=cures) for path in unknown]
-        )
-    found = {path: [whole for whole in _outer(path) if whole in folded] for path in model.groups}
+    found = {path: [whole for whole in outer(path) if whole in folded] for path in model.groups}
     return {path: around[0] for path, around in found.items() if around}
 
 
@@ -152,7 +144,7 @@ def _fold(
             new[name] = len(drawn)
             drawn.append(node if name == node.name else _folded(name, count[name]))
     place = [new[within.get(node.name, node.name)] for node in nodes]
-    moved = [Edge(place[edge.tail], place[edge.head], edge.bond) for edge in edges]
+    moved = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in edges]
     kept = [edge for edge, old in zip(moved, edges, strict=True) if edge.tail != edge.head or old.tail == old.head]
     return drawn, list(dict.fromkeys(kept))
 
@@ -183,7 +175,7 @@ def _signals(model: Model, place: dict[str, int], switches: dict[str, int], hidd
             yield source, reader
 
 
-def _node(path: str, element: Element) -> Mark:
+def _node(path: str, element: Element, values: tuple[str, ...]) -> Mark:
     group, _, label = path.rpartition(".")
     law = element.law
     if isinstance(law, Junction):
@@ -193,9 +185,14 @@ def _node(path: str, element: Element) -> Mark:
             half = max(25.0, text_width(note, LABEL_SIZE) / 2 + 6)
             return Mark(path, "switch", element.kind, label, group, half, 24.0, below, note)
         return Mark(path, "junction", element.kind, label, group, 11.0, 13.0, below)
+    told = max((text_width(line, VALUE_SIZE) for line in values), default=0.0) / 2
+    more = VALUE_LINE / 2 * len(values)
     if isinstance(law, SignalBlock):
-        return Mark(path, "block", element.kind, label, group, text_width(label, LABEL_SIZE) / 2 + 9, 13.0)
+        half = max(text_width(label, LABEL_SIZE) / 2, told) + 9
+        return Mark(path, "block", element.kind, label, group, half, 13.0 + more, values=values)
     kind, name = text_width(element.kind, KIND_SIZE), text_width(label, NAME_SIZE)
     if name > 62:
-        return Mark(path, "element", element.kind, label, group, max(kind, name) / 2 + 2, 16.0, stacked=True)
-    return Mark(path, "element", element.kind, label, group, (kind + 9 + name) / 2 + 2, 10.0)
+        half = max(kind / 2, name / 2, told) + 2
+        return Mark(path, "element", element.kind, label, group, half, 16.0 + more, stacked=True, values=values)
+    half = max((kind + 9 + name) / 2, told) + 2
+    return Mark(path, "element", element.kind, label, group, half, 10.0 + more, values=values)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.integrators import leg as legs
@@ -14,7 +15,6 @@ from bondgraph.run.integrators.leg import Effort, Integrator, Selection
 from bondgraph.run.outcome.doubts import first_lost
 from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.outcome.result import Result, Statistics
-from bondgraph.run.progress import Progress
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
@@ -152,7 +152,7 @@ class Hybrid:
             self.t, self.x, self.q = leg.t, leg.x, leg.q
             self.courses.see(samples.left[: leg.written, : len(self.x)])
             samples.add(leg.written, self.m)
-            self.bar.show(self.t, len(self.events))
+            self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.events)} events")
             restart = leg.status == legs.EVENT
             if leg.status == legs.STOP:
                 return None, settled

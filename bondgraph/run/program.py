@@ -26,7 +26,6 @@ from bondgraph.run.couplings import Structures
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
-    from bondgraph.causality.assign import Causality
     from bondgraph.emit.kernel import Kernel
     from bondgraph.model.model import Model
 
@@ -278,7 +277,7 @@ class Program:
     contacts : where bodies may touch.
     mode_states : of each automaton, in the order of the modes, the names of its states.
     bonds : the names of every bond's effort and flow.
-    model, causality : what was compiled; None where only its results are.
+    model : what was compiled; None where only its results are.
     rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
     """
 
@@ -312,7 +311,6 @@ class Program:
     mode_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bonds: tuple[BondVariables, ...] = ()
     model: Model | None = None
-    causality: Causality | None = None
 
     def __post_init__(self) -> None:
         counts = (
@@ -333,8 +331,9 @@ class Program:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
-        without |= dict.fromkeys(("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks"))
-        without |= dict.fromkeys(("model", "causality"))
+        without |= dict.fromkeys(
+            ("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks", "model")
+        )
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **without)
 

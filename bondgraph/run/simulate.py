@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -11,7 +10,8 @@ from typing import Unpack
 
 import numpy as np
 
-from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_place
+from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
+from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
@@ -20,7 +20,6 @@ from bondgraph.run.outcome.doubts import doubts_of
 from bondgraph.run.outcome.judge import judged, watched_times
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
-from bondgraph.run.progress import Progress
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings, spelled_settings
@@ -85,12 +84,9 @@ def simulate(
     )
     bound = Bound(program, checked.p, start, checked.span)
     choice = choose(bound, checked)
-    bar = Progress(program.name, checked.span, given["progress"])
-    try:
+    with Progress(program.name, checked.span, given["progress"]) as bar:
         run = Hybrid(bound, checked, Ticks(bound, start, end, checked.max_steps), bar)
         run.go(choice)
-    finally:
-        bar.close()
     run.examine()
     result = judged(result_of(run, choice, time.perf_counter() - begin), start, (since, dates), (run.t, run.x))
     if result.failure is None:
@@ -101,19 +97,10 @@ def simulate(
         raise RunError(Problem("E323", title, tuple("\n".join(found).splitlines()), (caller_place(),)))
     for text in found:
         kind = RunDoubtWarning if result.failure is None else RunEndedWarning
-        warnings.warn(f'"{program.name}": {text}', kind, stacklevel=_depth())
+        warnings.warn(f'"{program.name}": {text}', kind, stacklevel=caller_depth())
     if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
         named = ", ".join(f'"{name}"' for name in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
         text = f"the tolerance lies below the rounding of the rates of {named}: {noise.steps} of {result.statistics.steps}"
         text += f" steps were controlled to an rtol of {noise.rtol:.2g}, not {checked.rtol:g}"
-        warnings.warn(f'"{program.name}": {text}', RoundingWarning, stacklevel=_depth())
+        warnings.warn(f'"{program.name}": {text}', RoundingWarning, stacklevel=caller_depth())
     return result
-
-
-def _depth() -> int:
-    """How many calls above this module the user's own line is."""
-    here, depth = caller_place(), 1
-    frame = sys._getframe(1)
-    while here is not None and frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != (here.file, here.line):
-        frame, depth = frame.f_back, depth + 1
-    return depth

@@ -95,7 +95,7 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
     def jacobian() -> Any:
         return jacobian_of(differentiate, kernels, backend)
 
-    program = program_of(system, kernels, jacobian, lambda: couplings_of(routines, jacobian, backend), model, causality)
+    program = program_of(system, kernels, jacobian, lambda: couplings_of(routines, jacobian, backend), model)
     program = replace(program, contacts=tuple(_stepped(contact, program.layout) for contact in model.contacts))
     timings = {"build": built - begin, "compile": time.perf_counter() - built}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)

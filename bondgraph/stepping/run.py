@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from bondgraph.errors import ModelError, Problem, RunEndedWarning
+from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.outcome.failure import Failure
 from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.program import Program
-from bondgraph.run.progress import Progress
 from bondgraph.run.switching.events import Event, carried_out
 from bondgraph.stepping.candidates import PairRows
 from bondgraph.stepping.coulomb import NOISE
@@ -90,8 +90,7 @@ def run_steps(steps: Steps, stride: Stride, times: Sequence[float], p: np.ndarra
     bound, course, failure = Bound(program, p), Course(stride, times), None
     own = {program.layout[f"{contact.path}.mode"].start for contact in steps.layout.contacts}
     watched = any(edge.slot not in own for edge in program.transitions)
-    bar = Progress(program.name, times[-1] - times[0], progress)
-    try:
+    with Progress(program.name, times[-1] - times[0], progress) as bar:
         for start, end in itertools.pairwise(times):
             try:
                 answer = stride.take(start, end - start)
@@ -104,9 +103,7 @@ def run_steps(steps: Steps, stride: Stride, times: Sequence[float], p: np.ndarra
             if watched:
                 _settle(bound, stride, end, course)
             course.add(stride, answer)
-            bar.show(end - times[0], len(course.events))
-    finally:
-        bar.close()
+            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {len(course.events)} events")
     spent = time.perf_counter() - begin
     course.cut()
     return _result(steps, stride, course, failure, p, (begin, spent))

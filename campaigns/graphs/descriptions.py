@@ -138,8 +138,10 @@ def element_of(part: Part):
             "inverse": lambda y, k: _asinh(y / k) / k,
         }
         return {"c": C, "i": I}[part.kind](part.name, initial=part.start, parameters={"k": part.size}, **law)
-    if part.kind in "CI":
-        return {"C": C, "I": I}[part.kind](part.name, part.value, initial=part.start)
+    if part.kind == "C":
+        return C(part.name, capacitance=part.value, initial=part.start)
+    if part.kind == "I":
+        return I(part.name, part.value, initial=part.start)
     return {"R": R, "Se": Se, "Sf": Sf}[part.kind](part.name, part.value)
 
 

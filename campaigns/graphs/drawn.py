@@ -137,7 +137,7 @@ class _Draw:
             return kind(name, energy=square, initial=self.numbers(), dimension=self.n, **cubic)
         if kind is C and draw < 0.6:
             return C(name, stiffness=self.positive(), initial=self.numbers())
-        return kind(name, self.positive(), initial=self.numbers())
+        return kind(name, **{"capacitance" if kind is C else "inertia": self.positive()}, initial=self.numbers())
 
     def decider(self, junction: Element) -> None:
         """What sets the common variable of a junction."""

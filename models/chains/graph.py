@@ -21,6 +21,7 @@ from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain, motions
 from bondgraph.model.element import PortRef
+from bondgraph.model.model import Visible
 from bondgraph.model.names import names_of
 from bondgraph.model.units import quotient
 from models.bodies import BODY_TWIST, Body, finished, upright, world_junction
@@ -59,6 +60,14 @@ class LinkBody:
     """Path of its pose signal (7,) in the graph around the chain."""
     frame_path: str
     """Path of its pose (4, 4): the other costs half angles and their products besides."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linkage:
+    """What a picture of a chain needs besides its coordinates: its links, and gravity (3,) in the world, m/s^2."""
+
+    tree: Tree
+    gravity: np.ndarray
 
 
 class ChainGraph(Graph):
@@ -156,6 +165,7 @@ def chain_graph(
         graph.expose(link, body.port("world"))
     graph.export("q", "mechanism.q")
     graph.export("v", "mechanism.v")
+    graph.mark_visible(Visible("chain", {"q": "mechanism.q"}, Linkage(tree, pull)))
     return graph
 
 
@@ -231,7 +241,7 @@ def _link_graph(tree: Tree, link: int) -> Body:
     body.add(poses)
     body.expose("joints", jacobian.port("1"))
     body.export("H", "pose.H")
-    return finished(body, world, "pose.state", "pose.twist")
+    return finished(body, world, "pose.state", "pose.twist", "pose.H")
 
 
 def _vector(q: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from bondgraph.output.brief import brief
 from models.chains.inertias import BodyInertia, Vector
+from models.visuals import Visual, visuals_of
 from screws.joints import Joint
 from screws.surfaces import Surface
 
@@ -49,6 +51,7 @@ class Link:
     surface : its skin in the link's frame, for contacts.
     parent : name of the link that carries it, which stands before it; `BEFORE` is the one right before, None the base.
     mimic : of a joint with one freedom: the joint that drives it; it then has no coordinate of its own.
+    visual : what pictures show, in the link's frame; one or several. A rod from joint to joint where None.
     """
 
     name: str
@@ -60,3 +63,7 @@ class Link:
     surface: Surface | None = None
     parent: str | None = BEFORE
     mimic: Mimic | None = None
+    visual: Visual | Sequence[Visual] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "visual", visuals_of(self.name, self.visual))

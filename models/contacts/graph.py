@@ -27,7 +27,7 @@ from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.model.arguments import spelled_out
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
-from bondgraph.model.model import ContactPoint, SignalEntry
+from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
 from models.contacts.components import (
     COMPONENTS,
@@ -133,6 +133,7 @@ def contact(
         graph.expose("2", relative)
     graph.expose("1", relative)
     graph.mark_contact(_point(tail, chosen))
+    graph.mark_visible(Visible("contact", {"1": "pose 1", "2": "pose 2"}, (surface1, surface2)))
     graph.export("gap", "kinematics.d")
     graph.export("wrench", tail.wrench)
     graph.export("normal force", tail.force)

@@ -8,19 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL
 from models.impact.mobility import KINDS
 from models.impact.study import ImpactStudy
 from models.impact.viscoelastic import ViscoelasticImpact
-from models.pictures.figures import legend_above, plot_file
-from models.pictures.style import AXES, DASHES, ENERGIES, FORCE, INK, MUTED, PATHS, RULE, blend
+from models.pictures.figures import legend_above, plain_numbers, plot_file
+from models.pictures.style import blend
 
 Path = str | os.PathLike[str]
-LAWS = dict(
-    zip(("viscoelastic", "virtual spring", "Maxwell"), ((PATHS[1], "-"), (PATHS[0], DASHES[1]), (INK, DASHES[2])), strict=True)
-)
+LAWS = dict(zip(("viscoelastic", "virtual spring", "Maxwell"), zip(CYCLE, DASHES, strict=False), strict=True))
 """Colour and dashes of each law."""
 
-COLOURS = dict(zip(KINDS, (AXES[0], AXES[1], AXES[2], FORCE), strict=True))
+COLOURS = dict(zip(KINDS, CYCLE[: len(KINDS)], strict=True))
 
 
 def _viscoelastic(study: ImpactStudy) -> ViscoelasticImpact:
@@ -30,7 +29,7 @@ def _viscoelastic(study: ImpactStudy) -> ViscoelasticImpact:
 
 
 def _shade(k: int, count: int) -> str:
-    return blend("#a9c6e8", PATHS[1], k / max(count - 1, 1))
+    return blend(CYCLE[0], PAPER, 0.7 * (1.0 - k / max(count - 1, 1)))
 
 
 def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
@@ -54,7 +53,7 @@ def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         over_time.set_ylim(bottom=0.0)
         over_time.set_xlim(left=0.0)
         over_compression.set_xlim(left=0.0)
-        over_time.legend(loc="upper right", fontsize=8.5)
+        over_time.legend(loc="upper right")
 
 
 def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
@@ -76,7 +75,7 @@ def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel.set_ylabel("force (N)")
         panel.set_xlim(left=0.0)
         panel.set_ylim(bottom=0.0)
-        panel.legend(fontsize=8.5)
+        panel.legend()
 
 
 def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
@@ -87,21 +86,21 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     with plot_file(path, (7.6, 4.4), dpi=dpi, layout="constrained", title="Restitution over the speed of the impact") as figure:
         panel = figure.subplots()
         exact = [replace(law, v0=float(v)).restitution for v in speeds]
-        panel.semilogx(speeds, exact, color=PATHS[1], label="viscoelastic, exact")
+        panel.semilogx(speeds, exact, color=CYCLE[0], label="viscoelastic, exact")
         shown = unit / speeds <= 1.6
-        panel.semilogx(speeds[shown], unit / speeds[shown], color=AXES[0], linestyle=DASHES[1], label=r"(17), $k / (c\,v_0)$")
+        panel.semilogx(speeds[shown], unit / speeds[shown], color=CYCLE[1], linestyle=DASHES[1], label=r"(17), $k / (c\,v_0)$")
         panel.semilogx(
             speeds, 1.0 - 2.0 / 3.0 * speeds / unit, color=MUTED, linestyle=DASHES[2], label=r"$1 - \frac{2}{3}\,c\,v_0/k$"
         )
         panel.axhline(study.measured.e, color=INK, linewidth=0.9, label="virtual spring and Maxwell")
-        panel.plot([law.v0], [law.restitution], "o", color=PATHS[1], markersize=6)
-        panel.annotate("identified", (law.v0, law.restitution), (6, 8), textcoords="offset points", fontsize=8.5)
+        panel.plot([law.v0], [law.restitution], "o", color=CYCLE[0], markersize=6)
+        panel.annotate("identified", (law.v0, law.restitution), (6, 8), textcoords="offset points", fontsize=SMALL)
         panel.set_ylim(0.0, 1.6)
-        panel.axhspan(1.0, 1.6, color="#fdf0ef", linewidth=0, zorder=0)
+        panel.axhspan(1.0, 1.6, color=DANGER, linewidth=0, zorder=0)
         panel.set_xlim(speeds[0], speeds[-1])
         panel.set_xlabel("speed of the impact (m/s)")
         panel.set_ylabel("coefficient of restitution")
-        panel.legend(fontsize=8.5, loc="upper right")
+        panel.legend(loc="upper right")
 
 
 def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
@@ -115,16 +114,16 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
             course = replace(law, v0=float(speed)).course()
             own = k == len(many) - 1
             label = f"identified, {law.v0:g} m/s" if own else "other speeds" if k == 0 else None
-            colour, width = (PATHS[1], 2.2) if own else ("#7d8aa0", 1.0)
+            colour, width = (CYCLE[0], 2.2) if own else (MUTED, 1.0)
             panel.plot(-1e3 * course.compression, -course.rate, color=colour, linewidth=width, label=label)
-        panel.axhline(unit, color=AXES[0], linestyle=DASHES[1], label=r"invariant line $\dot x = k/c$")
+        panel.axhline(unit, color=CYCLE[1], linestyle=DASHES[1], label=r"invariant line $\dot x = k/c$")
         panel.axhline(0.0, color=MUTED, linewidth=0.8)
         panel.axvline(0.0, color=MUTED, linewidth=0.8)
         panel.set_ylim(-1.08 * law.v0, 2.2 * unit)
         panel.set_xlim(-1.06e3 * law.largest_compression, 0.03e3 * law.largest_compression)
         panel.set_xlabel("$x$ (mm)")
         panel.set_ylabel(r"$\dot x$ (m/s)")
-        panel.legend(fontsize=8.5, loc="lower left")
+        panel.legend(loc="lower left")
 
 
 def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
@@ -134,9 +133,9 @@ def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         for panel, (name, law) in zip(figure.subplots(1, 3, sharey=True), study.laws.items(), strict=True):
             course = law.course()
             parts = [1e3 * np.asarray(getattr(course, part)) for part in names]
-            panel.stackplot(1e3 * course.t, *parts, colors=ENERGIES[:3], labels=names, linewidth=0)
+            panel.stackplot(1e3 * course.t, *parts, colors=CYCLE[:3], labels=names, linewidth=0)
             panel.axvline(1e3 * course.t[int(np.argmax(course.force))], color=INK, linewidth=0.8, linestyle=DASHES[1])
-            panel.set_title(name, fontsize=10)
+            panel.set_title(name)
             panel.set_xlabel("time (ms)")
             panel.set_xlim(0.0, 1e3 * course.t[-1])
             panel.grid(False)
@@ -144,7 +143,7 @@ def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         first.set_ylabel("energy (mJ)")
         first.set_ylim(0.0, float(np.max(np.sum(parts, axis=0))))
         first.plot([], [], color=INK, linewidth=0.8, linestyle=DASHES[1], label="largest force")
-        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8.5)
+        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
 def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
@@ -164,7 +163,7 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel.set_ylabel("impulse (N s)")
         panel.set_xlim(*speeds)
         panel.set_ylim(bottom=0.0)
-        panel.legend(fontsize=8.5, loc="upper left")
+        panel.legend(loc="upper left")
 
 
 def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
@@ -176,44 +175,54 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         against, sorted_ = figure.subplots(1, 2)
         ranges = [(0.85 * float(np.min(m)), 1.2 * float(np.max(m))) for m in (masses["composite"], masses["projection"])]
         ends = [min(low for low, _ in ranges), max(high for _, high in ranges)]
-        for which, colour, words in ((kept, AXES[1], "holds"), (~kept, AXES[0], "fails")):
+        for which, colour, words in ((kept, CYCLE[0], "holds"), (~kept, CYCLE[1], "fails")):
             label = f"projection > composite > momentum {words}, {100.0 * np.mean(which):.0f} %"
             against.loglog(
                 masses["composite"][which], masses["projection"][which], "o", markersize=3.2, alpha=0.7, color=colour, label=label
             )
         against.loglog(ends, ends, color=MUTED, linewidth=0.9)
+        ends[1] = min(ends[1], ranges[0][1], ranges[1][1])
         against.set_xlim(*ranges[0])
         against.set_ylim(*ranges[1])
         against.set_xlabel("composite rigid body (kg)")
         against.set_ylabel("projection (kg)")
-        legend_above(against, 1, fontsize=8)
+        against.annotate(
+            "equal", (ends[1], ends[1]), (-4, 4), textcoords="offset points", ha="right", color=MUTED, fontsize=SMALL
+        )
+        plain_numbers(against.xaxis)
+        legend_above(against, 1)
         ranks = np.argsort(masses["projection"] / masses["composite"])
         for kind, size in (("projection", 3.4), ("flexibility", 5.0), ("momentum", 2.4)):
             values = masses[kind][ranks] / masses["composite"][ranks]
             sorted_.semilogy(values, ".", markersize=size, color=COLOURS[kind], label=KINDS[kind].name)
         sorted_.axhline(1.0, color=COLOURS["composite"], label=KINDS["composite"].name)
-        sorted_.axvline((1.0 - shares["projection > composite"]) * len(ranks), color=RULE)
+        equal = (1.0 - shares["projection > composite"]) * len(ranks)
+        sorted_.axvline(equal, color=MUTED, linewidth=0.8, linestyle=DASHES[2])
+        words = f"projection above composite\nin {100.0 * shares['projection > composite']:.0f} %"
+        above = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+        sorted_.annotate(words, (equal, 0.97), (-4, 0), ha="right", va="top", color=MUTED, fontsize=SMALL, **above)
         sorted_.set_xlabel("configuration, by projection over composite")
         sorted_.set_ylabel("mass over composite mass")
-        legend_above(sorted_, 2, fontsize=8)
+        legend_above(sorted_, 2)
 
 
 def plot_strikes(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     """Normal force as the arm strikes a wall in simulation with each law, over that of a single mass in its place."""
     mass = study.masses["momentum"]
-    title = f"{study.striker.chain.name} against a wall, free joints; thin: a mass of {mass:.3f} kg"
+    name = study.striker.chain.name
+    title = f"{name[:1].upper()}{name[1:]} against a wall, joints free, and a mass of {mass:.3f} kg in its place"
     with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title=title) as figure:
         for panel, (name, strike) in zip(figure.subplots(1, 3), study.strikes.items(), strict=True):
             t, force = strike.force
             single = strike.law.course()
-            panel.plot(1e3 * t, force, color=LAWS[name][0], linewidth=3.0, alpha=0.45, label="arm")
-            panel.plot(1e3 * single.t, single.force, color=INK, linewidth=0.9, label="single mass")
-            panel.set_title(f"{name}: e = {strike.restitution:.3f}, {strike.impulse:.3f} N s", fontsize=10)
+            panel.plot(1e3 * t, force, color=CYCLE[1], linewidth=3.5, alpha=0.5, label="arm")
+            panel.plot(1e3 * single.t, single.force, color=INK, linewidth=0.9, label="mass")
+            panel.set_title(rf"{name}: $e$ = {strike.restitution:.3f}, {strike.impulse:.3f} N s")
             panel.set_xlabel("time since the touch (ms)")
             panel.set_ylim(bottom=0.0)
             panel.set_xlim(left=0.0)
-            panel.legend(fontsize=8.5, loc="upper right" if name == "viscoelastic" else "lower center")
         figure.axes[0].set_ylabel("normal force (N)")
+        figure.legend(*figure.axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
 FIGURES = {

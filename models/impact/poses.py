@@ -13,6 +13,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.output.brief import brief
+from bondgraph.output.progress import counted
 from models.chains import Tree
 from models.impact.mobility import KINDS, mass_at, striking_point
 
@@ -67,6 +68,7 @@ def over_poses(
     count: int = 200,
     seed: int = 0,
     link: str | None = None,
+    progress: bool = True,
 ) -> PoseStudy:
     """Effective masses in `count` configurations, uniform between the joints' limits (a full turn, or a metre, without limits).
 
@@ -79,8 +81,12 @@ def over_poses(
         raise refusal("E540", f"the seed of configurations is {seed!r}", "a whole number, not negative", about=chain.name)
     lower, upper = _bounds(chain)
     q = np.random.default_rng(seed).uniform(lower, upper, size=(count, chain.freedoms))
-    places = [striking_point(chain, at, point, link) for at in q]
-    return PoseStudy(q, {kind: np.array([mass_at(where, normal, kind) for where in places]) for kind in KINDS})
+    masses: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for at in counted(q, "effective masses", progress=progress):
+        where = striking_point(chain, at, point, link)
+        for kind, found in masses.items():
+            found.append(mass_at(where, normal, kind))
+    return PoseStudy(q, {kind: np.array(found) for kind, found in masses.items()})
 
 
 def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:

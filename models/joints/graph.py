@@ -24,6 +24,7 @@ import numpy as np
 from bondgraph import J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW, motions
+from bondgraph.model.model import Visible
 from bondgraph.model.ops import NEGATE
 from models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
 from models.joints.kinds import KINDS, missed
@@ -132,7 +133,7 @@ def joint_graph(
     own: dict[str, Any] = {"units": {"wrench": SCREW.effort_unit}, "symbols": {"wrench": "W^A"}}
     graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, **own))
     graph.export("wrench", "reaction.wrench")
-    return graph
+    return graph.mark_visible(Visible("joint", {"pose": "pose a", "frame": "relative pose.frame a"}, joint.kind))
 
 
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:

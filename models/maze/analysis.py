@@ -109,16 +109,40 @@ def closed_poles(maze: MazeParameters, i: int, k1: float | None = None, k2: floa
     return linearised(maze, i, k1, k2).poles()
 
 
+def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarray:
+    """Largest real part of the poles with both loops closed, for pairs of gains (n,), (m,), on each ring: (n, m, rings), 1/s."""
+    one, two = (np.asarray(gain, dtype=float) for gain in (k1, k2))
+    found = np.empty((len(one), len(two), len(maze.rings)))
+    for i in maze.rings:
+        open_, first, second = (linearised(maze, i, *gains).A for gains in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
+        # The torque is proportional to each gain, and so is what it adds to A.
+        for k, gain in enumerate(one):
+            A = open_ + gain * (first - open_) + two[:, None, None] * (second - open_)
+            found[k, :, i - 1] = np.linalg.eigvals(A).real.max(axis=1)
+    return found
+
+
 def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> np.ndarray:
     """Poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or the gain of loop 2
-    while loop 1 is closed. Raises E532 as `linearised`.
+    while loop 1 is closed; each column is a branch. Raises E532 as `linearised`.
 
     Source: Bortoff 2020, fig. 7.
     """
     without, with_it = ((0.0, 0.0), (None, 0.0)) if loop == 1 else ((None, 0.0), (None, None))
     start, end = (linearised(maze, i, *gains).A for gains in (without, with_it))
     # The torque is proportional to each gain, and so is what it adds to A.
-    return np.array([np.sort_complex(np.linalg.eigvals(start + f * (end - start))) for f in factors])
+    poles = np.linalg.eigvals(start + np.reshape(factors, (-1, 1, 1)) * (end - start)).astype(complex)
+    return _branches(np.sort_complex(poles))
+
+
+def _branches(poles: np.ndarray) -> np.ndarray:
+    """Poles (k, n) so ordered that each column goes on from its nearest row to row."""
+    from scipy.optimize import linear_sum_assignment
+
+    found = poles.copy()
+    for row, before in zip(found[1:], found[:-1], strict=True):
+        row[:] = row[linear_sum_assignment(np.abs(before[:, None] - row))[1]]
+    return found
 
 
 def analyse(maze: MazeParameters, i: int) -> RingAnalysis:

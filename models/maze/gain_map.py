@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.errors import RunEndedWarning, refusal
-from models.maze.analysis import closed_poles
+from bondgraph.output.progress import counted
+from models.maze.analysis import rightmost
 from models.maze.parameters import MazeParameters
 from models.maze.run import T_END, run_maze
 
@@ -44,7 +45,12 @@ class RobustnessMap:
 
 
 def robustness(
-    maze: MazeParameters, k1: Sequence[float] | np.ndarray, k2: Sequence[float] | np.ndarray, *, t_end: float = T_END
+    maze: MazeParameters,
+    k1: Sequence[float] | np.ndarray,
+    k2: Sequence[float] | np.ndarray,
+    *,
+    t_end: float = T_END,
+    progress: bool = True,
 ) -> RobustnessMap:
     """Poles on every ring, and a run of `t_end` s, for each pair of gains: N and N m/rad. E533 for what are no gains.
 
@@ -53,16 +59,15 @@ def robustness(
     """
     gains = [_gains(name, values) for name, values in (("k1", k1), ("k2", k2))]
     shape = (len(gains[0]), len(gains[1]))
-    rightmost, passed, end = np.empty((*shape, len(maze.rings))), np.zeros(shape, dtype=int), np.full(shape, np.nan)
+    passed, end = np.zeros(shape, dtype=int), np.full(shape, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
-        for at in np.ndindex(shape):
+        for at in counted([*np.ndindex(shape)], "courses over both gains", progress=progress):
             pair = float(gains[0][at[0]]), float(gains[1][at[1]])
-            rightmost[at] = [closed_poles(maze, i, *pair).real.max() for i in maze.rings]
             run = run_maze(maze, gains=pair, t_end=t_end, samples=t_end, rtol=1e-8)
             passed[at] = len(run.events)
             end[at] = run.events[-1].time if run.finished else np.nan
-    return RobustnessMap(maze, gains[0], gains[1], rightmost, passed, end)
+    return RobustnessMap(maze, gains[0], gains[1], rightmost(maze, *gains), passed, end)
 
 
 def _gains(name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.units import per_second
+from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
 from models.motion.polynomials import QUANTITIES, Motion
-from models.pictures.figures import plot_file
-from models.pictures.style import AXES, INK, MUTED
+from models.pictures.figures import HEADING, plot_file
 
 SYMBOLS = ("$r$", r"$\dot r$", r"$\ddot r$", r"$\dddot r$")
 
@@ -40,19 +40,19 @@ def profiles(
     title : above the picture; dpi : dots per inch.
     """
     times = _times(motion)
-    with plot_file(path, (8.4, 8.0), dpi=dpi) as figure:
+    with plot_file(path, (8.4, 8.0), dpi=dpi, title=title) as figure:
         panels = figure.subplots(len(QUANTITIES), 1, sharex=True)
         for order, (panel, what) in enumerate(zip(panels, QUANTITIES, strict=True)):
             panel.axhline(0.0, color=MUTED, linewidth=0.8)
             values = motion.derivative(times, order).reshape(len(times), -1)
             for k, column in enumerate(values.T):
                 name = names[k] if k < len(names) else str(k)
-                panel.plot(times, column, color=AXES[k % len(AXES)], label=name if values.shape[1] > 1 else None)
+                panel.plot(times, column, color=CYCLE[k % len(CYCLE)], label=name if values.shape[1] > 1 else None)
             for value in np.unique(np.atleast_1d((limits or {}).get(what, ()))):
                 for sign in (-1.0, 1.0):
-                    panel.axhline(sign * value, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+                    panel.axhline(sign * value, color=INK, linewidth=0.9, linestyle=DASHES[1])
             for start, _ in phases:
-                panel.axvline(start, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
+                panel.axvline(start, color=MUTED, linewidth=0.8, linestyle=DASHES[2])
             shown = per_second(unit, order).replace(f"^{order}", f"$^{order}$")
             panel.set_ylabel(f"{what}\n{SYMBOLS[order]} ({shown})")
             panel.locator_params(axis="y", nbins=5)
@@ -66,7 +66,7 @@ def profiles(
                 ha="center",
                 va="bottom",
                 color=MUTED,
-                fontsize=9,
+                fontsize=SMALL,
                 xycoords=("data", "axes fraction"),
                 textcoords="offset points",
             )
@@ -76,8 +76,8 @@ def profiles(
         panels[-1].set_xlim(motion.start, motion.end)
         panels[-1].set_xlabel("time (s)")
         figure.align_ylabels(panels)
-        figure.subplots_adjust(left=0.13, right=0.975, top=0.905 if phases else 0.93, bottom=0.065, hspace=0.2)
-        figure.text(0.13, 0.975, title, fontsize=13, fontweight="bold", va="top")
+        top = 1.0 - (HEADING + (0.25 if phases else 0.0)) / 8.0
+        figure.subplots_adjust(left=0.13, right=0.975, top=top, bottom=0.065, hspace=0.2)
 
 
 def _times(motion: Motion) -> np.ndarray:

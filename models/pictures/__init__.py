@@ -4,22 +4,24 @@ Nothing here loads VTK, matplotlib or Pillow before a picture is made.
 """
 
 from models.pictures.archives import from_archive, gauss_frames
-from models.pictures.filling import scene_of
-from models.pictures.pages import page
-from models.pictures.parts import Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
+from models.pictures.filling.scenes import scene_of
+from models.pictures.parts import Coil, Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
 from models.pictures.plotting import plots
 from models.pictures.probe import rendering
 from models.pictures.scene import Scene
 from models.pictures.stage.movies import movie
 from models.pictures.stage.posters import poster
 from models.pictures.stage.stills import still
+from models.pictures.web.pages import Page, page
 
 __all__ = [
+    "Coil",
     "Curve",
     "Force",
     "Frame",
     "Happening",
     "Look",
+    "Page",
     "Panel",
     "Scene",
     "Solid",

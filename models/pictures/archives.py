@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.pictures.filling import BODY_AXES, balance_panels, contact_panels, coordinate_panel, solid_of
+from models.pictures.filling.balances import balance_panels
+from models.pictures.filling.bodies import BODY_AXES, solid_of
+from models.pictures.filling.touches import contact_panels, coordinate_panel
 from models.pictures.interpolation import Array, poses
 from models.pictures.parts import Curve, Frame, Spans, Touching, negative
 from models.pictures.scene import Scene

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bondgraph.output.sheet import CYCLE, DASHES, MUTED
 from bondgraph.run.outcome.result import Result
 from models.pictures.figures import plot_file
-from models.pictures.style import DASHES, MUTED, SOLIDS
 
 
 def courses(
@@ -29,7 +29,7 @@ def courses(
     path : a file whose suffix says the format (png, svg, pdf).
     limits : signal -> range of its axis.
     """
-    many = len(SOLIDS)
+    many = len(CYCLE)
     runs = {"": results} if isinstance(results, Result) else dict(results)
     with plot_file(path, (max(6.4, 3.4 * len(runs)), 0.8 + 1.9 * len(signals)), dpi=dpi) as figure:
         axes = figure.subplots(len(signals), len(runs), sharex="col", sharey="row", squeeze=False)
@@ -39,11 +39,9 @@ def courses(
                 panel, values = axes[row][column], np.asarray(result[signal], dtype=float).reshape(len(result.t), -1)
                 for k, course in enumerate(values.T):
                     of_it = names[k] if k < len(names) else None
-                    panel.plot(
-                        result.t, course, color=SOLIDS[k % many][1], linestyle=DASHES[k // many % len(DASHES)], label=of_it
-                    )
+                    panel.plot(result.t, course, color=CYCLE[k % many], linestyle=DASHES[k // many % len(DASHES)], label=of_it)
                 if names and column == len(runs) - 1:
-                    panel.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2)
+                    panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
                 for event in result.events:
                     if not event.internal:
                         panel.axvline(event.time, color=MUTED, linewidth=0.4, alpha=0.35, zorder=0)
@@ -51,6 +49,6 @@ def courses(
                     panel.set_ylim(*limits[signal])
                 if column == 0:
                     panel.set_ylabel(label)
-            axes[0][column].set_title(name, fontsize=10)
-            axes[-1][column].set_xlabel("time, s")
+            axes[0][column].set_title(name)
+            axes[-1][column].set_xlabel("time (s)")
         figure.tight_layout()

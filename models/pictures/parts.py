@@ -141,6 +141,26 @@ class Force:
 
 
 @dataclass(frozen=True, eq=False)
+class Coil:
+    """A spring between points (k, 3) and (k, 3): drawn as a helix that is as long as they are apart.
+
+    `turns` : of the helix; `radius`: of it, over the scene's unit.
+    """
+
+    name: str
+    starts: Array
+    ends: Array
+    colour: str = MUTED
+    turns: int = 9
+    radius: float = 0.3
+
+    @cached_property
+    def length(self) -> float:
+        """How long it is on average, m; 1 of one that has no length."""
+        return float(np.linalg.norm(self.ends - self.starts, axis=1).mean()) or 1.0
+
+
+@dataclass(frozen=True, eq=False)
 class Touching:
     """A contact, or where two solids are closest.
 

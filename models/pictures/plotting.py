@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.pictures.figures import STYLE, legend_above, plot_file
+from bondgraph.output.sheet import DASHES, MUTED, SHADE, styled
+from models.pictures.figures import EDGE, legend_above, plot_file
 from models.pictures.parts import Panel
 from models.pictures.scene import Scene
-from models.pictures.style import DASHES, MUTED
 from models.pictures.timing import close_up
 
-SHADE = "#eef1f7"
 FINER = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
 """SI unit -> (values below, factor, unit that is shown)."""
+
+Keys = tuple[tuple[str, str, int], ...]
 
 _INDICES = str.maketrans("0123456789n", "₀₁₂₃₄₅₆₇₈₉ₙ")
 
@@ -50,31 +51,36 @@ def key_panels(scene: Scene) -> list[Panel]:
     return [panel for panel in scene.panels if panel.key]
 
 
+def keys(panel: Panel) -> Keys:
+    """What the legend of a panel has: name, colour and dashes of each curve."""
+    return tuple((curve.name, curve.colour, curve.dashed) for curve in panel.curves)
+
+
 def plots(scene: Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
     """Write all panels of a scene above each other, as png, svg or pdf; a short contact gets a second column of its own."""
     scene.need("panels", scene.panels)
     near = close_up(scene)
     spans = [(float(scene.t[0]), float(scene.t[-1])), *([near] if near else [])]
     count = len(scene.panels)
-    with plot_file(path, (8.4 + 4.2 * (len(spans) - 1), 1.2 + 1.75 * count), dpi=dpi) as figure:
+    with plot_file(path, (8.4 + 4.2 * (len(spans) - 1), 1.2 + 1.75 * count), dpi=dpi, title=scene.title) as figure:
         ratios = {"width_ratios": [1.75, 1.0] if near else [1.0]}
         axes = figure.subplots(count, len(spans), sharex="col", squeeze=False, gridspec_kw=ratios)
         for column, span in enumerate(spans):
             shown = scene.at_times(_times_inside(scene, span)) if column else scene
+            above: Keys = ()
             for row, panel in enumerate(shown.panels):
-                label = _panel(axes[row, column], shown, panel, span, column == 0, 1e3 if column else 1.0)
+                # A legend serves the panels below it that have the same curves.
+                told = column == 0 and keys(panel) != above
+                above = keys(panel)
+                label = _panel(axes[row, column], shown, panel, span, told, 1e3 if column else 1.0)
                 if column == 0 or label != axes[row, 0].get_ylabel():
                     axes[row, column].set_ylabel(label)
             axes[-1, column].set_xlabel("time (ms)" if column else "time (s)")
         figure.align_ylabels(axes[:, 0])
         height, width = figure.get_figheight(), figure.get_figwidth()
-        x = 0.95 / width
         space = {"hspace": 0.3, "wspace": 0.22}
-        figure.subplots_adjust(left=x, right=0.985 - 0.5 / width, top=1.0 - 0.62 / height, bottom=0.55 / height, **space)
-        heading = figure.text(x, 1.0 - 0.2 / height, scene.title, fontsize=13, fontweight="bold", va="top")
-        # A title that would leave the picture is set smaller.
-        room = 0.98 * (1.0 - x) * figure.bbox.width
-        heading.set_fontsize(13 * room / max(room, heading.get_window_extent().width))
+        right = 1.0 - 2.0 * EDGE / width
+        figure.subplots_adjust(left=0.95 / width, right=right, top=1.0 - 0.66 / height, bottom=0.55 / height, **space)
 
 
 def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], legend: bool, seconds: float) -> str:
@@ -92,7 +98,7 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
         axes.plot(scene.t * seconds, curve.values * factor, color=curve.colour, linestyle=dashes, label=curve.name)
     if legend and len(panel.curves) > 1:
         count = len(panel.curves)
-        legend_above(axes, count, fontsize=7 if count > 5 else 8.5, handlelength=1.1, columnspacing=1.2)
+        legend_above(axes, count, handlelength=1.6 if count < 5 else 1.1, columnspacing=1.2 if count < 6 else 0.8)
     axes.set_xlim(span[0] * seconds, span[1] * seconds)
     if panel.log:
         axes.set_yscale("log")
@@ -120,11 +126,10 @@ def strip(
 
     Returns image (height, width, 4), transparent; time (s) to pixel column; first and last pixel row of the plot.
     """
-    import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE):
+    with styled():
         inches = (size[0] / dpi, size[1] / dpi)
         figure = Figure(figsize=inches, dpi=dpi)
         canvas = FigureCanvasAgg(figure)
@@ -140,7 +145,7 @@ def strip(
             scene = scene.at_times(_times_inside(scene, span))
             panel = scene.panels[index]
         label = _panel(axes, scene, panel, (start, end), True, seconds)
-        axes.set_title(label.replace("\n", " "), loc="left", fontsize=9.5, pad=5 + 72 * raised)
+        axes.set_title(label.replace("\n", " "), pad=5 + 72 * raised)
         axes.set_xlabel("time (ms)" if span else "time (s)", labelpad=2)
         canvas.draw()
         image = np.asarray(canvas.buffer_rgba()).copy()

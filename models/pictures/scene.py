@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph.errors import refusal
+from bondgraph.run.outcome.result import Result
 from models.pictures.interpolation import Array, Between, seen_from
-from models.pictures.parts import Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
+from models.pictures.parts import Coil, Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
 from models.pictures.shapes.meshes import Mesh
 from models.pictures.shapes.surfaces import surface_mesh
 from models.pictures.style import force_scale
@@ -33,6 +34,7 @@ class Scene:
     size : length (m) that frames, tubes and arrows are made for; of the smallest solid that touches, where None.
     view, up : unit vectors to the viewer and upward; chosen where None.
     slow : spans that a movie shows slower; short contacts where empty.
+    result : the run that it shows, where there is one: pages take its bond graph and its quantities.
     """
 
     title: str
@@ -42,6 +44,7 @@ class Scene:
     frames: tuple[Frame, ...] = ()
     paths: tuple[Trail, ...] = ()
     forces: tuple[Force, ...] = ()
+    coils: tuple[Coil, ...] = ()
     panels: tuple[Panel, ...] = ()
     happenings: tuple[Happening, ...] = ()
     name: str = ""
@@ -49,6 +52,7 @@ class Scene:
     view: Array | None = None
     up: Array | None = None
     slow: Spans = ()
+    result: Result | None = None
 
     def need(self, what: str, *parts: tuple[Any, ...]) -> None:
         """Raises `ModelError` E160 where a picture of such parts would show nothing."""
@@ -172,6 +176,7 @@ class Scene:
             frames=tuple(_frame_at(at, frame) for frame in self.frames),
             paths=tuple(_path_at(at, path) for path in self.paths),
             forces=tuple(replace(f, points=at.values(f.points), newtons=at.values(f.newtons)) for f in self.forces),
+            coils=tuple(replace(c, starts=at.values(c.starts), ends=at.values(c.ends)) for c in self.coils),
             panels=tuple(_panel_at(at, panel) for panel in self.panels),
         )
 

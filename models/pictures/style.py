@@ -1,4 +1,4 @@
-"""Colours, typefaces and scales shared by every picture."""
+"""Colours, typefaces and scales of scenes, beside those of the sheet that plots share."""
 
 from __future__ import annotations
 
@@ -7,21 +7,39 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-PAPER = "#ffffff"
-INK = "#1c2331"
-MUTED = "#667085"
-RULE = "#d5d9e0"
-AMBER, BLUE = ("#e6a756", "#c2410c"), ("#6aa5d8", "#1e3a8a")
+from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, PAPER, RULE
+
+__all__ = [
+    "AMBER",
+    "AXES",
+    "BLUE",
+    "CYCLE",
+    "DASHES",
+    "ENERGIES",
+    "FORCE",
+    "INK",
+    "MUTED",
+    "PAPER",
+    "PATHS",
+    "RULE",
+    "SOLIDS",
+    "blend",
+    "font",
+    "force_scale",
+    "rgb",
+    "round_number",
+]
+
+AMBER, BLUE = ("#e6a756", CYCLE[1]), ("#6aa5d8", CYCLE[0])
 SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2", "#334155"))
 """Colours of solids, each with that of contact paths on it; the first two are those of the two bodies of a contact."""
 
 PATHS = AMBER[1], BLUE[1]
 FORCE = "#9c27b0"
-AXES = ("#d1383d", "#2f9e58", "#3b6fd4")
-DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1.5, 1.5)))
-"""Of whole, dashed and dotted lines."""
+AXES = ("#d1383d", "#17a398", "#3550c8")
+"""Of x, y and z; they differ for people who see red and green alike, too."""
 
-ENERGIES = ("#4c78a8", "#f0a94b", "#7fb69a", "#b07aa1", "#9aa3b2")
+ENERGIES = CYCLE
 
 
 @lru_cache(maxsize=64)

@@ -15,6 +15,7 @@ import numpy as np
 
 from bondgraph import J0, Block, Element, Graph, Op, Parameter
 from bondgraph.model.domains import TRANSLATION
+from bondgraph.model.model import Visible
 from models.connections import point_transformer, velocity_at
 from models.springs.formulas import point_energy, point_force
 from models.springs.ports import spring_of_signal
@@ -84,6 +85,7 @@ def point_spring(
     graph.export("r", "points.r")
     graph.export("force", "spring.effort")
     graph.export("energy", "spring.energy")
+    graph.mark_visible(Visible("spring", {"a": "points.a", "b": "points.b"}, float(rest_length)))
     return graph
 
 

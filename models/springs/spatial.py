@@ -18,6 +18,7 @@ import numpy as np
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
 from bondgraph.model.domains import SCREW
+from bondgraph.model.model import Visible
 from models.bodies import as_diagonal
 from models.connections import between
 from models.springs.formulas import (
@@ -83,7 +84,8 @@ def spatial_spring(
     graph.export("wrench", "spring.effort")
     graph.export("world wrench", "relative twist.effort")
     graph.export("energy", "spring.energy")
-    return graph
+    ends = {"pose a": "pose a", "pose b": "pose b", "frame a": "relative.frame a", "frame b": "relative.frame b"}
+    return graph.mark_visible(Visible("spatial spring", ends, 0.0))
 
 
 @cache

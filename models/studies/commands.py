@@ -34,9 +34,10 @@ class Command:
     run: Callable[[argparse.Namespace], int]
 
 
-def parser_of(commands: Iterable[Command]) -> argparse.ArgumentParser:
-    """The parser of a table of commands; what it parses has the chosen one's `run`."""
+def parser_of(commands: Iterable[Command], version: str = "") -> argparse.ArgumentParser:
+    """The parser of a table of commands; what it parses has the chosen one's `run`. `--version` says the `version`."""
     parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     known = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands:
         own = known.add_parser(command.name, help=command.help, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph.errors import caller_place, refusal
-from models.chains import Tree, link_pose
+from models.chains import Tree
 from models.chains.checks import as_floats
 from models.pictures import Frame, Look, Scene, Solid
+from models.pictures.filling.linkages import LINKS, link_courses
 from models.pictures.interpolation import Array
 from models.pictures.shapes.meshes import Mesh, joined
 from models.urdf.robot import Robot
 from models.urdf.skins import Skin
-
-BODIES = ("#dfe5ee", "#aab6c8")
-"""Colours of bodies whose file gives none, in turn from the base outward."""
 
 VIEW = (0.72, -0.62, 0.32)
 
@@ -44,7 +42,8 @@ def robot_scene(
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(as_floats(t))
     _check(robot, rows, times, frames)
     solids = skinned(robot.tree, robot.skins, rows)
-    shown = tuple(Frame(_course(robot.tree, link, rows), label=(link, "")) for link in frames)
+    courses = link_courses(robot.tree, rows)
+    shown = tuple(Frame(courses[robot.tree.index(link)], label=(link, "")) for link in frames)
     view = np.array(VIEW) / np.linalg.norm(VIEW)
     filled: dict[str, Any] = {"view": view, "up": np.array([0.0, 0.0, 1.0]), "frames": shown, "size": _size(solids)}
     return Scene(title or robot.name, times, tuple(solids), **{**filled, **fields})
@@ -55,18 +54,12 @@ def skinned(tree: Tree, skins: Sequence[Skin], rows: Array) -> list[Solid]:
     own: dict[str, list[Skin]] = {}
     for skin in skins:
         own.setdefault(skin.link, []).append(skin)
-    solids = []
+    solids, courses = [], link_courses(tree, rows)
     for link, parts in own.items():
-        body = BODIES[_bodies_below(tree, link) % len(BODIES)]
+        body = LINKS[_bodies_below(tree, link) % len(LINKS)]
         mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in parts))
-        solids.append(Solid(link, _course(tree, link, rows), mesh, parts[0].colour or body, look=Look.OPAQUE))
+        solids.append(Solid(link, courses[tree.index(link)], mesh, parts[0].colour or body, look=Look.OPAQUE))
     return solids
-
-
-def _course(tree: Tree, link: str, rows: Array) -> Array:
-    """Poses (k, 4, 4) of a link."""
-    index = tree.index(link)
-    return np.array([np.asarray(link_pose(tree, index, row), dtype=float) for row in rows])
 
 
 def _size(solids: Sequence[Solid]) -> float | None:

@@ -11,9 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from bondgraph.errors import Problem
+from bondgraph.errors import ModelError, Problem
 from bondgraph.output.brief import brief
-from models.pictures.shapes.meshes import SHARP, Mesh, cylinder, globe, lofted
+from models.pictures.shapes.files import read_mesh
+from models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe
 from models.urdf.document import place, refuse_document_types
 
 FORMATS = ("stl", "obj", "ply", "dae")
@@ -68,7 +69,7 @@ def _colour(material: Any, colours: Mapping[str, Any]) -> str | None:
 def _mesh(file: Path, geometry: Any, packages: Packages, read: dict[Path, Mesh]) -> tuple[Mesh | None, str]:
     """A shape as a mesh in its own axes, or why there is none."""
     if geometry.box is not None:
-        return _box(np.asarray(geometry.box.size, dtype=float)), ""
+        return cuboid(geometry.box.size), ""
     if geometry.cylinder is not None:
         half = 0.5 * geometry.cylinder.length
         return cylinder(geometry.cylinder.radius, -half, half, 40), ""
@@ -82,23 +83,8 @@ def _mesh(file: Path, geometry: Any, packages: Packages, read: dict[Path, Mesh])
         if mesh is None:
             return None, wrong
         read[found] = mesh
-    return _scaled(read[found], geometry.mesh.scale), ""
-
-
-def _box(size: np.ndarray) -> Mesh:
-    x, y, z = 0.5 * size
-    half = np.array([0.0, 0.0, z])
-    outline = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
-    return lofted(outline - half, outline + half)
-
-
-def _scaled(mesh: Mesh, scale: Any) -> Mesh:
-    if scale is None:
-        return mesh
-    by = np.broadcast_to(np.asarray(scale, dtype=float), 3)
-    normals = mesh.normals / by
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return Mesh(mesh.points * by, normals, mesh.faces[:, ::-1] if np.prod(by) < 0.0 else mesh.faces)
+    scale = geometry.mesh.scale
+    return read[found] if scale is None else read[found].scaled(scale), ""
 
 
 def _found(file: Path, name: str, packages: Packages) -> tuple[Path | None, str]:
@@ -123,46 +109,15 @@ def _found(file: Path, name: str, packages: Packages) -> tuple[Path | None, str]
 
 
 def _loaded(file: Path) -> tuple[Mesh | None, str]:
-    """Triangles of a file, with sharp edges where faces meet at more than 40 degrees."""
-    import trimesh
-
+    """Triangles of a file, or why there are none."""
     ending = file.suffix.lower().lstrip(".")
     if ending not in FORMATS:
         return None, f"{file.name} is none of {', '.join(FORMATS)}"
     if file.stat().st_size > MOST_BYTES:
         return None, f"{file.name} has more than {MOST_BYTES // 2**20} megabytes"
-    try:
-        if ending == "dae":  # XML, that others parse with entities
+    if ending == "dae":  # XML, that others parse with entities
+        try:
             refuse_document_types(file, file.read_bytes())
-        with file.open("rb") as stream:
-            found = trimesh.load_mesh(stream, file_type=ending)
-    # Of what is in a file, each of the readers says in its own way that it cannot be read.
-    except Exception as error:
-        return None, f"{file.name} cannot be read ({type(error).__name__}: {str(error)[:80]})"
-    whole = found.to_geometry() if isinstance(found, trimesh.Scene) else found
-    if not len(whole.faces) or not np.all(np.isfinite(whole.vertices)):
-        return None, f"{file.name} holds no triangles"
-    # Without textures, by whose seams points would stay apart.
-    return _shaded(trimesh.Trimesh(whole.vertices, whole.faces, process=True)), ""
-
-
-def _shaded(mesh: Any) -> Mesh:
-    """Triangles with points of their own on either side of sharp edges, and normals that are the mean of those around."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    count = len(mesh.faces)
-    smooth = mesh.face_adjacency[mesh.face_adjacency_angles < np.arccos(SHARP)]
-    pairs = coo_array((np.ones(len(smooth)), tuple(smooth.T)), shape=(count, count))
-    patch = connected_components(pairs, directed=False)[1]
-    corners = np.stack([np.repeat(patch, 3), np.ravel(mesh.faces)], axis=1)
-    own, faces = np.unique(corners, axis=0, return_inverse=True)
-    points = np.asarray(mesh.vertices, dtype=float)[own[:, 1]]
-    faces = faces.reshape(-1, 3).astype(np.int64)
-    a, b, c = (points[faces[:, k]] for k in range(3))
-    across = np.cross(b - a, c - a)
-    normals = np.zeros_like(points)
-    for k in range(3):
-        np.add.at(normals, faces[:, k], across)
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    return Mesh(points, np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0]), faces)
+        except ModelError as error:
+            return None, f"{file.name} cannot be read ({type(error).__name__}: {str(error)[:80]})"
+    return read_mesh(file)

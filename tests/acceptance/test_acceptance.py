@@ -102,24 +102,24 @@ def at_end(graph: Graph, t_end: float, *names: str, **more: Any) -> list[float]:
 
 @entry("RC")
 def rc() -> Found:
-    return [(matrices(joined(J1("loop"), C("c", 1.0), R("r", 1.0)), ["c.q"]), [[-1.0]], 1e-14)]
+    return [(matrices(joined(J1("loop"), C("c", capacitance=1.0), R("r", 1.0)), ["c.q"]), [[-1.0]], 1e-14)]
 
 
 @entry("RLC on a 0-junction")
 def rlc() -> Found:
-    graph = joined(J0("node"), R("r", 1.0), C("c", 1.0), I("l", 1.0))
+    graph = joined(J0("node"), R("r", 1.0), C("c", capacitance=1.0), I("l", 1.0))
     return [(matrices(graph, ["c.q", "l.p"]), [[-1.0, -1.0], [1.0, 0.0]], 1e-14)]
 
 
 @entry("RLC in series with Se")
 def rlc_series() -> Found:
-    graph = joined(J1("loop"), Se("u", 1.0), R("r", 1.0), C("c", 1.0), I("l", 1.0))
+    graph = joined(J1("loop"), Se("u", 1.0), R("r", 1.0), C("c", capacitance=1.0), I("l", 1.0))
     return [(matrices(graph, ["l.p", "c.q"], ["u.value"]), [[-1.0, -1.0, 1.0], [1.0, 0.0, 0.0]], 1e-14)]
 
 
 @entry("C = 10, R = 100, L = 10 with Sf")
 def rlc_flow() -> Found:
-    graph = joined(J0("node"), Sf("u", 1.0), R("r", 100.0), C("c", 10.0), I("l", 10.0))
+    graph = joined(J0("node"), Sf("u", 1.0), R("r", 100.0), C("c", capacitance=10.0), I("l", 10.0))
     return [(matrices(graph, ["c.q", "l.p"], ["u.value"]), [[-1e-3, -0.1, 1.0], [0.1, 0.0, 0.0]], 1e-14)]
 
 
@@ -129,7 +129,7 @@ def decaying(t):
 
 @entry("Se = e^-t on a series RC")
 def rc_decaying() -> Found:
-    graph = joined(J1("loop"), Se("u", decaying, signals=["time"]), C("c", 1.0), R("r", 1.0))
+    graph = joined(J1("loop"), Se("u", decaying, signals=["time"]), C("c", capacitance=1.0), R("r", 1.0))
     result = run(graph, 5.0)
     return [(result["c.q"], result.t * np.exp(-result.t), 1e-9)]
 
@@ -138,7 +138,7 @@ def rc_decaying() -> Found:
 def parallel() -> Found:
     """Derivative causality: the current is C u' + u / R."""
     source = Se("u", lambda t: sin(3.0 * t) + 2.0, signals=["time"])
-    model = compiled(joined(J0("node"), source, C("c", 0.5), R("r", 4.0)))
+    model = compiled(joined(J0("node"), source, C("c", capacitance=0.5), R("r", 4.0)))
     times = np.linspace(0.0, 2.0, 5)
     current = [model.evaluate(t)[model.system.resolve("u.flow")] for t in times]
     return [
@@ -149,16 +149,16 @@ def parallel() -> Found:
 
 @entry("RC discharge, R = 2, C = 1, q = 10")
 def discharge() -> Found:
-    result = run(joined(J1("loop"), R("r", 2.0), C("c", 1.0, initial=10.0)), 6.0)
+    result = run(joined(J1("loop"), R("r", 2.0), C("c", capacitance=1.0, initial=10.0)), 6.0)
     return [(result["c.q"], 10.0 * np.exp(-result.t / 2.0), 1e-8)]
 
 
 @entry("RLC in two nested graphs")
 def nested() -> Found:
-    flat = joined(J1("loop"), Se("u", 2.0), R("r", 3.0), C("c", 0.5), I("l", 4.0))
+    flat = joined(J1("loop"), Se("u", 2.0), R("r", 3.0), C("c", capacitance=0.5), I("l", 4.0))
     left, right, outer = Graph("left"), Graph("right"), Graph("outer")
     left.connect(Se("u", 2.0), a := J1("a")).connect(a, R("r", 3.0)).expose("port", a)
-    right.connect(b := J1("b"), C("c", 0.5)).connect(b, I("l", 4.0)).expose("port", b)
+    right.connect(b := J1("b"), C("c", capacitance=0.5)).connect(b, I("l", 4.0)).expose("port", b)
     outer.connect(left.port("port"), right.port("port"))
     states = ["c.q", "l.p"]
     split = matrices(outer, [f"right.{name}" for name in states], ["left.u.value"])
@@ -169,7 +169,7 @@ def nested() -> Found:
 def flow_sources() -> Found:
     out = []
     for source, wanted in ((Sf("i", 3.0), 2.986524), (Sf("i", lambda t: sin(2.0 * t), signals=["time"]), 0.236258)):
-        graph = joined(J0("node"), source, C("c", 1.0, initial=1.0), R("r", 1.0))
+        graph = joined(J0("node"), source, C("c", capacitance=1.0, initial=1.0), R("r", 1.0))
         out.append((at_end(graph, 5.0, "c.q"), wanted, 6e-7))
     return out
 
@@ -178,9 +178,9 @@ def flow_sources() -> Found:
 def pi_filter() -> Found:
     """Source across C_a, coil with its resistance, C_b and the load across the far end; all ones."""
     graph, near, branch, far = Graph("pi"), J0("near"), J1("branch"), J0("far")
-    graph.connect(Se("u", 1.0), near).connect(near, C("a", 1.0)).connect(near, branch)
+    graph.connect(Se("u", 1.0), near).connect(near, C("a", capacitance=1.0)).connect(near, branch)
     graph.connect(branch, R("r", 1.0)).connect(branch, I("l", 1.0)).connect(branch, far)
-    graph.connect(far, C("b", 1.0)).connect(far, R("load", 1.0))
+    graph.connect(far, C("b", capacitance=1.0)).connect(far, R("load", 1.0))
     point = steady_state(compiled(graph))
     return [([point[name] for name in ("a.q", "b.q", "l.p")], [1.0, 0.5, 0.5], 1e-9)]
 
@@ -222,7 +222,7 @@ def dc_motor() -> Found:
 def hoist() -> Found:
     graph = Graph("hoist")
     shaft, drum, rope, load = motor(graph), TF("drum", 0.05), J0("rope"), J1("load")
-    graph.connect(shaft, drum).connect(drum, rope).connect(rope, C("stretch", 1e-6)).connect(rope, load)
+    graph.connect(shaft, drum).connect(drum, rope).connect(rope, C("stretch", capacitance=1e-6)).connect(rope, load)
     graph.connect(load, I("mass", 5e-3)).connect(Se("weight", -5e-3 * 9.81), load)
     point = steady_state(compiled(graph))
     speed, current = at_end(graph, 12.0, "shaft.flow", "coil.flow")
@@ -336,7 +336,7 @@ def diode() -> Found:
     """f = Is (exp(e / nVt) - 1): a nonlinear loop with R; Is = 1e-12, nVt = .0258563, R = 100, C = 1e-6, Se = 1."""
     values = {"saturation": 1e-12, "thermal": 0.0258563}
     part = R("diode", flow=lambda e, i, v: i * (exp(e / v) - 1.0), parameters=values)
-    graph = joined(J1("loop"), Se("u", 1.0), R("r", 100.0), part, C("c", 1e-6))
+    graph = joined(J1("loop"), Se("u", 1.0), R("r", 100.0), part, C("c", capacitance=1e-6))
     result = run(graph, 1e-3, [0.0, 1e-3])
     return [(result["loop.flow"][0], 4.266602e-3, 6e-10), (result["c.effort"][-1], 0.538769, 6e-7)]
 
@@ -453,7 +453,7 @@ def rigid_clutch() -> Found:
 def stick_slip() -> Found:
     """m = k = 1, belt .2, Fs = 1, Fk = .5: slip pi + 2 atan(.2 / .5) s, stick 2 * .5 / .2 s, the stick state exact."""
     graph, v, relative, belt = Graph("belt"), J1("v"), J0("relative"), 0.2
-    graph.connect(v, I("m", 1.0, initial=belt)).connect(v, C("k", 1.0, initial=0.5))
+    graph.connect(v, I("m", 1.0, initial=belt)).connect(v, C("k", capacitance=1.0, initial=0.5))
     graph.connect(Sf("belt", belt), relative).connect(relative, v)
     graph.connect(relative, Friction("friction", 0.5, stick_limit=1.0))
     result = run(graph, 30.0)
@@ -469,7 +469,7 @@ def rectifier() -> Found:
     graph, loop, out = Graph("rectifier"), J1("loop"), J0("out")
     graph.connect(Se("mains", lambda t: 10.0 * sin(100.0 * np.pi * t), signals=["time"]), loop)
     graph.connect(loop, Diode("diode", initial="closed")).connect(loop, out)
-    graph.connect(out, C("c", 200e-6, nominal=1e-3)).connect(out, R("load", 100.0))
+    graph.connect(out, C("c", capacitance=200e-6, nominal=1e-3)).connect(out, R("load", 100.0))
     result = run(graph, 0.05)
     off, on = result.events[:2]
     assert [off.kind, on.kind] == ["diode opens", "diode closes"]
@@ -488,7 +488,7 @@ def boost() -> Found:
     graph.connect(Se("battery", 12.0), coil).connect(coil, I("l", 100e-6, initial=100e-6 * 4.0, nominal=1e-4))
     graph.connect(coil, node).connect(node, Switch("transistor", automaton="switch", closed=["closed"]))
     graph.connect(node, rail).connect(rail, Switch("diode", automaton="switch", closed=["open"])).connect(rail, out)
-    graph.connect(out, C("c", 100e-6, initial=100e-6 * 24.0, nominal=1e-3)).connect(out, R("load", 10.0))
+    graph.connect(out, C("c", capacitance=100e-6, initial=100e-6 * 24.0, nominal=1e-3)).connect(out, R("load", 10.0))
     graph.add(Block("clock", [("s'", lambda: 1.0, [])], states={"s": StateSpec(0.0, half)}, rates={"s": "s'"}))
     again = (("clock.s", lambda: 0.0, ()),)
     turn = [
@@ -566,7 +566,7 @@ def two_flows() -> Found:
 
 @entry("error: unconnected R")
 def unconnected() -> Found:
-    graph = joined(J1("loop"), C("c", 1.0), I("l", 1.0))
+    graph = joined(J1("loop"), C("c", capacitance=1.0), I("l", 1.0))
     graph.add(R("alone", 1.0))
     return refused(graph, "E104", 'R "alone"', "connect it to a junction, or remove the element")
 

@@ -22,7 +22,7 @@ def hoist() -> Graph:
     graph = motor()
     rotor = graph.parts["rotor"]
     drum, rope, load = TF("drum", 0.05), J0("rope", domain="translation"), J1("load", domain="translation")
-    graph.connect(rotor, drum.port("1")).connect(drum.port("2"), rope).connect(rope, C("elastic", 1e-6))
+    graph.connect(rotor, drum.port("1")).connect(drum.port("2"), rope).connect(rope, C("elastic", capacitance=1e-6))
     graph.connect(rope, load).connect(load, I("mass", 5e-3)).connect(Se("weight", -5e-3 * 9.81), load)
     return graph
 
@@ -53,9 +53,11 @@ def pi_filter() -> Graph:
     graph = Graph("pi filter")
     inlet, a, b = J1("inlet", domain="electrical"), J0("a", domain="electrical"), J0("b", domain="electrical")
     middle = J1("middle", domain="electrical")
-    graph.connect(Se("supply", 1.0), inlet).connect(inlet, R("inner", 1.0)).connect(inlet, a).connect(a, C("C_a", 1.0))
+    graph.connect(Se("supply", 1.0), inlet).connect(inlet, R("inner", 1.0)).connect(inlet, a).connect(
+        a, C("C_a", capacitance=1.0)
+    )
     graph.connect(a, middle).connect(middle, I("L", 1.0)).connect(middle, b)
-    graph.connect(b, C("C_b", 1.0)).connect(b, R("load", 1.0))
+    graph.connect(b, C("C_b", capacitance=1.0)).connect(b, R("load", 1.0))
     return graph
 
 
@@ -66,7 +68,7 @@ def diode() -> Graph:
     graph.connect(Se("supply", 1.0), series).connect(series, R("wire", 100.0))
     law = {"effort": lambda f, s, v: v * log(f / s + 1.0), "flow": lambda e, s, v: s * (exp(e / v) - 1.0)}
     graph.connect(series, R("diode", **law, parameters={"s": 1e-12, "v": 0.0258563}))
-    return graph.connect(series, C("capacitor", 1e-6, nominal=1e-6))
+    return graph.connect(series, C("capacitor", capacitance=1e-6, nominal=1e-6))
 
 
 def wired() -> Graph:
@@ -76,7 +78,7 @@ def wired() -> Graph:
     graph.connect(Se("supply", 1.0), supply)
     for k in (1, 2):
         loop = J1(f"loop{k}", domain="electrical")
-        graph.connect(supply, loop).connect(loop, R(f"r{k}", 2.0)).connect(loop, C(f"c{k}", 0.5))
+        graph.connect(supply, loop).connect(loop, R(f"r{k}", 2.0)).connect(loop, C(f"c{k}", capacitance=0.5))
     return graph
 
 

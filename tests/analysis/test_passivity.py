@@ -23,7 +23,7 @@ def test_power_ports_of_passive_networks() -> None:
 def test_lossless_networks_are_passive() -> None:
     graph = Graph("tank")
     node = J0("node", domain="electrical")
-    graph.connect(Sf("drive", 0.0), node).connect(node, C("c", 0.5)).connect(node, I("l", 2.0))
+    graph.connect(Sf("drive", 0.0), node).connect(node, C("c", capacitance=0.5)).connect(node, I("l", 2.0))
     assert passivity(linearise(compile_model(graph, backend="numpy"), ["drive.value"], ["node.effort"]))
     # a negative capacitor: the same poles at other signs of the residues
     assert not passivity(linear([[0.0, -1.0], [1.0, 0.0]], [[-1.0], [0.0]], [[1.0, 0.0]]))

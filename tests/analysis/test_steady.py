@@ -124,8 +124,10 @@ def test_wide_scales_are_no_lack_of_rank() -> None:
     graph = Graph("ladder")
     inlet, near, far = J1("inlet"), J0("near"), J0("far")
     between = J1("between")
-    graph.connect(Se("supply", 1.0), inlet).connect(inlet, R("r1", 1e6)).connect(inlet, near).connect(near, C("small", 1e-12))
-    graph.connect(near, between).connect(between, R("r2", 1.0)).connect(between, far).connect(far, C("large", 1.0))
+    graph.connect(Se("supply", 1.0), inlet).connect(inlet, R("r1", 1e6)).connect(inlet, near).connect(
+        near, C("small", capacitance=1e-12)
+    )
+    graph.connect(near, between).connect(between, R("r2", 1.0)).connect(between, far).connect(far, C("large", capacitance=1.0))
     graph.connect(far, R("load", 1e6))
     point = steady_state(compile_model(graph, backend="numpy"))
     assert point.undetermined == ()

@@ -88,5 +88,5 @@ def test_a_start_value_is_found_once_however_often_it_is_read() -> None:
     graph, v = Graph("doubling"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, R("r", 1.0))
     graph.add(*(signals.product(f"b{k}", [f"b{k - 1}.y" if k else "m.p"] * 2) for k in range(40)))
-    graph.connect(v, C("c", 1.0)).start(lambda y: (2.0 * y,), ["b39.y"], ["c.q"])
+    graph.connect(v, C("c", capacitance=1.0)).start(lambda y: (2.0 * y,), ["b39.y"], ["c.q"])
     assert compile_model(graph, backend="numpy").simulate(0.01, progress=False)["c.q"][0] == 2.0

@@ -98,7 +98,7 @@ def test_refusals_are_judged_by_rank() -> None:
 
 def test_an_open_junction_of_several_meanings_is_rightly_refused() -> None:
     graph, node = Graph("open"), X0("x", automaton="relay", active=["on"])
-    graph.connect(node, C("a", 1.0)).connect(node, C("b", 2.0)).connect(Sf("i", 1.0), node)
+    graph.connect(node, C("a", capacitance=1.0)).connect(node, C("b", capacitance=2.0)).connect(Sf("i", 1.0), node)
     graph.add_automaton(Automaton("relay", ("off", "on"), "on", ()))
     with pytest.raises(ModelError, match="E154"):
         compile_model(graph)

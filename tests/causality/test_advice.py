@@ -83,7 +83,7 @@ def test_two_that_set_one_flow(domain: str) -> None:
     compliance, _, damper = DOMAINS[domain]
     one, two, load = Sf("one", 1.0), Sf("two", 2.0), R("load", 1.0)
     refused(at(J1, domain, one, two, load), "E203", f"({compliance} or {damper})", "Se in place")
-    for between in (C("between", 1.0), R("between", 1.0)):
+    for between in (C("between", capacitance=1.0), R("between", 1.0)):
         assert runs(at(J1, domain, one, (between, two), load))
     assert runs(at(J1, domain, one, Se("two", 2.0), load))
 
@@ -112,7 +112,7 @@ def lossy(domain: str, shaft: bool) -> Graph:
     gear, fast, slow = TF("gear", 0.5), graph.parts["fast"], graph.parts["slow"]
     if shaft:
         twist = J0("shaft", domain=domain)
-        graph.connect(fast, twist).connect(twist, C("shaft c", 1e-2)).connect(twist, gear)
+        graph.connect(fast, twist).connect(twist, C("shaft c", capacitance=1e-2)).connect(twist, gear)
     else:
         graph.connect(fast, gear)
     graph.connect(gear, slow)
@@ -131,7 +131,7 @@ def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
         return at(J1, domain, I("m", 1.0), stop, Se("drag", lambda n: n * n, signals=["stop.effort"]))
 
     refused(drag(Constraint("stop")), "E205", f"C ({compliance}), a stiff one, in place of a constraint")
-    assert runs(drag(C("stop", 1e-2)))
+    assert runs(drag(C("stop", capacitance=1e-2)))
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -140,7 +140,7 @@ def test_constraints_that_contradict(domain: str) -> None:
     parts = Sf("drive", 1.0), I("m", 1.0)
     refused(at(J1, domain, *parts, Constraint("stop")), "E208", f"C ({DOMAINS[domain][0]}), a stiff one, in its place")
     assert runs(at(J1, domain, *parts))
-    assert runs(at(J1, domain, *parts, C("stop", 1e-2)))
+    assert runs(at(J1, domain, *parts, C("stop", capacitance=1e-2)))
 
 
 def lever(graph: Graph, *transitions: Transition, states=("off", "on")) -> Graph:
@@ -180,7 +180,7 @@ def test_switches_that_cannot_start_so(domain: str) -> None:
     """E214: a start in the other mode, or start values that agree."""
 
     def start(mode: str, charge: float) -> Graph:
-        parts = C("c", 1.0, initial=charge), R("r", 1.0), Switch("s", automaton="lever", closed="on")
+        parts = C("c", capacitance=1.0, initial=charge), R("r", 1.0), Switch("s", automaton="lever", closed="on")
         return at(J0, domain, *parts).add_automaton(Automaton("lever", ("off", "on"), mode, ()))
 
     refused(start("on", 3.0), "E214", "a start in the other mode", "start values of the storages that agree")

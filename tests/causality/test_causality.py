@@ -64,13 +64,13 @@ def here() -> int:
 
 def test_series_circuit() -> None:
     loop = J1("loop")
-    graph = join("rlc", (Se("u", 1.0), loop), (loop, C("c", 1.0)), (loop, I("l", 1.0)), (loop, R("r", 1.0)))
+    graph = join("rlc", (Se("u", 1.0), loop), (loop, C("c", capacitance=1.0)), (loop, I("l", 1.0)), (loop, R("r", 1.0)))
     assert strokes(graph) == {"u -> loop": True, "loop -> c": False, "loop -> l": True, "loop -> r": False}
 
 
 def test_parallel_circuit() -> None:
     node = J0("node")
-    graph = join("rlc", (Sf("i", 1.0), node), (node, C("c", 1.0)), (node, I("l", 1.0)), (node, R("r", 1.0)))
+    graph = join("rlc", (Sf("i", 1.0), node), (node, C("c", capacitance=1.0)), (node, I("l", 1.0)), (node, R("r", 1.0)))
     assert strokes(graph) == {"i -> node": False, "node -> c": False, "node -> l": True, "node -> r": True}
 
 
@@ -86,7 +86,7 @@ def test_dc_motor() -> None:
 
 def test_strokes_do_not_depend_on_half_arrows() -> None:
     for flips in range(8):
-        loop, c, i, r = J1("loop"), C("c", 1.0), I("l", 1.0), R("r", 1.0)
+        loop, c, i, r = J1("loop"), C("c", capacitance=1.0), I("l", 1.0), R("r", 1.0)
         ends = [(loop, part) if flips >> k & 1 else (part, loop) for k, part in enumerate((c, i, r))]
         causality = assign_causality(join("g", *ends).freeze())
         model = join("g", *ends).freeze()
@@ -108,7 +108,7 @@ def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
     """Rings of junctions between resistors and storages: a first choice may lead nowhere; another one is found."""
     for kinds in range(16):
         ring = [(J0 if kinds >> k & 1 else J1)(f"j{k}") for k in range(4)]
-        parts = [R("r0", 1.0), C("c1", 1.0), R("r2", 1.0), I("i3", 1.0)]
+        parts = [R("r0", 1.0), C("c1", capacitance=1.0), R("r2", 1.0), I("i3", 1.0)]
         bonds = [(ring[k], ring[(k + 1) % 4]) for k in range(4)] + [(ring[k], parts[k]) for k in range(4)]
         check_strokes(join("ring", *bonds).freeze())
 
@@ -145,7 +145,7 @@ def test_a_source_on_a_storage_drives_it() -> None:
     for reverse in (False, True):
         graph, node = Graph("stiff"), J0("node")
         graph.connect(Se("battery", lambda t: 12.0 * t * t, signals=["time"]), node)
-        for part in (C("tank", 3.0), R("leak", 2.0)):
+        for part in (C("tank", capacitance=3.0), R("leak", 2.0)):
             graph.connect(part, node) if reverse else graph.connect(node, part)
         model = compile_model(graph, backend="numpy")
         assert model.causality.derivative == ("tank",)
@@ -162,7 +162,7 @@ def test_a_chain_of_capacitors_across_a_source_adds_up() -> None:
     graph.connect(Se("u", lambda t: 5.0 * t, signals=["time"]), before)
     for k in range(3):
         node = J0(f"n{k + 1}")
-        graph.connect(before, C(f"c{k}", 1.0 + k)).connect(before, node)
+        graph.connect(before, C(f"c{k}", capacitance=1.0 + k)).connect(before, node)
         before = node
     graph.connect(before, R("load", 4.0))
     model = compile_model(graph, backend="numpy")
@@ -413,7 +413,7 @@ def chain(n: int) -> Graph:
     for k in range(1, n):
         velocity, force, stretch = J1(f"m{k} v"), J0(f"f{k}"), J1(f"s{k}")
         graph.connect(before, force).connect(force, velocity).connect(force, stretch)
-        graph.connect(velocity, I(f"m{k}", 1.0)).connect(stretch, C(f"c{k}", 1.0)).connect(stretch, R(f"r{k}", 0.1))
+        graph.connect(velocity, I(f"m{k}", 1.0)).connect(stretch, C(f"c{k}", capacitance=1.0)).connect(stretch, R(f"r{k}", 0.1))
         before = velocity
     return graph
 
@@ -433,7 +433,7 @@ def test_a_long_chain_takes_time_in_proportion() -> None:
 
 def test_a_junction_with_many_bonds_takes_time_in_proportion() -> None:
     node, graph = J0("node"), Graph("star")
-    graph.connect(C("c", 1.0), node)
+    graph.connect(C("c", capacitance=1.0), node)
     for k in range(3000):
         graph.connect(node, R(f"r{k}", 1.0))
     begin = time.process_time()

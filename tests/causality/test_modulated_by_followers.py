@@ -18,7 +18,7 @@ def test_a_transformer_that_the_capacitor_behind_it_modulates() -> None:
     graph, a, b = Graph("g"), J0("a"), J0("b")
     ratio = MTF("m", lambda x: 1.5 + 0.25 * sin(x), signals=["c.q"])
     graph.connect(Se("s", lambda t: 1.0 + 0.5 * sin(t), signals=["time"]), a).connect(a, ratio).connect(ratio, b)
-    graph.connect(b, C("c", 1.0)).connect(b, R("r", 1.0))
+    graph.connect(b, C("c", capacitance=1.0)).connect(b, R("r", 1.0))
     result = simulate(graph, 2.0, rtol=1e-9, progress=False, samples=[0.0, 0.7, 2.0])
     u = 1.0 + 0.5 * np.sin(result.t)
     wanted = [brentq(lambda q, u: (1.5 + 0.25 * np.sin(q)) * q - u, 0.0, 2.0, args=(each,), xtol=1e-14) for each in u]
@@ -32,7 +32,7 @@ def test_an_inertia_behind_a_transformer_of_its_own_momentum(switched: bool) -> 
     graph, a, b, n = Graph("g"), J1("a"), J1("b"), J0("n")
     ratio = MTF("t", lambda x: 1 + x * x, signals=["i.p"])
     graph.connect(Sf("s", lambda t: 0.3 * sin(t), signals=["time"]), a).connect(a, ratio).connect(ratio, b)
-    graph.connect(b, I("i", 1.0)).connect(n, C("c", 1.0))
+    graph.connect(b, I("i", 1.0)).connect(n, C("c", capacitance=1.0))
     if switched:
         graph.connect(n, Switch("w", automaton="z", closed=["on"]))
         edges = (Transition("off", "on", lambda t: t - 0.5, "time"),)

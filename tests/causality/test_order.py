@@ -38,7 +38,7 @@ def opening(name: str = "gate") -> Automaton:
 
 def charging(order: bool, meet: str) -> Graph:
     """Two capacitors that are charged through an inductor until a junction opens."""
-    graph, a, b, v = Graph("charging"), C("a", 1.0), C("b", 3.0), J1("v")
+    graph, a, b, v = Graph("charging"), C("a", capacitance=1.0), C("b", capacitance=3.0), J1("v")
     x = X0("x", automaton="gate", active=["on"]) if meet == "X0" else J0("x")
     for part in (a, b) if order else (b, a):
         if meet == "switch" and part is b:
@@ -110,10 +110,10 @@ def test_a_resistor_behind_a_ratio_is_a_resistor(between: type | None) -> None:
 
 
 STORAGES = {
-    "charged": lambda: C("charged", 2.0, initial=1.0),
+    "charged": lambda: C("charged", capacitance=2.0, initial=1.0),
     "curved": lambda: C("curved", energy=lambda q: q * q / 2 + q**4 / 4),
     "invertible": lambda: C("invertible", output=lambda q: q * q * q, energy=lambda q: q**4 / 4, inverse=lambda e: e ** (1 / 3)),
-    "linear": lambda: C("linear", 1.0),
+    "linear": lambda: C("linear", capacitance=1.0),
 }
 """Storages, those first that rather keep their state."""
 
@@ -133,7 +133,8 @@ def test_properties_decide_which_storage_follows(some: tuple[str, ...]) -> None:
 def test_a_start_value_is_given_to_whoever_has_it(kind: type, order: bool) -> None:
     """Of two storages that move as one, the one with a start value leads; its neighbour follows from the first instant."""
     graph, meet = Graph("pair"), (J0 if kind is C else J1)("n")
-    parts = [kind("a", 1.0), kind("b", 3.0, initial=0.6), R("r", 1.0)]
+    word = "capacitance" if kind is C else "inertia"
+    parts = [kind("a", **{word: 1.0}), kind("b", **{word: 3.0}, initial=0.6), R("r", 1.0)]
     for part in parts if order else parts[::-1]:
         graph.connect(meet, part)
     result = simulate(graph, 1.0, progress=False)

@@ -79,7 +79,7 @@ def deep(count: int) -> Graph:
 
 
 def rc(*more) -> Graph:
-    return loop(C("c", 1.0, initial=2.0), R("r", 3.0), *more)
+    return loop(C("c", capacitance=1.0, initial=2.0), R("r", 3.0), *more)
 
 
 def with_automaton(*transitions: Transition, states=("a", "b"), initial: str = "a") -> Graph:
@@ -141,7 +141,7 @@ def ports(*names: str) -> Graph:
     part.connect(v := J1("v"), R("drag", 1.0))
     for name in names:
         part.expose(name, v)
-    return Graph("model").connect(part.port("exit"), C("c", 1.0))
+    return Graph("model").connect(part.port("exit"), C("c", capacitance=1.0))
 
 
 def itself() -> Graph:
@@ -164,7 +164,7 @@ def answering(formula) -> Graph:
 def switched(active, automaton: str = "relay") -> Graph:
     graph = Graph("model").add_automaton(Automaton("relay", ("open", "closed"), "open", ()))
     switch = X0("switch", automaton=automaton, active=active)
-    return graph.connect(C("c", 1.0), switch).connect(switch, R("r", 1.0))
+    return graph.connect(C("c", capacitance=1.0), switch).connect(switch, R("r", 1.0))
 
 
 Case = tuple[str, Callable[[], object], tuple[str, ...]]
@@ -173,7 +173,7 @@ Case = tuple[str, Callable[[], object], tuple[str, ...]]
 def rod_turned_round():
     """A pendulum with one wrong sign in its Jacobian."""
     graph, v = Graph("pendulum"), J1("v", dimension=2)
-    graph.connect(v, I("m", [1.0, 1.0])).connect(v, C("place", 1.0, dimension=2, initial=[1.0, 0.0]))
+    graph.connect(v, I("m", [1.0, 1.0])).connect(v, C("place", capacitance=1.0, dimension=2, initial=[1.0, 0.0]))
     along = MTF("J", lambda q: np.array([[q[0], -q[1]]]), signals=["place.q"], dimensions=(2, 1))
     rod = Constraint("rod", position=lambda q: (q @ q - 1.0) / 2.0, signals=["place.q"])
     return compile_model(graph.connect(v, along).connect(along, rod))
@@ -182,7 +182,7 @@ def rod_turned_round():
 CASES: list[Case] = [
     # what is no graph
     ("E100", lambda: Graph("model").connect("wall", J1("v")), ("'wall'", "str", "J1(...)")),
-    ("E101", lambda: loop(C("c", 1.0), R("c", 1.0)), ('two parts of "model"', '"c"', "another name")),
+    ("E101", lambda: loop(C("c", capacitance=1.0), R("c", 1.0)), ('two parts of "model"', '"c"', "another name")),
     ("E101", lambda: with_automaton().add_automaton(Automaton("relay", ("a",), "a", ())), ("two automata", '"relay"')),
     ("E101", lambda: rc().export("x", "c.q").export("x", "c.effort"), ("two exported signals", '"x"')),
     ("E101", lambda: rc().expose("x", J1("loop")).expose("x", J1("loop")), ("two ports", '"x"')),
@@ -193,33 +193,33 @@ CASES: list[Case] = [
     ),
     ("E101", lambda: loop(I("m", 1.0), MTF("n", lambda N: N, parameters={"N": 1.0}, signals=[]).port("1")), ('"n.N"',)),
     ("E101", lambda: rc().export("time", "c.q") and rc().export("c.energy", "c.q"), ('"c.energy"',)),
-    ("E102", lambda: loop(C("a.b", 1.0), R("r", 1.0)), ('"a.b"', "a dot separates")),
-    ("E102", lambda: loop(C("", 1.0), R("r", 1.0)), ('""', "a name of letters")),
-    ("E102", lambda: loop(C("-c", 1.0), R("r", 1.0)), ('"-c"',)),
+    ("E102", lambda: loop(C("a.b", capacitance=1.0), R("r", 1.0)), ('"a.b"', "a dot separates")),
+    ("E102", lambda: loop(C("", capacitance=1.0), R("r", 1.0)), ('""', "a name of letters")),
+    ("E102", lambda: loop(C("-c", capacitance=1.0), R("r", 1.0)), ('"-c"',)),
     # ends of bonds
     (
         "E103",
-        lambda: loop(C("c", 1.0, dimension=2), R("r", 1.0, dimension=3)),
+        lambda: loop(C("c", capacitance=1.0, dimension=2), R("r", 1.0, dimension=3)),
         ('C "c" asks for dimension 2', 'R "r" asks for dimension 3', "TF"),
     ),
-    ("E103", lambda: loop(C("c", 1.0, dimension=2), R("r", 1.0, domain="screw")), ("dimension 2", "dimension 6")),
+    ("E103", lambda: loop(C("c", capacitance=1.0, dimension=2), R("r", 1.0, domain="screw")), ("dimension 2", "dimension 6")),
     (
         "E103",
-        lambda: loop(C("c", 1.0), R("r", 1.0, domain="screw", dimension=3)),
+        lambda: loop(C("c", capacitance=1.0), R("r", 1.0, domain="screw", dimension=3)),
         ('R "r" asks for dimension 3', "screw have dimension 6"),
     ),
-    ("E103", lambda: loop(C("c", 1.0, dimension=-1), R("r", 1.0)), ('C "c" asks for dimension -1',)),
-    ("E103", lambda: loop(C("c", 1.0), R("r", 1.0, dimension=1.5)), ('R "r" asks for dimension 1.5',)),
-    ("E104", lambda: loop(C("c", 1.0), R("r", 1.0), TF("t", 2.0)), ('port "2" of TF "t"', "connect it")),
+    ("E103", lambda: loop(C("c", capacitance=1.0, dimension=-1), R("r", 1.0)), ('C "c" asks for dimension -1',)),
+    ("E103", lambda: loop(C("c", capacitance=1.0), R("r", 1.0, dimension=1.5)), ('R "r" asks for dimension 1.5',)),
+    ("E104", lambda: loop(C("c", capacitance=1.0), R("r", 1.0), TF("t", 2.0)), ('port "2" of TF "t"', "connect it")),
     ("E104", lambda: rc().add(R("alone", 1.0)) and _with(rc(), R("alone", 1.0)), ('R "alone"', "not connected")),
     (
         "E105",
-        lambda: loop(C("c", 1.0, domain="electrical"), R("r", 1.0, domain="hydraulic")),
+        lambda: loop(C("c", capacitance=1.0, domain="electrical"), R("r", 1.0, domain="hydraulic")),
         ("domain electrical", "domain hydraulic", "loop -> r"),
     ),
     (
         "E106",
-        lambda: loop(Se("u", lambda x: x, signals=["c.x"]), C("c", 1.0), R("r", 1.0)),
+        lambda: loop(Se("u", lambda x: x, signals=["c.x"]), C("c", capacitance=1.0), R("r", 1.0)),
         ('"u" reads the signal "c.x"', "c.q"),
     ),
     ("E106", lambda: rc().export("x", "c.charge"), ("c.charge", "x")),
@@ -230,28 +230,36 @@ CASES: list[Case] = [
         lambda: Graph("top").declare_input("u").connect(Se("s", lambda u: u, signals=["u"]), R("r", 1.0)),
         ('of "top"', '"s" reads it'),
     ),
-    ("E109", lambda: loop(C("c", 1.0, frame="tool"), R("r", 1.0, frame="world")), ("frame tool", "frame world")),
+    ("E109", lambda: loop(C("c", capacitance=1.0, frame="tool"), R("r", 1.0, frame="world")), ("frame tool", "frame world")),
     ("E110", lambda: C("c"), ('C "c" needs exactly one of capacitance, stiffness, output', "given: none")),
     ("E110", lambda: R("r", 1.0, conductance=2.0), ("given: resistance, conductance",)),
     ("E110", lambda: R("r", 1.0, effort=lambda f: f), ("given: resistance, effort",)),
     ("E110", lambda: I("i", output=lambda p: p), ("needs exactly one of energy",)),
     ("E110", lambda: I("i", 2.0, signals=["time"]), ("no use for signals",)),
     ("E111", lambda: ports("entry"), ('graph "part" has no port "exit"', "it exposes: entry", "expose")),
-    ("E111", lambda: Graph("g").connect(Graph("part"), C("c", 1.0)), ("it exposes: nothing",)),
+    ("E111", lambda: Graph("g").connect(Graph("part"), C("c", capacitance=1.0)), ("it exposes: nothing",)),
     ("E112", lambda: _twice_on(R("r", 1.0)), ('R "r" has no free port', "0- or 1-junction")),
-    ("E112", lambda: loop(C("c", 1.0), TF("t", 1.0).port("3")), ('TF "t" has no port "3"', "its ports: 1, 2", "name one")),
-    ("E112", lambda: loop(C("c", 1.0), Block("b", [("x", lambda: 1.0, [])])), ('"b" is a signal block', "no power port")),
+    (
+        "E112",
+        lambda: loop(C("c", capacitance=1.0), TF("t", 1.0).port("3")),
+        ('TF "t" has no port "3"', "its ports: 1, 2", "name one"),
+    ),
+    (
+        "E112",
+        lambda: loop(C("c", capacitance=1.0), Block("b", [("x", lambda: 1.0, [])])),
+        ('"b" is a signal block', "no power port"),
+    ),
     ("E114", itself, ('graph "model" contains itself',)),
     ("E126", lambda: Graph("g").connect(j := J1("j"), j), ('joins 1 "j" to itself', "bond: j -> j")),
     ("E126", lambda: Graph("g").connect((t := TF("t", 2.0)).port("2"), t.port("1")), ('joins TF "t" to itself',)),
     ("E127", lambda: R("r", 1.0, domain="elektrical"), ("'elektrical'", "electrical, translation")),
     # numbers
-    ("E113", lambda: loop(C("c", float("nan")), R("r", 1.0)), ('C "c": capacitance is nan', "finite")),
-    ("E113", lambda: loop(C("c", 1.0), R("r", float("inf"))), ('R "r": resistance is inf',)),
-    ("E113", lambda: loop(C("c", 1.0, initial="full"), R("r", 1.0)), ("start value of q is 'full'",)),
-    ("E113", lambda: loop(C("c", 1.0, nominal=0.0), R("r", 1.0)), ("nominal size of q is 0.0", "positive")),
-    ("E113", lambda: loop(C("c", "large"), R("r", 1.0)), ("capacitance is 'large'",)),
-    ("E113", lambda: loop(C("c", 1.0), Se("u", [1.0, [2.0, 3.0]])), ('Se "u"',)),
+    ("E113", lambda: loop(C("c", capacitance=float("nan")), R("r", 1.0)), ('C "c": capacitance is nan', "finite")),
+    ("E113", lambda: loop(C("c", capacitance=1.0), R("r", float("inf"))), ('R "r": resistance is inf',)),
+    ("E113", lambda: loop(C("c", capacitance=1.0, initial="full"), R("r", 1.0)), ("start value of q is 'full'",)),
+    ("E113", lambda: loop(C("c", capacitance=1.0, nominal=0.0), R("r", 1.0)), ("nominal size of q is 0.0", "positive")),
+    ("E113", lambda: loop(C("c", capacitance="large"), R("r", 1.0)), ("capacitance is 'large'",)),
+    ("E113", lambda: loop(C("c", capacitance=1.0), Se("u", [1.0, [2.0, 3.0]])), ('Se "u"',)),
     ("E113", lambda: loop(I("m", 1.0, dimension=2), TF("t", [float("nan"), 1.0], structural=True).port("1")), ('TF "t": ratio',)),
     ("E119", lambda: loop(I("m", -1.0), R("r", 1.0)), ('I "m": inertia must be positive', "given: -1.0")),
     ("E119", lambda: loop(I("m", 0.0), R("r", 1.0)), ('I "m": inertia must be positive',)),
@@ -259,8 +267,12 @@ CASES: list[Case] = [
     ("E119", lambda: loop(I("m", [[1.0, 2.0], [2.0, 1.0]]), R("r", 1.0)), ("symmetric and positive definite",)),
     ("E119", lambda: loop(C("c", stiffness=[[1.0, 2.0], [0.0, 1.0]]), R("r", 1.0)), ("stiffness must be symmetric",)),
     ("E119", lambda: loop(C("c", stiffness=-1.0), R("r", 1.0)), ("stiffness must be positive or zero",)),
-    ("E119", lambda: loop(C("c", 1.0), R("r", -1.0)), ('R "r": resistance must be positive or zero', "effort=")),
-    ("E119", lambda: loop(C("c", 1.0, dimension=2), R("r", [[1.0, 0.5], [0.0, 1.0]])), ("resistance must be symmetric",)),
+    ("E119", lambda: loop(C("c", capacitance=1.0), R("r", -1.0)), ('R "r": resistance must be positive or zero', "effort=")),
+    (
+        "E119",
+        lambda: loop(C("c", capacitance=1.0, dimension=2), R("r", [[1.0, 0.5], [0.0, 1.0]])),
+        ("resistance must be symmetric",),
+    ),
     ("E151", lambda: loop(I("m", 1.0), Friction("f", -0.4)), ('friction "f": limit must be zero or more', "given: -0.4")),
     ("E151", lambda: loop(I("m", 1.0), Friction("f", 0.4, viscous=-1.0)), ("viscous must be zero or more",)),
     (
@@ -281,22 +293,34 @@ CASES: list[Case] = [
         lambda: loop(I("m", 1.0), R("r", effort=lambda f, t: t * f, signals=["time"], passive=True)),
         ("it reads signals", "leave `passive` out"),
     ),
-    ("E154", lambda: at_switched(C("a", 1.0), C("b", 3.0)), ('X0 "x"', 'C "a"', 'C "b"', "a J0 in its place")),
+    (
+        "E154",
+        lambda: at_switched(C("a", capacitance=1.0), C("b", capacitance=3.0)),
+        ('X0 "x"', 'C "a"', 'C "b"', "a J0 in its place"),
+    ),
     (
         "E155",
         lambda: loop(I("m", 1.0), C("c", output=lambda q: 2 * q, energy=lambda q: q**4)),
         ('formulas of C "c"', "its effort by `output`", "the slope of its `energy`"),
     ),
-    ("E156", lambda: loop(C("c", 1.0), R("r", Parameter(1.0, "kgg"))), ("'kgg'", "kg", "kg m^2/s")),
-    ("E157", lambda: pickle.dumps(loop(C("c", 1.0), R("r", 1.0))), ("Graph cannot be pickled", "the Result of a run")),
-    ("E170", lambda: loop(I("m", 1.0), C("c", 1.0), Constraint("k", position=lambda q: 2 * q, signals=["c.q"])), ('"k"',)),
+    ("E156", lambda: loop(C("c", capacitance=1.0), R("r", Parameter(1.0, "kgg"))), ("'kgg'", "kg", "kg m^2/s")),
+    (
+        "E157",
+        lambda: pickle.dumps(loop(C("c", capacitance=1.0), R("r", 1.0))),
+        ("Graph cannot be pickled", "the Result of a run"),
+    ),
+    (
+        "E170",
+        lambda: loop(I("m", 1.0), C("c", capacitance=1.0), Constraint("k", position=lambda q: 2 * q, signals=["c.q"])),
+        ('"k"',),
+    ),
     ("E159", lambda: deep(200), ("nested", "side by side")),
     ("E161", lambda: loop(I("m", 1.0), Friction("f", 0.4, dimension=0)), ("whole number of directions", "dimension = 0")),
     ("E170", lambda: rod_turned_round(), ('constraint "rod"', 'MTF "J"', "row 0, column 1", "coordinates={'place.q': 2}")),
     (
         "E171",
         lambda: compile_model(
-            loop(I("m", 1.0), C("c", 1.0)).start(lambda: (1.0,), [], ["c.q"]).start(lambda: (2.0,), [], ["c.q"])
+            loop(I("m", 1.0), C("c", capacitance=1.0)).start(lambda: (1.0,), [], ["c.q"]).start(lambda: (2.0,), [], ["c.q"])
         ),
         ('disagree on "c.q"', "among the arguments of the later one"),
     ),
@@ -310,7 +334,7 @@ CASES: list[Case] = [
     ("E152", lambda: Graph("empty"), ('graph "empty" has no elements', "graph.connect")),
     # switches
     ("E106", lambda: switched(["closed"], automaton="relais"), ("relais.mode", "relay.mode")),
-    ("E115", lambda: loop(C("c", 1.0)), ('junction 1 "loop" has 1 bond', "fewer than two")),
+    ("E115", lambda: loop(C("c", capacitance=1.0)), ('junction 1 "loop" has 1 bond', "fewer than two")),
     ("E116", lambda: switched(["shut"]), ('X0 "switch"', "active: shut", "states: open, closed")),
     ("E116", lambda: switched([]), ("active: none",)),
     ("E117", lambda: with_automaton(initial="c"), ('automaton "relay" speaks of unknown states: c', "its states: a, b")),
@@ -348,10 +372,14 @@ CASES: list[Case] = [
     ("E128", lambda: loop(I("m", 1.0, dimension=3), Se("u", 1.0)), ("u.effort", "shape ()", "needs (3,)")),
     (
         "E128",
-        lambda: loop(C("c", 1.0, initial=[1.0, 2.0], dimension=3), R("r", 1.0)),
+        lambda: loop(C("c", capacitance=1.0, initial=[1.0, 2.0], dimension=3), R("r", 1.0)),
         ("start value of q has shape (2,)", "dimension 3"),
     ),
-    ("E128", lambda: loop(C("c", 1.0, dimension=3), R("r", np.eye(2), dimension=3)), ('R "r": resistance has shape (2, 2)',)),
+    (
+        "E128",
+        lambda: loop(C("c", capacitance=1.0, dimension=3), R("r", np.eye(2), dimension=3)),
+        ('R "r": resistance has shape (2, 2)',),
+    ),
     ("E128", lambda: TF("t", np.zeros((2, 2, 2))), ("ratio has shape (2, 2, 2)",)),
     ("E128", lambda: GY("g", [1.0, 2.0]), ("ratio has shape (2,)", "(n1, n2)")),
     ("E128", lambda: loop(I("m", 1.0, dimension=2), R("r", effort=lambda f: f[0])), ('R "r"', "shape ()", "(2,)")),
@@ -369,7 +397,9 @@ CASES: list[Case] = [
     ("E128", lambda: block([(("x", "y"), lambda: (1.0, 2.0, 3.0), [])]), ("3 results for 2 names",)),
     (
         "E128",
-        lambda: loop(I("m", 1.0, dimension=2), turn := MTF("t", lambda: np.eye(2), signals=[])).connect(turn, C("c", 1.0)),
+        lambda: loop(I("m", 1.0, dimension=2), turn := MTF("t", lambda: np.eye(2), signals=[])).connect(
+            turn, C("c", capacitance=1.0)
+        ),
         ("t.N has shape (2, 2), and needs ()", "dimensions=(n1, n2)"),
     ),
     ("E129", lambda: loop(I("m", 1.0), R("r", effort=lambda f, g: f * g)), ('R "r"', "fails", "TypeError", "'g'")),
@@ -409,7 +439,7 @@ CASES: list[Case] = [
     ),
     (
         "E206",
-        lambda: loop(C("c", 1.0), R("r", 1.0), j := J1("j"), j),
+        lambda: loop(C("c", capacitance=1.0), R("r", 1.0), j := J1("j"), j),
         ("a ring of junctions", '1 "loop", 1 "j"', "one bond in place of two"),
     ),
     ("E206", lambda: answering(lambda y: y), ("without a unique solution", 'block "b"', "a state")),
@@ -423,7 +453,7 @@ CASES: list[Case] = [
         lambda: loop(I("m", 1.0), Constraint("one"), Constraint("two")),
         ("redundant constraints", 'constraint "two"', "leave one of them out", "C"),
     ),
-    ("E207", lambda: loop(C("spring", 1.0), Constraint("stop")), ('C "spring"', 'constraint "stop"', "Sf of zero")),
+    ("E207", lambda: loop(C("spring", capacitance=1.0), Constraint("stop")), ('C "spring"', 'constraint "stop"', "Sf of zero")),
     ("E208", lambda: loop(Sf("drive", 1.0), I("m", 1.0), Constraint("stop")), ('constraint "stop"',)),
     (
         "E209",
@@ -443,7 +473,7 @@ CASES: list[Case] = [
     ),
     (
         "E214",
-        lambda: compile_model(shorted(C("c", 1.0, initial=3.0), initial="on")).simulate(1.0),
+        lambda: compile_model(shorted(C("c", capacitance=1.0, initial=3.0), initial="on")).simulate(1.0),
         ('Sw "short" cannot start closed with effort = 3 across it', "a start in the other mode"),
     ),
     (
@@ -486,7 +516,7 @@ def _with(graph: Graph, part) -> Graph:
 
 
 def _twice_on(part) -> Graph:
-    return Graph("g").connect(C("c", 1.0), part).connect(C("d", 1.0), part)
+    return Graph("g").connect(C("c", capacitance=1.0), part).connect(C("d", capacitance=1.0), part)
 
 
 def _turned() -> Graph:
@@ -542,8 +572,8 @@ def test_every_code_of_the_language_is_in_the_table() -> None:
 
 def test_all_problems_at_once() -> None:
     graph = Graph("wrong")
-    graph.connect(loop_ := J1("loop"), C("c", float("nan"))).connect(loop_, R("r", -1.0))
-    graph.connect(loop_, Se("u", lambda x: x, signals=["nothing"])).connect(loop_, C("c", 1.0))
+    graph.connect(loop_ := J1("loop"), C("c", capacitance=float("nan"))).connect(loop_, R("r", -1.0))
+    graph.connect(loop_, Se("u", lambda x: x, signals=["nothing"])).connect(loop_, C("c", capacitance=1.0))
     graph.connect(loop_, TF("t", 1.0)).connect(J0("lonely"), I("i", 0.0))
     graph.add(Block("b", [("x", lambda y: y, ["y"])]))
     graph.add_automaton(Automaton("a", ("on",), "off", ()))
@@ -561,7 +591,7 @@ def test_one_cause_is_told_once() -> None:
 
 def test_nothing_is_left_behind_by_an_error() -> None:
     """A graph that was refused can be mended and compiled."""
-    graph = loop(C("c", 1.0, initial=2.0))
+    graph = loop(C("c", capacitance=1.0, initial=2.0))
     with pytest.raises(ModelError):
         graph.freeze()
     graph.connect(graph.parts["loop"], R("r", 1.0))

@@ -16,12 +16,12 @@ import pytest
 
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
-from bondgraph.analysis import linearise, operating_point, passivity, sensitivities, steady_state
+from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity, sensitivities, steady_state
 from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, program_of, run_page, text_of
-from models import Impact, Rigid, Viscoelastic, attach_contact, contact, ground, rigid_body
+from models import Impact, Rigid, Viscoelastic, Visual, attach_contact, contact, ground, rigid_body
 from models.cli import main
 from models.contacts import ContactLaw
 from models.impact import (
@@ -34,6 +34,8 @@ from models.impact import (
     strike,
 )
 from models.maze import MazeParameters, analyse, robustness
+from models.pictures import Scene, page, scene_of
+from screwbond import _need_own
 from screws.contact import closest_points
 from screws.errors import GeometryError
 from screws.scalars import sqrt
@@ -47,6 +49,7 @@ EXECUTED = [
     "signals.md",
     "mechanisms.md",
     "urdf.md",
+    "surfaces.md",
     "contact.md",
     "piles.md",
     "stepping.md",
@@ -127,7 +130,7 @@ def headings(path: Path) -> set[str]:
 def test_the_index_lists_every_page(folder: Path) -> None:
     index = (folder / "README.md").read_text(encoding="utf-8")
     for path in folder.glob("*.md"):
-        assert path.name == "README.md" or f"({path.name})" in index, path.name
+        assert path.name in ("README.md", "index.md") or f"({path.name})" in index, path.name
 
 
 def test_every_page_with_code_is_executed() -> None:
@@ -195,7 +198,7 @@ def test_every_element_has_an_example_that_runs() -> None:
 
 
 def test_the_page_of_errors_lists_exactly_the_codes_of_the_packages() -> None:
-    sources = [path for package in ("bondgraph", "screws", "models") for path in (ROOT / package).rglob("*.py")]
+    sources = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in (ROOT / package).rglob("*.py")]
     written = {code for path in sources for code in re.findall(r'"([EG]\d{3})"', path.read_text(encoding="utf-8"))}
     listed = re.findall(r"^\| ([EG]\d{3}) \|", text_of("errors.md"), flags=re.MULTILINE)
     assert len(listed) == len(set(listed)), "a code stands twice"
@@ -211,7 +214,7 @@ def test_every_row_of_the_errors_is_complete() -> None:
 
 def rc() -> Compiled:
     graph, loop = Graph("model"), J1("loop")
-    graph.connect(loop, C("c", 1.0, initial=1.0)).connect(loop, R("r", 1.0))
+    graph.connect(loop, C("c", capacitance=1.0, initial=1.0)).connect(loop, R("r", 1.0))
     return compile_model(graph, backend="numpy")
 
 
@@ -228,7 +231,7 @@ def held() -> Compiled:
 
 def lettered(symbol: str) -> Graph:
     graph, loop = Graph("lettered"), J1("loop")
-    return graph.connect(loop, C("c", 1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
+    return graph.connect(loop, C("c", capacitance=1.0, symbols={"q": symbol})).connect(loop, R("r", 1.0))
 
 
 def touching(**more: Any) -> Graph:
@@ -249,6 +252,9 @@ UNIT = np.eye(4)
 CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E131", lambda: diagram(rc().model, positions={"nobody": (0.0, 0.0)})),
     ("E132", lambda: diagram(rc().model, positions={"loop": (0.0, math.nan)})),
+    ("E134", lambda: diagram(rc().model, folded=("loop",))),
+    ("E585", lambda: diagram(rc().model, colours={"stroke": "red"})),
+    ("E586", lambda: diagram(lying_on_the_floor(Rigid(), 1.0), folded=("touch",), unfolded=("touch",))),
     ("E140", lambda: signals.product("p", [])),
     ("E141", lambda: signals.summation("s", {"c.q": 2})),
     ("E142", lambda: signals.lowpass("f", "c.q", 0.0)),
@@ -278,12 +284,20 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
+    ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
+    ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
+    ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),
+    ("E565", lambda: linearise_sampled(rc())),
+    ("E561", lambda: _need_own("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),
     ("E305", lambda: run_program(rc().program, [], rc().parameters(), [], 1.0)),
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),
     ("E308", lambda: run_program(rc().program, [math.nan], rc().parameters(), [], 1.0)),
     ("E395", lambda: rc().program.rates(0.0, [])),
+    ("E576", lambda: Visual(box=(0.1, 0.1, 0.3), colour="red")),
+    ("E577", lambda: Visual(mesh="missing.stl")),
+    ("E579", lambda: scene_of(Graph("g"))),
     ("E540", lambda: restitution(0.0, 1.0, 1.0)),
     ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
     ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),
@@ -307,6 +321,10 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E531", lambda: MazeParameters(ball_radius=0.4)),
     ("E532", lambda: analyse(MazeParameters(), 5)),
     ("E533", lambda: robustness(MazeParameters(), [], [0.04])),
+    ("E580", lambda: page("motor")),
+    ("E581", lambda: page(rc().simulate(1.0), plots=["nothing"])),
+    ("E582", lambda: page(rc().simulate(1.0), seconds=0.0)),
+    ("E583", lambda: page(Scene("still", np.zeros(1)))),
     ("G101", lambda: sphere(-1.0)),
     ("G102", lambda: egg(f=1.0, S=2.0)),
     ("G103", lambda: egg(f=1.0, S=0.5)),

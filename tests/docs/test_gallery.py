@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import numpy as np
 import pytest
 
 from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw
+from docs.pages import DOCS
 from models.pictures import rendering
 
+NOTE = "README.md"
+"""Says what each picture shows."""
 COARSE = 8
 """Side in pixels of the squares that are averaged before two pictures are compared: shifted edges and hinting do not count."""
 DIFFERENT = 16.0
@@ -18,7 +22,20 @@ DIFFERENT = 16.0
 
 
 def test_the_gallery_draws_every_picture() -> None:
-    assert {path.name for path in PICTURES.iterdir()} == {*DIAGRAMS, *PLOTS, *SCENES}
+    assert {path.name for path in PICTURES.iterdir()} - {NOTE} == {*DIAGRAMS, *PLOTS, *SCENES}
+
+
+def test_the_note_says_what_each_picture_shows() -> None:
+    """A row for each, under the heading of its kind; and every picture is on a page."""
+    text = (PICTURES / NOTE).read_text(encoding="utf-8")
+    rows = {
+        heading: re.findall(r"^\| \[(.+?)\]\(\1\) \| \S.{20,} \|$", part, flags=re.MULTILINE)
+        for heading, _, part in (part.partition("\n") for part in text.split("\n## ")[1:])
+    }
+    kinds = {"Bond graphs": DIAGRAMS, "Plots": PLOTS, "Scenes": SCENES}
+    assert {heading: sorted(names) for heading, names in rows.items()} == {kind: sorted(names) for kind, names in kinds.items()}
+    pages = "".join(page.read_text(encoding="utf-8") for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"])
+    assert all(f"pictures/{name})" in pages for names in kinds.values() for name in names)
 
 
 @pytest.mark.parametrize("name", DIAGRAMS)

@@ -70,7 +70,7 @@ def value(model: Compiled, name: str, t: float = 0.0):
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_capacitor_discharges_through_a_resistor(reverse: bool) -> None:
-    model = compiled(star(J1("loop"), C("c", 0.5, initial=3.0), R("r", 2.0), reverse=reverse))
+    model = compiled(star(J1("loop"), C("c", capacitance=0.5, initial=3.0), R("r", 2.0), reverse=reverse))
     assert rates(model)["c.q"] == pytest.approx(-3.0 / (2.0 * 0.5))
     assert value(model, "c.energy") == pytest.approx(9.0)
     assert value(model, "r.power") == pytest.approx(6.0**2 / 2.0)
@@ -79,7 +79,7 @@ def test_capacitor_discharges_through_a_resistor(reverse: bool) -> None:
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_resonant_circuit_in_series_and_in_parallel(reverse: bool) -> None:
-    parts = lambda: (C("c", 0.5, initial=3.0), I("l", 4.0, initial=2.0), R("r", 5.0))  # noqa: E731
+    parts = lambda: (C("c", capacitance=0.5, initial=3.0), I("l", 4.0, initial=2.0), R("r", 5.0))  # noqa: E731
     series = rates(compiled(star(J1("series"), Se("u", 7.0), *parts(), reverse=reverse)))
     parallel = rates(compiled(star(J0("node"), Sf("i", 7.0), *parts(), reverse=reverse)))
     if not reverse:
@@ -94,7 +94,7 @@ def test_resonant_circuit_in_series_and_in_parallel(reverse: bool) -> None:
 @pytest.mark.parametrize("junction", [J0, J1])
 def test_a_resistor_works_in_both_causalities(kind: str, junction) -> None:
     r = R("r", **{kind: 4.0})
-    storage = C("s", 0.5, initial=3.0) if junction is J0 else I("s", 0.5, initial=3.0)
+    storage = C("s", capacitance=0.5, initial=3.0) if junction is J0 else I("s", 0.5, initial=3.0)
     ratio = 4.0 if (kind == "resistance") == (junction is J1) else 0.25
     (rate,) = rates(compiled(star(junction("j"), storage, r))).values()
     assert rate == pytest.approx(-6.0 * ratio)
@@ -165,8 +165,8 @@ def test_gyrator_in_both_causalities_and_all_arrows(arrows: tuple[int, int], eff
     j1, j2 = left("left"), right("right")
     graph.connect(gyrator.port("1"), j1) if arrows[0] else graph.connect(j1, gyrator.port("1"))
     graph.connect(j2, gyrator.port("2")) if arrows[1] else graph.connect(gyrator.port("2"), j2)
-    kind, name = (C, "q") if effort_in else (I, "p")
-    graph.connect(j1, kind("s", 1.0, initial=3.0)).connect(j2, kind("t", 1.0, initial=5.0))
+    kind, name, one = (C, "q", {"capacitance": 1.0}) if effort_in else (I, "p", {"inertia": 1.0})
+    graph.connect(j1, kind("s", **one, initial=3.0)).connect(j2, kind("t", **one, initial=5.0))
     sign = 1 if effort_in else (-1) ** sum(arrows)  # an arrow turns the flow round, never the effort
     found, ratio = rates(compiled(graph)), 0.5 if effort_in else 2.0
     assert found[f"s.{name}"] == pytest.approx(-sign * ratio * 5.0)
@@ -208,7 +208,7 @@ def test_vector_node_with_matrices_in_flow_causality(n: int) -> None:
         np.arange(1.0, n + 1),
         RNG.normal(size=n),
     )
-    parts = Sf("i", i), C("c", Cm, initial=q), R("g", conductance=G), R("r", Rm), I("l", M, initial=p)
+    parts = Sf("i", i), C("c", capacitance=Cm, initial=q), R("g", conductance=G), R("r", Rm), I("l", M, initial=p)
     found = rates(compiled(star(J0("node"), *parts)))
     e = np.linalg.solve(Cm, q)
     np.testing.assert_allclose(found["c.q"], i - G @ e - np.linalg.solve(Rm, e) - p / M)
@@ -288,12 +288,12 @@ def test_euler_junction_takes_no_power() -> None:
 
 def test_sources_follow_time_and_parameters() -> None:
     source = Se("u", lambda a, t: a * exp(-t), parameters={"a": 2.0}, signals=["time"])
-    model = compiled(star(J1("loop"), source, C("c", 1.0), R("r", 1.0)))
+    model = compiled(star(J1("loop"), source, C("c", capacitance=1.0), R("r", 1.0)))
     assert rates(model, 0.5)["c.q"] == pytest.approx(2.0 * np.exp(-0.5))
     assert rates(model, 0.5, {"u.a": 4.0})["c.q"] == pytest.approx(4.0 * np.exp(-0.5))
     flow = Sf("f", lambda t: array([sin(t), cos(t)]), signals=["time"], dimension=2)
     np.testing.assert_allclose(
-        rates(compiled(star(J0("n"), flow, C("c", 1.0, dimension=2))), 0.3)["c.q"], [np.sin(0.3), np.cos(0.3)]
+        rates(compiled(star(J0("n"), flow, C("c", capacitance=1.0, dimension=2))), 0.3)["c.q"], [np.sin(0.3), np.cos(0.3)]
     )
 
 
@@ -351,7 +351,7 @@ def test_blocks_chain_signals_and_integrate() -> None:
 
 
 def test_two_elements_without_a_junction() -> None:
-    (rate,) = rates(compiled(Graph("pair").connect(C("c", 2.0, initial=3.0), R("r", 4.0)))).values()
+    (rate,) = rates(compiled(Graph("pair").connect(C("c", capacitance=2.0, initial=3.0), R("r", 4.0)))).values()
     assert rate == pytest.approx(-1.5 / 4.0)
 
 
@@ -365,7 +365,7 @@ def test_a_graph_without_states() -> None:
 
 
 def circuit() -> Compiled:
-    return compiled(star(J1("loop"), Se("u", 1.0), C("c", 0.5, initial=3.0), R("r", 2.0)))
+    return compiled(star(J1("loop"), Se("u", 1.0), C("c", capacitance=0.5, initial=3.0), R("r", 2.0)))
 
 
 def test_parameters_stay_inputs_of_the_compiled_code() -> None:
@@ -458,7 +458,7 @@ def test_units_of_a_domain_make_power_and_energy(domain: Domain) -> None:
     assert together(domain.effort_unit, domain.flow_unit) == powers("W")
     assert together(domain.flow_unit, "s") == powers(domain.displacement_unit)
     assert together(domain.effort_unit, "s") == powers(domain.momentum_unit)
-    model = compiled(star(J1("v"), C("c", 2.0, domain=domain.name), R("r", 1.0)))
+    model = compiled(star(J1("v"), C("c", capacitance=2.0, domain=domain.name), R("r", 1.0)))
     assert model.program.layout["c.q"].unit == domain.displacement_unit
     assert model.program.layout["r.effort"].unit == domain.effort_unit
 
@@ -478,10 +478,10 @@ def test_a_bond_between_two_domains_is_refused_for_every_pair_of_them() -> None:
             if one == other:
                 continue
             with pytest.raises(ModelError, match=r"E10[35] "):
-                star(J1("v"), C("c", 2.0, domain=one), R("r", 1.0, domain=other)).freeze()
-            gyrated = Graph("gyrated").connect(C("c", 2.0, domain=one), GY("turn", 1.0, domains=(one, other)))
+                star(J1("v"), C("c", capacitance=2.0, domain=one), R("r", 1.0, domain=other)).freeze()
+            gyrated = Graph("gyrated").connect(C("c", capacitance=2.0, domain=one), GY("turn", 1.0, domains=(one, other)))
             if "screw" not in (one, other):
-                gyrated.connect(gyrated.parts["turn"], C("d", 1.0, domain=other)).freeze()
+                gyrated.connect(gyrated.parts["turn"], C("d", capacitance=1.0, domain=other)).freeze()
 
 
 def test_relations_declared_passive_are_tried() -> None:

@@ -44,7 +44,7 @@ def node_with_switch(dimension: int = 1) -> Graph:
     start = 3.0 if dimension == 1 else np.arange(1.0, dimension + 1)
     graph = Graph("switched node").add_automaton(never())
     switch = X0("switch", automaton="s", active=["on"])
-    graph.connect(C("c", 0.5, initial=start), switch)
+    graph.connect(C("c", capacitance=0.5, initial=start), switch)
     graph.connect(switch, I("l", 2.0, initial=start)).connect(switch, R("r", 4.0))
     return graph
 
@@ -66,7 +66,7 @@ def test_a_switched_1_junction_gives_zero_to_all_its_bonds_when_off() -> None:
     graph = Graph("switched loop").add_automaton(never())
     switch = X1("switch", automaton="s", active=["on"])
     graph.connect(Se("u", 7.0), switch).connect(switch, I("l", 2.0, initial=3.0))
-    graph.connect(switch, C("c", 0.5, initial=1.0)).connect(switch, R("r", 4.0))
+    graph.connect(switch, C("c", capacitance=0.5, initial=1.0)).connect(switch, R("r", 4.0))
     compiled = compile_model(graph, backend="numpy")
     on, off = values(compiled, 1.0), values(compiled, 0.0)
     assert on["switch.flow"] == pytest.approx(1.5)
@@ -80,7 +80,7 @@ def test_a_switched_1_junction_gives_zero_to_all_its_bonds_when_off() -> None:
 def test_several_active_states() -> None:
     graph = Graph("gears").add_automaton(never(states=("park", "first", "second"), initial="park"))
     switch = X0("switch", automaton="s", active=["first", "second"])
-    graph.connect(C("c", 1.0, initial=2.0), switch).connect(switch, R("r", 1.0)).connect(switch, R("r2", 1.0))
+    graph.connect(C("c", capacitance=1.0, initial=2.0), switch).connect(switch, R("r", 1.0)).connect(switch, R("r2", 1.0))
     compiled = compile_model(graph, backend="numpy")
     assert [values(compiled, m)["c.q'"] for m in (0.0, 1.0, 2.0)] == [0.0, -4.0, -4.0]
 
@@ -89,8 +89,8 @@ def test_both_modes_with_every_arrow() -> None:
     """The power that a switched junction takes is zero in both modes, whichever way its half arrows point."""
     for flips in np.ndindex(2, 2, 2):
         for kind, parts in (
-            (X0, (C("s", 1.0, initial=2.0), I("a", 1.0, initial=3.0), R("b", 5.0))),
-            (X1, (I("s", 1.0, initial=2.0), C("a", 1.0, initial=3.0), R("b", 5.0))),
+            (X0, (C("s", capacitance=1.0, initial=2.0), I("a", 1.0, initial=3.0), R("b", 5.0))),
+            (X1, (I("s", 1.0, initial=2.0), C("a", capacitance=1.0, initial=3.0), R("b", 5.0))),
         ):
             graph, switch = Graph("arrows").add_automaton(never()), kind("switch", automaton="s", active=["on"])
             for flip, part in zip(flips, parts, strict=True):
@@ -196,7 +196,7 @@ def test_a_switched_circuit_runs() -> None:
     """A capacitor charges through R up to 2 V, the switch opens, and it keeps its charge."""
     graph = Graph("charger")
     switch = X1("switch", automaton="relay", active=["closed"])
-    graph.connect(Se("u", 3.0), switch).connect(switch, R("r", 2.0)).connect(switch, C("c", 0.5))
+    graph.connect(Se("u", 3.0), switch).connect(switch, R("r", 2.0)).connect(switch, C("c", capacitance=0.5))
     full = Transition("closed", "open", lambda e: e - 2.0, ("c.effort",), kind="full")
     graph.add_automaton(Automaton("relay", ("closed", "open"), "closed", (full,)))
     result = compile_model(graph).simulate(4.0, progress=False)
@@ -226,7 +226,7 @@ def test_the_terminal_transition_ends_the_run() -> None:
     graph = Graph("limit").add_automaton(
         Automaton("limit", ("ok",), "ok", (Transition("ok", "ok", lambda q: q - 1.0, ("c.q",), error="the spring breaks"),))
     )
-    graph.connect(Sf("drive", 2.0), C("c", 1.0))
+    graph.connect(Sf("drive", 2.0), C("c", capacitance=1.0))
     result = compile_model(graph).simulate(2.0, progress=False)
     assert not result.ok and "the spring breaks" in str(result.failure)
     assert result.events[-1].time == pytest.approx(0.5, abs=1e-8)
@@ -275,7 +275,7 @@ def test_a_diode_conducts_into_itself(turned: bool, drive: float) -> None:
     assert result["d.inflow"][-1] == pytest.approx(0.5 if conducts else 0.0, abs=1e-9)
 
     parallel, node = Graph("parallel").connect(Se("u", drive), v := J1("v")), J0("node")
-    parallel.connect(v, R("r", 2.0)).connect(v, node).connect(node, C("c", 1e-3)).connect(*ends(node, Diode("d")))
+    parallel.connect(v, R("r", 2.0)).connect(v, node).connect(node, C("c", capacitance=1e-3)).connect(*ends(node, Diode("d")))
     result = compile_model(parallel, backend="numpy").simulate(0.05)
     assert result["node.effort"][-1] == pytest.approx(min(drive, 0.0), abs=1e-9)
     assert result["d.inflow"][-1] == pytest.approx(0.5 if drive > 0.0 else 0.0, abs=1e-9)

@@ -162,7 +162,7 @@ def diode() -> Graph:
     graph.connect(Se("supply", 1.0), series).connect(series, R("wire", 100.0))
     law = {"effort": lambda f, s, v: v * log(f / s + 1.0), "flow": lambda e, s, v: s * (exp(e / v) - 1.0)}
     graph.connect(series, R("diode", **law, parameters={"s": 1e-12, "v": 0.0258563}))
-    graph.connect(series, C("capacitor", 1e-6, nominal=1e-6))
+    graph.connect(series, C("capacitor", capacitance=1e-6, nominal=1e-6))
     return graph
 
 
@@ -352,7 +352,9 @@ def test_names_that_c_does_not_like() -> None:
     assert "0: stop: open to closed, with a reset" in source.header
     graph = Graph("twins")
     flow = J1("j")
-    graph.connect(flow, C("a b", 1.0)).connect(flow, I("a-b", 1.0)).connect(flow, R("a_b", 1.0)).connect(flow, C("a/b", 1.0))
+    graph.connect(flow, C("a b", capacitance=1.0)).connect(flow, I("a-b", 1.0)).connect(flow, R("a_b", 1.0)).connect(
+        flow, C("a/b", capacitance=1.0)
+    )
     header = c_source(compile_model(graph, backend="numpy")).header
     constants = re.findall(r"^    (TWINS_\w+) = ", header, re.MULTILINE)
     assert len(set(constants)) == len(constants)

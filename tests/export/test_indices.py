@@ -86,7 +86,7 @@ def indexed_and_raised():
     loops = []
     for k in (1, 2):
         inner, v = Graph(f"part {k}"), J1("v")
-        inner.connect(v, C("c", 1.0)).connect(v, R("r", effort=law, signals=["c.q"])).connect(v, I("m", 1.0))
+        inner.connect(v, C("c", capacitance=1.0)).connect(v, R("r", effort=law, signals=["c.q"])).connect(v, I("m", 1.0))
         loops.append(inner)
         graph.add(inner)
     return graph

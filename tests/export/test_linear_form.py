@@ -31,7 +31,7 @@ def chain(count: int, closed: bool = False) -> Graph:
     for k in range(count):
         mass, force = J1(f"v{k}"), J0(f"f{k}")
         graph.connect(before, mass).connect(mass, I(f"m{k}", 1.0 + k)).connect(mass, force)
-        graph.connect(force, C(f"c{k}", 0.5 + k))
+        graph.connect(force, C(f"c{k}", capacitance=0.5 + k))
         before = force
     if closed:
         graph.connect(before, end := J1("end")).connect(end, I("last", 3.0))

@@ -349,9 +349,11 @@ def test_a_rigid_body_in_space() -> None:
 
 def refused() -> dict[str, tuple[Graph, str]]:
     maxwell, v, f = Graph("maxwell"), J1("v"), J0("f")
-    maxwell.connect(Se("u", 1.0), v).connect(v, I("m", 1.0)).connect(v, f).connect(f, C("c", 1.0)).connect(f, R("r", 1.0))
+    maxwell.connect(Se("u", 1.0), v).connect(v, I("m", 1.0)).connect(v, f).connect(f, C("c", capacitance=1.0)).connect(
+        f, R("r", 1.0)
+    )
     driven, w, g = Graph("driven"), J1("w"), J0("g")
-    driven.connect(w, I("m", 1.0)).connect(w, g).connect(g, C("c", 1.0)).connect(Sf("shaker", 0.3), g)
+    driven.connect(w, I("m", 1.0)).connect(w, g).connect(g, C("c", capacitance=1.0)).connect(Sf("shaker", 0.3), g)
     return {"damper behind a spring": (maxwell, "r"), "flow source": (driven, "shaker")}
 
 

@@ -65,7 +65,7 @@ def geared() -> Graph:
     """One independent momentum of two."""
     graph, a, b = Graph("geared"), J1("a"), J1("b")
     graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
-    return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0)).connect(b, C("c", 0.5, initial=0.2))
+    return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0)).connect(b, C("c", capacitance=0.5, initial=0.2))
 
 
 def rigid_body() -> Graph:
@@ -127,7 +127,7 @@ MODELS = {
     "resistive": resistive,
     "curved": curved,
     "double pendulum": pendulum,
-    "RC": lambda: node(Sf("i", 1.0), C("c", 2.0), R("r", 5.0)),
+    "RC": lambda: node(Sf("i", 1.0), C("c", capacitance=2.0), R("r", 5.0)),
 }
 
 

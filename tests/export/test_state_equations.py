@@ -93,25 +93,25 @@ def relay() -> Graph:
 
 
 EXACT = {
-    "RC": (series(C("c", 1.0), R("r", 1.0)), ["c.q' = -c.q"]),
-    "RLC on a 0-junction": (node(R("r", 1.0), C("c", 1.0), I("l", 1.0)), ["c.q' = -c.q - l.p", "l.p' = c.q"]),
+    "RC": (series(C("c", capacitance=1.0), R("r", 1.0)), ["c.q' = -c.q"]),
+    "RLC on a 0-junction": (node(R("r", 1.0), C("c", capacitance=1.0), I("l", 1.0)), ["c.q' = -c.q - l.p", "l.p' = c.q"]),
     "RLC in series with Se": (
-        series(Se("u", 1.0), R("r", 1.0), C("c", 1.0), I("l", 1.0)),
+        series(Se("u", 1.0), R("r", 1.0), C("c", capacitance=1.0), I("l", 1.0)),
         ["c.q' = l.p", "l.p' = u.value - c.q - l.p"],
     ),
     "C = 10, R = 100, L = 10 with Sf": (
-        node(Sf("u", 1.0), R("r", 100.0), C("c", 10.0), I("l", 10.0)),
+        node(Sf("u", 1.0), R("r", 100.0), C("c", capacitance=10.0), I("l", 10.0)),
         ["c.q' = u.value - c.q/1000 - l.p/10", "l.p' = c.q/10"],
     ),
     "linear loop": (looped(), ["i7.p' = 3*u.value/5 - 31*i7.p/35"]),
     "effective mass 23/9": (geared(), ["m1.p' = 18*u.value/23 - 7*m1.p/23"]),
     "Duffing": (duffing(), ["c.q' = m.p", "m.p' = -c.q - c.q**3"]),
     "source of time": (
-        series(Se("u", lambda t: sin(0.5 * t), signals=["time"]), R("r", 0.1), C("c", 4.0)),
+        series(Se("u", lambda t: sin(0.5 * t), signals=["time"]), R("r", 0.1), C("c", capacitance=4.0)),
         ["c.q' = 10*sin(0.5*time) - 2.5*c.q"],
     ),
     "diode": (
-        node(Sf("i", 1.0), C("c", 1.0), R("d", flow=lambda e, v: exp(e / v) - 1, parameters={"v": 0.1})),
+        node(Sf("i", 1.0), C("c", capacitance=1.0), R("d", flow=lambda e, v: exp(e / v) - 1, parameters={"v": 0.1})),
         ["c.q' = i.value - exp(10*c.q) + 1"],
     ),
 }
@@ -125,7 +125,7 @@ def test_equations_are_those_of_the_literature(name: str) -> None:
 
 
 def test_parameters_are_symbols() -> None:
-    assert lines(series(C("c", 2.0), R("r", 5.0))) == ["c.q' = -c.q/(c.capacitance*r.resistance)"]
+    assert lines(series(C("c", capacitance=2.0), R("r", 5.0))) == ["c.q' = -c.q/(c.capacitance*r.resistance)"]
     found = state_equations(compiled(looped()))
     r2, r3, r5, i7, u, p = (
         sympy.Symbol(name, real=True)
@@ -149,14 +149,14 @@ def test_effective_mass_with_symbols() -> None:
 
 def test_source_that_sets_a_capacitor_s_effort() -> None:
     """Derivative causality without a state: the current of the source is u' C + u / R."""
-    graph = node(Se("u", 1.0), C("c", 1.0), R("r", 1.0))
+    graph = node(Se("u", 1.0), C("c", capacitance=1.0), R("r", 1.0))
     C_, R_, u, du = (sympy.Symbol(n, real=True) for n in ("c.capacitance", "r.resistance", "u.value", "u.value'"))
     found = state_equations(compiled(graph), outputs=["u.flow"], varying=["u.value"])
     assert found.equations == {} and sympy.cancel(found.outputs["u.flow"] - (du * C_ + u / R_)) == 0
     assert lines(graph, outputs="u.flow", varying="u.value", numbers=True) == ["u.flow = u.value + u.value'"]
     assert lines(graph, outputs="u.flow", numbers=True) == ["u.flow = u.value"]
     assert r"\dot{e}_{\text{u}}" in found.latex()
-    timed = node(Se("u", lambda t: sin(3.0 * t) + 2.0, signals=["time"]), C("c", 0.5), R("r", 4.0))
+    timed = node(Se("u", lambda t: sin(3.0 * t) + 2.0, signals=["time"]), C("c", capacitance=0.5), R("r", 4.0))
     t = sympy.Symbol("time", real=True)
     current = state_equations(compiled(timed), outputs=["u.flow"], numbers=True).outputs["u.flow"]
     assert sympy.expand(current - (sympy.cos(3 * t) * 3 / 2 + sympy.sin(3 * t) / 4 + sympy.Rational(1, 2))) == 0
@@ -164,7 +164,7 @@ def test_source_that_sets_a_capacitor_s_effort() -> None:
 
 def test_nested_graphs_have_paths_for_names() -> None:
     part, outer = Graph("part"), Graph("outer")
-    part.connect(b := J1("b"), C("c", 0.5)).connect(b, I("l", 4.0)).expose("port", b)
+    part.connect(b := J1("b"), C("c", capacitance=0.5)).connect(b, I("l", 4.0)).expose("port", b)
     outer.connect(a := J1("a"), R("r", 3.0)).connect(a, part.port("port"))
     assert sorted(lines(outer, numbers=True)) == ["part.c.q' = 0.25*part.l.p", "part.l.p' = -2*part.c.q - 0.75*part.l.p"]
 
@@ -285,7 +285,9 @@ def chain(count: int) -> Graph:
     graph, before = Graph("chain"), Se("push", 1.0)
     for k in range(count):
         mass, force = J1(f"v{k}"), J0(f"f{k}")
-        graph.connect(before, mass).connect(mass, I(f"m{k}", 1.0)).connect(mass, force).connect(force, C(f"c{k}", 1.0))
+        graph.connect(before, mass).connect(mass, I(f"m{k}", 1.0)).connect(mass, force).connect(
+            force, C(f"c{k}", capacitance=1.0)
+        )
         before = force
     return graph.connect(before, Sf("wall"))
 
@@ -294,7 +296,7 @@ def bent() -> Graph:
     """A loop of two resistors, one of them curved."""
     graph, a, b = Graph("bent"), J1("a"), J0("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("straight", 1.0)).connect(a, b)
-    return graph.connect(b, R("curved", flow=lambda e: e + e**3)).connect(b, Sf("i", 0.5)).connect(a, C("c", 1.0))
+    return graph.connect(b, R("curved", flow=lambda e: e + e**3)).connect(b, Sf("i", 0.5)).connect(a, C("c", capacitance=1.0))
 
 
 def agree(model: Compiled, equations: StateEquations, seed: int, positive: bool = False) -> None:
@@ -460,11 +462,11 @@ def test_numbers_are_written_as_they_were_given() -> None:
     fall = series(Se("weight", lambda m: -9.81 * m, signals=["m.inertia"]), I("m", 0.3), R("r", 0.25))
     assert lines(fall, numbers=True) == ["m.p' = -5*m.p/6 - 2.943"]
     assert lines(fall) == ["m.p' = -m.p*r.resistance/m.inertia - 9.81*m.inertia"]
-    assert lines(series(C("c", 7.0), R("r", 3.0)), numbers=True) == ["c.q' = -c.q/21"]
-    assert lines(series(C("c", 0.7), R("r", 3.0)), numbers=True) == ["c.q' = -10*c.q/21"]
+    assert lines(series(C("c", capacitance=7.0), R("r", 3.0)), numbers=True) == ["c.q' = -c.q/21"]
+    assert lines(series(C("c", capacitance=0.7), R("r", 3.0)), numbers=True) == ["c.q' = -10*c.q/21"]
     root = series(C("c", output=lambda q: q**0.5, energy=lambda q: q**1.5 / 1.5), R("r", 0.5))
     assert lines(root, numbers=True) == ["c.q' = -2*sqrt(c.q)"]
 
 
 def test_long_numbers_are_decimals() -> None:
-    assert lines(series(C("c", 1.0), R("r", np.pi)), numbers=True) == [f"c.q' = {-1 / np.pi:.15f}*c.q"]
+    assert lines(series(C("c", capacitance=1.0), R("r", np.pi)), numbers=True) == [f"c.q' = {-1 / np.pi:.15f}*c.q"]

@@ -186,7 +186,7 @@ def test_constraints_and_switches_say_what_vanishes() -> None:
 def test_an_algebraic_loop_is_written_in_its_own_values() -> None:
     graph, a, node = Graph("loop"), J1("a"), J0("node")
     graph.connect(Se("u", 1.0), a).connect(a, R("r", 2.0)).connect(a, node).connect(node, R("s", 3.0))
-    lines = latex(graph.connect(node, R("w", 3.0)).connect(a, C("c", 1.0))).splitlines()
+    lines = latex(graph.connect(node, R("w", 3.0)).connect(a, C("c", capacitance=1.0))).splitlines()
     assert r"f_{\text{w}} &= f_{\text{a}}-f_{\text{s}} \\" in lines
     assert not any("residual" in line or "computed" in line for line in lines)
 
@@ -198,7 +198,9 @@ def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
         return C(name, output=lambda q: q + q**3, energy=lambda q: q**2 / 2 + q**4 / 4, **more)
 
     graph, node = Graph("bent"), J0("node")
-    graph.connect(node, C("a", 2.0, initial=1.0)).connect(node, bent("b")).connect(node, bent("d")).connect(node, R("r", 1.0))
+    graph.connect(node, C("a", capacitance=2.0, initial=1.0)).connect(node, bent("b")).connect(node, bent("d")).connect(
+        node, R("r", 1.0)
+    )
     lines = latex(graph).splitlines()
     assert r"\left(\hat e\right)_{\text{b}} &= \text{effort}(q_{\text{b}}) \\" in lines
     assert r"e_{\text{a}} &= \left(\hat e\right)_{\text{b}} \\" in lines

@@ -28,7 +28,7 @@ COMBINATIONS = 8
 
 def rc() -> Graph:
     graph, loop = Graph("rc"), J1("loop")
-    return graph.connect(Se("u", 2.0), loop).connect(loop, R("r", 3.0)).connect(loop, C("c", 0.5, initial=0.2))
+    return graph.connect(Se("u", 2.0), loop).connect(loop, R("r", 3.0)).connect(loop, C("c", capacitance=0.5, initial=0.2))
 
 
 def servo() -> Graph:

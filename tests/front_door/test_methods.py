@@ -12,6 +12,7 @@ from bondgraph import J1, C, Friction, Graph, I, R, Se, compile_model, simulate
 from bondgraph.analysis import linearise, operating_point
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError, RunError
+from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings, StartValues
 from screws.scalars import sin
@@ -73,6 +74,8 @@ def test_graph_methods_are_those_of_the_functions():
     np.testing.assert_array_equal(graph.simulate(1.0, samples=0.1).x, simulate(compile_model(graph), 1.0, samples=0.1).x)
     assert graph.compile(backend="numpy").simulate(1.0).ok
     assert "spring" in graph.diagram().positions
+    own, drawn = (list(inspect.signature(draw).parameters.values()) for draw in (Graph.diagram, diagram))
+    assert own[1:] == drawn[1:]
     compiled = graph.compile()
     one, other = compiled.linearise("spring.stiffness", "mass.flow"), linearise(compiled, "spring.stiffness", "mass.flow")
     assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in "ABCD")

@@ -141,7 +141,7 @@ def test_inputs_pass_through_two_levels() -> None:
 
 def test_the_only_port_needs_no_name() -> None:
     tank = Graph("tank")
-    tank.connect(node := J0("node"), C("volume", 2.0, initial=3.0)).expose("outlet", node)
+    tank.connect(node := J0("node"), C("volume", capacitance=2.0, initial=3.0)).expose("outlet", node)
     (rate,) = _rates(Graph("g").connect(tank, R("pipe", 4.0)))
     assert rate == pytest.approx(-1.5 / 4.0)
 
@@ -188,7 +188,7 @@ def test_a_graph_that_contains_itself_is_refused() -> None:
 def test_a_graph_that_is_connected_inside_itself_is_refused() -> None:
     part = Graph("part")
     joint = J1("joint")
-    part.connect(joint, C("spring", 1.0)).connect(joint, R("damper", 1.0)).expose("end", joint)
+    part.connect(joint, C("spring", capacitance=1.0)).connect(joint, R("damper", 1.0)).expose("end", joint)
     part.connect(part.port("end"), I("mass", 1.0))
     with pytest.raises(ModelError, match="E114"):
         part.freeze()
@@ -203,7 +203,7 @@ def test_a_resistor_is_replaced_by_a_diode() -> None:
     def circuit() -> Graph:
         graph, loop = Graph("rectifier"), J1("loop", domain="electrical")
         graph.connect(Se("u", lambda t: 3.0 * sin(t), signals=["time"]), loop).connect(loop, R("wire", 0.1))
-        return graph.connect(loop, R("part", 0.1)).connect(loop, C("c", 0.1))
+        return graph.connect(loop, R("part", 0.1)).connect(loop, C("c", capacitance=0.1))
 
     plain = compile_model(circuit()).simulate(6.0)["c.effort"]
     assert np.min(plain) < -2.5
@@ -215,7 +215,7 @@ def test_a_resistor_is_replaced_by_a_diode() -> None:
 def filter_of(kind: str) -> Graph:
     """A resistor and a C or I, `port` in; what it takes scales with an input from outside; its flow is exported."""
     part, inside = Graph("load"), J1("inside")
-    storage = C("capacitor", 0.5) if kind == "RC" else I("coil", 0.5)
+    storage = C("capacitor", capacitance=0.5) if kind == "RC" else I("coil", 0.5)
     part.connect(inside, R("resistor", effort=lambda f, k: 2.0 * k * f, signals=["gain"])).connect(inside, storage)
     return part.declare_input("gain").expose("port", inside).export("current", "inside.flow")
 

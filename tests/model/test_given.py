@@ -52,9 +52,9 @@ def codes(*parts: Element | Graph) -> set[str]:
 
 NO_NUMBERS = ("1.0", True, [1.0, "2"], [1.0, True], 1j, np.array([True]), "")
 GIVEN = {
-    "capacitance": lambda n: C("c", n),
-    "start": lambda n: C("c", 1.0, initial=n),
-    "nominal": lambda n: C("c", 1.0, nominal=n),
+    "capacitance": lambda n: C("c", capacitance=n),
+    "start": lambda n: C("c", capacitance=1.0, initial=n),
+    "nominal": lambda n: C("c", capacitance=1.0, nominal=n),
     "resistance": lambda n: R("r", n),
     "conductance": lambda n: R("r", conductance=n),
     "effort": lambda n: Se("u", n),
@@ -84,7 +84,7 @@ def test_a_structural_ratio_is_a_number() -> None:
 
 
 def test_a_dimension_is_no_truth_value() -> None:
-    assert "E103" in codes(C("c", 1.0, dimension=True))
+    assert "E103" in codes(C("c", capacitance=1.0, dimension=True))
 
 
 def test_numbers_of_all_kinds_are_numbers() -> None:
@@ -142,12 +142,12 @@ def test_a_domain_of_ones_own_brings_its_units_along() -> None:
     trade = Domain("trade", "price", "EUR/kg", "deliveries", "kg/d", "kg", "EUR d/kg")
     graph, market = Graph("market"), J0("market", domain=trade)
     demand = {"k": Parameter(1.0, "EUR d/kg^2")}
-    graph.connect(market, C("store", 1.0)).connect(market, R("r", effort=lambda f, k: k * f, parameters=demand))
+    graph.connect(market, C("store", capacitance=1.0)).connect(market, R("r", effort=lambda f, k: k * f, parameters=demand))
     graph.freeze()
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\tb", "a\nb", "bell\a", "\x1b[0m", "zero\u200bwidth"])
-@pytest.mark.parametrize("make", [lambda n: C(n, 1.0), Graph, J1, lambda n: Automaton(n, ("a",), "a", ())])
+@pytest.mark.parametrize("make", [lambda n: C(n, capacitance=1.0), Graph, J1, lambda n: Automaton(n, ("a",), "a", ())])
 def test_names_of_characters_that_cannot_be_seen(make, name: str) -> None:
     with pytest.raises(ModelError, match="E102"):
         make(name)
@@ -166,7 +166,7 @@ def test_three_thousand_graphs_inside_one_another() -> None:
 def test_two_parts_of_one_name_are_told_alone() -> None:
     """E101 is not followed by what comes of it: a bond of a part to itself, a port that is taken."""
     node, twin = J0("n"), J0("n")
-    graph = Graph("g").connect(node, C("c", 1.0)).connect(node, twin).connect(twin, R("r", 1.0))
+    graph = Graph("g").connect(node, C("c", capacitance=1.0)).connect(node, twin).connect(twin, R("r", 1.0))
     other = Graph("h").connect(J1("j"), I("m", 1.0)).connect(J1("k"), I("m", 2.0))
     for wrong in (graph, other):
         with pytest.raises(ModelError) as caught:
@@ -185,7 +185,7 @@ def test_what_is_no_model_is_told_so(function, given: object) -> None:
 def test_passivity_takes_a_linear_system() -> None:
     graph = Graph("rc")
     loop = J1("loop")
-    compiled = compile_model(graph.connect(loop, C("c", 1.0)).connect(loop, R("r", 1.0)), backend="numpy")
+    compiled = compile_model(graph.connect(loop, C("c", capacitance=1.0)).connect(loop, R("r", 1.0)), backend="numpy")
     for given in (graph, compiled):
         with pytest.raises(ModelError, match=re.escape("passivity(linearise(")):
             passivity(given)

@@ -64,7 +64,9 @@ def known() -> Iterator[None]:
 
 def circuit(turned: bool) -> Graph:
     graph, loop, part = Graph("memory"), J1("loop"), memristor("mr", initial=0.5, a=0.2, b=0.7)
-    graph.connect(Se("u", lambda t: 1.0 - t, signals="time"), loop).connect(loop, I("l", 0.5)).connect(loop, C("c", 2.0))
+    graph.connect(Se("u", lambda t: 1.0 - t, signals="time"), loop).connect(loop, I("l", 0.5)).connect(
+        loop, C("c", capacitance=2.0)
+    )
     return graph.connect(part, loop) if turned else graph.connect(loop, part)
 
 

@@ -165,3 +165,60 @@ def test_info_names_versions_and_rendering(capsys) -> None:
     assert main(["info"]) == 0
     out = capsys.readouterr().out
     assert "numpy" in out and "rendering:" in out and "solver:" in out
+
+
+CAR = """
+from bondgraph import C, Graph, I, J1, R
+
+def build(stiffness=2e4):
+    graph, body = Graph("car"), J1("body", domain="translation")
+    return graph.connect(body, C("spring", stiffness=stiffness)).connect(body, I("mass", 300.0)).connect(body, R("damper", 900.0))
+
+graph = build()
+number = 3
+
+def fail():
+    raise RuntimeError("no tyres")
+"""
+
+
+@pytest.fixture
+def car(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "car.py").write_text(CAR)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png", "tex"])
+def test_diagram_draws_the_graph_of_a_file(car: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
+    assert main(["diagram", "car.py", f"car.{ending}"]) == 0
+    assert capsys.readouterr().out == f"car.{ending}\n" and (car / f"car.{ending}").stat().st_size > 1000
+
+
+def test_diagram_takes_every_option(car: Path) -> None:
+    options = ["--values", "--labels", "--no-legend", "--title", "", "--colours", "black"]
+    assert main(["diagram", "car.py:build", "a.svg", *options]) == 0
+    drawn = (car / "a.svg").read_text(encoding="utf-8")
+    assert "stiffness = 2e+04 N/m" in drawn and 'class="effort"' in drawn and "#c8374b" not in drawn
+    assert 'class="title"' not in drawn and "causal stroke" not in drawn
+    assert main(["diagram", "examples.rolling_eggs:build", "b.svg"]) == 2
+    assert main(["diagram", "tests.render.graphs:touching_bodies", "b.svg", "--fold", "body 1", "--fold", "contact"]) == 0
+    assert (car / "b.svg").read_text(encoding="utf-8").count('class="folded"') == 2
+    assert main(["diagram", "tests.render.graphs:touching_bodies", "b.svg", "--fold", "all", "--unfold", "body 2"]) == 0
+    assert (car / "b.svg").read_text(encoding="utf-8").count('class="folded"') == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("lorry.py", 'E587 there is no file "lorry.py"'),
+        ("lorry", 'E587 there is no module "lorry"'),
+        ("car.py:motor", 'E587 "car.py" has no "motor"\n  try: car.py:graph'),
+        ("car.py:number", 'E587 "car.py:number" is of type int'),
+        ("car.py:fail", 'E588 "car.py" ends in an error: RuntimeError: no tyres\n  at car.py:12'),
+    ],
+)
+def test_diagram_says_what_it_does_not_find(car: Path, capsys: pytest.CaptureFixture[str], given: str, said: str) -> None:
+    assert main(["diagram", given, "x.svg"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (car / "x.svg").exists()

@@ -65,7 +65,7 @@ def folder(tmp_path_factory):
 
 
 def test_every_command_and_task_is_run():
-    assert {command.name for command in COMMANDS} == {given[0] for given, _ in RUNS.values()} | {"info"}
+    assert {command.name for command in COMMANDS} == {given[0] for given, _ in RUNS.values()} | {"diagram", "examples", "info"}
     assert set(TASKS) <= set(RUNS)
 
 
@@ -96,7 +96,7 @@ def no_extras(monkeypatch):
 
 def discharge():
     graph, loop = Graph("rc"), J1("loop")
-    return simulate(graph.connect(loop, C("c", 1.0, initial=1.0)).connect(loop, R("r", 1.0)), 1.0)
+    return simulate(graph.connect(loop, C("c", capacitance=1.0, initial=1.0)).connect(loop, R("r", 1.0)), 1.0)
 
 
 def test_what_needs_an_extra_says_which(no_extras, tmp_path):

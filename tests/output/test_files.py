@@ -24,7 +24,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="names, links and locks of
 @pytest.fixture(scope="module")
 def rc():
     graph, loop = Graph("rc"), J1("loop")
-    return compile_model(graph.connect(loop, C("c", 1.0, initial=1.0)).connect(loop, R("r", 1.0)))
+    return compile_model(graph.connect(loop, C("c", capacitance=1.0, initial=1.0)).connect(loop, R("r", 1.0)))
 
 
 def filled(**files):

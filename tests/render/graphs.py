@@ -12,7 +12,7 @@ def hoist():
     graph = Graph("hoist").connect(Se("supply", 12.0), armature).connect(armature, R("winding", 1.0))
     graph.connect(armature, I("coil", 0.1)).connect(armature, motor.port("1")).connect(motor.port("2"), shaft)
     graph.connect(shaft, I("rotor", 1e-3)).connect(shaft, R("bearing", 1e-3)).connect(shaft, drum.port("1"))
-    graph.connect(drum.port("2"), tension).connect(tension, C("rope", 1e-4)).connect(tension, load)
+    graph.connect(drum.port("2"), tension).connect(tension, C("rope", capacitance=1e-4)).connect(tension, load)
     return graph.connect(load, I("mass", 2.0)).connect(load, Se("weight", -9.81))
 
 
@@ -22,7 +22,7 @@ def chain(sections):
     for i in range(1, sections + 1):
         mass, force, rate = J1(f"v{i}"), J0(f"f{i}"), J1(f"s{i}")
         graph.connect(before, mass).connect(mass, I(f"mass {i}", 1.0)).connect(mass, force).connect(force, rate)
-        graph.connect(rate, C(f"spring {i}", 1.0)).connect(rate, R(f"damper {i}", 1.0))
+        graph.connect(rate, C(f"spring {i}", capacitance=1.0)).connect(rate, R(f"damper {i}", 1.0))
         before = force
     return graph.connect(before, Sf("wall"))
 

@@ -18,6 +18,7 @@ from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout.layout import automatic
 from bondgraph.render.layout.spacing import frame
 from bondgraph.render.legend import SIGNS, legend
+from bondgraph.render.palette import COLOURED
 from bondgraph.render.sketch import sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
 
@@ -236,7 +237,7 @@ def test_wrong_positions_are_refused(positions, code):
 
 
 def test_names_are_text_and_never_markup():
-    elements = {"a < b & c": J1("loop"), '<"q">': C("store", 1.0), "r'>": R("leak", 2.0)}
+    elements = {"a < b & c": J1("loop"), '<"q">': C("store", capacitance=1.0), "r'>": R("leak", 2.0)}
     root = ElementTree.fromstring(diagram(Model('<script>"x"', elements, (), {}, (), {})).svg)
     assert root.find(f"{SVG}title").text == '<script>"x"'
     assert set(groups(root, "junction", "element")) == set(elements)
@@ -324,17 +325,19 @@ def test_graphs_inside_a_folded_one_go_with_it():
 def nest(name, inner=None):
     """A graph with a port, and perhaps another one inside."""
     graph, port = Graph(name), J1("port")
-    graph.connect(port, C("store", 1.0)).expose("port", port)
+    graph.connect(port, C("store", capacitance=1.0)).expose("port", port)
     return graph.connect(inner.port("port"), port) if inner else graph
 
 
 def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
     """Another junction on the automaton of a switch that is drawn: its name is not seen any more."""
     part, outer = Graph("part"), Graph("outer")
-    part.connect(X0("second", automaton="relay", active=["on"]), C("c", 1.0)).expose("port", part.parts["second"])
+    part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))
     first = X0("first", automaton="relay", active=["on"])
-    outer.connect(v := J1("v"), first).connect(first, C("d", 1.0)).connect(v, I("m", 1.0)).connect(v, part.port("port"))
+    outer.connect(v := J1("v"), first).connect(first, C("d", capacitance=1.0)).connect(v, I("m", 1.0)).connect(
+        v, part.port("port")
+    )
     root = ElementTree.fromstring(diagram(outer.freeze(), folded="all").svg)
     assert set(groups(root, "folded")) == {"part"}
     assert set(groups(root, "signal")) == {"first -> part"}
@@ -362,7 +365,7 @@ def test_what_is_no_nested_graph_is_not_folded(folded):
 
 @pytest.mark.parametrize("sign", SIGNS)
 def test_a_sign_without_an_entry_in_the_legend_is_named(sign, monkeypatch):
-    assert SIGNS[sign].words in legend({sign}, 0.0, 0.0, 900.0)[0]
+    assert SIGNS[sign].words in legend({sign}, 0.0, 0.0, 900.0, COLOURED)[0]
     monkeypatch.delitem(SIGNS, sign)
     with pytest.raises(ValueError, match=sign):
-        legend({sign}, 0.0, 0.0, 900.0)
+        legend({sign}, 0.0, 0.0, 900.0, COLOURED)

@@ -95,7 +95,7 @@ def test_the_same_picture_gives_the_same_files(tmp_path):
 
 
 def test_names_are_no_formulas_and_characters_that_are_none_are_marked(tmp_path):
-    elements = {"$x^2$ \\frac": J1("loop"), "\x01\x1f": C("store", 1.0), "µ <&>": R("leak", 2.0)}
+    elements = {"$x^2$ \\frac": J1("loop"), "\x01\x1f": C("store", capacitance=1.0), "µ <&>": R("leak", 2.0)}
     drawing = diagram(Model("$a$\x02", elements, (), {}, (), {}))
     assert ElementTree.fromstring(drawing.svg).find(f"{SVG}title").text == "$a$\ufffd"
     for ending in ("svg", "pdf", "png"):
@@ -111,7 +111,7 @@ def test_without_matplotlib_the_svg_is_written_and_the_others_say_what_to_instal
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     graph, loop = Graph("rc"), J1("loop")
-    drawing = diagram(compile_model(graph.connect(loop, C("c", 1.0)).connect(loop, R("r", 1.0))))
+    drawing = diagram(compile_model(graph.connect(loop, C("c", capacitance=1.0)).connect(loop, R("r", 1.0))))
     drawing.write(tmp_path / "x.svg")
     for ending in ("pdf", "png"):
         with pytest.raises(ExtraError, match=r'E416 .*pip install "screwbond\[viz\]"'):

@@ -19,7 +19,7 @@ from screws.scalars import sin
 def parts():
     graph, loop = Graph("rectifier"), J1("loop")
     graph.connect(Se("u", lambda t: sin(6.0 * t), signals=["time"]), loop).connect(loop, Diode("d"))
-    graph.connect(loop, R("r", 1.0)).connect(loop, C("c", 1.0))
+    graph.connect(loop, R("r", 1.0)).connect(loop, C("c", capacitance=1.0))
     compiled = compile_model(graph, backend="numpy")
     result = compiled.simulate(2.0, progress=False, samples=50)
     assert result.ok and len(result.events) > 2

@@ -30,7 +30,7 @@ def circuit(rng, order=None):
     graph, places = Graph("circuit"), [J0(f"n{k}") for k in range(nodes)]
     for place, (leak, capacitance, charge, has) in zip(places, stores, strict=True):
         graph.connect(place, R(f"leak {place.name}", leak))
-        store = C(f"C {place.name}", capacitance, initial=charge) if has else R(f"load {place.name}", capacitance)
+        store = C(f"C {place.name}", capacitance=capacitance, initial=charge) if has else R(f"load {place.name}", capacitance)
         graph.connect(place, store)
     for k, a, b, resistance, effort in [branches[i] for i in order or range(len(branches))]:
         branch = J1(f"b{k}")

@@ -61,7 +61,11 @@ def test_filters_with_op_amps_take_no_more_steps_for_rounding():
     gain, graph = 1e6, Graph("filter")
     minus, out, source = J0("minus"), J0("out"), J0("in")
     graph.connect(Se("source", 1.0), source)
-    for name, a, b, part in (("1", source, minus, R("r", 1.0)), ("2", minus, out, C("c", 1.0)), ("3", minus, out, R("l", 1.0))):
+    for name, a, b, part in (
+        ("1", source, minus, R("r", 1.0)),
+        ("2", minus, out, C("c", capacitance=1.0)),
+        ("3", minus, out, R("l", 1.0)),
+    ):
         branch = J1(f"branch {name}")
         graph.connect(a, branch).connect(branch, part).connect(branch, b)
     graph.connect(Se("op", lambda v: -gain * v, signals=["minus.effort"]), out)
@@ -108,7 +112,9 @@ def test_starts_from_zero(name, method):
 def test_a_step_that_wakes_a_circuit_of_picofarads(method):
     graph, loop = Graph("late"), J1("loop")
     graph.add(signals.step("V", start=1e-6, after=5.0))
-    graph.connect(Se("source", lambda u: u, signals="V.y"), loop).connect(loop, R("r", 1e3)).connect(loop, C("c", 1e-12))
+    graph.connect(Se("source", lambda u: u, signals="V.y"), loop).connect(loop, R("r", 1e3)).connect(
+        loop, C("c", capacitance=1e-12)
+    )
     run = compile_model(graph).simulate(2e-6, method=method)
     assert run["c.effort"][-1] == pytest.approx(5.0, rel=1e-6)
     late = run.t > 1e-6
@@ -200,7 +206,7 @@ def test_a_trial_that_overflows_shortens_the_step(method):
     """A diode at which a long step's stages would put hundreds of volts."""
     graph, node, loop = Graph("diode"), J0("node"), J1("loop")
     graph.connect(Se("u", lambda t: 40.0 * s.sin(314.0 * t), signals="time"), loop).connect(loop, R("r", 50.0))
-    graph.connect(loop, node).connect(node, C("c", 2e-12))
+    graph.connect(loop, node).connect(node, C("c", capacitance=2e-12))
     graph.connect(node, R("d", flow=lambda v: 4e-8 * (s.exp(17.7 * v) - 1.0)))
     run = compile_model(graph).simulate(1e-4, method=method, rtol=1e-6, max_step=1e-5)
     assert run.ok, run.failure

@@ -131,7 +131,7 @@ def bridge(phase=0.0, snubbers=True):
         graph.connect(node, R(f"snub{k}", 1e4)).connect(node, up).connect(up, Diode(f"Du{k}"))
         graph.connect(up, R(f"Ru{k}", 1e-2)).connect(up, plus)
         graph.connect(minus, low).connect(low, Diode(f"Dl{k}")).connect(low, R(f"Rl{k}", 1e-2)).connect(low, node)
-    graph.connect(plus, out).connect(out, cap).connect(cap, C("C", 5e-4)).connect(cap, R("load", 20.0))
+    graph.connect(plus, out).connect(out, cap).connect(cap, C("C", capacitance=5e-4)).connect(cap, R("load", 20.0))
     graph.connect(out, minus).connect(minus, R("leak", 1e4)).connect(plus, R("leak2", 1e4))
     return graph
 

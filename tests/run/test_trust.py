@@ -190,7 +190,7 @@ def test_any_count_may_be_infinite(oscillator):
 def test_parameters_that_cannot_be_used_are_named_with_what_follows(changed, named):
     graph, n = Graph("a"), J0("n")
     law = R("f", flow=lambda e, a, b: e * s.sqrt(a - b) * s.log(b), parameters={"a": 2.0, "b": 1.0})
-    graph.connect(n, C("c", 1.0, initial=1.0)).connect(n, R("r", resistance=1.0)).connect(n, law)
+    graph.connect(n, C("c", capacitance=1.0, initial=1.0)).connect(n, R("r", resistance=1.0)).connect(n, law)
     compiled = compile_model(graph)
     names = {name: value for name, value in changed.items() if name in compiled.system.parameters}
     with pytest.raises(ModelError, match="(?s)" + named):

@@ -118,7 +118,7 @@ def ringing(farad, henry, ohm, second):
     w = 5e8 * second
     graph, source, node = Graph("tank"), J1("source"), J0("node")
     graph.connect(Se("u", lambda t: s.sin(w * t), signals="time"), source).connect(source, R("inner", 100.0 / ohm))
-    graph.connect(source, node).connect(node, C("C", 1e-12 / farad)).connect(node, I("L", 1e-6 / henry))
+    graph.connect(source, node).connect(node, C("C", capacitance=1e-12 / farad)).connect(node, I("L", 1e-6 / henry))
     graph.connect(node, R("loss", 1e3 / ohm))
     return graph
 
@@ -145,7 +145,9 @@ def test_loops_do_not_know_units(curve):
 
     def run(u):
         graph, node = Graph("curved"), J0("node")
-        graph.connect(node, C("line", u, initial=2.0 * u)).connect(node, R("leak", effort=output, parameters={"u": u}))
+        graph.connect(node, C("line", capacitance=u, initial=2.0 * u)).connect(
+            node, R("leak", effort=output, parameters={"u": u})
+        )
         result = compile_model(
             graph.connect(node, C("bent", output=output, energy=energy, parameters={"u": u})), backend="numpy"
         ).simulate(2.0, samples=[0.0, 1.0, 2.0])

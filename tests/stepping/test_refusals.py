@@ -56,7 +56,7 @@ def motor() -> Graph:
 
 def switched() -> Graph:
     graph, a = Graph("switched"), J1("a", domain="electrical")
-    graph.connect(Se("u", 1.0), a).connect(a, R("r", 1.0)).connect(a, C("c", 1.0))
+    graph.connect(Se("u", 1.0), a).connect(a, R("r", 1.0)).connect(a, C("c", capacitance=1.0))
     graph.connect(a, Switch("relay", automaton="state", closed=["on"]))
     return graph.add_automaton(Automaton("state", ("on", "off"), "on", ()))
 

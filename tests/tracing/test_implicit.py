@@ -113,7 +113,7 @@ def test_a_linear_loop_with_every_arrow(flips: tuple[bool, ...]) -> None:
 
 def test_a_loop_of_vectors_whose_shape_only_the_formulas_know() -> None:
     """x = y / 2 + (1, 2), y = x / 2."""
-    graph = Graph("blocks").connect(C("c", 1.0), R("r", 1.0))
+    graph = Graph("blocks").connect(C("c", capacitance=1.0), R("r", 1.0))
     graph.add(Block("b", [("x", lambda y: y * 0.5 + array([1.0, 2.0]), ["y"]), ("y", lambda x: 0.5 * x, ["x"])]))
     np.testing.assert_allclose(compiled(graph).evaluate()["b.x"], [4 / 3, 8 / 3], rtol=1e-14)
 
@@ -122,7 +122,7 @@ def cubic_loop() -> Graph:
     """Se drives a resistor e = f + f^3 and a capacitor with a leak in series: the flow solves f + f^3 + R f = u - q."""
     loop = J1("loop")
     graph = Graph("cubic").connect(Se("u", 2.0), loop).connect(loop, R("a", effort=lambda f: f + f * f * f))
-    return graph.connect(loop, R("b", 1.0)).connect(loop, C("c", 1.0))
+    return graph.connect(loop, R("b", 1.0)).connect(loop, C("c", capacitance=1.0))
 
 
 def test_a_nonlinear_loop_is_solved_wherever_it_is_asked_for() -> None:
@@ -169,7 +169,7 @@ def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: floa
         inverse=lambda e: log(e / k + sqrt(e * e / k**2 + 1.0)) / k,
     )
     graph, node = Graph("steep"), J0("node")
-    graph.connect(node, curve).connect(node, C("a", 2.0 / k**2)).connect(node, C("b", 3.0 / k**2))
+    graph.connect(node, curve).connect(node, C("a", capacitance=2.0 / k**2)).connect(node, C("b", capacitance=3.0 / k**2))
     graph.connect(Sf("i", 6.0 / k), node)
     compiled = compile_model(graph, backend="numpy")
     x, m = compiled.initial()

@@ -154,7 +154,7 @@ def test_switches_share_out_charge(seed: int) -> None:
     nodes, scale = [], np.ones(count)
     for k in range(count):
         node = J0(f"n{k}")
-        store = C(f"c{k}", capacitance[k], initial=charge[k])
+        store = C(f"c{k}", capacitance=capacitance[k], initial=charge[k])
         if rng.random() < 0.5:
             ratio = TF(f"ratio{k}", rng.uniform(0.5, 2.0))
             graph.connect(node, ratio).connect(ratio, store)
@@ -255,7 +255,7 @@ def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
         "inverse": lambda e: log(e + sqrt(e * e + 1.0)),
     }
     graph, a, b, line = Graph("cosh").add_automaton(gate()), J0("a"), J0("b"), J1("line")
-    graph.connect(a, C("bent", initial=3.0, **law)).connect(b, C("straight", 2.0, initial=-0.5))
+    graph.connect(a, C("bent", initial=3.0, **law)).connect(b, C("straight", capacitance=2.0, initial=-0.5))
     graph.connect(a, line).connect(line, b).connect(line, Switch("s", automaton="gate", closed=["on"]))
     result = compile_model(graph).simulate(0.5, progress=False)
     q = brentq(lambda q: np.sinh(q) - (2.5 - q) / 2.0, 0.0, 3.0, xtol=1e-15)
@@ -273,7 +273,7 @@ def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float)
         graph, a, b = Graph("gear").add_automaton(Automaton("gear", ("low", "high"), "low", edge)), J0("a"), J0("b")
         lever = TF("lever", by_mode("gear", {"low": 1.0, "high": ratio}))
         bent = C("bent", output=lambda q: (exp(q) - exp(-q)) / 2, energy=lambda q: (exp(q) + exp(-q)) / 2 - 1.0, **more)
-        graph.connect(a, C("straight", 1.0, initial=2.0)).connect(a, R("leak", 1.0)).connect(a, lever.port("1"))
+        graph.connect(a, C("straight", capacitance=1.0, initial=2.0)).connect(a, R("leak", 1.0)).connect(a, lever.port("1"))
         compiled = compile_model(graph.connect(lever.port("2"), b).connect(b, bent))
         assert compiled.causality.derivative == ("bent",)
         return compiled.simulate(1.0, rtol=1e-9, samples=[0.0, 0.4, 0.6, 1.0], progress=False)
@@ -359,7 +359,7 @@ def boost(diode: str, current: float, voltage: float) -> Graph:
     graph.connect(Se("u", 12.0), coil).connect(coil, I("L", 1e-4, initial=1e-4 * current)).connect(coil, node)
     graph.connect(node, Switch("transistor", automaton="gate", closed=["on"]))
     graph.connect(node, series).connect(series, Diode("diode", initial=diode)).connect(series, out)
-    graph.connect(out, C("C", 1e-4, initial=1e-4 * voltage)).connect(out, R("load", 10.0))
+    graph.connect(out, C("C", capacitance=1e-4, initial=1e-4 * voltage)).connect(out, R("load", 10.0))
     return graph
 
 
@@ -435,7 +435,7 @@ def test_a_source_supplies_what_it_gives_in_an_impulse() -> None:
     """A battery charges a capacitor through a switch: it gives e dq, half of which is stored if that was empty."""
     graph, line, node = Graph("charging").add_automaton(gate()), J1("line"), J0("node")
     graph.connect(Se("battery", 5.0), line).connect(line, node).connect(line, Switch("s", automaton="gate", closed=["on"]))
-    graph.connect(node, C("c", 2.0, initial=1.0)).connect(node, R("load", 1e9))
+    graph.connect(node, C("c", capacitance=2.0, initial=1.0)).connect(node, R("load", 1e9))
     result = compile_model(graph).simulate(0.5, progress=False)
     assert result.ok, result.failure
     (event,) = result.events

@@ -84,18 +84,20 @@ RUNS: dict[str, tuple[Callable[[], Graph], str, Callable[[np.ndarray], np.ndarra
     ),
     "I against a cube": (lambda: series(I("x", 1.0, initial=1.0), R("r", flow=lambda e: e**3)), "x.p", lambda t: slowed(1.0, t)),
     "C against a cube": (
-        lambda: series(Se("u", -1.0), C("x", 1.0), R("r", effort=lambda f: f**3)),
+        lambda: series(Se("u", -1.0), C("x", capacitance=1.0), R("r", effort=lambda f: f**3)),
         "x.q",
         lambda t: 1.0 - slowed(1.0, t),
     ),
     "tank": (
-        lambda: series(C("x", 1.0, initial=1.0), R("r", effort=lambda f: f * absolute(f))),
+        lambda: series(C("x", capacitance=1.0, initial=1.0), R("r", effort=lambda f: f * absolute(f))),
         "x.q",
         lambda t: (1.0 - t / 2.0) ** 2,
     ),
     "C at a node": (
         lambda: (
-            Graph("node").connect(C("x", 1.0, initial=1.0), j := J0("j")).connect(j, R("r", effort=lambda f: f * absolute(f)))
+            Graph("node")
+            .connect(C("x", capacitance=1.0, initial=1.0), j := J0("j"))
+            .connect(j, R("r", effort=lambda f: f * absolute(f)))
         ),
         "x.q",
         lambda t: (1.0 - t / 2.0) ** 2,
@@ -163,7 +165,7 @@ def test_behind_a_lever() -> None:
 
 
 def test_a_relation_that_is_used_as_given_makes_no_loop() -> None:
-    model = compile_model(series(I("m", 1.0), C("c", 1.0), R("r", effort=lambda f: f**3)), backend="numpy")
+    model = compile_model(series(I("m", 1.0), C("c", capacitance=1.0), R("r", effort=lambda f: f**3)), backend="numpy")
     assert not model.system.loops
 
 

@@ -169,7 +169,7 @@ def test_finite_generalised_eigenvalues_are_the_poles() -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         graph, v, w, gear = Graph("gears"), J1("v"), J1("w"), TF("gear", rng.uniform(0.3, 3.0))
-        graph.connect(v, I("a", rng.uniform(1, 3))).connect(v, C("k", rng.uniform(1, 3))).connect(v, R("r", 0.3))
+        graph.connect(v, I("a", rng.uniform(1, 3))).connect(v, C("k", capacitance=rng.uniform(1, 3))).connect(v, R("r", 0.3))
         graph.connect(v, gear).connect(gear, w).connect(w, I("b", rng.uniform(1, 3))).connect(w, R("s", 0.2))
         graph.connect(Se("u", 1.0), v)
         compiled = compile_model(graph, backend="numpy")

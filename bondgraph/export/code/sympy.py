@@ -133,7 +133,8 @@ def sympy_model(model: Compilable) -> SymPyModel:
     solution at the start.
 
     >>> from bondgraph import J1, C, Graph, R, Se
-    >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, R("r", 5.0)).connect(Se("u", 1.0), loop)
+    >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0))
+    >>> graph = graph.connect(loop, R("r", 5.0)).connect(Se("u", 1.0), loop)
     >>> found = sympy_model(graph)
     >>> found.rates.expanded()
     ((u_value - c_q/c_capacitance)/r_resistance,)

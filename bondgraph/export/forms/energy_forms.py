@@ -23,7 +23,8 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
 
     >>> from bondgraph import J1, C, Graph, I, R, Se, compile_model
-    >>> graph = Graph("rlc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, I("l", 5.0)).connect(loop, R("r", 3.0))
+    >>> graph = Graph("rlc").connect(loop := J1("loop"), C("c", capacitance=2.0))
+    >>> graph = graph.connect(loop, I("l", 5.0)).connect(loop, R("r", 3.0))
     >>> print(port_hamiltonian(graph.connect(Se("u", 1.0), loop)))
     x' = (J - R) grad H + G u, y = G^T grad H
     x = [c.q, l.p]

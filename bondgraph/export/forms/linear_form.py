@@ -90,7 +90,8 @@ def linear_equations(
     all that `state_equations` finds.
 
     >>> from bondgraph import J1, C, Graph, I, Se, compile_model
-    >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, I("l", 5.0)).connect(Se("u", 1.0), loop)
+    >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", capacitance=2.0))
+    >>> graph = graph.connect(loop, I("l", 5.0)).connect(Se("u", 1.0), loop)
     >>> print(linear_equations(compile_model(graph), numbers=True))
     x' = A x + B u
     x = [c.q, l.p]

@@ -65,7 +65,7 @@ def state_equations(
     `varying`, E251 in `outputs`, E122 in `modes`, E275 as `part`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
-    >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", 2.0)).connect(loop, R("r", 5.0))
+    >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))
     >>> print(state_equations(compile_model(graph)))
     c.q' = -c.q/(c.capacitance*r.resistance)
     >>> print(state_equations(compile_model(graph), numbers=True))

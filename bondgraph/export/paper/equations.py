@@ -10,8 +10,8 @@ from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.told import Told, told
 from bondgraph.export.statement_latex import filled
-from bondgraph.export.symbols import escaped
 from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
+from bondgraph.output.tex import escaped
 
 ALONG = " along the arrow"
 """How the name of a power ends that only serves another."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 
 from bondgraph.export.paper.markup.content import Figure
-from bondgraph.render.glyphs import BOX_FILLS, FONT, INK, MUTED, rounded, text
+from bondgraph.render.glyphs import FONT, rounded, text
+from bondgraph.render.palette import COLOURED
 from bondgraph.render.sketch import text_width
 
 NAME, LABEL = 12.0, 10.0
@@ -50,7 +51,7 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
     arrows: Arrows = {ends: ", ".join(each) for ends, each in numbers.items()}
     first, names = states.index(start), _short(states)
     boxes = _boxes(names, first, arrows)
-    style = f'fill="{BOX_FILLS[0]}" stroke="{MUTED}" stroke-width="1.1"'
+    style = f'fill="{COLOURED.box}" stroke="{COLOURED.muted}" stroke-width="1.1"'
     size = f'width="{boxes.width:.0f}" height="{boxes.height:.0f}" viewBox="0 0 {boxes.width:.0f} {boxes.height:.0f}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{FONT}" fill="none">',
@@ -61,7 +62,7 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
     for k, name in enumerate(names):
         left, right = boxes.x[k] - boxes.half[k], boxes.x[k] + boxes.half[k]
         box = rounded(left, boxes.middle - HALF, right, boxes.middle + HALF, 6.0, style)
-        lines.append(box + text(boxes.x[k], boxes.middle, name, NAME))
+        lines.append(box + text(boxes.x[k], boxes.middle, name, NAME, COLOURED.ink))
     return Figure("\n".join([*lines, "</svg>"]), (), boxes.width, boxes.height)
 
 
@@ -136,14 +137,14 @@ def lanes(arrows: Arrows, rank: Mapping[int, int]) -> tuple[dict[tuple[int, int]
 
 
 def _line(d: str) -> str:
-    return f'<path d="{d}" stroke="{INK}" stroke-width="1.1" fill="none"/>'
+    return f'<path d="{d}" stroke="{COLOURED.ink}" stroke-width="1.1" fill="none"/>'
 
 
 def _head(tip: Point, along: Point) -> str:
     """The head of an arrow that points along a unit vector."""
     base = (tip[0] - 6.0 * along[0], tip[1] - 6.0 * along[1])
     corners = (tip, *((base[0] - s * 2.6 * along[1], base[1] + s * 2.6 * along[0]) for s in (1.0, -1.0)))
-    return f'<path d="M{" L".join(f"{x:.1f},{y:.1f}" for x, y in corners)} Z" fill="{INK}" stroke="none"/>'
+    return f'<path d="M{" L".join(f"{x:.1f},{y:.1f}" for x, y in corners)} Z" fill="{COLOURED.ink}" stroke="none"/>'
 
 
 def _dot(x: float, y: float, radius: float, style: str) -> str:
@@ -152,16 +153,19 @@ def _dot(x: float, y: float, radius: float, style: str) -> str:
 
 def _start(x: float, top: float) -> str:
     """A dot above the state in which the machine starts."""
-    dot = _dot(x, top - 11.5, 2.8, f'fill="{INK}" stroke="none"')
+    dot = _dot(x, top - 11.5, 2.8, f'fill="{COLOURED.ink}" stroke="none"')
     return dot + _line(f"M{x:.1f},{top - 11.5:.1f} L{x:.1f},{top - 5.0:.1f}") + _head((x, top), (0.0, 1.0))
 
 
 def _end(x: float, bottom: float, label: str) -> str:
     """A dot in a ring below a state in which the run can end."""
-    ring = _dot(x, bottom + 10.8, 3.6, f'fill="#ffffff" stroke="{INK}" stroke-width="1.0"')
+    ring = _dot(x, bottom + 10.8, 3.6, f'fill="#ffffff" stroke="{COLOURED.ink}" stroke-width="1.0"')
     line = _line(f"M{x:.1f},{bottom:.1f} L{x:.1f},{bottom + 4.0:.1f}") + _head((x, bottom + 7.0), (0.0, 1.0))
     return (
-        line + ring + _dot(x, bottom + 10.8, 1.9, f'fill="{INK}" stroke="none"') + _label(x + 7.0, bottom + 8.0, label, "start")
+        line
+        + ring
+        + _dot(x, bottom + 10.8, 1.9, f'fill="{COLOURED.ink}" stroke="none"')
+        + _label(x + 7.0, bottom + 8.0, label, "start")
     )
 
 
@@ -193,4 +197,4 @@ def _arc(x: float, to: float, edge: float, far: float, label: str) -> str:
 
 
 def _label(x: float, y: float, label: str, anchor: str) -> str:
-    return text(x, y, label, LABEL, MUTED, anchor)
+    return text(x, y, label, LABEL, COLOURED.muted, anchor)

@@ -9,15 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.output.extras import required
+from bondgraph.output.sheet import INK, TINTS, styled
 from bondgraph.run.program import Program
 from bondgraph.run.switching.events import Event
 
 MANY = 12
 """Panels, at most, where nobody said what to plot; curves of one quantity that a legend still tells apart."""
-SHADES = ("#f3c98b", "#9ec5e8", "#a9d3b5", "#cdb6e0", "#c3c8d1")
-"""Of automata."""
-INK = "#1c2331"
 
 
 class Plottable(Protocol):
@@ -47,24 +44,27 @@ def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = 
     Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few, or more
     than 12 states of which nobody chose; KeyError for an unknown name.
     """
-    required("a plot", "matplotlib")
     panels = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
-    if axes is None:
+    if axes is not None:
+        return _drawn(result, panels, np.asarray(axes, dtype=object).reshape(-1))
+    with styled():
         import matplotlib.pyplot as plt
 
         height = 0.9 + 1.75 * max(len(panels), 1)
         figure, given = plt.subplots(len(panels), 1, sharex=True, squeeze=False, figsize=(8.0, height), layout="constrained")
-        figure.suptitle(result.program.name, x=0.01, ha="left", fontweight="bold")
-    else:
-        given = np.asarray(axes, dtype=object)
-    drawn = given.reshape(-1)
+        figure.suptitle(result.program.name, x=0.01, ha="left")
+        drawn = _drawn(result, panels, given.reshape(-1))
+        figure.align_ylabels(drawn)
+    return drawn
+
+
+def _drawn(result: Plottable, panels: Sequence[Sequence[str]], drawn: np.ndarray) -> np.ndarray:
+    """As many of the axes as there are panels, with a panel on each."""
     if len(drawn) < len(panels):
         title = f"{len(panels)} quantities are to be plotted on {len(drawn)} axes"
         raise refusal("E560", title, "as many axes as names, or none", about=result.program.name)
     for panel, own in zip(panels, drawn, strict=False):
         _panel(result, panel, own, told=own is drawn[0])
-    if axes is None:
-        figure.align_ylabels(drawn)
     drawn[len(panels) - 1].set_xlabel("time (s)")
     return drawn[: len(panels)]
 
@@ -76,7 +76,7 @@ def _states(result: Plottable) -> Sequence[str]:
     own = [names[place] for place in sorted(names) if names[place] in layout.names("x")]
     if not 0 < len(own) <= MANY:
         title = f"what is to be plotted? There are {len(own)} states"
-        cure = 'names of some quantities: result.plot("mass.f", "spring.e"); result.names() lists them all'
+        cure = 'names of some quantities: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
         raise refusal("E560", title, cure, about=result.program.name)
     return own
 
@@ -109,7 +109,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, told: bool) -> No
     shown = [k for k in range(len(labels)) if (1 < count <= MANY if k < count else shaded)]
     if shown:
         chosen = [handles[k] for k in shown], [labels[k] for k in shown]
-        axes.legend(*chosen, fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2)
+        axes.legend(*chosen, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2)
 
 
 def _modes(result: Plottable, axes: Any) -> bool:
@@ -134,4 +134,4 @@ def _modes(result: Plottable, axes: Any) -> bool:
 
 
 def _shade(result: Plottable, name: str, mode: int) -> str:
-    return SHADES[(list(result.program.mode_states).index(name) + mode - 1) % len(SHADES)]
+    return TINTS[(list(result.program.mode_states).index(name) + mode - 1) % len(TINTS)]

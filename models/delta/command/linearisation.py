@@ -13,6 +13,7 @@ import numpy as np
 from bondgraph.errors import ModelError
 from models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
 from models.delta.pictures import figures
+from models.delta.pictures.bode import bode_plot
 from models.delta.studies import analysis
 from models.delta.studies.robot import DeltaRobot
 from models.studies.files import Table, plots
@@ -73,7 +74,7 @@ def _draw(robot: DeltaRobot, y: Any, shown: analysis.PoleZeroMap, angle: float |
     omega = np.geomspace(0.1, 100.0, 400)
     response = analysis.frequency_response(robot, y, omega)
     courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
-    figures.bode_plot(omega, courses, folder / "bode.png", title="Motor angles over the torque of motor 1")
+    bode_plot(omega, courses, folder / "bode.png", loop="$y_1 / u_1$", title="Motor angles over the torque of motor 1")
     swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 57)))
     figures.sweep_plot(swept, angle, folder / "sweep.png", title="Poles over the common motor angle")
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.progress import counted
+from bondgraph.output.sheet import DASHES, INK, MUTED, PAPER, SMALL
 from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.refusals import SINGULAR, error
 from models.delta.kinematics.whole_robot import DeltaKinematics
-from models.pictures.style import INK, MUTED, RULE
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,7 @@ def workspace(
     *,
     branch: str | Sequence[str] = "out",
     backend: str = "auto",
+    progress: bool = True,
 ) -> Workspace:
     """Map the workspace on the grid x1 x x2 x x3, m; an axis that is one number makes a slice.
 
@@ -66,17 +68,25 @@ def workspace(
     """
     axes = tuple(_axis(f"x{k + 1}", values) for k, values in enumerate((x1, x2, x3)))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    kinematics = DeltaKinematics(parameters, backend)
-    q, reached = kinematics.inverse_many(points.reshape(-1, 3), branch=branch)
+    kinematics, shape = DeltaKinematics(parameters, backend), points.shape[:3]
+    slabs = np.array_split(points.reshape(-1, 3), 1 + points.size // (3 * SLAB))
+    found = [_known(kinematics, slab, branch) for slab in counted(slabs, "workspace", progress=progress)]
+    whole = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    reachable, *known = (values.reshape(*shape, *values.shape[1:]) for values in whole)
+    return Workspace((axes[0], axes[1], axes[2]), reachable, *known)
+
+
+def _known(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequence[str]) -> tuple[np.ndarray, ...]:
+    """What a `Workspace` holds, in its order, of points (k, 3)."""
+    q, reached = kinematics.inverse_many(points, branch=branch)
     postures = kinematics.postures_many(q[reached])
     below = postures["side"] > SINGULAR
     rows = np.flatnonzero(reached)[below]
-    shape = points.shape[:3]
 
     def spread(values: np.ndarray) -> np.ndarray:
         out = np.full((len(q), *values.shape[1:]), np.nan)
         out[rows] = values[below]
-        return out.reshape(*shape, *values.shape[1:])
+        return out
 
     reachable = np.zeros(len(q), dtype=bool)
     reachable[rows] = True
@@ -84,15 +94,18 @@ def workspace(
         jacobian = np.where(np.isfinite(postures["jacobian"]), postures["jacobian"], 0.0)
         singular = np.linalg.svd(jacobian, compute_uv=False)
         condition = np.where(singular[:, 2] > 0.0, singular[:, 0] / singular[:, 2], np.inf)
-    return Workspace(
-        (axes[0], axes[1], axes[2]),
-        reachable.reshape(shape),
+    return (
+        reachable,
         spread(condition),
         spread(np.linalg.det(jacobian)),
         spread(postures["side"]),
         spread(np.min(np.abs(postures["stretch"]), axis=1, initial=1.0)),
         spread(q[reached][:, ::3]),
     )
+
+
+SLAB = 20_000
+"""Points that are looked at together."""
 
 
 def plot_workspace(
@@ -129,17 +142,17 @@ def plot_workspace(
     )
     seen = [_frame(values, a, b) for values, a, b, *_ in cuts]
     widths = [s[1] - s[0] for s in seen]
-    look: dict[str, Any] = {"layout": "constrained", "title": "Workspace of the delta robot", "style": {"axes.grid": False}}
+    look: dict[str, Any] = {"layout": "constrained", "title": "Workspace of the delta robot"}
     with plot_file(path, (10.4, 5.0), dpi=dpi, **look) as figure:
         panels = figure.subplots(1, 2, gridspec_kw={"width_ratios": widths})
         for axes, (values, across, along, first, second, title, mark, down), frame in zip(panels, cuts, seen, strict=True):
             shade = _draw(axes, values, across, along, frame)
             axes.set(xlabel=f"${first}$ (m)", ylabel=f"${second}$ (m)", aspect="equal")
-            axes.set_title(title, loc="left", fontsize=10)
+            axes.set_title(title)
             if down:
                 axes.invert_yaxis()
                 _draw_robot(axes, p)
-                axes.axhline(mark, color=INK, linewidth=0.8, linestyle=(0, (2, 2)))
+                axes.axhline(mark, color=INK, linewidth=0.8, linestyle=DASHES[2])
         bar = figure.colorbar(shade, ax=panels, shrink=0.86, pad=0.015, aspect=32)
         bar.set_label("dexterity: smallest / largest singular value of $dw/dy$")
         bar.outline.set_linewidth(0.0)
@@ -149,13 +162,11 @@ def _draw(axes: Any, condition: np.ndarray, across: np.ndarray, along: np.ndarra
     dexterity = np.ma.masked_invalid(1.0 / condition)
     shade = axes.pcolormesh(across, along, dexterity, cmap="viridis", vmin=0.0, vmax=1.0, shading="nearest")
     shade.set_rasterized(True)
-    lines = axes.contour(across, along, dexterity, levels=[0.1, 0.25, 0.5, 0.75], colors="#ffffff", linewidths=0.7)
-    axes.clabel(lines, levels=[0.25, 0.5, 0.75], fmt="%g", fontsize=7.5)
+    lines = axes.contour(across, along, dexterity, levels=[0.1, 0.25, 0.5, 0.75], colors=PAPER, linewidths=0.7)
+    axes.clabel(lines, levels=[0.25, 0.5, 0.75], fmt="%g", fontsize=SMALL)
     inside = np.isfinite(condition).astype(float)
     axes.contour(across, along, inside, levels=[0.5], colors=INK, linewidths=1.1)
     axes.set(xlim=frame[:2], ylim=frame[2:])
-    axes.grid(True, color=RULE, linewidth=0.5, zorder=0)
-    axes.set_axisbelow(True)
     return shade
 
 
@@ -168,7 +179,7 @@ def _draw_robot(axes: Any, p: DeltaParameters) -> None:
         return
     arm = np.array([[p.L0, 0.0], [p.L0 + p.L1 * np.cos(y), p.L1 * np.sin(y)], [w[1] + p.L3, w[2]], [w[1], w[2]]])
     axes.plot([0.0, p.L0], [0.0, 0.0], color=MUTED, linewidth=3.0, solid_capstyle="round")
-    axes.plot(arm[:, 0], arm[:, 1], color=INK, linewidth=1.8, marker="o", markersize=3.6, markerfacecolor="#ffffff")
+    axes.plot(arm[:, 0], arm[:, 1], color=INK, linewidth=1.8, marker="o", markersize=3.6, markerfacecolor=PAPER)
 
 
 def _frame(values: np.ndarray, across: np.ndarray, along: np.ndarray) -> tuple[float, float, float, float]:

@@ -1,4 +1,4 @@
-"""Pictures of the delta robot's analysis and runs: poles and zeros, the unstable root, Bode plots, courses. Need matplotlib."""
+"""Pictures of the delta robot's analysis and runs: poles and zeros, the unstable root, courses. Need matplotlib."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, SMALL
 from models.delta.studies.analysis import PoleZeroMap, Sweep
 from models.delta.studies.run import DeltaRun
 from models.pictures.figures import legend_above, plot_file
-from models.pictures.style import AXES, DASHES, INK, MUTED, RULE
 
 Path = str | os.PathLike[str]
-CANCELLED = "#98a2b3"
 CANCEL = "poles and zeros that cancel"
 
 
@@ -30,7 +29,7 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
         panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]
         for panel, (caption, shown) in zip(panels, maps.items(), strict=True):
             _poles_and_zeros(panel, shown)
-            panel.set_title(caption, loc="left", fontsize=10.5)
+            panel.set_title(caption)
             panel.set_ylabel("imaginary part (1/s)")
         panels[-1].set_xlabel("real part (1/s)")
         everything = np.concatenate([np.concatenate([m.poles, m.zeros, m.cancelled_poles]) for m in maps.values()])
@@ -41,7 +40,7 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
         if CANCEL in known:
             ring = next(line for panel in panels for line in panel.get_lines() if line.get_gid() == CANCEL)
             known[CANCEL] = (ring, known[CANCEL])
-        panels[0].legend([*known.values()], [*known], loc="upper left", fontsize=8.5, frameon=True, edgecolor=RULE)
+        panels[0].legend([*known.values()], [*known], loc="upper left", frameon=True)
         figure.align_ylabels(panels)
 
 
@@ -49,27 +48,27 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
     top = max(1.3 * float(np.max(np.abs(np.concatenate([shown.poles.imag, shown.zeros.imag, [1.0]])))), 2.0)
     for line in (panel.axhline, panel.axvline):
         line(0.0, color=MUTED, linewidth=0.8, zorder=1)
-    panel.axvspan(0.0, 1e3, color="#fdf0ef", linewidth=0, zorder=0)
+    panel.axvspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
     panel.set_ylim(-top, top)
     count = len(shown.cancelled_poles)
     if count:
-        zeros, poles, style = shown.cancelled_zeros, shown.cancelled_poles, {"linestyle": "none", "color": CANCELLED}
+        zeros, poles, style = shown.cancelled_zeros, shown.cancelled_poles, {"linestyle": "none", "color": MUTED, "alpha": 0.7}
         panel.plot(zeros.real, zeros.imag, "o", markersize=12, fillstyle="none", gid=CANCEL, **style)
         panel.plot(poles.real, poles.imag, "x", markersize=7.5, label=CANCEL, **style)
         where = float(np.mean(poles.real))
         words = f"{count} cancel at {where:.4g}".replace("-", "\N{MINUS SIGN}")
-        panel.annotate(words, (where, 0.0), (0, 16), textcoords="offset points", ha="center", fontsize=8.5, color=MUTED)
+        panel.annotate(words, (where, 0.0), (0, 16), textcoords="offset points", ha="center", fontsize=SMALL, color=MUTED)
     if len(shown.zeros):
-        panel.plot(shown.zeros.real, shown.zeros.imag, "o", markersize=8, fillstyle="none", color=AXES[2], label="zeros")
+        panel.plot(shown.zeros.real, shown.zeros.imag, "o", markersize=8, fillstyle="none", color=CYCLE[0], label="zeros")
     stable = shown.poles.real < 0.0
-    for which, colour, words in ((stable, INK, "poles"), (~stable, AXES[0], "unstable pole")):
+    for which, colour, words in ((stable, INK, "poles"), (~stable, CYCLE[1], "unstable pole")):
         poles = shown.poles[which]
         if len(poles):
             panel.plot(poles.real, poles.imag, "x", markersize=8.5, markeredgewidth=1.9, color=colour, label=words)
     for pole, times in _grouped(shown.poles):
         if times > 1:
             side = (-9, 7 if pole.imag >= 0.0 else -14)
-            panel.annotate(f"{times}×", (pole.real, pole.imag), side, textcoords="offset points", ha="right", fontsize=8.5)
+            panel.annotate(f"{times}×", (pole.real, pole.imag), side, textcoords="offset points", ha="right", fontsize=SMALL)
 
 
 def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
@@ -85,37 +84,21 @@ def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str =
     with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()
         degrees = np.rad2deg(swept.angles)
-        panel.axhspan(0.0, 1e3, color="#fdf0ef", linewidth=0, zorder=0)
+        panel.axhspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
         panel.axhline(0.0, color=MUTED, linewidth=0.8)
         for k, column in enumerate(swept.poles.real.T):
             panel.plot(degrees, column, ".", markersize=3.2, color=MUTED, label="poles" if k == 0 else None)
-        panel.plot(degrees, swept.rightmost, color=AXES[0], label="rightmost pole")
+        panel.plot(degrees, swept.rightmost, color=CYCLE[1], label="rightmost pole")
         if crossing is not None:
             at = float(np.rad2deg(crossing))
-            panel.plot([at], [0.0], "o", color=AXES[0], markersize=6)
+            panel.plot([at], [0.0], "o", color=CYCLE[1], markersize=6)
             panel.annotate(f"{at:.2f}°", (at, 0.0), (6, 8), textcoords="offset points", color=INK)
         low, high = float(swept.poles.real.min()), float(swept.poles.real.max())
         panel.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
         panel.set_xlim(degrees[0], degrees[-1])
         panel.set_xlabel("motor angle (degrees)")
         panel.set_ylabel("real part (1/s)")
-        panel.legend(loc="lower right", fontsize=8.5)
-
-
-def bode_plot(omega: np.ndarray, responses: Mapping[str, np.ndarray], path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Gain and phase of responses (k,), complex, over circular frequency (k,) in rad/s."""
-    with plot_file(path, (7.6, 5.6), dpi=dpi, layout="constrained", title=title) as figure:
-        gain, phase = figure.subplots(2, 1, sharex=True)
-        colours = (INK, *AXES)
-        for k, (name, response) in enumerate(responses.items()):
-            style: dict[str, Any] = {"color": colours[k % len(colours)], "linestyle": DASHES[k % len(DASHES)]}
-            gain.loglog(omega, np.abs(response), label=name, **style)
-            phase.semilogx(omega, np.rad2deg(np.unwrap(np.angle(response))), **style)
-        gain.set_ylabel("gain (rad / N m)")
-        phase.set_ylabel("phase (degrees)")
-        phase.set_xlabel("circular frequency (rad/s)")
-        gain.legend(fontsize=8.5)
-        gain.set_xlim(omega[0], omega[-1])
+        panel.legend(loc="lower right")
 
 
 def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
@@ -123,13 +106,13 @@ def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -
     with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained", title=title) as figure:
         angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
         for i, dashes in enumerate(DASHES):
-            angles.plot(run.t, run.y[:, i], color=AXES[i], linestyle=dashes, label=f"$y_{i + 1}$")
-            tool.plot(run.t, run.w[:, i], color=AXES[i], linestyle=dashes, label=f"$w_{i + 1}$")
+            angles.plot(run.t, run.y[:, i], color=CYCLE[i], linestyle=dashes, label=f"$y_{i + 1}$")
+            tool.plot(run.t, run.w[:, i], color=CYCLE[i], linestyle=dashes, label=f"$w_{i + 1}$")
         energy.plot(run.t, run.energy, color=INK)
         drift.semilogy(run.t, np.maximum(run.drift, 1e-17), color=INK, linewidth=0.9)
         for k, passage in enumerate(run.passages):
             words = None if k else "singular configuration"
-            angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1, label=words)
+            angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=DASHES[2], zorder=1, label=words)
         labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance of\nthe tips (m)")
         for panel, label in zip((angles, tool, energy, drift), labels, strict=True):
             panel.set_ylabel(label)

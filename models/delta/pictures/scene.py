@@ -11,7 +11,7 @@ from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.workspace import workspace
 from models.delta.pictures.machine import machine
 from models.delta.studies.run import DeltaRun
-from models.pictures.filling import happenings_of
+from models.pictures.filling.balances import happenings_of
 from models.pictures.interpolation import Array, level
 from models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
 from models.pictures.scene import Scene
@@ -75,6 +75,7 @@ def delta_scene(
             Panel("motor angles", "rad", three_curves(run.y, "$y_{}$"), key=True),
         ),
         "happenings": happenings_of(run.result),
+        "result": run.result,
         "size": 0.53 * unit,
         "view": VIEW,
         "up": UP,

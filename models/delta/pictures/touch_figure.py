@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
 from models.delta.studies.soft_touch import Touch
 from models.pictures.figures import plot_file
-from models.pictures.style import AXES, FORCE, INK, MUTED
 
-COLOURS = (FORCE, AXES[0], AXES[2], AXES[1])
-DOTS = {"color": MUTED, "linewidth": 0.8, "linestyle": (0, (2, 2))}
+DOTS = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[2]}
+
+TITLE = "Soft touch of a brick by a delta robot"
 
 FORCES = "contact.multiplier"
 """The quantity that jumps at events."""
@@ -46,7 +47,7 @@ def plot_touch(
     spans = [(0.0, float(min(touch.run.t[-1] for touch in named.values())))]
     if times:
         spans.append((min(times) - 0.25 * close_up, max(times) + 0.75 * close_up))
-    with plot_file(path, (6.6 + 4.4 * (len(spans) - 1), 7.4), dpi=dpi) as figure:
+    with plot_file(path, (6.6 + 4.4 * (len(spans) - 1), 7.4), dpi=dpi, title=TITLE) as figure:
         shape = {"width_ratios": (1.45, 1.0)[: len(spans)]}
         panels = figure.subplots(len(ROWS), len(spans), sharex="col", squeeze=False, gridspec_kw=shape)
         for row, (quantity, looks) in zip(panels, ROWS.items(), strict=True):
@@ -59,12 +60,12 @@ def plot_touch(
                     axes.set_ylabel(label)
         for axes, words in zip(panels[0], ("the whole run", "at the contact"), strict=False):
             axes.axhline(0.0, color=MUTED, linewidth=0.8, zorder=0)
-            axes.set_title(words, loc="left", fontsize=9.5, color=MUTED)
+            axes.set_title(words, color=MUTED)
         most = 1e-3 * max(float(_first(touch, "control.kp").max()) for touch in named.values())
         limit = 1e3 * float(np.asarray(first["table.limit"]))
         for gain, force, brick in panels[1:].T:
             gain.set_ylim(-0.12 * most, 1.12 * most)
-            force.axhline(limit, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+            force.axhline(limit, color=INK, linewidth=0.9, linestyle=DASHES[1])
             force.set_ylim(top=max(force.get_ylim()[1], 1.12 * limit))
             if brick.get_ylim()[1] <= 1.0:
                 brick.set_ylim(-1.0, 1.0)
@@ -72,7 +73,7 @@ def plot_touch(
         _note(panels[2, 0], "limit of friction", (0.02, limit), (0, -3), ("axes fraction", "data"), color=INK, va="top")
         if times and len(named) == 1:
             force = 1e3 * first.impacts[0]
-            look = {"color": COLOURS[0], "ha": "center", "va": "bottom"}
+            look = {"color": CYCLE[0], "ha": "center", "va": "bottom"}
             _note(panels[2, 1], f"{force:.0f} mN", (times[0], force), (0, 3), "data", **look)
         if len(named) > 1:
             lines, names = panels[2, 0].get_legend_handles_labels()
@@ -81,12 +82,11 @@ def plot_touch(
         figure.align_ylabels(panels[:, 0])
         left = 0.08 if len(spans) > 1 else 0.12
         figure.subplots_adjust(left=left, right=0.98, top=0.895, bottom=0.07, hspace=0.2, wspace=0.2)
-        figure.text(left, 0.975, "Soft touch of a brick by a delta robot", fontsize=13, fontweight="bold", va="top")
 
 
 def _note(axes: Any, words: str, at: tuple[float, float], away: tuple[int, int], coordinates: Any, **look: Any) -> None:
     """Words at a place in some coordinates, moved by some points."""
-    axes.annotate(words, at, away, xycoords=coordinates, textcoords="offset points", fontsize=8.5, **look)
+    axes.annotate(words, at, away, xycoords=coordinates, textcoords="offset points", fontsize=SMALL, **look)
 
 
 def _phases(axes: Any, touch: Touch) -> None:
@@ -110,7 +110,7 @@ def _first(touch: Touch, quantity: str) -> np.ndarray:
 def _curves(axes: Any, named: Mapping[str, Touch], quantity: str, span: tuple[float, float], factor: float) -> None:
     """One curve of each touch; both sides of events are drawn where a quantity jumps there."""
     low, high = np.inf, -np.inf
-    for k, (colour, (name, touch)) in enumerate(zip(COLOURS * 4, named.items(), strict=False)):
+    for k, (colour, (name, touch)) in enumerate(zip(CYCLE, named.items(), strict=False)):
         t, values, events = touch.run.t, _first(touch, quantity), touch.run.result.events
         if quantity == FORCES and events:
             at = np.array([event.time for event in events])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.analysis import Linear
+from bondgraph.output.progress import counted
 from models.delta.kinematics import arm
 from models.delta.kinematics.refusals import error
 from models.delta.studies.robot import DeltaRobot
@@ -118,10 +119,11 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
     return PoleZeroMap(np.delete(poles, rows), np.delete(zeros, columns), poles[rows], zeros[columns])
 
 
-def sweep(robot: DeltaRobot, angles: Sequence[float] | np.ndarray) -> Sweep:
+def sweep(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> Sweep:
     """The robot's six poles at rest with all motors at one angle (k,), rad, gravity compensated."""
     at = np.asarray(angles, dtype=float)
-    return Sweep(at, np.array([reduced(robot, (angle,) * 3).poles() for angle in at]))
+    shown = counted(at, "poles over the angle", progress=progress)
+    return Sweep(at, np.array([reduced(robot, (angle,) * 3).poles() for angle in shown]))
 
 
 def crossing(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:

@@ -18,7 +18,7 @@ from models.pictures.camera import Camera
 from models.pictures.figures import save_image
 from models.pictures.stage.stage import Stage
 from models.pictures.stage.stills import camera_of, dress, picture
-from models.pictures.style import INK, font
+from models.pictures.style import INK, PAPER, font
 
 
 def write_pictures(run: HandRun, grasp: Study, folder: Path) -> str:
@@ -51,7 +51,7 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
     at = (float(run.result.t[-1]) if lost is None else 0.9 * lost) if t is None else t
     left = (round(0.56 * size[0]), size[1])
     right = (size[0] - left[0], size[1])
-    whole = Image.new("RGB", size, "#ffffff")
+    whole = Image.new("RGB", size, PAPER)
     scale = size[1] / 900
     scene = hand_scene(run)
     named = [replace(frame, label=("", "")) for frame in scene.frames[: len(FRAMES)]]
@@ -88,4 +88,4 @@ def _name_frames(image: Any, stage: Stage, now: Scene, camera: Camera, scale: fl
     for row, index in zip(rows, np.argsort(at[:, 1]), strict=True):
         name = list(NAMES.values())[index]
         draw.line([tuple(at[index]), (x - 8 * scale, row)], fill=INK, width=max(1, round(1.2 * scale)))
-        draw.text((x, row), name, font=text, fill=INK, anchor="lm", stroke_width=round(3 * scale), stroke_fill="#ffffff")
+        draw.text((x, row), name, font=text, fill=INK, anchor="lm", stroke_width=round(3 * scale), stroke_fill=PAPER)

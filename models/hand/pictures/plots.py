@@ -6,17 +6,16 @@ import os
 
 import numpy as np
 
+from bondgraph.output.sheet import CYCLE, INK
 from models.hand.pictures.scene import NAMES, happenings
 from models.hand.studies.course import Study
 from models.hand.studies.run import HandRun, turned_by
 from models.pictures import Curve, Panel, Scene, plots
 from models.pictures.interpolation import Array
-from models.pictures.style import AXES, ENERGIES, INK, PATHS
+from models.pictures.style import AXES, PATHS
 
 LOOKS = {"reference": (INK, 1), "virtual": (PATHS[1], 0), "object": (PATHS[0], 0)}
 """Colour, and how its line is broken, of each frame of the trajectory."""
-
-FINGERS = (PATHS[0], PATHS[1], "#2f9e58", "#9c27b0", *ENERGIES)
 
 
 def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
@@ -47,7 +46,7 @@ def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: in
     if mu is not None:
         needed += (Curve(rf"$\mu = {mu:g}$", np.full(len(needed[0].values), mu), AXES[0]),)
     values = grasp.manipulability[shown].T
-    singular = tuple(Curve(f"σ{chr(0x2081 + i)}", course, FINGERS[i]) for i, course in enumerate(values))
+    singular = tuple(Curve(f"σ{chr(0x2081 + i)}", course, CYCLE[i % len(CYCLE)]) for i, course in enumerate(values))
     panels = [
         Panel("normal force", "N", _each(np.where(normal > 0.0, normal, np.nan)[shown])),
         Panel("tangential /\nnormal force", "", needed),
@@ -61,7 +60,7 @@ def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: in
 
 def _each(values: Array) -> tuple[Curve, ...]:
     """A curve for each finger, of values (k, n)."""
-    return tuple(Curve(f"finger {i}", course, FINGERS[i % len(FINGERS)], dashed=i % 3) for i, course in enumerate(values.T))
+    return tuple(Curve(f"finger {i}", course, CYCLE[i % len(CYCLE)], dashed=i % 3) for i, course in enumerate(values.T))
 
 
 def _plots(run: HandRun, path: str | os.PathLike[str], dpi: int, title: str, t: Array, panels: list[Panel]) -> None:

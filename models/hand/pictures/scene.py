@@ -11,7 +11,7 @@ from models.hand.grasping.grasp import skeleton
 from models.hand.parameters import HandParameters
 from models.hand.studies.run import HandRun
 from models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
-from models.pictures.filling import balance_panels
+from models.pictures.filling.balances import balance_panels
 from models.pictures.interpolation import Array, level, poses
 from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
 from models.pictures.style import AMBER, AXES, BLUE, MUTED
@@ -29,9 +29,9 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
     given, arrays = run.hand.parameters, run.trajectory
     tips = {f"{finger_name(i)}.{TIP}": f"tip {i}" for i in range(given.fingers)}
     colours = {OBJECT: AMBER, **dict.fromkeys(tips, BLUE)}
-    filled = scene_of(run.result, run.hand.graph(), run.title, names={OBJECT: "object", **tips}, colours=colours)
+    filled = scene_of(run.result, run.title, names={OBJECT: "object", **tips}, colours=colours)
     (held,) = {touch.solids[1] for touch in filled.touches}
-    solids = [replace(solid, called="the tips", ghosts=None) for solid in filled.solids]
+    solids = [replace(solid, called="the tips", ghosts=None) for solid in filled.solids[: given.fingers + 1]]
     solids[held] = replace(solids[held], called="the object", ghosts=run.lost())
     touches = tuple(replace(touch, pushing=True, apart=False, mark=None) for touch in filled.touches)
     gaps, forces, *coordinates = filled.panels[: 2 + given.fingers]

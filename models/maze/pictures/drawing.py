@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.sheet import INK, MUTED, SMALL
 from models.maze.parameters import QUARTER, MazeParameters
-from models.pictures.style import AMBER, BLUE, INK, MUTED
+from models.pictures.style import AMBER, BLUE, round_number
 
 RING, BALL, WAY = BLUE[1], AMBER[0], AMBER[1]
 
@@ -34,8 +35,10 @@ def draw_maze(
     spin: float = 0.0,
     *,
     path: np.ndarray | None = None,
+    scale: bool = True,
 ) -> None:
-    """Draw a maze that has turned by an angle (rad), the ball (2,) at its place and turned, and a `path` (k, 2) in world axes."""
+    """Draw a maze that has turned by an angle (rad), the ball (2,) at its place and turned, a `path` (k, 2) in world axes, and a
+    length as its `scale`."""
     from matplotlib.patches import Circle
 
     for i, radius in enumerate(maze.radii, start=1):
@@ -52,5 +55,17 @@ def draw_maze(
         tip = ball + maze.ball_radius * np.array([np.cos(spin), np.sin(spin)])
         axes.plot(*np.stack([ball, tip]).T, color=INK, linewidth=0.8, zorder=6)
     room = 1.06 * max(maze.radii[0], 0.0 if ball is None else float(np.linalg.norm(ball)) + maze.ball_radius)
+    if scale:
+        _scale(axes, room)
     axes.set(xlim=(-room, room), ylim=(-room, room), aspect="equal")
     axes.set_axis_off()
+
+
+def _scale(axes: Any, room: float) -> None:
+    """A round length in the lower left corner of a square that reaches from -room to room, m."""
+    length = round_number(0.3 * room)
+    at = np.array([-0.97 * room, -0.97 * room + length]), np.full(2, -0.96 * room)
+    axes.plot(*at, color=INK, linewidth=1.4, solid_capstyle="butt", marker="|", markersize=6.0)
+    axes.annotate(
+        f"{length:g} m", (float(np.mean(at[0])), at[1][0]), (0, 4), textcoords="offset points", ha="center", fontsize=SMALL
+    )

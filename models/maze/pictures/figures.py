@@ -11,29 +11,36 @@ from typing import Any
 
 import numpy as np
 
-from models.maze.analysis import analyse, root_locus
+from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
+from models.maze.analysis import analyse, rightmost, root_locus
 from models.maze.gain_map import RobustnessMap
 from models.maze.parameters import MazeParameters
 from models.maze.pictures.drawing import WAY, draw_maze
 from models.maze.run import MazeRun
-from models.pictures.figures import legend_above, plot_file
-from models.pictures.style import AXES, DASHES, FORCE, INK, MUTED, PATHS
+from models.pictures.figures import legend_above, plain_numbers, plot_file
+from models.pictures.style import AMBER, BLUE, blend
 
 Path = str | os.PathLike[str]
+
+RING_STATE, FALL_STATE = (blend(colour, PAPER, 0.75) for colour in (BLUE[0], AMBER[0]))
+"""Behind the names of states."""
+
+FINE = 121
+"""Gains along each axis at which the border of stability is looked for."""
 
 
 def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
     """The maze at the start, and its coordinates while the ball is on the first ring: figures 5 and 6."""
-    with plot_file(path, (9.2, 4.7), dpi=dpi) as figure:
+    with plot_file(path, (9.2, 5.1), dpi=dpi, title="The ball maze") as figure:
         left, right = figure.subplots(1, 2)
         draw_maze(left, maze, 0.0, np.array(maze.place))
-        left.set_title("at the start; the ball falls through a gate that is on top", fontsize=9.0, color=MUTED)
+        left.set_title("at the start: the ball falls through a gate that is on top", color=MUTED)
         turned, off = 0.35, 0.28
         ball = maze.distance(1) * np.array([np.sin(off), np.cos(off)])
         draw_maze(right, maze, turned, ball, -0.6)
-        right.set_title("coordinates", fontsize=9.0, color=MUTED)
+        right.set_title("coordinates, with $q_4$ the turn of the ball", color=MUTED)
         _coordinates(right, maze, ball, turned, off)
-        figure.subplots_adjust(left=0.01, right=0.99, top=0.92, bottom=0.01, wspace=0.02)
+        figure.subplots_adjust(left=0.01, right=0.99, top=0.87, bottom=0.01, wspace=0.02)
 
 
 def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: float, off: float) -> None:
@@ -43,49 +50,51 @@ def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: floa
     axes.plot([0.0, far], [0.0, 0.0], **look)
     axes.plot([0.0, far * np.cos(turned)], [0.0, far * np.sin(turned)], **look)
     at = np.linspace(0.0, turned, 30)
-    axes.plot(0.7 * far * np.cos(at), 0.7 * far * np.sin(at), color=AXES[0])
+    axes.plot(0.7 * far * np.cos(at), 0.7 * far * np.sin(at), color=CYCLE[0])
     axes.plot([0.0, ball[0]], [ball[1], ball[1]], **look)
     axes.plot([0.0, 0.0], [0.0, ball[1]], **look)
     axes.plot([0.0, ball[0]], [0.0, ball[1]], **look)
     at = np.linspace(0.0, off, 30)
-    axes.plot(0.5 * ball[1] * np.sin(at), 0.5 * ball[1] * np.cos(at), color=AXES[2])
+    axes.plot(0.5 * ball[1] * np.sin(at), 0.5 * ball[1] * np.cos(at), color=CYCLE[2])
     size = 0.05 * maze.radii[0]
     middle = 0.5 * turned
     for words, x, y, colour in (
-        ("$q_1$", 0.7 * far * np.cos(middle) + 1.6 * size, 0.7 * far * np.sin(middle), AXES[0]),
-        ("$q_2$", 0.5 * ball[0], ball[1] + size, INK),
+        ("$q_1$", 0.7 * far * np.cos(middle) + 1.3 * size, 0.7 * far * np.sin(middle), CYCLE[0]),
+        ("$q_2$", 0.5 * ball[0], ball[1] - 1.1 * size, INK),
         ("$q_3$", -1.5 * size, 0.6 * ball[1], INK),
         ("$r_i + r_b$", 0.34 * ball[0] + 2.2 * size, 0.3 * ball[1], INK),
-        (r"$\theta$", 0.5 * ball[1] * np.sin(0.5 * off), 0.5 * ball[1] + size, AXES[2]),
+        (r"$\theta$", 0.5 * ball[1] * np.sin(0.5 * off), 0.5 * ball[1] + size, CYCLE[2]),
         ("$q_4$", ball[0] + 2.5 * size, ball[1] + 0.5 * size, INK),
     ):
-        axes.text(x, y, words, ha="center", va="center", fontsize=12, color=colour)
+        axes.text(x, y, words, ha="center", va="center", fontsize=TITLE, color=colour)
 
 
 def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> None:
     """Root loci on ring i: of the loop that holds the ball, then of the loop that turns the maze, the first closed."""
     result = analyse(maze, i)
-    factors = np.concatenate([[0.0], np.geomspace(1e-3, 20.0, 700)])
+    factors = np.concatenate([[0.0], np.geomspace(1e-3, 20.0, 6000)])
     loops = (
         (f"holding the ball: $y_1 = q_2$, gain $k_1$ from 0 to {20 * maze.k1:g} N", 1, result.ball.zeros, maze.lead1),
         (rf"turning the maze: $y_2 = q_1$, gain $k_2$ from 0 to {20 * maze.k2:g} N m/rad", 2, result.turned.zeros, maze.lead2),
     )
-    with plot_file(path, (8.4, 7.6), dpi=dpi, layout="constrained", title=f"Root loci on ring {i}") as figure:
+    with plot_file(
+        path, (8.4, 7.6), dpi=dpi, layout="constrained", title=f"Root loci on ring {i}: poles as a gain grows"
+    ) as figure:
         for axes, (words, loop, zeros, lead) in zip(figure.subplots(2, 1), loops, strict=True):
             poles = root_locus(maze, i, factors, loop)
             now = root_locus(maze, i, np.ones(1), loop)[0]
             wide = 1.15 * lead[1] if loop == 1 else 1.1 * lead[1] + 0.5
-            axes.axvspan(0.0, wide, color="#fdf0ef", linewidth=0, zorder=0)
+            axes.axvspan(0.0, wide, color=DANGER, linewidth=0, zorder=0)
             for line in (axes.axhline, axes.axvline):
                 line(0.0, color=MUTED, linewidth=0.8, zorder=1)
-            axes.plot(poles.real.ravel(), poles.imag.ravel(), ".", color=PATHS[1], markersize=2.0)
+            axes.plot(poles.real, poles.imag, color=CYCLE[0])
             axes.plot(poles[0].real, poles[0].imag, "x", color=INK, markersize=8, label="poles, gain 0")
             zeros = np.append(zeros, -lead[0])
-            axes.plot(zeros.real, zeros.imag, "o", fillstyle="none", color=AXES[1], markersize=8, label="zeros")
-            axes.plot(now.real, now.imag, "s", color=AXES[0], markersize=4.5, label="poles, the maze's gain")
+            axes.plot(zeros.real, zeros.imag, "o", fillstyle="none", color=CYCLE[2], markersize=8, label="zeros")
+            axes.plot(now.real, now.imag, "s", color=CYCLE[1], markersize=4.5, label="poles, the maze's gain")
             axes.set(xlim=(-wide, 0.35 * wide), ylim=(-0.55 * wide, 0.55 * wide), ylabel="imaginary part (1/s)")
-            axes.set_title(words, loc="left", fontsize=10)
-            axes.legend(loc="lower left", fontsize=8.5, frameon=True)
+            axes.set_title(words)
+            axes.legend(loc="lower left", frameon=True)
         axes.set_xlabel("real part (1/s)")
 
 
@@ -98,8 +107,8 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         box = {"boxstyle": "round,pad=0.45", "edgecolor": MUTED}
         for k, (state, (x, y)) in enumerate(places.items()):
-            colour = "#dbe7f6" if state.startswith("ring") else "#fbe6cd"
-            axes.text(x, y, f"{k}  {state}", ha="center", va="center", fontsize=10, bbox={**box, "facecolor": colour})
+            colour = RING_STATE if state.startswith("ring") else FALL_STATE
+            axes.text(x, y, f"{k}  {state}", ha="center", va="center", bbox={**box, "facecolor": colour})
         for k, (a, b) in enumerate(pairwise(states)):
             (x, y), (u, v) = places[a], places[b]
             words, along = ("$h_1 \\leq 0$" if k % 2 == 0 else r"$\psi = 0$"), np.sign(u - x)
@@ -113,27 +122,28 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """State of the course, angle of the maze with its reference, place of the ball, torque and contact force over time."""
     given, events = run.maze, run.events
-    with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="The course") as figure:
-        mode, angle, aside, torque, force = figure.subplots(5, 1, sharex=True)
+    with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="The course of the ball") as figure:
+        mode, angle, aside, torque, force = figure.subplots(5, 1, sharex=True, height_ratios=(1.5, 1, 1, 1, 1))
         mode.plot(run.t, run["course.mode"], color=INK, drawstyle="steps-post")
-        mode.set(ylabel="state", yticks=range(0, len(given.states), 2))
-        angle.plot(run.t, run["q.maze"], color=PATHS[1], label="$q_1$")
+        mode.set(ylabel="state")
+        mode.set_yticks(range(len(given.states)), [*given.states], fontsize=SMALL)
+        angle.plot(run.t, run["q.maze"], color=CYCLE[0], label="$q_1$")
         angle.plot(run.t, run["reference.y"], color=MUTED, linestyle=DASHES[1], label="reference")
         angle.set(ylabel="maze (rad)")
         legend_above(angle, 2)
-        aside.plot(run.t, run["q.ball"][:, 0], color=PATHS[0])
+        aside.plot(run.t, run["q.ball"][:, 0], color=CYCLE[1])
         aside.set(ylabel="ball, $q_2$ (m)")
         torque.plot(run.t, run["motor.effort"], color=INK)
         torque.set(ylabel="torque (N m)")
         weight = given.ball_mass * given.gravity
         t, pressed = _with_jumps(run)
-        force.plot(t, pressed, color=FORCE)
+        force.plot(t, pressed, color=CYCLE[0])
         force.axhline(weight, color=MUTED, linewidth=0.8, linestyle=DASHES[1])
-        force.annotate("weight", (0.0, weight), (4, 3), textcoords="offset points", color=MUTED, fontsize=8.5)
+        force.annotate("weight", (0.0, weight), (4, 3), textcoords="offset points", color=MUTED, fontsize=SMALL)
         force.set(ylabel="force of the\nring (N)", xlabel="time (s)", xlim=(run.t[0], run.t[-1]))
         for panel in (mode, angle, aside, torque, force):
             for event in events:
-                panel.axvline(event.time, color=MUTED, linewidth=0.4, alpha=0.6, zorder=0)
+                panel.axvline(event.time, color=MUTED, linewidth=0.8, linestyle=DASHES[2], zorder=0)
         figure.align_ylabels()
 
 
@@ -149,7 +159,7 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """The maze as the ball lands on each ring, and before it falls through each gate."""
     shown = run.events or ()
     columns = max((len(shown) + 1) // 2, 1)
-    with plot_file(path, (2.5 * columns, 5.6), dpi=dpi) as figure:
+    with plot_file(path, (2.5 * columns, 6.2), dpi=dpi, title="The ball lands and falls, seen from the room") as figure:
         panels = figure.subplots(2, columns, squeeze=False)
         for panel in panels.ravel():
             panel.set_axis_off()
@@ -157,42 +167,60 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
             panel = panels[k % 2, k // 2]
             ball, angle, spin = (run.result.at_event(event, name)[0] for name in ("q.ball", "q.maze", "q.spin"))
             before = run.t <= event.time
-            draw_maze(panel, run.maze, float(angle), ball, float(spin), path=run["q.ball"][before])
-            panel.set_title(f"{event.kind}\n{event.time:.2f} s", fontsize=8.5)
-        figure.subplots_adjust(left=0.01, right=0.99, top=0.92, bottom=0.01, wspace=0.04, hspace=0.22)
+            draw_maze(panel, run.maze, float(angle), ball, float(spin), path=run["q.ball"][before], scale=k == 0)
+            panel.set_title(f"{event.kind}, {event.time:.2f} s", fontsize=SMALL)
+        figure.subplots_adjust(left=0.01, right=0.99, top=0.85, bottom=0.01, wspace=0.04, hspace=0.22)
 
 
 def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """The ball's path in the axes of the maze, from the start to the centre, with its events."""
-    with plot_file(path, (6.4, 6.6), dpi=dpi) as figure:
+    with plot_file(path, (6.4, 6.8), dpi=dpi, title="Path of the ball, seen from the maze") as figure:
         axes = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         draw_maze(axes, run.maze, 0.0, path=run.path)
         for k, happened in enumerate(run.happened()):
-            axes.plot(*happened["ball_in_maze"], "o", color=AXES[k % 2], markersize=4.0, zorder=6)
-        axes.plot([], [], "o", color=AXES[0], label="lands")
-        axes.plot([], [], "o", color=AXES[1], label="falls through a gate")
+            axes.plot(*happened["ball_in_maze"], "o", color=CYCLE[2 * (k % 2)], markersize=4.0, zorder=6)
+        axes.plot([], [], "o", color=CYCLE[0], label="lands")
+        axes.plot([], [], "o", color=CYCLE[2], label="falls through a gate")
         axes.plot([], [], color=WAY, label="centre of the ball")
-        axes.legend(loc="upper right", bbox_to_anchor=(1.0, 1.03), fontsize=8.5)
-        figure.text(0.02, 0.955, "The ball's path in the rotating maze", fontsize=12.5, fontweight="bold")
+        axes.legend(loc="upper right", bbox_to_anchor=(1.0, 1.03))
 
 
 def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
     """Largest real part of all poles on all rings over both gains, with the border of stability; dots where the ball came to the
     centre."""
-    with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title="Both gains") as figure:
+    title = "Gains with which the loops are stable, and the ball comes to the centre"
+    with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
-        most = float(np.max(np.abs(found.worst[found.worst < 0.0]), initial=1e-3))
-        shade = axes.pcolormesh(
-            found.k1, found.k2, np.clip(found.worst, -most, most).T, cmap="RdBu_r", vmin=-most, vmax=most, shading="nearest"
-        )
-        figure.colorbar(shade, ax=axes, label="largest real part of all poles on all rings (1/s)", extend="max")
-        if found.worst.min() < 0.0 < found.worst.max() and min(found.worst.shape) > 1:
-            axes.contour(found.k1, found.k2, found.worst.T, levels=[0.0], colors=INK, linewidths=1.2)
-        k1, k2 = np.meshgrid(found.k1, found.k2, indexing="ij")
-        axes.plot(k1[found.finished], k2[found.finished], ".", color=INK, markersize=5.0, label="comes to the centre")
-        axes.plot(found.maze.k1, found.maze.k2, "s", color=AXES[1], markersize=7.0, label="the maze's gains")
         even = bool(found.k1.min() > 0.0 < found.k2.min())
+        fine = [_between(gains, even) for gains in (found.k1, found.k2)]
+        worst = rightmost(found.maze, *fine).max(axis=2)
+        most = float(np.max(np.abs(worst[worst < 0.0]), initial=1e-3))
+        look: dict[str, Any] = {"cmap": "RdBu_r", "shading": "gouraud", "rasterized": True}
+        shade = axes.pcolormesh(*fine, np.clip(worst, -most, most).T, vmin=-most, vmax=most, **look)
+        figure.colorbar(shade, ax=axes, label="largest real part of all poles on all rings (1/s)", extend="max")
+        if worst.min() < 0.0 < worst.max() and min(worst.shape) > 1:
+            border = axes.contour(*fine, worst.T, levels=[0.0], colors=INK, linewidths=1.2)
+            axes.clabel(border, fmt=lambda _: "border of stability", fontsize=SMALL)
+        k1, k2 = np.meshgrid(found.k1, found.k2, indexing="ij")
+        dots = {"markersize": 5.0, "color": PAPER, "markeredgecolor": INK, "markeredgewidth": 0.8}
+        axes.plot(k1[found.finished], k2[found.finished], "o", label="the ball comes to the centre", **dots)
+        axes.plot(
+            found.maze.k1, found.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="the maze's gains"
+        )
         scale = "log" if even else "linear"
         axes.set(xlabel="$k_1$ (N)", ylabel="$k_2$ (N m/rad)", xscale=scale, yscale=scale)
+        if even:
+            plain_numbers(axes.xaxis)
+            plain_numbers(axes.yaxis)
         axes.grid(visible=False)
         legend_above(axes, 2, bbox_to_anchor=(1.0, 1.01))
+
+
+def _between(gains: np.ndarray, even: bool) -> np.ndarray:
+    """Many gains over the range of some and half a step farther, for a smooth border; `even` on a logarithmic scale."""
+    if len(gains) == 1:
+        return gains
+    at = np.log(gains) if even else gains
+    half = 0.5 * float(np.ptp(at)) / (len(gains) - 1)
+    fine = np.linspace(at.min() - half, at.max() + half, FINE)
+    return np.exp(fine) if even else fine

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bondgraph.output.brief import brief
 from models.pictures.interpolation import Array
-from models.pictures.style import rgb
+from models.pictures.style import rgb, round_number
 
 Indices = NDArray[np.int64]
 
@@ -71,6 +71,14 @@ class Mesh:
     def at(self, *place: float) -> Mesh:
         """The same moved by x, y, z, m."""
         return replace(self, points=self.points + np.array(place))
+
+    def scaled(self, by: ArrayLike) -> Mesh:
+        """The same, larger by a number or three; turned inside out where that mirrors it."""
+        factors = np.broadcast_to(np.asarray(by, dtype=float), 3)
+        normals = self.normals / factors
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        faces = self.faces[:, ::-1] if np.prod(factors) < 0.0 else self.faces
+        return replace(self, points=self.points * factors, normals=normals, faces=faces)
 
     def painted(self, colour: str) -> Mesh:
         """The same with a colour "#rrggbb" of its own."""
@@ -140,6 +148,19 @@ def cylinder(radius: float, low: float, high: float, sides: int = 28) -> Mesh:
     return lofted(circle(radius, low, sides), circle(radius, high, sides))
 
 
+def cuboid(edges: ArrayLike) -> Mesh:
+    """Box with edges (3,) along the axes, m."""
+    x, y, z = 0.5 * np.asarray(edges, dtype=float)
+    half = np.array([0.0, 0.0, z])
+    outline = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
+    return lofted(outline - half, outline + half)
+
+
+def rod(a: Array, b: Array, radius: float) -> Mesh:
+    """A round rod from a (3,) to b (3,), m."""
+    return cylinder(radius, 0.0, float(np.linalg.norm(b - a))).moved(along(b - a, a))
+
+
 def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Mesh:
     """Sphere about (0, 0, z)."""
     a, b = np.meshgrid(np.linspace(np.pi, 0.0, rings + 1), 2.0 * np.pi * np.arange(sides) / sides, indexing="ij")
@@ -148,6 +169,29 @@ def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Me
     next_to = sides * np.arange(rings)[:, None] + np.roll(np.arange(sides), -1)
     faces = [np.stack(c, axis=-1).reshape(-1, 3) for c in ((low, next_to, next_to + sides), (low, next_to + sides, low + sides))]
     return Mesh(radius * normals + [0.0, 0.0, z], normals, np.concatenate(faces))
+
+
+def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
+    """Pose (1, 4, 4) and mesh of a square sheet below points (k, 3), with a grid of round lengths; `spare`: beyond them, m."""
+    H = along(np.asarray(up, dtype=float), np.zeros(3))
+    local = points @ H[:3, :3]
+    low, high = local.min(axis=0), local.max(axis=0)
+    half = 0.5 * float((high - low)[:2].max()) + spare
+    step = round_number(half / 4.0)
+    count = int(np.ceil(half / step))
+    middle = step * np.round(0.5 * (low + high) / step)
+    ticks, reach = step * np.arange(-count, count + 1), step * count
+    ends = [np.stack([ticks, np.full_like(ticks, side), np.zeros_like(ticks)], axis=1) for side in (-reach, reach)]
+    marks = np.concatenate([*ends, *(end[:, [1, 0, 2]] for end in ends)])
+    outline = reach * np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
+    flat = sheet(outline)
+    index, n = np.arange(len(ticks)), len(ticks)
+    pairs = np.concatenate([np.stack([index, index + n], axis=1), np.stack([index + 2 * n, index + 3 * n], axis=1)])
+    upward = np.tile([0.0, 0.0, 1.0], (len(marks), 1))
+    lines = pairs + len(flat.points)
+    mesh = Mesh(np.concatenate([flat.points, marks]), np.concatenate([flat.normals, upward]), flat.faces, lines)
+    H[:3, 3] = H[:3, :3] @ [middle[0], middle[1], low[2]]
+    return H[None], mesh
 
 
 def polyline(points: Array) -> Mesh:

@@ -12,6 +12,7 @@ from models.pictures.camera import Camera
 from models.pictures.interpolation import Array
 from models.pictures.parts import Force, Frame, Look, Trail
 from models.pictures.scene import Scene
+from models.pictures.shapes.coils import helix, stretched
 from models.pictures.shapes.meshes import polyline
 from models.pictures.shapes.tubes import path_tube
 from models.pictures.stage import actors
@@ -58,7 +59,7 @@ class Stage:
         around: bool = False,
         mesh: tuple[int, int] = (65, 97),
     ):
-        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths)
+        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.coils)
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
@@ -75,6 +76,10 @@ class Stage:
         self._strings = [
             actors.lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.apart else None
             for touch in scene.touches
+        ]
+        self._coils = [
+            actors.opaque(self.plotter, helix(coil.length, coil.radius * scene.unit, coil.turns), coil.colour)
+            for coil in scene.coils
         ]
         self._order: list[int] = []
 
@@ -141,6 +146,8 @@ class Stage:
         for arrow, force in zip(self._arrows, now.all_forces, strict=True):
             arrow.show(*(self.arrow(force) or (force.points[0], force.points[0])))
         self._show_strings(now)
+        for coil, whole, part in zip(self._coils, self.scene.coils, now.coils, strict=True):
+            coil.user_matrix = stretched(part.starts, part.ends, whole.length)[0]
         for index, ghosts in enumerate(self._ghosts):
             shown = [*self.ghost_poses(index, t), *[None] * len(ghosts)]
             for actor, ghost in zip(ghosts, shown, strict=False):
@@ -212,6 +219,7 @@ class Stage:
         for frame in now.frames:
             tips = frame.poses[:, :3, 3, None] + self.axis * frame.length * frame.poses[:, :3, :3]
             points.append(np.swapaxes(tips, 1, 2).reshape(-1, 3))
+        points += [end for coil in now.coils for end in (coil.starts, coil.ends)]
         for force in now.all_forces:
             points.append(force.points + (-1.0 if force.pushing else 1.0) * force.newtons / self.scene.scale[0])
         return np.vstack(points)

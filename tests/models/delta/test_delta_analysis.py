@@ -146,6 +146,7 @@ def test_pictures(tmp_path):
     """All pictures are written, and the pole-zero plot marks what cancels apart from what stays."""
     pytest.importorskip("matplotlib")
     from models.delta.pictures import figures as pictures
+    from models.delta.pictures.bode import bode_plot
 
     robot = ROBOTS["fit"]
     maps = {at: pole_zero_map(robot.linearise((angle,) * 3)) for at, angle in ANGLES.items()}
@@ -153,6 +154,6 @@ def test_pictures(tmp_path):
     text = (tmp_path / "poles.svg").read_text(encoding="utf-8")
     assert text.count("12 cancel at") == 2 and "unstable pole" in text
     omega = np.geomspace(0.1, 100.0, 50)
-    pictures.bode_plot(omega, {"y": frequency_response(robot, (0.0,) * 3, omega)[:, 0, 0]}, tmp_path / "bode.png", dpi=40)
+    bode_plot(omega, {"y": frequency_response(robot, (0.0,) * 3, omega)[:, 0, 0]}, tmp_path / "bode.png", dpi=40)
     pictures.course_plot(robot.simulate(0.5, samples=0.01), tmp_path / "course.png", dpi=40)
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("bode.png", "course.png"))

@@ -17,9 +17,9 @@ from models.delta.pictures.touch_figure import plot_touch
 from models.delta.studies.pick_and_place import Tracking, track, transfer
 from models.delta.studies.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
 from models.pictures import rendering
-from models.pictures.pages import contents
 from models.pictures.stage.stage import Stage
 from models.pictures.stage.stills import camera_of
+from models.pictures.web.pages import contents
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)

@@ -15,10 +15,10 @@ from models.hand.pictures.files import figure6
 from models.hand.pictures.plots import figure7, grasp_plot
 from models.hand.pictures.scene import hand_scene, shown_until
 from models.pictures import Look, Scene, movie, page, rendering, still
-from models.pictures.pages import contents
 from models.pictures.shapes.meshes import along
 from models.pictures.style import AMBER, BLUE, rgb
 from models.pictures.timing import show_times
+from models.pictures.web.pages import contents
 from tests.models.hand.hand_runs import main_run, slippery_run
 
 can_render, why = rendering()

@@ -16,7 +16,6 @@ from models.pictures import Happening, Solid, from_archive, movie, page, plots, 
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.figures import save_image
 from models.pictures.interpolation import poses, quaternions
-from models.pictures.pages import contents, thinned
 from models.pictures.shapes.fields import coloured_part
 from models.pictures.shapes.meshes import along, cylinder, globe, joined, lofted
 from models.pictures.shapes.surfaces import faces_out, grid_normals
@@ -26,6 +25,8 @@ from models.pictures.stage.ghosts import ghost_samples
 from models.pictures.stage.stage import Stage
 from models.pictures.style import BLUE, FORCE, PATHS, force_scale, rgb
 from models.pictures.timing import pace, show_times
+from models.pictures.web.pages import contents
+from models.pictures.web.scenery import thinned
 from screws.scalars import cos, sin
 from screws.surfaces import egg, ellipsoid, nearest_coordinates, parametric, plane, sphere, torus
 
@@ -280,14 +281,14 @@ def test_page_is_one_file_that_opens_offline(tmp_path):
     page(scene, tmp_path / "ball.html")
     text = (tmp_path / "ball.html").read_text(encoding="utf-8")
     assert len(text) < 3e6 and [p.name for p in tmp_path.iterdir()] == ["ball.html"]
-    assert not re.search(r"https?://|<link|src=", text)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg\")|<link|src=", text)
     assert text.count("</script>") == 2 and "ball &lt;/script&gt; &amp; co" in text
     data = json.loads(re.search(r'id="motion">(.*?)</script>', text, re.DOTALL).group(1))
     p2 = np.frombuffer(base64.b64decode(data["arrays"]["solid1_p"]), dtype=np.float32).reshape(-1, 3)
     assert p2 == pytest.approx(scene.solids[1].poses[:, :3, 3], abs=1e-7)
     assert data["force_legend"] == f"force on ball: {force_scale(2.0, 0.04)[2]}"
     assert data["legend"] == [[PATHS[0], "contact path on table"], [PATHS[1], "contact path on ball"]]
-    assert all(curve["array"] in data["arrays"] for plot in data["plots"] for curve in plot["curves"])
+    assert [curve["curve"] for plot in data["plots"] for curve in plot["curves"]] == list(range(len(data["curves"])))
     named = [thing[key] + end for kind, key, ends in PACKED for thing in data[kind] for end in ends]
     assert named and set(named) <= set(data["arrays"])
     # What the script reads of the data is there.

@@ -61,8 +61,8 @@ def heap():
 
 
 def test_a_scene_has_what_collides():
-    graph, run = heap()
-    scene = scene_of(run, graph)
+    run = heap()[1]
+    scene = scene_of(run)
     assert {solid.name: solid.look for solid in scene.solids} == {"floor": Look.WALL, "ball": Look.OPAQUE}
     assert "contacts that press" in [panel.title for panel in scene.panels]
 
@@ -71,8 +71,8 @@ def test_a_scene_has_what_collides():
 def test_a_still_shows_it(tmp_path):
     from PIL import Image
 
-    graph, run = heap()
-    still(scene_of(run, graph), tmp_path / "heap.png", 0.1, size=(320, 180))
+    run = heap()[1]
+    still(scene_of(run), tmp_path / "heap.png", 0.1, size=(320, 180))
     colours = np.asarray(Image.open(tmp_path / "heap.png").convert("RGB"), dtype=float)
     blue = (colours[..., 2] > colours[..., 0] + 40).mean()
     assert 0.02 < blue < 0.6

@@ -6,7 +6,7 @@ import re
 
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
 from bondgraph.export.paper.markup.drawing import drawing
-from bondgraph.export.symbols import escaped
+from bondgraph.output.tex import escaped
 
 _HEAD = r"""\RequirePackage{fix-cm}
 \documentclass[10pt,a4paper]{article}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from bondgraph.export.paper.markup.content import Figure
-from bondgraph.export.symbols import escaped
+from bondgraph.output.tex import escaped
 from bondgraph.render.primitives import Lettering, Outline, Place, primitives
 
 WIDEST = 490.0

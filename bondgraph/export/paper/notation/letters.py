@@ -14,7 +14,8 @@ from functools import cached_property
 
 from bondgraph.assembly.system import System
 from bondgraph.export.paper.notation.parts import Branch, Parts
-from bondgraph.export.symbols import LOCAL, escaped, greek_or_letter, text
+from bondgraph.export.symbols import LOCAL, greek_or_letter, text
+from bondgraph.output.tex import escaped
 
 DOTS = ("", r"\dot", r"\ddot", r"\dddot")
 ARROW = r"\to "

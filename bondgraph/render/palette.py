@@ -1,0 +1,84 @@
+"""Palettes: the name of one, or colours by what they are for, in; the `Palette` that a whole diagram is drawn with, out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from bondgraph.errors import ModelError, Problem
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours of a diagram, as #rrggbb."""
+
+    ink: str = "#1f2d3d"
+    """Bonds, names, junctions."""
+    stroke: str = "#c8374b"
+    """Causal strokes, and the mark of derivative causality."""
+    signal: str = "#8a97a8"
+    switch: str = "#c77d0a"
+    """Automata and what they switch."""
+    storage: str = "#12668c"
+    loss: str = "#a8501c"
+    source: str = "#2f7a43"
+    muted: str = "#5b6b7d"
+    """Names of junctions, dimensions, the legend."""
+    ground: str = "#ffffff"
+    block: str = "#ffffff"
+    """Inside of blocks and automata."""
+    switched: str = "#fff8ec"
+    """Inside of switched junctions."""
+    box: str = "#f2f5f9"
+    """Inside of nested graphs."""
+    box_inside: str = "#e7edf4"
+    """Inside of nested graphs in these, and of folded ones."""
+    box_deep: str = "#dde5ee"
+    box_edge: str = "#cfd8e3"
+
+    def of_kind(self, kind: str) -> str:
+        """The colour of an element's kind."""
+        return {"C": self.storage, "I": self.storage, "IC": self.storage, "R": self.loss}.get(
+            kind, self.source if kind in ("Se", "Sf") else self.ink
+        )
+
+    def of_box(self, depth: int) -> str:
+        """The colour inside a nested graph, 0 for the outermost."""
+        return (self.box, self.box_inside, self.box_deep)[min(depth, 2)]
+
+
+COLOURED = Palette()
+BLACK = Palette(
+    **dict.fromkeys(("ink", "stroke", "signal", "switch", "storage", "loss", "source", "muted"), "#000000"),
+    **dict.fromkeys(("switched", "box", "box_inside", "box_deep"), "#ffffff"),
+    box_edge="#808080",
+)
+PALETTES: Mapping[str, Palette] = {"colour": COLOURED, "black": BLACK}
+"""Palettes by name; "black" is for print in one colour."""
+
+
+def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:
+    """The palette of that name, or that in colour with some colours exchanged; E585 for what is none."""
+    if isinstance(colours, str):
+        if colours in PALETTES:
+            return PALETTES[colours]
+        title = f'there is no palette "{colours}"'
+    elif isinstance(colours, Mapping):
+        unknown = [role for role in colours if role not in _ROLES]
+        wrong = [role for role, colour in colours.items() if not (isinstance(colour, str) and _COLOUR.fullmatch(colour))]
+        if not (unknown or wrong):
+            return replace(COLOURED, **colours)
+        title = (
+            f'nothing in a diagram has the colour of "{unknown[0]}"'
+            if unknown
+            else f'"{wrong[0]}" is given {colours[wrong[0]]!r}, which is no colour'
+        )
+    else:
+        title = f"colours are given as a {type(colours).__name__}"
+    cures = ('colours="black"', f'colours={{"stroke": "#c8374b"}}, with names among {", ".join(_ROLES)}')
+    raise ModelError(model, [Problem("E585", title, cures=cures)])
+
+
+_ROLES = tuple(field.name for field in fields(Palette))
+_COLOUR = re.compile("#[0-9a-fA-F]{6}")

@@ -1,0 +1,86 @@
+"""TikZ: the SVG text of a diagram in; the same picture as a document of LaTeX, which stands alone or in another, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from xml.etree import ElementTree
+
+from bondgraph.output.tex import escaped
+from bondgraph.render.primitives import Lettering, Outline, Place, primitives
+
+POINT = 0.75
+"""Points (bp) of a px, of which 96 are an inch."""
+NARROWER = {"normal": 0.95, "bold": 0.90}
+"""Computer Modern's sans serif is that much wider than Helvetica, for which the picture was laid out."""
+
+
+def tikz(svg: str) -> str:
+    """A document of the class `standalone`: pdflatex makes a page of the size of the picture, and `\\input` a figure of it where
+    the package of that name is used; the environment `tikzpicture` can be copied as it stands."""
+    root = ElementTree.fromstring(svg)
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the ground
+    used = {each.style.get(key, "none") for each in seen for key in ("fill", "stroke")} - {"none"}
+    lines = [
+        r"\documentclass[tikz]{standalone}",
+        r"\usepackage[utf8]{inputenc}",
+        r"\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}",  # has letters of every size
+        r"\begin{document}",
+        rf"\begin{{tikzpicture}}[x={POINT}bp, y=-{POINT}bp, inner sep=0pt, outer sep=0pt]",
+        *(rf"\definecolor{{{_name(colour)}}}{{HTML}}{{{colour[1:].upper()}}}" for colour in sorted(used)),
+        rf"\path[use as bounding box] (0,0) rectangle ({width:.0f},{height:.0f});",
+        *(_outline(each) if isinstance(each, Outline) else _lettering(each) for each in seen),
+        r"\end{tikzpicture}",
+        r"\end{document}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _name(colour: str) -> str:
+    return f"c{colour[1:].lower()}"
+
+
+def _at(place: Place) -> str:
+    return f"({place[0]:.1f},{place[1]:.1f})"
+
+
+def _outline(outline: Outline) -> str:
+    """A path; parabolas are told as cubics."""
+    steps, at = [], (0.0, 0.0)
+    for letter, places in outline.steps:
+        if letter == "Z":
+            steps.append("-- cycle")
+            continue
+        if letter == "Q":
+            control, end = places
+            first, second = ((x + 2 / 3 * (control[0] - x), y + 2 / 3 * (control[1] - y)) for x, y in (at, end))
+            steps.append(f".. controls {_at(first)} and {_at(second)} .. {_at(end)}")
+        else:
+            steps.append(("" if letter == "M" else "-- ") + _at(places[0]))
+        at = places[-1]
+    return rf"\path[{', '.join(_style(outline.style))}] {' '.join(steps)};"
+
+
+def _style(style: Mapping[str, str]) -> list[str]:
+    fill, stroke = style.get("fill", "none"), style.get("stroke", "none")
+    dashes = [f"{float(part) * POINT:.2f}bp" for part in style.get("stroke-dasharray", "").split()]
+    return [
+        *([f"fill={_name(fill)}"] if fill != "none" else []),
+        *(
+            [f"draw={_name(stroke)}, line width={float(style.get('stroke-width', 1.0)) * POINT:.2f}bp"]
+            if stroke != "none"
+            else []
+        ),
+        *([f"dash pattern=on {dashes[0]} off {dashes[1]}"] if dashes else []),
+        *(["line cap=round"] if style.get("stroke-linecap") == "round" else []),
+        *(["line join=round"] if style.get("stroke-linejoin") == "round" else []),
+    ]
+
+
+def _lettering(text: Lettering) -> str:
+    """One line of text."""
+    size = float(text.style["font-size"]) * POINT * NARROWER["bold" if text.bold else "normal"]
+    anchor = {"start": "base west", "middle": "base", "end": "base east"}[text.style["text-anchor"]]
+    face = (r"\bfseries" if text.bold else "") + (r"\itshape" if text.style.get("font-style") == "italic" else "")
+    font = rf"\sffamily{face}\fontsize{{{size:.1f}bp}}{{{size:.1f}bp}}\selectfont"
+    return rf"\node[anchor={anchor}, text={_name(text.style['fill'])}, font={font}] at {_at(text.at)} {{{escaped(text.words)}}};"

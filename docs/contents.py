@@ -1,0 +1,47 @@
+"""The README and the index of these pages in; the home of the site, with its table of contents, out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+ROW = re.compile(r"^\| \[[^\]]*\]\(([\w/-]+)\.(?:md|ipynb)\)", re.MULTILINE)
+MADE = {"Start": ("examples/index",), "Reference": ("api/index",)}
+"""Pages that are made when the site is, under the section that they come first in."""
+
+
+def sections() -> dict[str, tuple[str, ...]]:
+    """Section of the index -> its pages, in the order of its table."""
+    _, *parts = SECTION.split((DOCS / "README.md").read_text(encoding="utf-8"))
+    titled = zip(parts[::2], parts[1::2], strict=True)
+    return {title: (*MADE.get(title, ()), *ROW.findall(text)) for title, text in titled}
+
+
+def home() -> str:
+    """The front page of the project, its links as seen from this folder, and the table of contents."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"\]\(docs/README\.md\)", "](index.md)", text)
+    text = re.sub(r"\]\(docs/", "](", text)
+    text = re.sub(r"\]\(((?!http|docs/)[^)#]+\.py)\)", r"](../\1)", text)
+    return "\n\n".join([text, *(tree(pages, title) for title, pages in sections().items())]) + "\n"
+
+
+def with_tree(text: str) -> str:
+    """An index of a folder, whose table becomes its part of the table of contents."""
+    return f"{text}\n{tree(ROW.findall(text))}\n"
+
+
+def tree(pages: Sequence[str], caption: str = "") -> str:
+    """A part of the table of contents, seen beside the pages and not in them."""
+    return "\n".join(["```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), "", *pages, "```"])
+
+
+def without_foreign_links(text: str) -> str:
+    """A page whose links to examples lead to their pages here; other links out of this folder become plain text."""
+    text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](/examples/\1.rst)", text)
+    text = re.sub(r"\]\(\.\./examples/?\)", "](/examples/index.rst)", text)
+    text = re.sub(r"\]\((?:\.\./)?README\.md\)", "](/index.md)", text)
+    return re.sub(r"\[([^\]]+)\]\(\.\./[^)]*\)", r"\1", text)

@@ -1,0 +1,161 @@
+"""The public names of the packages in; the pages of the reference, as Sphinx reads them, out.
+
+A name has its entry where it is meant to be imported from: in the outermost package whose `__all__` lists it. Inner packages
+that list it too refer to that entry.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from docs.docstrings import inline, restructured
+
+PACKAGES = ("bondgraph", "models", "screws")
+
+
+@dataclass(frozen=True)
+class Room:
+    """A package or module that users import from, and the names that it is known for."""
+
+    name: str
+    names: tuple[str, ...]
+
+    @property
+    def module(self) -> types.ModuleType:
+        return importlib.import_module(self.name)
+
+
+def public(module: types.ModuleType) -> tuple[str, ...]:
+    """The `__all__` of a module; of one that has none, the functions and classes that it defines."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return tuple(listed)
+    own = (name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__)
+    return tuple(name for name in own if not name.startswith("_"))
+
+
+@cache
+def rooms() -> tuple[Room, ...]:
+    """Each package, the packages in it that have an `__all__`, and the modules that it exports."""
+    found: dict[str, Room] = {}
+    for package in PACKAGES:
+        outer = importlib.import_module(package)
+        exported = {n for n in public(outer) if isinstance(getattr(outer, n), types.ModuleType)}
+        inner = [i.name for i in pkgutil.iter_modules(outer.__path__) if i.ispkg or i.name in exported]
+        for name in (package, *(f"{package}.{each}" for each in inner)):
+            module = importlib.import_module(name)
+            if name == package or hasattr(module, "__all__") or name.partition(".")[2] in exported:
+                found[name] = Room(name, public(module))
+    return tuple(found.values())
+
+
+@cache
+def entries() -> dict[tuple[str, str], str]:
+    """(room, name) -> the room that has the entry of this object: the first that lists it, the outermost ones before all."""
+    homes: dict[int, str] = {}
+    placed: dict[tuple[str, str], str] = {}
+    for room in sorted(rooms(), key=lambda room: room.name.count(".")):
+        for name in room.names:
+            value = getattr(room.module, name)
+            shared = isinstance(value, types.FunctionType | type)
+            placed[room.name, name] = homes.setdefault(id(value), room.name) if shared else room.name
+    return placed
+
+
+def directive(module: str, name: str, value: object) -> list[str]:
+    """What describes one name: autodoc for a class or a function, the words that stand below it for a constant."""
+    if isinstance(value, type):
+        return [f".. autoclass:: {name}", "   :members:", ""]
+    if callable(value):
+        return [f".. autofunction:: {name}", ""]
+    return [f".. py:data:: {name}", f"   :type: {type(value).__name__}", "", *(f"   {line}" for line in words(module, name)), ""]
+
+
+def words(module: str, name: str) -> list[str]:
+    """The string below the assignment of a constant, in the module that assigns it."""
+    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
+    for place, node in enumerate(tree.body):
+        if isinstance(node, ast.ImportFrom) and any(name == (alias.asname or alias.name) for alias in node.names):
+            return words(node.module or "", name)
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            below = tree.body[place + 1] if place + 1 < len(tree.body) else None
+            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str):
+                return restructured(inspect.cleandoc(below.value.value).splitlines())
+    return []
+
+
+def link(module: str, name: str) -> str:
+    """A reference to the entry of a name."""
+    return f":py:obj:`{name} <{module}.{name}>`"
+
+
+def summary(module: str, name: str) -> str:
+    """The first paragraph of what is said of a name, in one line."""
+    value = getattr(importlib.import_module(module), name)
+    if isinstance(value, type) or callable(value):
+        return inline(" ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split()))
+    return " ".join(words(module, name))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> list[str]:
+    """A table with a head."""
+    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {' '.join(map(str, widths))}", ""]
+    for row in (heads, *rows):
+        lines += [f"   {'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(row)]
+    return [*lines, ""]
+
+
+def page_of(room: Room) -> str:
+    """The page of a room: a table of its names, then each entry."""
+    title = f"``{room.name}``"
+    lines = [title, "=" * len(title), "", f".. automodule:: {room.name}", "   :no-members:", ""]
+    modules = [n for n in room.names if isinstance(getattr(room.module, n), types.ModuleType)]
+    if modules:
+        lines += ["Modules: " + ", ".join(f":doc:`{room.name}.{name}`" for name in modules) + ".", ""]
+    names = [n for n in room.names if n not in modules]
+    elsewhere = [n for n in names if entries()[room.name, n] != room.name]
+    if elsewhere:
+        told = (link(entries()[room.name, name], name) for name in elsewhere)
+        lines += ["Also importable from here: " + ", ".join(told) + ".", ""]
+    own = [n for n in names if n not in elsewhere]
+    if own:
+        rows = [(link(room.name, name), summary(room.name, name)) for name in own]
+        lines += ["", *table(("name", "what it is"), rows, widths=(26, 74))]
+    for name in own:
+        lines += directive(room.name, name, getattr(room.module, name))
+    return "\n".join(lines) + "\n"
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """(name of a page, its text): the index of the reference, and a page for each room."""
+    for room in rooms():
+        yield room.name, page_of(room)
+    lines = ["Reference", "=========", "", "Every public name, with shapes, units and errors.", ""]
+    for package in PACKAGES:
+        inside = [room for room in rooms() if room.name.partition(".")[0] == package]
+        rows = [(f":doc:`{room.name}`", inline((inspect.getdoc(room.module) or "").splitlines()[0])) for room in inside]
+        lines += [package, "-" * len(package), "", *table(("import from", "what is there"), rows, widths=(26, 74))]
+        lines += [".. toctree::", "   :hidden:", "", *(f"   {room.name}" for room in inside), ""]
+    yield "index", "\n".join(lines) + "\n"
+
+
+def write(folder: Path) -> None:
+    """Write the pages into a folder, where they are not yet what they should be; others there go away."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = {f"{name}.rst": text for name, text in pages()}
+    for path in folder.glob("*.rst"):
+        if path.name not in made:
+            path.unlink()
+    for name, text in made.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

@@ -1,0 +1,53 @@
+"""The scripts of examples/ in; the same with a title and a thumbnail, as sphinx-gallery wants them, out.
+
+The scripts themselves stay as their readers want them: a docstring with its picture in words, and no markup.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+EXAMPLES = DOCS.parent / "examples"
+HEADER = """Examples
+========
+
+Scripts of 20 to 80 lines that read like the papers; a click on a picture leads to the script. ``screwbond examples`` writes all
+of them into a folder, and ``python -m examples.NAME`` there runs one, prints what it finds and draws its pictures.
+"""
+MARKUP = re.compile(r"([*`|\\_])")
+
+
+def titled(path: Path, thumbnail: str) -> str:
+    """A script with its docstring as reStructuredText below a title, and the picture that stands for it."""
+    source = path.read_text(encoding="utf-8")
+    said = ast.parse(source).body[0]
+    assert isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) and isinstance(said.value.value, str), path
+    title = path.stem.replace("_", " ").capitalize().replace("Urdf", "URDF")
+    told = map(marked_up, said.value.value.strip("\n").split("\n\n"))
+    text = "\n\n".join([f"{title}\n{'=' * len(title)}", *told, f".. image:: /{thumbnail}"])
+    body = "\n".join(source.splitlines()[said.end_lineno :])
+    return f'r"""\n{text}\n"""\n{thumbnail_line(thumbnail)}\n{body}\n'
+
+
+def thumbnail_line(picture: str) -> str:
+    """The comment in which sphinx-gallery finds the picture of a script."""
+    return f"# sphinx_gallery_thumbnail_path = {str(DOCS / picture)!r}"
+
+
+def marked_up(paragraph: str) -> str:
+    """A paragraph in which nothing is markup by accident; one that is a drawing stays as it is."""
+    lines = paragraph.strip("\n").splitlines()
+    if lines and all(line.startswith(" ") or not line for line in lines):
+        return ".. code-block:: none\n\n" + "\n".join(lines)
+    return MARKUP.sub(r"\\\1", "\n".join(line.strip() for line in lines))
+
+
+def stage(folder: Path, thumbnails: dict[str, str]) -> None:
+    """Write all scripts into a folder, each with its picture: name of the script -> a file, from the folder of the pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "GALLERY_HEADER.rst").write_text(HEADER, encoding="utf-8")
+    for path in sorted(EXAMPLES.glob("[!_]*.py")):
+        (folder / path.name).write_text(titled(path, thumbnails[path.stem]), encoding="utf-8")

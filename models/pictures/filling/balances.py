@@ -1,0 +1,65 @@
+"""Energies and events: a result in; panels of its energies by kind, and what happened, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bondgraph.model.laws import InertialField, Law, Storing
+from bondgraph.piles import PileResult
+from bondgraph.run.outcome.result import Result
+from models.pictures.interpolation import Array
+from models.pictures.parts import Curve, Happening, Panel
+from models.pictures.style import AXES, ENERGIES, FORCE, INK
+
+KINETIC, POTENTIAL, MECHANISMS = "kinetic", "potential", "mechanisms"
+
+
+def pile_panels(result: Result) -> tuple[Panel, ...]:
+    """Panels of how many contacts press, and how fast what presses slips, of a run of a pile."""
+    if not isinstance(result, PileResult):
+        return ()
+    touching = Panel("contacts that press", "", (Curve("", result.touching.astype(float), FORCE),))
+    return touching, Panel("fastest slip", "m/s", (Curve("", result.slip, AXES[0]),), level=True)
+
+
+def happenings_of(result: Result) -> tuple[Happening, ...]:
+    """Its events, without words."""
+    return tuple(Happening(event.time, "", event.internal) for event in result.events)
+
+
+def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
+    """Energies (k,) by kind, J, whose sum is constant; kinds that do not matter are left out. `contacts`: paths of those whose
+    springs are a kind of their own."""
+    ledger, program, model = result.ledger, result.program, result.program.model
+    kinds: dict[str, Array] = {}
+    of_contacts = tuple(f"{path}." for path in contacts)
+    for name in program.energy_names:
+        kind = "contact" if name.startswith(of_contacts) else "stored" if model is None else _kind_of(model.elements[name].law)
+        kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
+    kinds = {kind: kinds[kind] for kind in (KINETIC, POTENTIAL, *kinds) if kind in kinds}
+    kinds |= {"dissipated": ledger.dissipated + ledger.lost}
+    kinds |= {"less supplied": -ledger.supplied, "less injected": -ledger.injected}
+    return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}
+
+
+def _kind_of(law: Law) -> str:
+    """Which kind of energy the element of a law stores."""
+    if isinstance(law, InertialField):
+        return MECHANISMS
+    return KINETIC if isinstance(law, Storing) and law.gives == "flow" else POTENTIAL
+
+
+def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:
+    """Panel of energies (k,), J, with their sum, and of the residual of their account where it is known."""
+    curves = [Curve(kind, np.asarray(v, dtype=float), c) for c, (kind, v) in zip(ENERGIES * 3, energies.items(), strict=False)]
+    found = []
+    if curves:
+        total = np.sum([curve.values for curve in curves], axis=0)
+        found.append(Panel("energy", "J", (*curves, Curve("sum", total, INK, dashed=True)), key=True))
+    if residual is not None:
+        # It is tiny beside what it is a residual of: in joule all the same.
+        found.append(Panel("energy ledger\nresidual (J)", "", (Curve("", residual, AXES[0]),), level=True))
+    return tuple(found)

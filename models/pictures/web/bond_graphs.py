@@ -1,0 +1,72 @@
+"""A result in; its bond graph as a drawing, with the power on every bond and the state of every switch over time, out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bondgraph.model.laws import Junction
+from bondgraph.model.model import Model
+from bondgraph.render.diagram import diagram
+from bondgraph.run.outcome.result import Result
+from models.pictures.interpolation import Array, Between
+from models.pictures.web.packing import Packed
+
+LARGE, HUGE = 60, 400
+"""Elements from which nested graphs are folded; nodes from which nothing is drawn."""
+
+USUAL = 99.0
+"""Percentile of a bond's power from which bands are no wider: an impact of a moment leaves the others a width."""
+
+
+def drawn(result: Result) -> str:
+    """The drawing as SVG; "" where only the result of a run is and not its model, or where that is too large to be read."""
+    model = result.program.model
+    if model is None or not model.bonds:
+        return ""
+    folded = len(model.elements) > LARGE and bool(model.groups)
+    inside = [f"{path}." for path in model.groups if folded]
+    nodes = sum(not path.startswith(tuple(inside)) for path in model.elements) + len(inside)
+    return "" if nodes > HUGE else diagram(model, folded="all" if folded else ()).svg
+
+
+def pack_bonds(result: Result, times: Array, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:
+    """What the page's script reads of bonds and switches; `number` tells the number of a quantity by its name, if it is there."""
+    model = result.program.model
+    if model is None:
+        return {"bonds": [], "switches": [], "most_power": 0.0}
+    at, bonds, most = Between.of(result.t, times), [], []
+    domains = {bond.name: bond.domain for bond in model.bonds}
+    for bond in result.bonds:
+        effort, flow, domain = number(bond.effort), number(bond.flow), domains[bond.name]
+        if effort is None or flow is None:
+            continue
+        power = result.bond_values(bond.name).power
+        sizes = np.abs(power[np.isfinite(power)])
+        most.append(float(np.percentile(sizes, USUAL)) or float(sizes.max()) if len(sizes) else 0.0)
+        ends = {"name": bond.name, "tail": bond.tail, "head": bond.head}
+        words = (domain.effort, domain.flow)
+        bonds.append({**ends, "effort": effort, "flow": flow, "words": words, "power": packed.curve(at.values(power))})
+    switches = [
+        {**switch, "mode": packed.curve(result[f"{name}.mode"].astype(float)[at.low])}
+        for name, switches in _switches(model).items()
+        if f"{name}.mode" in result
+        for switch in switches
+    ]
+    return {"bonds": bonds, "switches": switches, "most_power": max(most, default=0.0)}
+
+
+def _switches(model: Model) -> Mapping[str, list[dict[str, Any]]]:
+    """Automaton -> the nodes of the drawing that show its state, with its states and whether each lets power through."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path, element in model.elements.items():
+        if isinstance(element.law, Junction) and element.law.automaton is not None:
+            states = model.automata[element.law.automaton].states
+            on = [state in element.law.active for state in states]
+            found.setdefault(element.law.automaton, []).append({"node": path, "states": states, "on": on})
+    for path, automaton in model.automata.items():
+        if path not in found and len(automaton.states) > 1:
+            found[path] = [{"node": path, "states": automaton.states, "on": [True] * len(automaton.states)}]
+    return found

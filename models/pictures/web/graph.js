@@ -1,0 +1,89 @@
+// The bond graph: on each bond a band as wide as the root of its power, with dashes that move where the power flows.
+const SVG = "http://www.w3.org/2000/svg", drawing = document.querySelector("#drawing > svg"), bonds = [], switches = [];
+let picked = null;
+function middleLine(lines) {
+  const numbers = lines.map(line => line.getAttribute("d").match(/-?[\d.]+/g).map(Number)), mean = numbers[0].map((_, i) => numbers.reduce((sum, n) => sum + n[i], 0) / numbers.length);
+  let k = 0; return lines[0].getAttribute("d").replace(/-?[\d.]+/g, () => mean[k++].toFixed(1));
+}
+const traced = (d, kind) => { const path = document.createElementNS(SVG, "path"); path.setAttribute("d", d); path.setAttribute("class", kind); path.setAttribute("fill", "none"); return path; };
+function startGraph() {
+  if (!drawing) return;
+  drawing.removeAttribute("width"); drawing.removeAttribute("height"); drawing.querySelector("title")?.remove();
+  const groups = new Map([...drawing.querySelectorAll("[data-bond]")].map(node => [node.getAttribute("data-bond"), node]));
+  M.bonds.forEach((bond, k) => {
+    const node = groups.get(bond.name), lines = node ? [...node.querySelectorAll("path.line")] : [];
+    if (!lines.length) return;
+    const d = middleLine(lines), band = traced(d, "band"), flow = traced(d, "flow"), hit = traced(d, "hit");
+    hit.setAttribute("tabindex", "0"); hit.setAttribute("role", "button"); hit.setAttribute("aria-label", `Plot the bond ${bond.name}`);
+    const words = document.createElementNS(SVG, "title"); words.textContent = bond.name; hit.append(words);
+    node.prepend(band, flow); node.append(hit);
+    hit.addEventListener("click", () => pick(k)); hit.addEventListener("keydown", e => { if (e.key === "Enter") pick(k); });
+    hit.addEventListener("pointerenter", () => tell(k)); hit.addEventListener("pointerleave", () => tell(picked));
+    bonds.push({ k, node, band, flow, power: curve(bond.power) });
+  });
+  const nodes = new Map([...drawing.querySelectorAll("[data-name]")].map(node => [node.getAttribute("data-name"), node]));
+  for (const own of M.switches) {
+    const node = nodes.get(own.node); if (!node) continue;
+    const box = node.getBBox(), text = document.createElementNS(SVG, "text");
+    text.setAttribute("class", "state"); text.setAttribute("x", box.x + box.width / 2); text.setAttribute("y", box.y - 5); node.append(text);
+    switches.push({ ...own, node, text, modes: curve(own.mode) });
+  }
+  // Of the drawing's own title and legend the page has its own.
+  drawing.querySelectorAll(".title, .legend").forEach(node => node.remove());
+  const all = drawing.querySelector("g").getBBox(), shift = drawing.querySelector("g").getCTM ? drawing.querySelector("g").transform.baseVal.consolidate()?.matrix : null;
+  home = [all.x + (shift?.e ?? 0) - 12, all.y + (shift?.f ?? 0) - 16, all.width + 24, all.height + 28]; see = home.slice(); drawing.setAttribute("viewBox", home.join(" "));
+  tell(null);
+}
+// A second click on a bond takes its plots away.
+function pick(k) {
+  panels.filter(panel => panel.bond !== null).forEach(removePanel);
+  picked = picked === k ? null : k;
+  if (picked !== null) {
+    const bond = M.bonds[k], named = `${bond.name}: `;
+    const power = { title: `${named}power (W)`, curves: [{ curve: bond.power, colour: M.ink, name: "", dash: false }] };
+    [...quantityPanels(bond.effort, named + bond.words[0]), ...quantityPanels(bond.flow, named + bond.words[1]), power].forEach(plot => addPanel(plot, true, k));
+    $("plots").scrollTop = 0;
+  }
+  bonds.forEach(own => own.node.classList.toggle("picked", own.k === picked)); tell(picked); render();
+}
+let told = null;
+function tell(k) { told = k; drawTold(); }
+function drawTold() {
+  const line = $("bond"); line.replaceChildren();
+  if (told !== null) {
+    const bond = M.bonds[told], power = valueAt(curve(bond.power), t), where = power > 0 ? `to ${bond.head}` : power < 0 ? `to ${bond.tail}` : "";
+    line.append(make("b", {}, bond.name), ` · ${bond.words.join(" and ")} · power ${written(Math.abs(power))} W ${where}`);
+  } else if (bonds.length) {
+    line.append(make("i", { style: "color:var(--along)" }), " power along the half arrow ", make("i", { style: "color:var(--against)" }),
+      ` against it · width: root of the power, widest from ${written(M.most_power)} W · click a bond to plot it`);
+  }
+}
+function drawGraph() {
+  for (const { node, band, flow, power } of bonds) {
+    const watts = valueAt(power, t), part = M.most_power > 0 ? Math.min(1, Math.sqrt(Math.abs(watts) / M.most_power)) : 0, width = part < 3e-3 ? 0 : 2 + 13 * part;
+    band.setAttribute("stroke-width", width.toFixed(2)); flow.setAttribute("stroke-width", (.6 * width).toFixed(2));
+    band.style.display = flow.style.display = width ? "" : "none"; node.classList.toggle("against", watts < 0);
+  }
+  for (const { node, text, modes, states, on } of switches) {
+    const mode = Math.round(valueFrom(modes, t)); text.textContent = states[mode] ?? ""; node.classList.toggle("off", !(on[mode] ?? true));
+  }
+  drawTold();
+}
+// What is seen of the drawing: wheel and buttons zoom, dragging moves.
+let home = null, see = null;
+function zoom(by, x = .5, y = .5) {
+  see = by ? [see[0] + x * see[2] * (1 - by), see[1] + y * see[3] * (1 - by), see[2] * by, see[3] * by] : home.slice();
+  if (see[2] > 2 * home[2]) see = home.slice();
+  drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", see[2] < .98 * home[2]);
+}
+function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
+startGraph();
+if (drawing) {
+  $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
+  $("drawing").addEventListener("dblclick", () => zoom(0));
+  let from = null;
+  $("drawing").addEventListener("pointerdown", e => { from = e.target.classList.contains("hit") ? null : [e.clientX, e.clientY]; });
+  $("drawing").addEventListener("pointermove", e => { if (!from || !e.buttons) return;
+    const scale = 1 / drawing.getScreenCTM().a; see[0] -= scale * (e.clientX - from[0]); see[1] -= scale * (e.clientY - from[1]); from = [e.clientX, e.clientY]; drawing.setAttribute("viewBox", see.join(" ")); });
+  document.querySelectorAll("#zoom button").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
+}

@@ -1,0 +1,10 @@
+"""`python -m screwbond`: words typed in; the command's runs and files out."""
+
+import sys
+
+from models.cli import main
+
+__all__ = ["main"]
+
+if __name__ == "__main__":
+    sys.exit(main())

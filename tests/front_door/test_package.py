@@ -1,0 +1,51 @@
+"""`import screwbond`: version and names of the three packages, the command, and a file of the user's that stands in the way."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import bondgraph
+import models
+import screwbond
+import screws
+
+ROOT = Path(__file__).parents[2]
+
+
+def python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """As typed in a folder of the user's, who has the packages on the path."""
+    script = f"import sys; sys.path.append({str(ROOT)!r}); import runpy; sys.argv = {['screwbond', *arguments]!r}; "
+    script += "runpy.run_module('screwbond', run_name='__main__', alter_sys=True)"
+    return subprocess.run([sys.executable, "-c", script], cwd=folder, env={}, capture_output=True, text=True)
+
+
+def test_all_public_names() -> None:
+    assert screwbond.__version__
+    names = {name for package in (bondgraph, screws, models) for name in package.__all__}
+    assert names | {"__version__", "bondgraph", "screws", "models"} == set(screwbond.__all__) == set(dir(screwbond))
+    assert len(set(screwbond.__all__)) == len(screwbond.__all__)
+    for package in (bondgraph, screws, models):
+        own = {name for name in package.__all__ if getattr(screwbond, name) is not getattr(package, name)}
+        assert own == ({"contact"} if package is screws else set())
+
+
+def test_the_command(tmp_path: Path) -> None:
+    done = python("info", folder=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("screwbond "), done.stderr
+
+
+def test_a_file_that_hides_a_package(tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text("mass = 1.0\n")
+    done = python("info", folder=tmp_path)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode != 0
+    assert last.endswith(
+        f'E561 "{tmp_path / "models.py"}" hides the package "models" of screwbond; try: another name for that file'
+    )
+
+
+def test_rooms_are_there_after_an_import() -> None:
+    script = "import bondgraph, sys; before = set(sys.modules); bondgraph.analysis.linearise, bondgraph.export.c_source, "
+    script += "bondgraph.render.diagram.diagram; print('bondgraph.analysis' in before, 'bondgraph.export' in before)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]

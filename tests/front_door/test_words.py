@@ -1,0 +1,73 @@
+"""What a linear C, I or R is given by: every word, what it means, its unit, and what is refused."""
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
+from bondgraph.model.domains import COEFFICIENTS, DOMAINS
+
+MAKE = {"C": C, "I": I, "R": R}
+UNITS = {
+    "capacitance": "F",
+    "compliance": "m/N",
+    "stiffness": "N/m",
+    "elastance": "V/C",
+    "inertia": "kg",
+    "mass": "kg",
+    "inductance": "H",
+    "inertance": "Pa s^2/m^3",
+    "resistance": "Ohm",
+    "damping": "N s/m",
+    "conductance": "S",
+}
+DOMAIN = {"capacitance": "electrical", "resistance": "electrical", "conductance": "electrical"}
+
+
+def other_parts(word, domain):
+    """A loop of a C, an I and an R of 0.5, 2 and 0.3, in which one is said by a word; and its number."""
+    kind, number = COEFFICIENTS[word].kind, {"C": 0.5, "I": 2.0, "R": 0.3}[COEFFICIENTS[word].kind]
+    number = 1.0 / number if word in ("stiffness", "elastance", "conductance") else number
+    parts = {"C": C("C", capacitance=0.5), "I": I("I", 2.0), "R": R("R", 0.3)} | {kind: MAKE[kind](kind, **{word: number})}
+    loop = J1("loop", domain=domain)
+    graph = Graph("loop").connect(Se("u", 1.0), loop)
+    for part in parts.values():
+        graph.connect(loop, part)
+    return graph, f"{kind}.{word}", number
+
+
+@pytest.mark.parametrize("word", COEFFICIENTS)
+def test_every_word(word):
+    """q'' by hand: I q'' + R q' + q / C = u, whichever word says a coefficient."""
+    known = COEFFICIENTS[word]
+    domain = (known.domains or (DOMAIN.get(word, "translation"),))[0]
+    graph, name, number = other_parts(word, domain)
+    compiled = compile_model(graph, backend="numpy")
+    assert compiled.parameters[name].value == number and compiled.parameters[name].unit == UNITS[word]
+    roots = np.sort_complex(compiled.linearise().poles())
+    np.testing.assert_allclose(roots, np.sort_complex(np.roots([2.0, 0.3, 2.0])), rtol=1e-9)
+
+
+def test_the_table_is_complete():
+    assert set(UNITS) == set(COEFFICIENTS)
+    assert {domain for known in COEFFICIENTS.values() for domain in known.domains} <= set(DOMAINS)
+
+
+def test_a_number_without_its_name_is_refused():
+    with pytest.raises(ModelError, match=r'E562 C\("spring", 50.0\) is ambiguous') as caught:
+        C("spring", 50.0)  # type: ignore[arg-type]
+    assert caught.value.problems[0].cures[0] == 'C("spring", stiffness=50.0)'
+    assert caught.value.problems[0].places[0].file.endswith("test_words.py")
+
+
+@pytest.mark.parametrize("make, domain", [(lambda d: I("coil", mass=1.0, domain=d), "electrical"),
+                                          (lambda d: C("tank", compliance=1.0, domain=d), "hydraulic"),
+                                          (lambda d: R("r", damping=1.0, domain=d), "electrical")])  # fmt: skip
+def test_a_word_of_another_domain_is_refused(make, domain):
+    with pytest.raises(ModelError, match="E563"):
+        make(domain)
+    assert make("generic") and make(None)
+
+
+def test_two_words_are_refused():
+    with pytest.raises(ModelError, match="E110"):
+        I("m", 1.0, mass=1.0)

@@ -1,0 +1,259 @@
+"""Pages of any result, and what is seen of them in a browser: bodies, bond graph, plots."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import pickle
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, simulate
+from bondgraph.run.outcome.result import Result
+from examples.bouncing_ball import with_restitution
+from models import read_scenario, two_body_graph
+from models.pictures import Page, Scene, page, scene_of
+from tests.browser import Browser, browser, needs_chromium
+
+
+def motor() -> Graph:
+    """A DC motor with a bearing."""
+    graph, armature, shaft = Graph("DC motor"), J1("armature", domain="electrical"), J1("shaft", domain="rotation")
+    machine = GY("motor", ratio=0.3)
+    graph.connect(Se("battery", 12.0), armature).connect(armature, I("coil", inertia=0.02))
+    graph.connect(armature, R("winding", resistance=1.5)).connect(armature, machine).connect(machine, shaft)
+    return graph.connect(shaft, R("bearing", resistance=0.01)).connect(shaft, I("rotor", inertia=0.004))
+
+
+@pytest.fixture(scope="module")
+def driven() -> Result:
+    return simulate(motor(), t_end=0.5, samples=np.linspace(0.0, 0.5, 201), progress=False)
+
+
+@pytest.fixture(scope="module")
+def eggs() -> Scene:
+    graph = two_body_graph(read_scenario("tests/models/data/S1a.json"))
+    return scene_of(simulate(graph, t_end=0.06, samples=0.0005, progress=False))
+
+
+def data_of(made: Page) -> dict[str, Any]:
+    """What the page's script reads."""
+    found = re.search(r'id="motion">(.*?)</script>', made.text, re.DOTALL)
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def curve_of(data: dict[str, Any], k: int) -> np.ndarray:
+    """Values of a packed curve, written anew from what the script does."""
+    low, step, text = data["curves"][k]
+    steps = np.frombuffer(base64.b64decode(text), "<u2").astype(float)
+    return np.where(steps == 65535, np.nan, low + step * steps)
+
+
+def test_a_page_holds_every_quantity_and_bond(driven: Result) -> None:
+    made = page(driven)
+    data = data_of(made)
+    assert not re.search(r"<link|src=|@import|url\(", made.text.replace("srcdoc=", ""))
+    assert set(re.findall(r"https?://[\w./]+", made.text)) == {"http://www.w3.org/2000/svg"}
+    assert set(re.findall(r"\bM\.(\w+)", made.text)) <= set(data)
+    times = np.frombuffer(base64.b64decode(data["arrays"]["tq"]), np.float32)
+    names = {name: k for k, (name, *_) in enumerate(data["quantities"])} | dict(data["also"])
+    assert {name for name in driven.names() if name in driven and driven.program.layout[name].block != "p"} == set(names)
+    for name in ("coil.flow", "rotor.p", "winding.power"):
+        first = data["quantities"][names[name]][2]
+        wanted = np.interp(times, driven.t, driven[name])
+        assert curve_of(data, first) == pytest.approx(wanted, abs=2e-5 * np.ptp(wanted) + 1e-6 * np.abs(wanted).max())
+    assert [bond["name"] for bond in data["bonds"]] == [bond.name for bond in driven.bonds]
+    for bond in data["bonds"]:
+        wanted = np.interp(times, driven.t, driven.bond_values(bond["name"]).power)
+        assert curve_of(data, bond["power"]) == pytest.approx(wanted, abs=1e-4 * np.ptp(wanted) + 1e-6)
+        assert f'data-bond="{html.escape(bond["name"])}"' in made.text
+    assert data["bonds"][0]["words"] == ["voltage", "current"]
+
+
+def test_a_page_of_a_model_without_poses_has_no_scene(driven: Result) -> None:
+    made = page(driven)
+    assert '<body class="graph">' in made.text and not data_of(made)["solids"]
+    assert repr(made) == f'Page("DC motor", {len(made.text) / 1e6:.1f} MB)'
+
+
+def test_a_page_of_a_result_from_elsewhere_has_plots(driven: Result) -> None:
+    """What was pickled left its model behind: no bond graph, but every curve."""
+    made = page(pickle.loads(pickle.dumps(driven)))  # noqa: S301 its own
+    data = data_of(made)
+    assert '<body class="">' in made.text and not data["bonds"] and data["quantities"]
+    assert data["open"]
+
+
+def test_a_page_shows_itself_in_a_notebook(driven: Result, tmp_path: Path) -> None:
+    made = page(driven, tmp_path / "motor.html", plots=["rotor.flow"])
+    shown = re.search(r'srcdoc="([^"]*)"', made._repr_html_())
+    assert shown is not None and html.unescape(shown[1]) == made.text == (tmp_path / "motor.html").read_text(encoding="utf-8")
+    data = data_of(made)
+    assert [name for _, name in data["open"]] == ["rotor.flow"] and not data["plots"]
+
+
+def test_large_results_stay_small_pages() -> None:
+    """Of many curves a page has fewer samples, then fewer curves, but always those of bonds and what was asked for."""
+    graph = Graph("chain")
+    for k in range(260):
+        junction = J1(f"v{k}", domain="translation")
+        graph.connect(Se(f"push {k}", 1.0), junction).connect(junction, I(f"mass {k}", inertia=1.0))
+        graph.connect(junction, R(f"damper {k}", 1.0))
+    result = simulate(graph, t_end=1.0, samples=np.linspace(0.0, 1.0, 1001), progress=False)
+    made = page(result, plots=["mass 259.energy"])
+    data = data_of(made)
+    assert len(made.text) < 6e6 and len(data["bonds"]) == 780
+    assert len(base64.b64decode(data["arrays"]["tq"])) <= 4 * 1001
+    assert data["quantities"][data["open"][0][0]][0] == data["open"][0][1] == "mass 259.energy"
+
+
+@pytest.mark.parametrize(
+    ("give", "code"),
+    [
+        (lambda result: page("motor"), "E580"),
+        (lambda result: page(result, plots=["rotor.speed"]), "E581"),
+        (lambda result: page(result, plots=["rotor.inertia"]), "E581"),
+        (lambda result: page(result, seconds=0.0), "E582"),
+        (lambda result: page(result, show=9.0), "E582"),
+        (lambda result: page(Scene("still", np.zeros(1))), "E583"),
+    ],
+)
+def test_what_no_page_can_show_is_refused(driven: Result, give: Any, code: str) -> None:
+    with pytest.raises(ModelError, match=code):
+        give(driven)
+
+
+@pytest.fixture(scope="module")
+def window() -> Any:
+    with browser() as found:
+        yield found
+
+
+TITLES = "panels.map(panel => panel.plot.title)"
+"""Titles of all plots, in a page."""
+
+
+def quiet(window: Browser, path: Path) -> None:
+    """Neither a complaint of the console nor a request beyond the file."""
+    assert window.complaints == []
+    assert set(window.asked) <= {path.resolve().as_uri(), "about:blank"}
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [390, 1300])
+@pytest.mark.parametrize("name", ["motor", "eggs", "ball"])
+def test_pages_open_quietly(name: str, width: int, driven: Result, eggs: Scene, window: Browser, tmp_path: Path) -> None:
+    bouncing = simulate(with_restitution(), 3.0, samples=5e-3, progress=False)
+    shown = {"motor": driven, "eggs": eggs, "ball": bouncing}[name]
+    path = tmp_path / f"{name}.html"
+    page(shown, path)
+    window.open(path, width, 850)
+    assert window.overflow() == 0
+    for time in (0.0, 0.37, 1.0):
+        window.run(f"go(START + {time} * (END - START))")
+        window.rest()
+    quiet(window, path)
+    assert len(window.picture()) > 20_000
+    assert window.run("Boolean(gl)") and window.run("document.body.classList.contains('scene')") == (name == "eggs")
+    # Whatever panels, canvases and the drawing are, nothing stands out of the window.
+    beyond = "n.checkVisibility() && !n.closest('svg') && n.getBoundingClientRect().right > innerWidth + 1"
+    assert window.run(f"[...document.querySelectorAll('body *')].filter(n => {beyond}).length") == 0
+
+
+@needs_chromium
+def test_the_slider_moves_plots_and_power(driven: Result, window: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "motor.html"
+    page(driven, path)
+    window.open(path)
+    slide = "$('time').value = {}; $('time').dispatchEvent(new Event('input')); 1"
+    told = "panels.map(panel => panel.outputs.map(o => o.textContent).join()).join(';')"
+    found, seen = [], []
+    for part in (0.02, 0.5):
+        window.run(slide.format(part))
+        window.rest()
+        found.append(window.run(told))
+        seen.append(window.picture())
+        widths = window.run("Object.fromEntries(bonds.map(b => [M.bonds[b.k].name, +b.band.getAttribute('stroke-width')]))")
+        time = float(window.run("t"))
+        assert time == pytest.approx(0.5 * part, abs=1e-3)
+        power = {bond.name: abs(np.interp(time, driven.t, driven.bond_values(bond.name).power)) for bond in driven.bonds}
+        order = sorted(power, key=lambda name: power[name])
+        assert all(widths[a] <= widths[b] + 0.02 for a, b in pairwise(order))
+    assert found[0] != found[1] and seen[0] != seen[1]
+    window.run("play(true)")
+    window.rest()
+    assert window.run("playing")
+
+
+@needs_chromium
+def test_a_click_on_a_bond_plots_it(driven: Result, window: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "motor.html"
+    page(driven, path)
+    window.open(path)
+    before = window.run(TITLES)
+    middle = """(() => { const path = document.querySelector('[data-bond="motor -> shaft"] .hit'),
+      p = path.getPointAtLength(path.getTotalLength() / 2), q = new DOMPoint(p.x, p.y).matrixTransform(path.getScreenCTM());
+      return [q.x, q.y]; })()"""
+    window.click(*window.run(middle))
+    bond = "motor -> shaft: "
+    assert window.run(TITLES) == [f"{bond}torque (N m)", f"{bond}angular velocity (rad/s)", f"{bond}power (W)", *before]
+    shown = float(window.run("panels[2].outputs[0].textContent").replace("−", "-"))
+    assert shown == pytest.approx(driven.bond_values("motor -> shaft").power[0], abs=1e-3)
+    window.click(*window.run(middle))
+    assert window.run(TITLES) == before
+    window.run("$('name').focus()")
+    window.type("winding.power")
+    assert "winding.power (W)" in window.run(TITLES)
+    window.run("panels[0].node.querySelector('button').click()")
+    assert len(window.run(TITLES)) == len(before)
+    quiet(window, path)
+
+
+@needs_chromium
+def test_components_of_a_screw_bond_are_plotted_by_unit(eggs: Scene, window: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "eggs.html"
+    page(eggs, path)
+    window.open(path)
+    window.run("pick(M.bonds.findIndex(bond => bond.words[0] === 'wrench'))")
+    titles = window.run(TITLES)
+    assert [title.rpartition(" (")[2] for title in titles[:5]] == ["N m)", "N)", "rad/s)", "m/s)", "W)"]
+    assert window.run("panels.slice(0, 4).every(panel => panel.outputs.length === 3)")
+
+
+@needs_chromium
+def test_states_of_switches_are_told(window: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "ball.html"
+    page(simulate(with_restitution(), 6.0, samples=5e-3, progress=False), path)
+    window.open(path)
+    assert window.run("switches.map(s => s.text.textContent)") == ["free"]
+    window.run("go(END)")
+    assert window.run("switches.map(s => s.text.textContent)") == ["resting"]
+
+
+@needs_chromium
+def test_without_webgl_there_is_text_and_every_plot(eggs: Scene, tmp_path: Path) -> None:
+    path = tmp_path / "eggs.html"
+    page(eggs, path)
+    with browser(webgl=False) as window:
+        window.open(path)
+        assert not window.run("Boolean(gl)")
+        assert "WebGL is switched off" in window.run("$('scene').innerText")
+        assert window.run("panels.length") == len(eggs.panels) and window.run("bonds.length") > 0
+        assert [words for words in window.complaints if "WebGL" not in words] == []
+        assert window.overflow() == 0
+
+
+def test_mechanics_of_a_spring_open_what_tells() -> None:
+    graph, junction = Graph("spring"), J1("v", domain="translation")
+    graph.connect(Se("push", 1.0), junction).connect(junction, I("mass", inertia=2.0))
+    graph.connect(junction, C("spring", stiffness=50.0))
+    data = data_of(page(simulate(graph, t_end=1.0, progress=False)))
+    assert [name for _, name in data["open"]] == ["mass.flow", "spring.effort"]
+    assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)", "energy ledger residual (J)"]

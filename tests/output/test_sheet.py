@@ -1,0 +1,116 @@
+"""One sheet says how pictures look: nobody sets what Matplotlib does beside it, and everybody tells its colours apart."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondgraph.output.sheet import CYCLE, INK, PAPER, SHEET, styled
+from models.pictures.style import AXES, rgb
+
+ROOT = Path(__file__).parents[2]
+BESIDE = {"bondgraph/output/sheet.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
+"""The sheet; what repeats a diagram of SVG, which has colours and typefaces of its own; colours of solids in scenes."""
+PLOTTING = ("matplotlib", "plot_file", "bondgraph.output.sheet", "figure.subplots")
+SETTINGS = {"rcParams", "rc_context", "rcdefaults", "rc"}
+GIVEN = {"fontsize", "labelsize", "titlesize", "fontweight", "fontfamily", "color", "facecolor", "edgecolor"}
+SOURCES = [path for room in ("screws", "bondgraph", "models", "examples") for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+def settings_of(source: str) -> list[str]:
+    """What a module that plots sets by itself: settings of Matplotlib, colours, sizes of letters."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and node.attr in SETTINGS:
+            found.append(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch("#[0-9a-fA-F]{3,8}", node.value):
+            found.append(node.value)
+        elif isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant) and node.value.value != "none":
+            found += [f"{node.arg}={node.value.value}"] if node.arg in GIVEN else []
+    return found
+
+
+FOREIGN = (
+    "mpl.rcParams['font.size'] = 3",
+    "with mpl.rc_context({}): pass",
+    "plot(x, color='red')",
+    "x = '#ff0000'",
+    "text('a', fontsize=7)",
+)
+
+
+@pytest.mark.parametrize("line", FOREIGN)
+def test_a_setting_beside_the_sheet_is_seen(line: str) -> None:
+    assert settings_of(line)
+
+
+@pytest.mark.parametrize("line", ["plot(x, color=INK, fontsize=SMALL)", "'# heading'", "fill(x, facecolor='none')"])
+def test_what_the_sheet_has_is_no_setting(line: str) -> None:
+    assert not settings_of(line)
+
+
+def test_no_module_that_plots_has_settings_of_its_own() -> None:
+    plotting = {
+        path.relative_to(ROOT).as_posix(): text
+        for path in SOURCES
+        if any(word in (text := path.read_text(encoding="utf-8")) for word in PLOTTING)
+    }
+    assert len(plotting) > 10
+    found = {name: settings for name, text in plotting.items() if name not in BESIDE and (settings := settings_of(text))}
+    assert not found
+
+
+def test_styled_leaves_no_trace() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    before = dict(matplotlib.rcParams)
+    with styled():
+        inside = dict(matplotlib.rcParams)
+    assert dict(matplotlib.rcParams) == before
+    assert [entry["color"] for entry in inside["axes.prop_cycle"]] == [*CYCLE]
+    assert all(inside[name] == value for name, value in SHEET.items() if isinstance(value, bool | float))
+
+
+# What people see who lack one kind of cones, in linear RGB.
+# Source: Machado, Oliveira, Fernandes 2009, table 1, severity 1.
+SIGHT = {
+    "all cones": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+    "no long cones": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no medium cones": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "no short cones": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+# Linear RGB to CIE XYZ (IEC 61966-2-1), and the white that both have.
+TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
+WHITE = TO_XYZ.sum(axis=1)
+
+
+def linear(colour: str) -> np.ndarray:
+    """Linear RGB (3,), 0 to 1."""
+    given = np.array(rgb(colour)) / 255.0
+    return np.where(given <= 0.04045, given / 12.92, ((given + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light: np.ndarray) -> np.ndarray:
+    """CIE L*, a*, b* (3,) of linear RGB (3,)."""
+    x = TO_XYZ @ np.clip(light, 0.0, 1.0) / WHITE
+    f = np.where(x > (6 / 29) ** 3, np.cbrt(x), x / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("colours", [(*CYCLE, INK), AXES], ids=["curves", "axes"])
+@pytest.mark.parametrize("sight", SIGHT)
+def test_everybody_tells_the_colours_apart(colours: tuple[str, ...], sight: str) -> None:
+    """Nearly ten times the 2.3 that is just noticed between large patches (CIE 1976): curves are thin."""
+    seen = {colour: lab(np.array(SIGHT[sight]) @ linear(colour)) for colour in colours}
+    assert min(float(np.linalg.norm(seen[a] - seen[b])) for a, b in itertools.combinations(colours, 2)) > 20.0
+
+
+@pytest.mark.parametrize("colour", [*CYCLE, INK, *AXES])
+def test_colours_stand_out_from_the_paper(colour: str) -> None:
+    """At least 3 : 1, as graphics need (WCAG 2.1, 1.4.11)."""
+    paper, own = (float(TO_XYZ[1] @ linear(c)) + 0.05 for c in (PAPER, colour))
+    assert paper / own > 3.0

@@ -1,0 +1,243 @@
+"""What a diagram shows is chosen: folding, title, legend, values, efforts and flows, colours, format."""
+
+import inspect
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, Se
+from bondgraph.render.diagram import diagram
+from bondgraph.render.folding import MOST
+from bondgraph.render.palette import BLACK, COLOURED
+from bondgraph.render.sketch import sketch, text_width
+from tests.render.graphs import chain, hoist, touching_bodies
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(drawing, kind=None):
+    return [text.text for text in ElementTree.fromstring(drawing.svg).iter(f"{SVG}text") if kind in (None, text.get("class"))]
+
+
+def colours(drawing):
+    return set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', drawing.svg))
+
+
+def box(name, springs, inner=()):
+    """A nested graph of one junction with springs, and with graphs inside."""
+    graph, node = Graph(name), J1("node")
+    for k in range(springs):
+        graph.connect(node, C(f"spring {k}", capacitance=1.0))
+    for each in inner:
+        graph.connect(node, each.port("port"))
+    return graph.expose("port", node)
+
+
+def machine(arms, fingers, springs):
+    """Arms with fingers, all of springs, on one rail."""
+    graph, rail = Graph("machine"), J0("rail")
+    for a in range(arms):
+        graph.connect(rail, box(f"arm {a}", springs, [box(f"finger {f}", springs) for f in range(fingers)]).port("port"))
+    return graph.freeze()
+
+
+# --- folding ---
+
+
+def test_small_models_are_drawn_open():
+    model = machine(2, 2, 5)
+    assert len(model.elements) < MOST
+    assert set(diagram(model).positions) == set(model.elements)
+
+
+def test_large_models_are_folded_from_the_inside_until_a_page_can_be_read():
+    model = machine(4, 3, 5)
+    assert len(model.elements) == 1 + 4 * 6 + 12 * 6 > MOST
+    shown = set(diagram(model).positions)
+    fingers = {path for path in model.groups if "." in path}
+    assert shown == {name for name in model.elements if "finger" not in name} | fingers
+    model = machine(10, 1, 5)
+    assert set(diagram(model).positions) == {"rail", *(f"arm {a}" for a in range(10))}, "open arms are 71 nodes"
+    assert set(diagram(model, folded=()).positions) == set(model.elements)
+
+
+def test_models_without_nested_graphs_stay_as_they_are():
+    model = chain(20).freeze()
+    assert len(model.elements) > MOST
+    assert set(sketch(model, None).nodes) == set(sketch(model).nodes)
+
+
+def test_what_is_unfolded_stays_open_with_all_that_is_around_it():
+    model = machine(10, 2, 5)
+    shown = set(diagram(model, unfolded=("arm 3.finger 1",)).positions)
+    assert {f"arm 3.finger 1.spring {k}" for k in range(5)} | {"arm 3.node", "arm 3.finger 0", "arm 2"} <= shown
+    assert not any(name.startswith("arm 2.") for name in shown)
+    assert "arm 3.spring 0" in set(diagram(model, folded="all", unfolded="arm 3").positions)
+
+
+@pytest.mark.parametrize(
+    "given, code",
+    [
+        ({"unfolded": "arm 7"}, "E134"),
+        ({"unfolded": ("rail",)}, "E134"),
+        ({"folded": ("arm 1",), "unfolded": ("arm 1",)}, "E586"),
+        ({"folded": ("arm 1",), "unfolded": ("arm 1.finger 0",)}, "E586"),
+        ({"colours": "sepia"}, "E585"),
+        ({"colours": {"strokes": "#000000"}}, "E585"),
+        ({"colours": {"stroke": "red"}}, "E585"),
+        ({"colours": 3}, "E585"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(given, code):
+    with pytest.raises(ModelError) as error:
+        diagram(machine(2, 1, 1), **given)
+    assert [problem.code for problem in error.value.problems] == [code]
+    assert all(problem.cures for problem in error.value.problems)
+
+
+def test_the_method_of_a_graph_takes_what_the_function_takes():
+    function, method = (inspect.signature(each).parameters for each in (diagram, Graph.diagram))
+    assert [str(each) for each in list(method.values())[1:]] == [str(each) for each in list(function.values())[1:]]
+    given = {"folded": ("body 1",), "title": "Two", "legend": False, "values": True, "labels": True, "colours": "black"}
+    assert touching_bodies().diagram(**given).svg == diagram(touching_bodies(), **given).svg
+    assert (
+        touching_bodies().diagram(folded="all", unfolded="contact").svg
+        == diagram(touching_bodies(), folded=("body 1", "body 2")).svg
+    )
+
+
+# --- title, legend, colours ---
+
+
+def test_title_and_legend_are_there_unless_one_says_otherwise():
+    usual = diagram(hoist())
+    assert texts(usual, "title") == ["hoist"] and 'class="legend"' in usual.svg and "causal stroke" in usual.svg
+    named = diagram(hoist(), title="A <hoist>")
+    assert texts(named, "title") == ["A <hoist>"] and "<title>A &lt;hoist&gt;</title>" in named.svg
+    bare = diagram(hoist(), title="", legend=False)
+    assert texts(bare, "title") == [] and "causal stroke" not in bare.svg and "<title>hoist</title>" in bare.svg
+    assert bare.height < usual.height and bare.positions == usual.positions
+
+
+def test_every_colour_is_of_the_palette():
+    def used(palette):
+        return {getattr(palette, role) for role in palette.__dataclass_fields__}
+
+    for graph, folded in ((hoist(), None), (touching_bodies(), ("body 1",))):
+        assert colours(diagram(graph, folded=folded)) <= used(COLOURED)
+        black = diagram(graph, folded=folded, colours="black")
+        assert colours(black) <= used(BLACK) == {"#000000", "#ffffff", "#808080"}
+        assert re.sub("#[0-9a-f]{6}", "", black.svg) == re.sub("#[0-9a-f]{6}", "", diagram(graph, folded=folded).svg)
+    blue = diagram(hoist(), colours={"stroke": "#0000ff"})
+    assert "#0000ff" in colours(blue) and COLOURED.stroke not in colours(blue)
+
+
+# --- values and labels ---
+
+
+def units():
+    """A model whose parameters have all kinds of values."""
+    graph, loop, shaft = Graph("units"), J1("loop", domain="electrical"), J1("shaft", domain="rotation")
+    motor = GY("motor", 0.25)
+    graph.connect(Se("supply", 12.0), loop).connect(loop, R("wire", 2.0)).connect(loop, motor.port("1"))
+    graph.connect(motor.port("2"), shaft).connect(shaft, I("wheel", 0.015)).connect(shaft, R("drag", effort=lambda w: w * w * w))
+    push = Se("push", np.array([1.0, 0.5]))
+    plane = J1("plane", dimension=2)
+    return graph.connect(push, plane).connect(plane, C("sheet", stiffness=np.eye(2)))
+
+
+def test_values_have_their_units():
+    found = texts(diagram(units(), values=True), "value")
+    assert set(found) == {
+        "value = 12 V",
+        "resistance = 2 Ohm",
+        "ratio = 0.25 V s/rad",
+        "inertia = 0.015 kg m^2",
+        "value = (1, 0.5)",
+        "stiffness = [2 \N{MULTIPLICATION SIGN} 2]",
+    }
+    assert texts(diagram(units()), "value") == []
+
+
+def test_many_values_are_counted():
+    from models.delta import DeltaParameters, delta_graph
+
+    found = texts(diagram(delta_graph(DeltaParameters.fit()), values=True, folded=("arm 2", "arm 3")), "value")
+    assert "and 7 more" in found and "L1 = 0.24 m" in found
+
+
+def test_labels_are_those_of_the_domain_with_the_number_of_the_bond_on_their_sides():
+    model = units().freeze()
+    drawing = diagram(model, labels=True)
+    letters = {"electrical": "ui", "rotation": "\u03c4\u03c9", "generic": "ef"}
+    groups = {g.get("data-bond"): g for g in ElementTree.fromstring(drawing.svg).iter(f"{SVG}g") if g.get("class") == "bond"}
+    for number, bond in enumerate(model.bonds, start=1):
+        group = groups[bond.name]
+        found = {text.get("class"): text for text in group.iter(f"{SVG}text")}
+        assert [found[kind].text for kind in ("effort", "flow")] == [
+            letter + "".join(chr(0x2080 + int(digit)) for digit in str(number)) for letter in letters[bond.domain.name]
+        ]
+        line = [path for path in group.iter(f"{SVG}path") if path.get("class") != "stroke"]
+        barb = np.array(re.findall(r"-?[\d.]+", line[-1].get("d")), dtype=float).reshape(-1, 2)
+        (ax, ay), (bx, by) = np.array(re.findall(r"-?[\d.]+", line[0].get("d")), dtype=float).reshape(-1, 2)[[0, -1]]
+
+        def side(x, y, a=(ax, ay), b=(bx, by)):
+            return np.sign((b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]))
+
+        places = {kind: (float(text.get("x")), float(text.get("y")) - 0.35 * 10.5) for kind, text in found.items()}
+        assert side(*places["flow"]) == side(*barb[1]) == -side(*places["effort"])
+    assert "effort, and flow" in drawing.svg
+
+
+@pytest.mark.parametrize("make", [hoist, units, touching_bodies, lambda: chain(5)])
+def test_values_and_labels_lie_on_nothing(make):
+    root = ElementTree.fromstring(diagram(make(), values=True, labels=True).svg)
+    found = []
+    for text in root.find(f"{SVG}g").iter(f"{SVG}text"):
+        size, x, y = (float(text.get(key)) for key in ("font-size", "x", "y"))
+        width = 0.9 * text_width(text.text, size)
+        left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor")] * width
+        found.append((text.text, left, y - 0.7 * size, left + width, y))
+    for k, a in enumerate(found):
+        for b in found[:k]:
+            assert not (min(a[3], b[3]) - max(a[1], b[1]) > 0.5 and min(a[4], b[4]) - max(a[2], b[2]) > 0.5), (a[0], b[0])
+
+
+# --- TikZ ---
+
+
+def test_tikz_has_every_line_and_word(tmp_path):
+    drawing = diagram(touching_bodies(), labels=True)
+    written = drawing.write(tmp_path / "x.tex").read_text(encoding="utf-8")
+    root = ElementTree.fromstring(drawing.svg)
+    assert written.count(r"\node[") == len(list(root.iter(f"{SVG}text")))
+    shapes = len(list(root.iter(f"{SVG}path"))) + len(list(root.iter(f"{SVG}rect"))) - 1
+    assert written.count(r"\path[") == shapes + 1, "all but the ground, and the size"
+    assert f"rectangle ({drawing.width:.0f},{drawing.height:.0f})" in written
+    drawing.write(tmp_path / "y.tex")
+    assert (tmp_path / "y.tex").read_text(encoding="utf-8") == written
+
+
+def _tex_has(name):
+    return shutil.which("kpsewhich") is not None and subprocess.run(["kpsewhich", name], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not (_tex_has("standalone.cls") and _tex_has("tikz.sty")), reason="no LaTeX with standalone and TikZ here")
+@pytest.mark.parametrize("given", [{}, {"values": True, "labels": True}, {"folded": "all", "colours": "black"}])
+def test_pdflatex_takes_the_tikz(given, tmp_path):
+    graph = touching_bodies()
+    graph.connect(graph.parts["body 1"].port("port"), R("50 % & #1_a^b {x} \\y ~ \u00e9 \u03b1 <", 1.0))
+    drawing = diagram(graph, **given)
+    drawing.write(tmp_path / "x.tex")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", r"\pdfobjcompresslevel=0 \input{x}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
+    assert done.returncode == 0, done.stdout[-1500:]
+    page = next(tmp_path.glob("*.pdf")).read_bytes()
+    box = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", page)
+    assert box is not None, "one page of the size of the picture"
+    assert float(box[1]) == pytest.approx(0.75 * drawing.width, abs=1.0)
+    assert float(box[2]) == pytest.approx(0.75 * drawing.height, abs=1.0)

@@ -1,0 +1,117 @@
+"""The bar of long work: on a terminal alone, with the time left, one line that leaves nothing behind."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from bondgraph import J1, C, Graph, R, Se, compile_model
+from bondgraph.output import progress
+from bondgraph.output.progress import Progress, counted, duration
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal as standard error, on which bars appear at once."""
+    found = Terminal()
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=found))
+    monkeypatch.setattr(progress, "_DELAY", 0.001)
+    monkeypatch.setattr(progress, "_EVERY", 0.001)
+    return found
+
+
+def drawn(terminal: Terminal, words: str, within: float = 20.0) -> bool:
+    """Whether words appear, which a thread writes."""
+    until = time.perf_counter() + within
+    while words not in terminal.getvalue() and time.perf_counter() < until:
+        time.sleep(0.001)
+    return words in terminal.getvalue()
+
+
+def test_a_bar_is_drawn_while_work_says_nothing_and_is_wiped(terminal: Terminal) -> None:
+    with Progress("poster", 4.0) as bar:
+        bar.show(1.0, "lights")
+        assert drawn(terminal, "lights")
+    text = terminal.getvalue()
+    assert re.search(r"\rposter \[#+ +\] +\d+ %, .* left, lights", text)
+    assert text.endswith("\r\x1b[K")
+    time.sleep(0.02)
+    assert terminal.getvalue() == text
+
+
+def test_work_inside_of_work_has_the_line(terminal: Terminal) -> None:
+    with Progress("pictures", 2.0):
+        assert drawn(terminal, "pictures")
+        with Progress("movie", 3.0):
+            assert drawn(terminal, "movie")
+            length = len(terminal.getvalue())
+            assert drawn(terminal, "movie") and "pictures" not in terminal.getvalue()[length:]
+        length = len(terminal.getvalue())
+        deadline = time.perf_counter() + 20.0
+        while "pictures" not in terminal.getvalue()[length:] and time.perf_counter() < deadline:
+            time.sleep(0.001)
+        assert "pictures" in terminal.getvalue()[length:]
+
+
+def test_nothing_is_written_where_nobody_wants_it_or_reads_it(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Progress("silent", 1.0, wanted=False):
+        time.sleep(0.02)
+    assert list(counted(range(3), "silent", progress=False)) == [0, 1, 2]
+    assert not terminal.getvalue()
+    pipe = io.StringIO()
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=pipe))
+    with Progress("piped", 1.0):
+        time.sleep(0.02)
+    assert not pipe.getvalue()
+
+
+def test_time_left_follows_from_time_spent() -> None:
+    """A quarter after 10 s: 30 s are left; 5 s later 25 s; and it never says that it is done before it is."""
+    bar = Progress("run", 8.0)
+    bar.show(2.0, "t = 2 s")
+    bar._begin = bar._said - 10.0
+    assert bar.line(bar._said).endswith(" 25 %, 30 s left, t = 2 s")
+    assert " 38 %, 25 s left" in bar.line(bar._said + 5.0)
+    assert " 99 %, 0 s left" in bar.line(bar._said + 500.0)
+
+
+def test_without_any_share_the_time_spent_is_told() -> None:
+    bar = Progress("run", 8.0)
+    assert bar.line(bar._begin + 61.0).endswith("  0 %, since 1 min 1 s")
+    assert duration(59.4) == "59 s"
+
+
+def test_the_line_goes_on_after_an_error(terminal: Terminal) -> None:
+    with pytest.raises(ZeroDivisionError), Progress("outer", 1.0), Progress("inner", 1.0):
+        raise ZeroDivisionError
+    assert Progress._innermost is None
+
+
+def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
+    """Both go through the bar, by its name; with `progress=False` neither does."""
+    seen: list[str] = []
+    graph = Graph("rc")
+    junction = J1("loop", domain="electrical")
+    graph.connect(Se("source", 1.0), junction)
+    graph.connect(junction, R("resistor", resistance=1.0))
+    graph.connect(junction, C("capacitor", capacitance=1.0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Progress, "show", lambda bar, done, note="": seen.append(f"{bar.name}: {note}") if bar._active else None)
+        compiled = compile_model(graph, backend="numpy")
+        compiled.simulate(1.0)
+        assert any(line.startswith('compiling "rc": tracing') for line in seen)
+        assert any(line.startswith("rc: t = 1 s") for line in seen)
+        seen.clear()
+        compile_model(graph, backend="numpy", progress=False).simulate(1.0, progress=False)
+        assert not seen
