@@ -4,6 +4,7 @@
 # make pictures  draw every picture under docs/ anew
 # make docs   set everything up, run the code of the documentation's pages, make a site of them in site/
 # make campaign  set everything up, search at random for what must not happen (hours)
+# make dist   set everything up, pack sources and wheel into dist/; ADDRESS=https://... is where the sources are in public
 # make bench  set everything up, run the benchmarks
 # make clean  remove the environment and everything that was generated
 PYTHON ?= python3
@@ -25,7 +26,7 @@ DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_
 # Tests run side by side, and their matrices are small: threads of linear algebra would only wait for one another.
 ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test portable pictures docs bench campaign clean
+.PHONY: demo test portable pictures docs dist bench campaign clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo
@@ -42,11 +43,15 @@ portable: $(VENV)/dev.stamp
 
 pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.gallery
+	$(BIN)/python -m docs.thumbnails
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m pytest -q tests/docs
 	$(BIN)/python -m sphinx -W --keep-going -q -d site/.doctrees docs site
 	@echo "the pages are in site/index.html"
+
+dist: $(VENV)/docs.stamp
+	$(BIN)/python -m docs.distribution $(if $(ADDRESS),--address $(ADDRESS))
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

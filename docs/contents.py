@@ -23,9 +23,10 @@ def sections() -> dict[str, tuple[str, ...]]:
 def home() -> str:
     """The front page of the project, its links as seen from this folder, and the table of contents."""
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"\]\(examples/README\.md\)", "](../examples)", text)
     text = re.sub(r"\]\(docs/README\.md\)", "](index.md)", text)
+    text = re.sub(r"\]\((?!http|\.\./|docs/|index\.md)", "](../", text)
     text = re.sub(r"\]\(docs/", "](", text)
-    text = re.sub(r"\]\(((?!http|docs/)[^)#]+\.py)\)", r"](../\1)", text)
     return "\n\n".join([text, *(tree(pages, title) for title, pages in sections().items())]) + "\n"
 
 

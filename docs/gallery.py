@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docs.pages import DOCS, run_page
+from docs.pages import DOCS, FRONT, run_page
 
 if TYPE_CHECKING:
     from models.hand import HandRun
@@ -23,6 +23,10 @@ PICTURES = DOCS / "pictures"
 
 def _motor(path: Path) -> None:
     run_page("tutorial.md")[0].picture.write(path)
+
+
+def _oscillator(path: Path) -> None:
+    run_page(FRONT)[0].result.plot("spring.q", "velocity.flow")[0].figure.savefig(path, dpi=150)
 
 
 def _contact(path: Path) -> None:
@@ -205,6 +209,7 @@ DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "impact.svg": _impact_graph,
 }
 PLOTS: dict[str, Callable[[Path], None]] = {
+    "oscillator.png": _oscillator,
     "delta_poles.png": _delta_poles,
     "delta_soft_touch.png": _delta_soft_touch,
     "hand_figure7.png": _hand_figure7,

@@ -7,11 +7,14 @@ import importlib.abc
 import importlib.util
 import io
 import sys
+import tempfile
 import types
 from functools import cache
 from pathlib import Path
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parent
+FRONT = "../README.md"
+"""The front page of the project, from here."""
 END_OF_BLOCK = "\f"
 
 
@@ -45,7 +48,7 @@ def program_of(page: str) -> tuple[str, list[str | None]]:
 
 @cache
 def run_page(page: str) -> tuple[types.ModuleType, tuple[str, ...]]:
-    """Import the code of a page as a module; its namespace, and what each block printed."""
+    """Import the code of a page as a module, in a folder of its own; its namespace, and what each block printed."""
     source, _ = program_of(page)
     name = f"page_{Path(page).stem}"
     loader = _PageLoader(name, str(DOCS / page), source)
@@ -54,7 +57,7 @@ def run_page(page: str) -> tuple[types.ModuleType, tuple[str, ...]]:
     module = importlib.util.module_from_spec(spec)
     printed = io.StringIO()
     sys.modules[name] = module
-    with contextlib.redirect_stdout(printed):
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(printed):
         loader.exec_module(module)
     return module, tuple(printed.getvalue().split(END_OF_BLOCK)[:-1])
 

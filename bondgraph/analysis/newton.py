@@ -160,5 +160,7 @@ def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]
     x = np.array(columns).T.reshape(right.shape)
-    terms = abs(matrix) @ np.abs(x) + np.abs(right)
+    # a state that does not change is rounding of those that do
+    reach = scale[:, None] * np.max(np.abs(x) / scale[:, None], axis=0, initial=0.0)
+    terms = abs(matrix) @ reach + np.abs(right)
     return x, np.all(np.abs(matrix @ x + right) <= 1e-8 * np.maximum(terms, 1e-300), axis=0)

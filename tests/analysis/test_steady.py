@@ -185,6 +185,16 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
     assert "supply.value" in str(found)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
+    """A spring gives way by F / k and the mass stays at rest: its momentum is rounding, in newtons and in other units."""
+    graph, v = Graph("oscillator"), J1("v")
+    graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))
+    compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0 * unit)).connect(v, R("damper", 5.0 * unit)))
+    found = sensitivities(compiled, ["spring.q"], ["push.value", "spring.stiffness"], at=steady_state(compiled))
+    assert found.steady_outputs.ravel() == pytest.approx([0.02 / unit, -0.0004 / unit], rel=1e-9)
+
+
 def test_sensitivity_with_a_conserved_amount() -> None:
     """A <=> B, rates k1, k2: a = 3 k2 / (k1 + k2) of the three that there are."""
     compiled = signals(

@@ -14,8 +14,8 @@ from bondgraph.run.outcome.result import Result
 from models.pictures.interpolation import Array, Between
 from models.pictures.web.packing import Packed
 
-LARGE, HUGE = 60, 400
-"""Elements from which nested graphs are folded; nodes from which nothing is drawn."""
+HUGE = 400
+"""Nodes from which nothing is drawn, all nested graphs folded."""
 
 USUAL = 99.0
 """Percentile of a bond's power from which bands are no wider: an impact of a moment leaves the others a width."""
@@ -26,10 +26,9 @@ def drawn(result: Result) -> str:
     model = result.program.model
     if model is None or not model.bonds:
         return ""
-    folded = len(model.elements) > LARGE and bool(model.groups)
-    inside = [f"{path}." for path in model.groups if folded]
-    nodes = sum(not path.startswith(tuple(inside)) for path in model.elements) + len(inside)
-    return "" if nodes > HUGE else diagram(model, folded="all" if folded else ()).svg
+    inside = tuple(f"{path}." for path in model.groups)
+    nodes = sum(not path.startswith(inside) for path in model.elements) + len(inside)
+    return "" if nodes > HUGE else diagram(model, title="", legend=False).svg
 
 
 def pack_bonds(result: Result, times: Array, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:

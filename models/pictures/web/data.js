@@ -1,7 +1,8 @@
 const $ = id => document.getElementById(id), M = JSON.parse($("motion").textContent), A = {};
 const bytesOf = text => Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer;
-for (const [name, text] of Object.entries(M.arrays)) {
-  A[name] = name.endsWith("_index") ? new Uint32Array(bytesOf(text)) : new Float32Array(bytesOf(text));
+const KINDS = { Float32: Float32Array, Uint32: Uint32Array, Uint16: Uint16Array, Uint8: Uint8Array, Int8: Int8Array };
+for (const [name, packed] of Object.entries(M.arrays)) {
+  const [kind, text] = Array.isArray(packed) ? packed : ["Float32", packed]; A[name] = new KINDS[kind](bytesOf(text));
 }
 const T = A.t, N = T.length, START = T[0], END = T[N - 1];
 let t = START, playing = false, stretch = 0;

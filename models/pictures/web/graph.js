@@ -28,10 +28,8 @@ function startGraph() {
     text.setAttribute("class", "state"); text.setAttribute("x", box.x + box.width / 2); text.setAttribute("y", box.y - 5); node.append(text);
     switches.push({ ...own, node, text, modes: curve(own.mode) });
   }
-  // Of the drawing's own title and legend the page has its own.
-  drawing.querySelectorAll(".title, .legend").forEach(node => node.remove());
-  const all = drawing.querySelector("g").getBBox(), shift = drawing.querySelector("g").getCTM ? drawing.querySelector("g").transform.baseVal.consolidate()?.matrix : null;
-  home = [all.x + (shift?.e ?? 0) - 12, all.y + (shift?.f ?? 0) - 16, all.width + 24, all.height + 28]; see = home.slice(); drawing.setAttribute("viewBox", home.join(" "));
+  const all = drawing.querySelector("g"), box = all.getBBox(), { e, f } = all.transform.baseVal.consolidate().matrix;
+  home = [box.x + e - 12, box.y + f - 16, box.width + 24, box.height + 28]; see = home.slice(); drawing.setAttribute("viewBox", home.join(" "));
   tell(null);
 }
 // A second click on a bond takes its plots away.

@@ -1,4 +1,4 @@
-"""Arrays in; what a page's script unpacks out: base64 of 32-bit numbers, and curves in 16-bit steps."""
+"""Arrays in; what a page's script unpacks out: base64 of numbers as short as is seen, and curves in 16-bit steps."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike
 from models.pictures.interpolation import Array, quaternions
 from models.pictures.shapes.meshes import Mesh
 
+KINDS = {"Float32": "<f4", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
+"""Kinds of numbers, as the script and as NumPy call them."""
+
 STEPS = 65534
 """Steps of a curve between its least and its largest value; one more means that there is none."""
 
@@ -18,14 +21,14 @@ class Packed:
     """Arrays by name, and curves by number; what does not change over time has one row."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, str] = {}
+        self.arrays: dict[str, str | tuple[str, str]] = {}
         self.curves: list[tuple[float, float, str]] = []
         self._meshes: dict[Mesh, str] = {}
 
-    def put(self, name: str, values: ArrayLike) -> str:
-        """Pack an array; names of indices end with "_index"."""
-        kind = np.uint32 if name.endswith("_index") else np.float32
-        self.arrays[name] = base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+    def put(self, name: str, values: ArrayLike, kind: str = "Float32") -> str:
+        """Pack an array as 32-bit floats, or as another of `KINDS`."""
+        text = base64.b64encode(np.ascontiguousarray(values, dtype=KINDS[kind]).tobytes()).decode()
+        self.arrays[name] = text if kind == "Float32" else (kind, text)
         return name
 
     def course(self, name: str, values: Array) -> str:
@@ -42,12 +45,13 @@ class Packed:
         """Pack a mesh, once however many solids have it."""
         if mesh not in self._meshes:
             name = self._meshes[mesh] = self.put(f"mesh{len(self._meshes)}", mesh.points)
-            self.put(f"{name}_normal", mesh.normals)
-            self.put(f"{name}_index", mesh.faces)
+            index = "Uint16" if len(mesh.points) < 1 << 16 else "Uint32"
+            self.put(f"{name}_normal", np.rint(127.0 * np.asarray(mesh.normals)), "Int8")
+            self.put(f"{name}_index", mesh.faces, index)
             if len(mesh.lines):
-                self.put(f"{name}_line_index", mesh.lines)
+                self.put(f"{name}_line_index", mesh.lines, index)
             if mesh.colours is not None:
-                self.put(f"{name}_colour", mesh.colours)
+                self.put(f"{name}_colour", np.rint(255.0 * np.asarray(mesh.colours)), "Uint8")
         return self._meshes[mesh]
 
     def curve(self, values: Array) -> int:

@@ -30,17 +30,19 @@ if (gl) {
 function mesh(points, normals, index, colours) {
   if (!gl) return null;
   const buffer = (kind, values) => { const b = gl.createBuffer(); gl.bindBuffer(kind, b); gl.bufferData(kind, values, gl.STATIC_DRAW); return b; };
-  return { p: buffer(gl.ARRAY_BUFFER, new Float32Array(points)), n: buffer(gl.ARRAY_BUFFER, new Float32Array(normals)),
-    c: colours && buffer(gl.ARRAY_BUFFER, new Float32Array(colours)), i: buffer(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(index)), count: index.length };
+  const numbers = values => ArrayBuffer.isView(values) ? values : new Float32Array(values), whole = ArrayBuffer.isView(index) ? index : new Uint32Array(index);
+  const attribute = values => { const v = numbers(values); return { buffer: buffer(gl.ARRAY_BUFFER, v), kind: v instanceof Int8Array ? gl.BYTE : v instanceof Uint8Array ? gl.UNSIGNED_BYTE : gl.FLOAT }; };
+  return { p: attribute(points), n: attribute(normals), c: colours && attribute(colours), i: buffer(gl.ELEMENT_ARRAY_BUFFER, whole),
+    count: index.length, short: whole instanceof Uint16Array };
 }
 function draw(m, H, { tint = null, glass = [1, 1, 1], light = 1, count = m.count, lines = false } = {}) {
   [m.p, m.n, m.c].forEach((b, i) => {
     if (!b) { gl.disableVertexAttribArray(i); return; }
-    gl.bindBuffer(gl.ARRAY_BUFFER, b); gl.enableVertexAttribArray(i); gl.vertexAttribPointer(i, 3, gl.FLOAT, false, 0, 0);
+    gl.bindBuffer(gl.ARRAY_BUFFER, b.buffer); gl.enableVertexAttribArray(i); gl.vertexAttribPointer(i, 3, b.kind, b.kind !== gl.FLOAT, 0, 0);
   });
   gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, m.i); gl.uniformMatrix4fv(locate.H, false, H);
   gl.uniform4f(locate.tint, ...(tint || [0, 0, 0]), tint ? 1 : -1); gl.uniform3f(locate.glass, ...glass); gl.uniform1f(locate.light, light);
-  gl.drawElements(lines ? gl.LINES : gl.TRIANGLES, count, gl.UNSIGNED_INT, 0);
+  gl.drawElements(lines ? gl.LINES : gl.TRIANGLES, count, m.short ? gl.UNSIGNED_SHORT : gl.UNSIGNED_INT, 0);
 }
 // A solid turned about x from a profile of (x, r, nx, nr), with one colour or none.
 function turned(profile, sides = 20) {

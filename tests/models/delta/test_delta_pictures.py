@@ -101,7 +101,7 @@ def test_page(tmp_path, tracking: Tracking) -> None:
     assert [frame["label"] for frame in shown["frames"]] == [("0", ""), ("A", "1"), ("A", "2"), ("A", "3"), ("T", "")]
     assert [solid["look"] for solid in shown["solids"]].count("VEIL") == 1 and shown["paths"][0]["ahead"]
     for name, packed in shown["arrays"].items():
-        if not name.endswith("_index"):
+        if isinstance(packed, str):  # of 32-bit floats
             assert np.all(np.isfinite(np.frombuffer(base64.b64decode(packed), np.float32))), name
 
 

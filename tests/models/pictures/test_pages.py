@@ -7,6 +7,7 @@ import html
 import json
 import pickle
 import re
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,11 @@ def test_large_results_stay_small_pages() -> None:
 def test_what_no_page_can_show_is_refused(driven: Result, give: Any, code: str) -> None:
     with pytest.raises(ModelError, match=code):
         give(driven)
+
+
+def test_what_draws_bodies_is_small() -> None:
+    files = resources.files("models.pictures.web")
+    assert sum(len(files.joinpath(name).read_bytes()) for name in ("vectors.js", "scene.js")) < 20_000
 
 
 @pytest.fixture(scope="module")

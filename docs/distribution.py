@@ -1,0 +1,78 @@
+"""The checkout in; sources and wheel out, whose first page shows its pictures on a package index (`make dist`).
+
+A package index shows README.md without the files beside it: links and pictures of the packed copy lead to the project's public
+address, which is in setup.cfg (`project_urls`, "Source"), or is given: `make dist ADDRESS=https://example.org/owner/screwbond`.
+Where there is none, nothing is guessed: links stay as they are, and a line says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from configparser import ConfigParser
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURE = re.compile(r"(!\[[^\]]*\]\()(?!https?:)([^)]+)\)")
+LINK = re.compile(r"((?<!!)\[[^\]]*\]\()(?!https?:|#)([^)]+)\)")
+
+
+def published(text: str, address: str, tag: str) -> str:
+    """A page of the top folder with links and pictures at a public address, as GitHub, GitLab and Gitea lay files out."""
+    text = PICTURE.sub(rf"\1{address}/raw/{tag}/\2)", text)
+    return LINK.sub(rf"\1{address}/blob/{tag}/\2)", text)
+
+
+def public_address(setup: ConfigParser) -> str:
+    """The address under `project_urls` of setup.cfg; "" where there is none."""
+    urls = dict(line.split(" = ", 1) for line in setup["metadata"].get("project_urls", "").strip().splitlines())
+    return urls.get("Source", "").rstrip("/")
+
+
+def with_address(setup: str, address: str) -> str:
+    """A setup.cfg whose metadata name the address, if they name none yet."""
+    if "project_urls" in setup:
+        return setup
+    urls = {"Source": address, "Issues": f"{address}/issues", "Changelog": f"{address}/blob/main/CHANGELOG.md"}
+    lines = "\n".join(f"    {name} = {url}" for name, url in urls.items())
+    return setup.replace("[metadata]\n", f"[metadata]\nproject_urls =\n{lines}\n", 1)
+
+
+def pack(out: Path, address: str = "") -> list[Path]:
+    """Build sources and wheel from a copy of what git knows of; their paths."""
+    setup = ConfigParser(interpolation=None)
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    address = (address or public_address(setup)).rstrip("/")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        for name in filter(None, listed.split("\0")):
+            target = Path(folder) / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target)
+        if address:
+            front, config = Path(folder) / "README.md", Path(folder) / "setup.cfg"
+            front.write_text(published(front.read_text(encoding="utf-8"), address, f"v{setup['metadata']['version']}"), "utf-8")
+            config.write_text(with_address(config.read_text(encoding="utf-8"), address), encoding="utf-8")
+        else:
+            print("no public address: pictures of the first page will not show on an index. make dist ADDRESS=https://...")
+        subprocess.run([sys.executable, "-m", "build", "--outdir", str(out.resolve()), folder], check=True)
+    return sorted(out.glob(f"*-{setup['metadata']['version']}*"))
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Pack into dist/."""
+    parser = argparse.ArgumentParser(prog="python -m docs.distribution", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--address", default="", help="where the sources are in public, as https://host/owner/project")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    options = parser.parse_args(given)
+    for path in pack(options.out, options.address):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
