@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import math
 import re
 import types
@@ -123,6 +124,14 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert path.exists(), target
         if anchor:
             assert anchor in headings(path), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_table_has_a_head(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for head, rule in itertools.pairwise(lines):
+        if re.fullmatch(r"\|[-:| ]+\|", rule) and head.startswith("|"):
+            assert all(cell.strip() for cell in re.split(r"(?<!\\)\|", head)[1:-1]), head
 
 
 def headings(path: Path) -> set[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bondgraph.errors import RunError
-from bondgraph.run import progress
+from bondgraph.output import progress
 from bondgraph.run.integrators import choose
 from bondgraph.run.integrators.sundials import library
 from bondgraph.run.integrators.sundials.library import available
