@@ -94,8 +94,8 @@ def show(
             'page(result, "run.html"), still(...), poster(...), movie(...)',
         )
         raise refusal("E578", f"there is no screen to show {scene.title} on", *cures, about=scene.title)
-    span = [float(scene.t[0]), float(scene.t[-1])]
-    now = float(np.clip(telling_time(scene) if t is None else t, *span))
+    span = (float(scene.t[0]), float(scene.t[-1]))
+    now = min(max(telling_time(scene) if t is None else t, span[0]), span[1])
     view = View(scene, now, size, opened)
     if opened:
         view.plotter.add_slider_widget(view.at, span, value=now, title="time (s)", style="modern", color="#1c2331")
@@ -107,8 +107,7 @@ def in_notebook() -> bool:
     """Whether Python runs in a kernel of Jupyter."""
     kernel = sys.modules.get("ipykernel.zmqshell")
     ipython = sys.modules.get("IPython")
-    shell = None if ipython is None or kernel is None else ipython.get_ipython()
-    return shell is not None and isinstance(shell, kernel.ZMQInteractiveShell)
+    return kernel is not None and ipython is not None and isinstance(ipython.get_ipython(), kernel.ZMQInteractiveShell)
 
 
 def has_screen() -> bool:
