@@ -130,6 +130,7 @@ class CollisionSet:
         return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Visible:
     """Something that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result are made from these

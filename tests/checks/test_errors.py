@@ -231,7 +231,7 @@ CASES: list[Case] = [
         ('of "top"', '"s" reads it'),
     ),
     ("E109", lambda: loop(C("c", capacitance=1.0, frame="tool"), R("r", 1.0, frame="world")), ("frame tool", "frame world")),
-    ("E110", lambda: C("c"), ('C "c" needs exactly one of capacitance, stiffness, output', "given: none")),
+    ("E110", lambda: C("c"), ('C "c" needs exactly one of capacitance, compliance, stiffness, elastance, output', "given: none")),
     ("E110", lambda: R("r", 1.0, conductance=2.0), ("given: resistance, conductance",)),
     ("E110", lambda: R("r", 1.0, effort=lambda f: f), ("given: resistance, effort",)),
     ("E110", lambda: I("i", output=lambda p: p), ("needs exactly one of energy",)),
