@@ -36,6 +36,7 @@ from models.impact import (
 )
 from models.maze import MazeParameters, analyse, robustness
 from models.pictures import Scene, page, scene_of
+from models.studies.artefacts import chosen
 from screwbond import _need_own
 from screws.contact import closest_points
 from screws.errors import GeometryError
@@ -304,6 +305,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
+    ("E590", lambda: chosen(["poster.png"], ["poter"])),
     ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
     ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
     ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),
