@@ -12,11 +12,14 @@ from bondgraph.analysis.transfer import TransferFunction, transfer
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import cell, counted, line, table
 
 SHOWN = 12
 """States, inputs and outputs up to which the matrices are printed."""
 DENSE = 4000
 """States up to which all eigenvalues are computed: beyond it, ask for some of them."""
+_SHOWN = 16
+"""States up to which notebooks show matrices and poles."""
 
 
 @brief
@@ -164,6 +167,19 @@ class Linear:
         one, b, d = eye_array(self.order, format="csc"), self.B.toarray().astype(complex), self.D.toarray()
         return np.array([self.C @ splu(csc_array(value * one - self.A)).solve(b) + d for value in s])
 
+    def _repr_html_(self) -> str:
+        counts = (self.order, "state"), (len(self.inputs), "input"), (len(self.outputs), "output")
+        blocks = [line(self.name, ", ".join(counted(*each) for each in counts))]
+        if self.order > _SHOWN:
+            return cell(*blocks)
+        a, b, c, d = self.dense()
+        columns, rows = (*self.states, *self.inputs), (*(f"d/dt {name}" for name in self.states), *self.outputs)
+        numbers = np.block([[a, b], [c, d]])
+        blocks.append(table(("", *columns), [(name, *row) for name, row in zip(rows, numbers, strict=True)]))
+        poles = [(pole, abs(pole), -pole.real / abs(pole) if pole else 1.0) for pole in self.poles()]
+        blocks.append(table(("pole (1/s)", "frequency (rad/s)", "damping"), poles))
+        return cell(*blocks)
+
     def to_control(self) -> Any:
         """The system as a `control.StateSpace` of python-control, names kept; E258 where that is not installed."""
         control = self._control()
@@ -186,9 +202,8 @@ class Linear:
         Raises `ModelError` E255 if there is no such input or output, E258 without python-control.
         """
         control, part = self._control(), self._single(input, output)
-        more = {} if axes is None else {"ax": np.reshape(axes, (2, 1))}
-        title = f"{part.inputs[0]} to {part.outputs[0]}"
-        drawn = control.bode_plot(part.to_control(), omega, dB=True, deg=True, display_margins=margins, title=title, **more)
+        place, title = _axes(axes, 2), f"{part.inputs[0]} to {part.outputs[0]}"
+        drawn = control.bode_plot(part.to_control(), omega, dB=True, deg=True, display_margins=margins, title=title, ax=place)
         return np.ravel(drawn.axes)
 
     def step(
@@ -196,16 +211,14 @@ class Linear:
     ) -> np.ndarray:
         """The answer to a unit step, from python-control: axes of Matplotlib, (1,). Names and errors as `bode`; `t_end` in s."""
         control, part = self._control(), self._single(input, output)
-        more = {} if axes is None else {"ax": np.reshape(axes, (1, 1))}
-        title = f"{part.inputs[0]} to {part.outputs[0]}"
-        return np.ravel(control.step_response(part.to_control(), t_end).plot(title=title, **more).axes)
+        place, title = _axes(axes, 1), f"{part.inputs[0]} to {part.outputs[0]}"
+        return np.ravel(control.step_response(part.to_control(), t_end).plot(title=title, ax=place).axes)
 
     def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
         """Poles and zeros in the complex plane (1/s), of python-control: axes of Matplotlib, (1,). Names, errors as `bode`."""
         control, part = self._control(), self._single(input, output)
-        more = {} if axes is None else {"ax": np.reshape(axes, (1, 1))}
-        title = f"{part.inputs[0]} to {part.outputs[0]}"
-        return np.ravel(control.pole_zero_plot(part.to_control(), title=title, **more).axes)
+        place, title = _axes(axes, 1), f"{part.inputs[0]} to {part.outputs[0]}"
+        return np.ravel(control.pole_zero_plot(part.to_control(), title=title, ax=place).axes)
 
     def c2d(self, period: float, method: str = "zoh") -> Linear:
         """The same system sampled every `period` seconds, as python-control does it: "zoh", "foh", "tustin", "matched" ...
@@ -240,6 +253,16 @@ def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, 
     lines = [(letter, *columns), *((label, *row) for label, row in zip(labels, numbers, strict=True))]
     cells = [[f"{cell:>{width}}" for cell, width in zip(line[1:], widths, strict=True)] for line in lines]
     return "\n".join("  ".join([f"{line[0]:{first}}", *row]) for line, row in zip(lines, cells, strict=True))
+
+
+def _axes(given: Any, count: int) -> np.ndarray | None:
+    """Axes below each other (count, 1), or None with a new figure begun: python-control draws over what the current one shows."""
+    if given is not None:
+        return np.reshape(given, (count, 1))
+    from matplotlib import pyplot
+
+    pyplot.figure()
+    return None
 
 
 def _one(system: Linear, kind: str, name: str | None, known: tuple[str, ...]) -> str:

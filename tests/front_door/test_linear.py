@@ -41,14 +41,16 @@ spring.q            0"""
 
 def test_drawn_by_python_control():
     pyplot, _ = pytest.importorskip("matplotlib.pyplot"), pytest.importorskip("control")
-    system = oscillator()
+    system, before = oscillator(), pyplot.plot([0.0, 1.0], [3.0, 4.0])[0].axes
     magnitude, phase = system.bode(omega=np.array([1.0, 5.0, 20.0]))
     found = 20 * np.log10(np.abs(system.frequency_response([1.0, 5.0, 20.0])[:, 0, 0]))
     np.testing.assert_allclose(magnitude.lines[0].get_ydata(), found, rtol=1e-9)
     assert "dB" in magnitude.get_ylabel() and "deg" in phase.get_ylabel()
     (answer,) = system.step(t_end=40.0)
     assert answer.lines[0].get_ydata()[-1] == pytest.approx(1.0 / 50.0, rel=1e-3)
-    assert len(system.pzmap()) == 1
+    (places,) = system.pzmap()
+    assert len({axes.figure for axes in (before, magnitude, answer, places)}) == 4  # nothing is drawn over what there is
+    assert len(answer.lines) == len(system.step()[0].lines)
     own = pyplot.figure().subplots(2, 1)
     assert set(system.bode(axes=own)) == set(own)
     with pytest.raises(ModelError, match="E255"):

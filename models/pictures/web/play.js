@@ -1,6 +1,6 @@
 // What is shown at time t, and how time goes.
 function render() {
-  const now = at(t), shown = gl && M.solids.length + M.frames.length + M.paths.length + M.forces.length;
+  const now = at(t), shown = gl && document.body.classList.contains("scene");
   $("time").value = place(t);
   $("now").textContent = `${M.subtitle.map(words => words + " · ").join("")}t = ${t.toFixed(Math.max(0, Math.min(9, 4 - Math.floor(Math.log10(END - START || 1)))))} s · ${pace()}`;
   if (shown) { const eye = look(); drawScene(now, eye); drawLabels(now, eye); }
@@ -38,7 +38,7 @@ for (const [colour, words] of M.legend) { const line = document.createElement("d
 if (M.forces.length) { const line = document.createElement("div"); line.innerHTML = '<i class="unit"></i>'; line.firstChild.style.color = M.force_colour;
   line.firstChild.style.backgroundColor = M.force_colour; line.append(M.force_legend); $("legend").append(line); }
 $("shown").onchange = e => { document.body.classList.toggle("folded", !e.target.checked); };
-M.plots.forEach(plot => addPanel(plot)); M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(plot)));
+M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(plot))); M.plots.forEach(plot => addPanel(plot));
 let width = 0;
 new ResizeObserver(() => { if (canvas.clientWidth !== width) { width = canvas.clientWidth; view.distance = 0; } render(); }).observe($("panels"));
 new ResizeObserver(() => render()).observe($("scene"));

@@ -28,7 +28,7 @@ function ticks(a, b, n) {
   return out;
 }
 const label = v => written(Number.parseFloat(v.toPrecision(6)));
-function drawPanel(panel, last) {
+function drawPanel(panel) {
   const { canvas, still, plot, values } = panel, s = Math.min(2, window.devicePixelRatio || 1), w = canvas.clientWidth, h = canvas.clientHeight;
   if (w < 40 || h < 30) return;
   const X = time => LEFT + (w - LEFT - RIGHT) * (time - START) / (END - START || 1), key = `${w}x${h}x${s}`;
@@ -58,10 +58,14 @@ function drawPanel(panel, last) {
   }
   const g = canvas.getContext("2d"); g.setTransform(1, 0, 0, 1, 0, 0); g.clearRect(0, 0, canvas.width, canvas.height); g.drawImage(still, 0, 0); g.setTransform(s, 0, 0, s, 0, 0);
   g.strokeStyle = "#1c2331"; g.lineWidth = 1.5; g.beginPath(); g.moveTo(X(t), TOP - 3); g.lineTo(X(t), h - FOOT); g.stroke();
-  plot.curves.forEach((c, k) => { const v = valueAt(values[k], t), y = panel.Y(v); panel.outputs[k].textContent = written(v);
+  plot.curves.forEach((c, k) => { const y = panel.Y(valueAt(values[k], t));
     if (Number.isFinite(y)) { g.fillStyle = c.colour; g.strokeStyle = "#fff"; g.beginPath(); g.arc(X(t), y, 4, 0, 7); g.fill(); g.stroke(); } });
 }
-const drawPlots = () => panels.forEach(drawPanel);
+// The words first: they decide how much room there is for the curves.
+function drawPlots() {
+  panels.forEach(({ values, outputs }) => outputs.forEach((output, k) => { output.textContent = written(valueAt(values[k], t)); }));
+  panels.forEach(drawPanel);
+}
 
 // Every quantity can be plotted: by its name, or by a part of it that only one has.
 M.quantities.forEach(([name]) => $("names").append(make("option", { value: name })));
