@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
     "notebook_extensions": set(),
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "nested_sections": False,
     "within_subsection_order": "FileNameSortKey",
 }
@@ -70,7 +70,7 @@ def adapt(_: Any, page: str, source: list[str]) -> None:
     if page.startswith(("api/", "examples/")):
         return
     text = contents.home() if page == "index" else contents.with_tree(source[0]) if page.endswith("README") else source[0]
-    source[0] = contents.without_foreign_links(text)
+    source[0] = contents.without_foreign_links(text, page.count("/"))
 
 
 def stage(app: Any, _: Any) -> None:

@@ -32,7 +32,8 @@ def home() -> str:
 
 def with_tree(text: str) -> str:
     """An index of a folder, whose table becomes its part of the table of contents."""
-    return f"{text}\n{tree(ROW.findall(text))}\n"
+    pages = ROW.findall(text)
+    return f"{text}\n{tree(pages)}\n" if pages else text
 
 
 def tree(pages: Sequence[str], caption: str = "") -> str:
@@ -40,9 +41,10 @@ def tree(pages: Sequence[str], caption: str = "") -> str:
     return "\n".join(["```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), "", *pages, "```"])
 
 
-def without_foreign_links(text: str) -> str:
-    """A page whose links to examples lead to their pages here; other links out of this folder become plain text."""
-    text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](/examples/\1.rst)", text)
-    text = re.sub(r"\]\(\.\./examples/?\)", "](/examples/index.rst)", text)
-    text = re.sub(r"\]\((?:\.\./)?README\.md\)", "](/index.md)", text)
-    return re.sub(r"\[([^\]]+)\]\(\.\./[^)]*\)", r"\1", text)
+def without_foreign_links(text: str, depth: int = 0) -> str:
+    """A page, so many folders down, whose links to examples lead to their pages here; other links out become plain text."""
+    out = re.escape("../" * (depth + 1))
+    text = re.sub(rf"\]\({out}examples/(\w+)\.py\)", r"](/examples/\1.rst)", text)
+    text = re.sub(rf"\]\({out}examples/?\)", "](/examples/index.rst)", text)
+    text = re.sub(rf"\]\({out}README\.md\)", "](/index.md)", text)
+    return re.sub(rf"\[([^\]]+)\]\({out}[^)]*\)", r"\1", text)

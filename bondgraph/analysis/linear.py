@@ -12,11 +12,14 @@ from bondgraph.analysis.transfer import TransferFunction, transfer
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import cell, counted, line, table
 
 SHOWN = 12
 """States, inputs and outputs up to which the matrices are printed."""
 DENSE = 4000
 """States up to which all eigenvalues are computed: beyond it, ask for some of them."""
+_SHOWN = 16
+"""States up to which notebooks show matrices and poles."""
 
 
 @brief
@@ -163,6 +166,19 @@ class Linear:
 
         one, b, d = eye_array(self.order, format="csc"), self.B.toarray().astype(complex), self.D.toarray()
         return np.array([self.C @ splu(csc_array(value * one - self.A)).solve(b) + d for value in s])
+
+    def _repr_html_(self) -> str:
+        counts = (self.order, "state"), (len(self.inputs), "input"), (len(self.outputs), "output")
+        blocks = [line(self.name, ", ".join(counted(*each) for each in counts))]
+        if self.order > _SHOWN:
+            return cell(*blocks)
+        a, b, c, d = self.dense()
+        columns, rows = (*self.states, *self.inputs), (*(f"d/dt {name}" for name in self.states), *self.outputs)
+        numbers = np.block([[a, b], [c, d]])
+        blocks.append(table(("", *columns), [(name, *row) for name, row in zip(rows, numbers, strict=True)]))
+        poles = [(pole, abs(pole), -pole.real / abs(pole) if pole else 1.0) for pole in self.poles()]
+        blocks.append(table(("pole (1/s)", "frequency (rad/s)", "damping"), poles))
+        return cell(*blocks)
 
     def to_control(self) -> Any:
         """The system as a `control.StateSpace` of python-control, names kept; E258 where that is not installed."""

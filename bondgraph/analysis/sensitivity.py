@@ -14,6 +14,7 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, point_of
 from bondgraph.errors import refusal
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import cell, line, table
 
 
 @brief
@@ -43,6 +44,10 @@ class Sensitivities:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.steady_outputs * self.parameter_values / self.values[:, None]
         return np.where(self.values[:, None] != 0.0, ratio, np.nan)
+
+    def _repr_html_(self) -> str:
+        rows = [(name, *self.steady_outputs[:, k]) for k, name in enumerate(self.parameters)]
+        return cell(line("sensitivities", "change of the steady outputs by parameters"), table(("", *self.outputs), rows))
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.parameters), default=0)

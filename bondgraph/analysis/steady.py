@@ -18,6 +18,7 @@ from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, w
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import cell, items, line, table
 from bondgraph.run.program import Slot
 from bondgraph.run.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
@@ -69,6 +70,13 @@ class OperatingPoint:
         """The linear system at this point; see `bondgraph.analysis.linearise`."""
         warn_of_samplers(self.compiled)
         return differentiate(self.compiled, inputs, outputs)(self.point)
+
+    def _repr_html_(self) -> str:
+        rows = [*zip(self.states, self.x, strict=True), *((f"{name} (found)", v) for name, v in self.parameters.items())]
+        notes = [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
+        notes += [f"not lasting: {kind} is due" for kind in self.due]
+        title = line(f"operating point of {self.compiled.model.name}", f"{self.iterations} steps")
+        return cell(title, table(("state", "value"), rows), *([items(notes)] if notes else []))
 
     def __str__(self) -> str:
         lines = [f"{name} = {value:.6g}" for name, value in zip(self.states, self.x, strict=True)]

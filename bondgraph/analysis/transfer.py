@@ -9,6 +9,7 @@ import numpy as np
 
 from bondgraph.analysis.pencil import Matrices, by_real_part, invariant_zeros, minimal_basis
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import typeset
 
 
 @brief
@@ -40,6 +41,18 @@ class TransferFunction:
         """Count of poles."""
         return len(self.poles)
 
+    def latex(self) -> str:
+        """An `align*` environment with the function as a quotient of polynomials, or of factors of more than six poles."""
+        polynomials = max(len(self.zeros), self.order) <= _POLYNOMIALS
+        over, under = (_powers(self.num), _powers(self.den)) if polynomials else (_factors(self.zeros), _factors(self.poles))
+        gain = "" if polynomials else rf"{_digits(self.gain)}\,"
+        quotient = over if under == "1" else rf"\frac{{{over}}}{{{under}}}"
+        names = rf"\frac{{{_words(self.output)}}}{{{_words(self.input)}}}"
+        return f"\\begin{{align*}}\n{names} &= {gain}{quotient}\n\\end{{align*}}\n"
+
+    def _repr_latex_(self) -> str | None:
+        return typeset(self.latex())
+
     def __call__(self, s: Any) -> Any:
         """Value at complex frequencies s, rad/s; from the factors, which keep their digits where polynomials do not."""
         s = np.asarray(s, dtype=complex)
@@ -65,3 +78,39 @@ def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: f
     unit = TransferFunction(input_name, output_name, zeros, poles, 1.0)
     value = (c @ np.linalg.solve(radius * np.eye(len(a)) - a, b) + d)[0, 0]
     return TransferFunction(input_name, output_name, zeros, poles, float(np.real(value / unit(radius))))
+
+
+_POLYNOMIALS = 6
+"""Poles up to which polynomials are written; factors are beyond, whose digits say more."""
+
+
+def _digits(value: float) -> str:
+    """Five digits."""
+    mantissa, _, power = f"{value:.5g}".partition("e")
+    return mantissa + (rf" \cdot 10^{{{int(power)}}}" if power else "")
+
+
+def _powers(coefficients: np.ndarray) -> str:
+    """A polynomial in s; what is zero beside the others is left out."""
+    top, terms = len(coefficients) - 1, []
+    for k, value in enumerate(coefficients):
+        power = {0: "", 1: "s"}.get(top - k, f"s^{{{top - k}}}")
+        size = "" if abs(value) == 1.0 and power else _digits(abs(float(value)))
+        if value != 0.0:
+            terms.append(f"{'-' if value < 0.0 else '+'} {' '.join(filter(None, (size, power)))}")
+    return " ".join(terms).removeprefix("+ ") or "0"
+
+
+def _factors(roots: np.ndarray) -> str:
+    """A product of real factors: a pair of conjugate roots is one of the second order."""
+    found = []
+    for root in roots:
+        if root.imag == 0.0:
+            found.append(_powers(np.array([1.0, -root.real])))
+        elif root.imag > 0.0:
+            found.append(_powers(np.array([1.0, -2.0 * root.real, abs(root) ** 2])))
+    return r"\,".join(f"({factor})" if factor != "s" else factor for factor in found) or "1"
+
+
+def _words(name: str) -> str:
+    return rf"\text{{{name.replace('_', chr(92) + '_')}}}"

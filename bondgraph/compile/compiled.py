@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,7 +18,7 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
 from bondgraph.compile.consistency import Keep, fitting_start, foreign_velocities, motion_of, values_of
-from bondgraph.compile.report import report
+from bondgraph.compile.report import report, report_cell
 from bondgraph.compile.starts import contradicting_starts, contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import raise_if_any
@@ -52,7 +52,7 @@ class Compiled(Frozen):
     program: Program
     prepare: Kernel
     """Parameters (n,) -> what the kernels need besides, computed once per set of parameters."""
-    timings: Mapping[str, float]
+    timings: Mapping[str, float] = field(repr=False)
     """Wall time of each stage, s: build, trace, compile."""
 
     @cached_property
@@ -162,6 +162,9 @@ class Compiled(Frozen):
     def report(self) -> str:
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
         return report(self.model, self.causality, self.system)
+
+    def _repr_html_(self) -> str:
+        return report_cell(self.model, self.causality, self.system)
 
     @spelled_settings
     def simulate(

@@ -11,11 +11,12 @@ from bondgraph.assembly.system import Loop, System
 from bondgraph.causality.assign import Causality
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
 from bondgraph.model.model import Model
+from bondgraph.output.cells import cell, folded, items, line
 
 
-def report(model: Model, causality: Causality, system: System) -> str:
-    """Strokes of all bonds, and why the equations are as they are."""
-    sections: tuple[tuple[str, Iterable[str]], ...] = (
+def sections(model: Model, causality: Causality, system: System) -> dict[str, list[str]]:
+    """Title -> its lines: strokes of all bonds, and why the equations are as they are."""
+    found: tuple[tuple[str, Iterable[str]], ...] = (
         ("strokes", _strokes(model, causality)),
         ("storages in derivative causality", _dependent(model, causality)),
         ("algebraic loops", (_loop(loop, system, model) for loop in system.loops)),
@@ -24,13 +25,30 @@ def report(model: Model, causality: Causality, system: System) -> str:
         *((("redundant constraints", _repeating(system)),) if system.closing and system.closing.repeating else ()),
     )
     if system.indeterminate:
-        sections += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
-    size = sum(np.size(state.initial) for state in system.states)
-    lines = [f'"{model.name}": {len(model.elements)} elements, {len(model.bonds)} bonds, {size} states']
-    for title, found in sections:
-        entries = list(found)
+        found += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
+    return {title: list(entries) for title, entries in found}
+
+
+def size(model: Model, system: System) -> str:
+    """How large it is, in a few words."""
+    states = sum(np.size(state.initial) for state in system.states)
+    return f"{len(model.elements)} elements, {len(model.bonds)} bonds, {states} states"
+
+
+def report(model: Model, causality: Causality, system: System) -> str:
+    """What compilation found out, as text."""
+    lines = [f'"{model.name}": {size(model, system)}']
+    for title, entries in sections(model, causality, system).items():
         lines += [title + ("" if entries else ": none"), *(f"  {entry}" for entry in entries)]
     return "\n".join(lines)
+
+
+def report_cell(model: Model, causality: Causality, system: System) -> str:
+    """The same as HTML for a notebook, every section behind its title."""
+    found = sections(model, causality, system).items()
+    none = ", ".join(title for title, entries in found if not entries)
+    shown = [folded(f"{title} ({len(entries)})", items(entries, most=None)) for title, entries in found if entries]
+    return cell(line(model.name, size(model, system)), *shown, *([line("none", none)] if none else []))
 
 
 def _strokes(model: Model, causality: Causality) -> Iterator[str]:

@@ -24,6 +24,7 @@ from bondgraph.model.laws import Junction
 from bondgraph.model.names import need_name
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import Typeset
 
 
 @brief
@@ -42,7 +43,7 @@ class Reason:
 
 @brief
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Typeset):
     """The causes of a value, each before its own causes; printed as an indented list."""
 
     name: str
@@ -61,9 +62,6 @@ class Explanation:
             owner = f"   ({cause.element}{', ' + cause.source if cause.source else ''})" if cause.element else ""
             lines.append(f"{'  ' * cause.depth}{cause.words}{owner}")
         return "\n".join(lines)
-
-    def _repr_latex_(self) -> str:
-        return self.latex()
 
 
 def explain(model: Compilable, name: str, *, depth: int | None = None, through: bool = False) -> Explanation:

@@ -15,6 +15,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
+from bondgraph.output.cells import cell, code, line
 from bondgraph.output.lookup import unknown
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 
@@ -51,6 +52,21 @@ class Graph(Draft):
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
+
+    def _repr_svg_(self) -> str | None:
+        return None if self._unfinished() else self.diagram().svg
+
+    def _repr_html_(self) -> str | None:
+        found = self._unfinished()
+        return cell(line(self.name, "under construction"), code(str(found))) if found else None
+
+    def _unfinished(self) -> ModelError | None:
+        """Why there is nothing to draw yet: cells that build a graph end in it too."""
+        try:
+            self.freeze()
+        except ModelError as found:
+            return found
+        return None
 
     def __iter__(self) -> Iterator[str]:
         """Names of the parts, in the order in which they were added."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.output.cells import cell, counted, line, table
 from bondgraph.output.lookup import unknown
 
 
@@ -43,6 +44,10 @@ class Quantities(Mapping[str, Quantity]):
     def __str__(self) -> str:
         width = max(map(len, self._known), default=0)
         return "\n".join(f"{name:{width}}  {quantity}" for name, quantity in self._known.items())
+
+    def _repr_html_(self) -> str:
+        rows = [(name, quantity.value, quantity.unit) for name, quantity in self._known.items()]
+        return cell(line(counted(len(self), self._what)), table((self._what, "value", "unit"), rows))
 
     def __repr__(self) -> str:
         some = ", ".join(list(self._known)[:6])

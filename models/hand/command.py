@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from models.hand.graphs.whole_hand import parts_of
 from models.hand.parameters import HandParameters
-from models.hand.pictures.files import write_pictures
+from models.hand.pictures.files import pictures_of
 from models.hand.scenarios import HandScenario, Step, as_json, read_scenario
 from models.hand.studies.course import study
 from models.hand.studies.run import HandRun, run_hand
@@ -18,10 +19,10 @@ from models.studies.reading import made
 from models.studies.tasks import Outcome, Task
 
 
-def save_hand(run: HandRun, out: Path, *, render: bool = True) -> str:
-    """Write all files of a run to the folder `out`, all or none; returns the main figures, for reading."""
+def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
+    """Write all files of a run to the folder `out`, or `only` some, all or none; returns the main figures, for reading."""
     outcome = _outcome(run)
-    TASK.save(outcome, out, render=render)
+    TASK.save(outcome, out, render=render, only=only, progress=progress)
     return outcome.told(out)
 
 
@@ -34,8 +35,7 @@ def _outcome(run: HandRun) -> Outcome:
         "scenario.json": as_json(run.scenario),
         **graph_files(run.compiled, parts_of(run.hand.parameters.fingers)),
     }
-    overview, draw = _figures(summary, grasp.table()), lambda folder: write_pictures(run, grasp, folder)
-    return Outcome(summary, files, overview, draw, failure=run.result.failure)
+    return Outcome(summary, files, _figures(summary, grasp.table()), pictures_of(run, grasp), failure=run.result.failure)
 
 
 def _figures(summary: dict[str, Any], table: str) -> list[str]:

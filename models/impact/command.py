@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from argparse import Namespace
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from models.impact.figures import FIGURES
 from models.impact.mobility import KINDS, direction
 from models.impact.robot import Striker, default_striker, striker_from_urdf
 from models.impact.study import ImpactStudy, Measured, study_impact
-from models.pictures import rendering
+from models.pictures.probe import unrendered
+from models.studies.artefacts import Picture, plot
 from models.studies.commands import add_fields, record_of, study_command
-from models.studies.files import Table, plots
+from models.studies.files import Table
 from models.studies.reading import made
 from models.studies.tasks import Outcome, Task
 
@@ -29,7 +30,7 @@ COURSE = ("t", "compression", "rate", "force", "kinetic", "stored", "dissipated"
 
 def _run(given: tuple[Measured, Striker], options: Namespace) -> Outcome:
     study = study_impact(*given)
-    return Outcome(study.summary(), _files(study), _overview(study), lambda folder: _draw(study, folder))
+    return Outcome(study.summary(), _files(study), _overview(study), _pictures(study))
 
 
 def _files(study: ImpactStudy) -> dict[str, Any]:
@@ -79,19 +80,10 @@ def _overview(study: ImpactStudy) -> list[str]:
     return lines
 
 
-def _draw(study: ImpactStudy, folder: Path) -> str:
-    """All pictures; what is missing for some of them, or ""."""
-
-    def figures(into: Path) -> None:
-        for name, draw in FIGURES.items():
-            draw(study, into / name)
-
-    missing = plots(figures)(folder)
-    works, reason = rendering()
-    if not works:
-        return missing or f"no picture of the arm: {reason}"
-    plot_arm(study, folder / ARM)
-    return missing
+def _pictures(study: ImpactStudy) -> dict[str, Picture]:
+    """All figures, and the arm."""
+    figures = {name: plot(functools.partial(draw, study)) for name, draw in FIGURES.items()}
+    return {**figures, ARM: Picture(lambda path: plot_arm(study, path), unrendered, 5.0)}
 
 
 def _arguments(parser: Any) -> None:

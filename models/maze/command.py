@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,20 @@ from models.maze.analysis import Margins, analyse
 from models.maze.gain_map import robustness
 from models.maze.parameters import MazeParameters, read_maze
 from models.maze.pictures.figures import robustness_figure
-from models.maze.pictures.files import MOVIES, PICTURES, write_pictures
+from models.maze.pictures.files import MOVIES, PICTURES, pictures_of
 from models.maze.run import T_END, MazeRun, run_maze
+from models.studies.artefacts import plot
 from models.studies.commands import add_fields, add_solver, record_of, study_command
 from models.studies.fields import check_record, number
-from models.studies.files import Table, graph_files, plots
+from models.studies.files import Table, graph_files
 from models.studies.reading import made
 from models.studies.tasks import Outcome, Task
 
 
-def save_maze(run: MazeRun, out: Path, *, render: bool = True) -> str:
-    """Write all files of a run to the folder `out`, all or none; returns the main figures, for reading."""
+def save_maze(run: MazeRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
+    """Write all files of a run to the folder `out`, or `only` some, all or none; returns the main figures, for reading."""
     outcome = _outcome(run)
-    RUN.save(outcome, out, render=render)
+    RUN.save(outcome, out, render=render, only=only, progress=progress)
     return outcome.told(out)
 
 
@@ -59,7 +61,7 @@ def _outcome(run: MazeRun) -> Outcome:
         lines.append(
             f"  ring {ring.i}: poles +-{p:.6g}, zeros +-{z:.6g}; with both loops the rightmost pole is at {held:.6g} 1/s"
         )
-    return Outcome(summary, files, lines, lambda folder: write_pictures(run, folder), run.notes, run.result.failure)
+    return Outcome(summary, files, lines, pictures_of(run), run.notes, run.result.failure)
 
 
 def _pairs(values: np.ndarray) -> list[list[float]]:
@@ -129,8 +131,8 @@ def _map(maze: MazeParameters, options: Namespace) -> Outcome:
         f"  {summary['stable_but_not_finished']} are stable and it does not,"
         f" with {summary['finished_but_not_stable']} it does though they are not",
     ]
-    draw = plots(lambda folder: robustness_figure(found, folder / "robustness.png"))
-    return Outcome(summary, {"robustness.csv": Table(heads, rows)}, lines, draw)
+    pictures = {"robustness.png": plot(lambda path: robustness_figure(found, path))}
+    return Outcome(summary, {"robustness.csv": Table(heads, rows)}, lines, pictures)
 
 
 RUN = Task(

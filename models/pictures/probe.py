@@ -24,6 +24,12 @@ _CURE = (
 )
 
 
+def unrendered() -> str:
+    """Why three-dimensional pictures cannot be rendered, and what to install; "" where they can."""
+    works, reason = rendering()
+    return "" if works else reason
+
+
 @cache
 def rendering() -> tuple[bool, str]:
     """Whether three-dimensional pictures can be rendered, and one line that says so or what to install.

@@ -51,7 +51,7 @@ def study_command(
 ) -> Command:
     """A command that does one task, or one of several by name, of which the first is the default.
 
-    `help` is a line, by default the first task's; `arguments` adds what all tasks take, besides `--out` and `--no-render`.
+    `help` is a line, by default the first task's; `arguments` adds what all tasks take, besides those of files.
     """
     table = {"": tasks} if isinstance(tasks, Task) else dict(tasks)
     first = next(iter(table))
@@ -64,7 +64,11 @@ def study_command(
             text = f"Writes {', '.join(table[first].names)}."
         arguments(parser)
         parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-        parser.add_argument("--no-render", action="store_true", help="write no pictures and no plots")
+        choice = parser.add_mutually_exclusive_group()
+        choice.add_argument("--no-render", action="store_true", help="write no pictures and no plots")
+        choice.add_argument(
+            "--only", type=_words, default=(), metavar="NAME,...", help="write these files alone, named with endings or without"
+        )
         for title, task in table.items():
             task.arguments(parser.add_argument_group(title) if title else parser)
         titled = {title: fields for task in table.values() for title, fields in task.fields.items()}
@@ -73,6 +77,10 @@ def study_command(
         parser.epilog = "\n\n".join(tables)
 
     return Command(name, help or table[first].help, fill, lambda options: table[getattr(options, "task", first)](options))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _wrapped(*lines: str) -> str:

@@ -20,7 +20,6 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export import document
-from bondgraph.output.extras import lacking
 from bondgraph.output.files import json_text
 from bondgraph.render.diagram import diagram
 
@@ -50,23 +49,11 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
 
 
 def write_files(contents: Mapping[str, Any], folder: Path) -> None:
-    """Write every content to the file of its name."""
+    """Write every content to the file of its name; a function gives it."""
     for name, content in contents.items():
-        WRITERS[Path(name).suffix](folder / name, content)
+        WRITERS[Path(name).suffix](folder / name, content() if callable(content) else content)
 
 
-def plots(draw: Callable[[Path], None]) -> Callable[[Path], str]:
-    """`draw`, which needs Matplotlib, as an outcome's: where that is missing, the line that it gives says what to install."""
-
-    def drawn(folder: Path) -> str:
-        missing = lacking("matplotlib")
-        if not missing:
-            draw(folder)
-        return f"no plots: {missing}" if missing else ""
-
-    return drawn
-
-
-def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Any]:
-    """graph.svg with some nested graphs `folded`, and equations.tex."""
-    return {"graph.svg": diagram(compiled, folded=folded), "equations.tex": document(compiled)}
+def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
+    """graph.svg with some nested graphs `folded`, and equations.tex; made when they are wanted."""
+    return {"graph.svg": lambda: diagram(compiled, folded=folded), "equations.tex": lambda: document(compiled)}

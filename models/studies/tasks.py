@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bondgraph.output.folders import check_directory, write_all
 from bondgraph.run.outcome.failure import Failure
+from models.studies.artefacts import Picture, chosen, draw_pictures
 from models.studies.fields import Declared
 from models.studies.files import write_files
 
@@ -25,9 +26,9 @@ class Outcome:
     Parameters
     ----------
     summary : its main figures, the content of summary.json.
-    files : contents of the other files by name (`models.studies.files`).
+    files : contents of the other files by name (`models.studies.files`), or functions that give them.
     overview : the figures as lines, for reading.
-    draw : makes the pictures in a folder, and says in a line what it lacks for that, or "".
+    pictures : by the names of their files, in the order in which they are drawn.
     notes : what was put right, or is likely a mistake.
     failure : why the run ended early.
     """
@@ -35,7 +36,7 @@ class Outcome:
     summary: Mapping[str, Any]
     files: Mapping[str, Any]
     overview: Sequence[str]
-    draw: Callable[[Path], str] = lambda folder: ""
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
     notes: Sequence[str] = ()
     failure: Failure | None = None
 
@@ -71,15 +72,26 @@ class Task:
         """Every file that it can write."""
         return (*self.files, SUMMARY, *self.pictures)
 
-    def save(self, outcome: Outcome, out: Path, *, render: bool = True) -> None:
+    def save(
+        self, outcome: Outcome, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True
+    ) -> None:
         """Write all files of an outcome to the folder `out`, all or none; with `render` the pictures, too.
 
-        Where nothing can be drawn one line on stderr says what to install, and the rest is written.
+        Parameters
+        ----------
+        only : names of what is written besides the summary, with endings or without; E590 for an unknown one. All where it is
+            empty. What else lies there from an earlier run is deleted, so that all files in a folder are of one run.
+        progress : show a bar on a terminal where it takes longer than two seconds.
+
+        What a picture needs and is not there one line on stderr says, and the rest is written.
         """
+        wanted = chosen(self.names, only, out.name)
+        files = {name: content for name, content in outcome.files.items() if name in wanted}
+        pictures = {name: picture for name, picture in outcome.pictures.items() if render and name in wanted}
 
         def write(folder: Path) -> None:
-            write_files({**outcome.files, SUMMARY: outcome.summary}, folder)
-            missing = outcome.draw(folder) if render else ""
+            write_files({**files, SUMMARY: outcome.summary}, folder)
+            missing = draw_pictures(pictures, folder, progress=progress)
             if missing:
                 print(missing, file=sys.stderr)
 
@@ -87,10 +99,11 @@ class Task:
 
     def __call__(self, options: Namespace) -> int:
         """Read, run, write and tell; 0 done, 1 the run ended early."""
+        chosen(self.names, options.only, options.out.name)
         given = self.read(options)
         check_directory(options.out, self.names)
         outcome = self.run(given, options)
-        self.save(outcome, options.out, render=not options.no_render)
+        self.save(outcome, options.out, render=not options.no_render, only=options.only)
         print("\n".join([outcome.told(options.out), *(f"note: {note}" for note in outcome.notes)]))
         if outcome.failure is not None:
             print(f"screwbond: {outcome.failure}", file=sys.stderr)

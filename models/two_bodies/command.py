@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from models.studies.commands import add_solver, study_command
 from models.studies.files import graph_files
 from models.studies.tasks import Outcome, Task
-from models.two_bodies.pictures import write_pictures
+from models.two_bodies.pictures import pictures_of
 from models.two_bodies.run import ContactRun, run_scenario
 from models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
 from models.two_bodies.surfaces import SURFACES
@@ -19,21 +20,24 @@ def overview(summary: dict[str, Any], out: Path) -> str:
     return "\n".join([*_figures(summary), f"  files in {out}"])
 
 
-def save_run(run: ContactRun, out: Path, *, render: bool = True) -> dict[str, Any]:
+def save_run(
+    run: ContactRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True
+) -> dict[str, Any]:
     """Write all files of a contact run to the folder `out`, all or none; returns the summary.
 
-    Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures. Where
-    nothing can be rendered one line on stderr says what to install, and the rest is written.
+    Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
+    plots.png, poster.png and movie.mp4; of these `only` some, such as ("page", "plots"), if they are named. Where nothing can
+    be rendered one line on stderr says what to install, and the rest is written. `progress` shows a bar on a terminal.
     """
     outcome = _outcome(run)
-    TASK.save(outcome, out, render=render)
+    TASK.save(outcome, out, render=render, only=only, progress=progress)
     return dict(outcome.summary)
 
 
 def _outcome(run: ContactRun) -> Outcome:
     summary = run.summary()
     files = {"trajectory.npz": run.trajectory, "events.json": run.events(), **graph_files(run.compiled)}
-    return Outcome(summary, files, _figures(summary), lambda folder: write_pictures(run, folder), run.notes, run.result.failure)
+    return Outcome(summary, files, _figures(summary), pictures_of(run), run.notes, run.result.failure)
 
 
 def _figures(summary: dict[str, Any]) -> list[str]:

@@ -1,27 +1,29 @@
-"""Pictures of a contact run: a run in; poster, movie, plots and an interactive page out."""
+"""Pictures of a contact run: a run in; an interactive page, plots, poster and movie, as they can be drawn, out."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import cache
 
-from bondgraph.output.extras import lacking
-from models.pictures import Scene, from_archive, movie, page, plots, poster, rendering
+from models.pictures import Scene, from_archive, movie, page, plots, poster
 from models.pictures.filling.balances import energies_of, happenings_of
+from models.pictures.probe import unrendered
+from models.studies.artefacts import Picture, plot
 from models.two_bodies.run import ContactRun
 
 
-def write_pictures(run: ContactRun, folder: Path) -> str:
-    """Write page.html, plots.png, poster.png and movie.mp4; returns one line that says what is missing and why, or ""."""
-    scene = contact_scene(run)
-    page(scene, folder / "page.html")
-    if not lacking("matplotlib"):
-        plots(scene, folder / "plots.png")
-    works, reason = rendering()
-    if not works:
-        return f"no pictures of the scene: {reason}"
-    poster(scene, folder / "poster.png")
-    movie(scene, folder / "movie.mp4", seconds=8.0, fps=24)
-    return ""
+def pictures_of(run: ContactRun) -> dict[str, Picture]:
+    """page.html, plots.png, poster.png and movie.mp4."""
+
+    @cache
+    def scene() -> Scene:
+        return contact_scene(run)
+
+    return {
+        "page.html": Picture(lambda path: page(scene(), path)),
+        "plots.png": plot(lambda path: plots(scene(), path)),
+        "poster.png": Picture(lambda path: poster(scene(), path), unrendered, 8.0),
+        "movie.mp4": Picture(lambda path: movie(scene(), path, seconds=8.0, fps=24, progress=False), unrendered, 30.0),
+    }
 
 
 def contact_scene(run: ContactRun) -> Scene:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import math
 import re
 import types
@@ -35,6 +36,7 @@ from models.impact import (
 )
 from models.maze import MazeParameters, analyse, robustness
 from models.pictures import Scene, page, scene_of
+from models.studies.artefacts import chosen
 from screwbond import _need_own
 from screws.contact import closest_points
 from screws.errors import GeometryError
@@ -123,6 +125,14 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert path.exists(), target
         if anchor:
             assert anchor in headings(path), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_table_has_a_head(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for head, rule in itertools.pairwise(lines):
+        if re.fullmatch(r"\|[-:| ]+\|", rule) and head.startswith("|"):
+            assert all(cell.strip() for cell in re.split(r"(?<!\\)\|", head)[1:-1]), head
 
 
 def headings(path: Path) -> set[str]:
@@ -295,6 +305,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
+    ("E590", lambda: chosen(["poster.png"], ["poter"])),
     ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
     ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
     ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import types
 from pathlib import Path
 
@@ -14,6 +18,7 @@ import screws
 from docs import contents, reference, scripts, thumbnails
 from docs.docstrings import restructured
 from docs.pages import DOCS
+from tests.browser import browser, needs_chromium
 
 PAGES = dict(reference.pages())
 DESCRIBED = re.compile(r"^\.\. (?:autoclass|autofunction|py:data):: (\w+)$", re.MULTILINE)
@@ -103,3 +108,86 @@ def test_links_of_the_front_page_lead_to_pages_of_the_site() -> None:
     assert "](docs/" not in shown and "](../" not in shown
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", shown):
         assert target.startswith(("http", "/examples/")) or target == "index.md" or (DOCS / target).is_file(), target
+
+
+# --- in a browser ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Home, a page of formulas, one of the reference and one of the gallery, made as `make docs` makes all of them."""
+    pytest.importorskip("sphinx", reason='THE SITE IS NOT TRIED: pip install "screwbond[docs]"')
+    source, made = tmp_path_factory.mktemp("pages"), tmp_path_factory.mktemp("site")
+    (source / "index.md").write_text("# Home\n", encoding="utf-8")  # the README takes its place
+    for name in ("surfaces.md", "delta.md"):
+        shutil.copy(DOCS / name, source / name)
+    shutil.copytree(DOCS / "pictures", source / "pictures", ignore=shutil.ignore_patterns("*.md"))
+    shutil.copytree(thumbnails.THUMBNAILS, source / thumbnails.THUMBNAILS.name)
+    left = ["api/[bm]*", "api/screws.[cijpt]*", "examples/[a-h]*.rst", "examples/[j-q]*.rst", "examples/[s-z]*.rst"]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-Q",
+        "-c",
+        str(DOCS),
+        "-D",
+        f"exclude_patterns={','.join(left)}",
+        str(source),
+        str(made),
+    ]
+    subprocess.run(command, check=True, cwd=DOCS.parent, env={**os.environ, "PYTHONPATH": str(DOCS.parent)})
+    return made
+
+
+WIDER = """[...document.querySelectorAll("article math, article table, article pre, article img")].filter(element => {
+  for (let e = element; e.tagName != "ARTICLE"; e = e.parentElement) if (getComputedStyle(e).overflowX != "visible") return false;
+  return element.getBoundingClientRect().right > innerWidth + 1}).length"""
+"""How many formulas, tables, listings and pictures stand out of the window, and do not scroll by themselves."""
+
+
+@needs_chromium
+def test_pages_fit_their_window_and_ask_nothing_of_a_network(site: Path) -> None:
+    with browser() as window:
+        for name in ("index", "surfaces", "delta", "api/screws", "examples/index", "examples/rolling_eggs"):
+            for width in (390, 1300):
+                window.open(site / f"{name}.html", width)
+                assert window.overflow() == 0 and window.run(WIDER) == 0, (name, width)
+                assert all(address.startswith(("file:", "data:")) for address in window.asked), name
+                assert "screwbond" in window.run("document.title")
+                assert (
+                    window.run('document.querySelector(".sidebar-brand-text, .header-center").textContent').strip() == "screwbond"
+                )
+        assert window.complaints == []
+
+
+@needs_chromium
+def test_formulas_tables_and_pictures_are_there(site: Path) -> None:
+    with browser() as window:
+        window.open(site / "delta.html")
+        assert window.run('document.querySelectorAll("math").length') > 50
+        heads = window.run(
+            '[...document.querySelectorAll("article table")].filter(t => !t.tHead || !t.tHead.innerText.trim()).length'
+        )
+        assert heads == 0
+        window.open(site / "index.html")
+        assert window.run("[...document.images].every(picture => picture.complete && picture.naturalWidth > 100)")
+        window.open(site / "examples/index.html")
+        assert window.run('document.querySelectorAll(".sphx-glr-thumbcontainer img").length') == len(thumbnails.of_examples())
+        window.open(site / "api/screws.html")
+        assert window.run('document.getElementById("screws.torus").textContent').strip().startswith("screws.torus")
+
+
+@needs_chromium
+def test_the_search_finds_the_torus(site: Path) -> None:
+    with browser() as window:
+        window.open(site / "search.html")
+        window.run('Search.performSearch("torus")')
+        found: list[str] = []
+        for _ in range(200):
+            window.rest()
+            found = window.run('[...document.querySelectorAll("#search-results li a")].map(a => a.getAttribute("href"))')
+            if any("surfaces.html" in target for target in found):
+                break
+        assert any("api/screws.html#screws.torus" in target for target in found) and any("surfaces.html" in t for t in found)
+        assert window.complaints == []

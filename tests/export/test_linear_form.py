@@ -9,6 +9,7 @@ import sympy
 from bondgraph import GY, IC, J0, J1, TF, C, Compiled, Constraint, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.analysis import linearise
 from bondgraph.export import LinearEquations, linear_equations
+from bondgraph.output.cells import typeset
 from screws.scalars import cos, sin
 from tests.export.numeric import point_of, value_of
 
@@ -79,7 +80,7 @@ def test_motor_of_the_literature() -> None:
     assert sympy.Matrix([[-Ra / La, -k / J], [k / La, -d / J]]) == found.A
     assert sympy.Matrix([[1], [0]]) == found.B and sympy.Matrix([[0, 1 / J]]) == found.C and sympy.zeros(1, 1) == found.D
     assert str(found).splitlines()[:2] == ["x' = A x + B u, y = C x + D u", "x = [inductance.p, rotor.p]"]
-    assert found.latex() == found._repr_latex_() and r"\dot{x} &= A\,x + B\,u" in found.latex()
+    assert found._repr_latex_() == typeset(found.latex()) and r"\dot{x} &= A\,x + B\,u" in found.latex()
     assert isinstance(found, LinearEquations)
 
 

@@ -30,6 +30,7 @@ from bondgraph import (
 )
 from bondgraph.compile.state_names import labels_of
 from bondgraph.export import PortHamiltonian, port_hamiltonian
+from bondgraph.output.cells import typeset
 from campaigns.graphs.drawn import random_graph, rigid_graph
 from screws.scalars import absolute, array, cos, sin, tanh
 from tests.export.numeric import point_of, rates_of, start_of, value_of
@@ -210,7 +211,7 @@ def test_nonlinear_dissipation_is_a_matrix_of_the_state() -> None:
 def test_text_and_latex() -> None:
     form = port_hamiltonian(compiled(resistive()), numbers=True)
     assert str(form).splitlines()[0] == "x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u"
-    assert form.latex() == form._repr_latex_() and r"\nabla H" in form.latex()
+    assert form._repr_latex_() == typeset(form.latex()) and r"\nabla H" in form.latex()
     assert r"J &= \left[\begin{matrix}" in port_hamiltonian(compiled(motor())).latex()
 
 

@@ -36,6 +36,7 @@ from bondgraph import (
 )
 from bondgraph.export import StateEquations, state_equations
 from bondgraph.export.forms.algebra.canonical import exact, rational
+from bondgraph.output.cells import typeset
 from campaigns.graphs.drawn import random_graph, rigid_graph, switched_graph
 from screws.scalars import array, exp, sin, where
 from tests.acceptance import test_acceptance as acceptance
@@ -228,7 +229,7 @@ def test_latex_is_in_the_letters_of_the_literature() -> None:
     graph.connect(coil, I("inductance", 0.5, symbols={"p": r"\lambda"})).connect(coil, machine)
     graph.connect(machine, shaft).connect(shaft, I("rotor", 0.1))
     found = state_equations(compiled(graph))
-    assert found.latex() == found._repr_latex_()
+    assert found._repr_latex_() == typeset(found.latex())
     first, second = found.latex().splitlines()[1:3]
     assert first.startswith(r"\tfrac{d}{dt} \lambda &= U - ") and first.endswith(r"\\")
     assert second.startswith(r"\dot{p}_{\text{rotor}} &= ")

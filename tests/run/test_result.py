@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bondgraph.errors import RunError
-from bondgraph.run import progress
+from bondgraph.output import progress
 from bondgraph.run.integrators import choose
 from bondgraph.run.integrators.sundials import library
 from bondgraph.run.integrators.sundials.library import available
@@ -195,7 +195,7 @@ def test_long_runs_are_cut_into_calls(method, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr(progress, "_DELAY", -1.0)
-    monkeypatch.setattr(progress, "_EVERY", -1.0)
+    monkeypatch.setattr(progress, "_EVERY", 0.001)
     times = np.linspace(0.0, 100.0, 60_001)
     result = simulate(oscillator(), [1.0, 0.0], [1e4, 0.0], [], 100.0, method=method, rtol=1e-6, samples=times)
     assert len(result.t) == 60_001 and result.ok

@@ -13,6 +13,7 @@ from bondgraph.export.code.c_functions import functions, number, passed
 from bondgraph.export.code.c_header import KINDS, constants, header_of, places
 from bondgraph.export.code.content import Content, content_of
 from bondgraph.export.code.story import plain
+from bondgraph.output.cells import files
 from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
 
@@ -39,6 +40,9 @@ class CSource:
         """Write `name.h` and `name.c` to a folder, which is made if there is none; returns their paths. Both or none (E413)."""
         header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.source})
         return header, source
+
+    def _repr_html_(self) -> str:
+        return files(self.name, {f"{self.name}.h": self.header, f"{self.name}.c": self.source})
 
 
 def c_source(model: Compilable, name: str | None = None) -> CSource:

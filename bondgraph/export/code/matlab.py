@@ -13,6 +13,7 @@ from bondgraph.export.code.content import BLOCKS, Content, content_of
 from bondgraph.export.code.names import count
 from bondgraph.export.code.steps import Dialect, constant, pieces
 from bondgraph.export.code.story import Voice, plain, story
+from bondgraph.output.cells import files
 from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
 
@@ -57,6 +58,9 @@ class MatlabSource:
         package = Path(folder) / f"+{self.name}"
         write_texts(package, self.files, _FILES)
         return package
+
+    def _repr_html_(self) -> str:
+        return files(self.name, self.files)
 
 
 def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:

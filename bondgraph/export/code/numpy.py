@@ -12,6 +12,7 @@ from bondgraph.export.code.content import BLOCKS, Content, content_of
 from bondgraph.export.code.names import Entry, count
 from bondgraph.export.code.steps import Dialect, constant, pieces
 from bondgraph.export.code.story import Voice, plain, story
+from bondgraph.output.cells import files
 from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
 
@@ -83,6 +84,9 @@ class NumPySource:
         """Write `name.py` to a folder, which is made if there is none; returns its path. Whole or not at all (E413)."""
         (path,) = write_texts(folder, {f"{self.name}.py": self.source})
         return path
+
+    def _repr_html_(self) -> str:
+        return files(self.name, {f"{self.name}.py": self.source})
 
 
 _VOICE = Voice(

@@ -10,6 +10,7 @@ from bondgraph.export.forms.letters import letter_of
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted, text
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import Typeset
 
 Case = tuple[str, Any]
 """The modes in which it holds, in words, and the expression."""
@@ -37,7 +38,7 @@ class LinearSystem:
 
 @brief
 @dataclass(frozen=True)
-class StateEquations:
+class StateEquations(Typeset):
     """x' = f(x, u, p, t): one SymPy expression for each state; notebooks show the equations by themselves."""
 
     name: str
@@ -106,6 +107,3 @@ class StateEquations:
         for system in self.systems:
             lines += [f"{writing.plain(left)} = {writing.plain(right)}" for left, right in system.rows]
         return "\n".join(lines)
-
-    def _repr_latex_(self) -> str:
-        return self.latex()

@@ -20,12 +20,13 @@ from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import IdealConstraint
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import Typeset
 from bondgraph.tracing.on_tape.values import scalars_of
 
 
 @brief
 @dataclass(frozen=True)
-class LinearEquations:
+class LinearEquations(Typeset):
     """x' = A x + B u, y = C x + D u, exactly, whatever the numbers of the parameters are."""
 
     name: str
@@ -68,9 +69,6 @@ class LinearEquations:
         if self.outputs:
             equation += rf" \\ y &= C\,x + D\,u, & y &= {y}"
         return latex_lines(writing, equation, {"A": self.A, "B": self.B, "C": self.C, "D": self.D})
-
-    def _repr_latex_(self) -> str:
-        return self.latex()
 
 
 def linear_equations(

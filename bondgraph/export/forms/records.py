@@ -11,11 +11,12 @@ from bondgraph.export.forms.matrix_lines import latex_lines, plain_lines
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import Typeset
 
 
 @brief
 @dataclass(frozen=True)
-class PortHamiltonian:
+class PortHamiltonian(Typeset):
     """x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u, so that u^T y is the power that sources supply.
 
     J and M are skew-symmetric; [[R, P], [P^T, S]] is symmetric, and positive semidefinite where the resistors are passive.
@@ -91,13 +92,10 @@ class PortHamiltonian:
         parts |= {"P": self.P, "M": self.M, "S": self.S} if self._feeds_through else {}
         return latex_lines(Writing(self.letters, self.modes), rf"{equation} \\ {vectors}", parts)
 
-    def _repr_latex_(self) -> str:
-        return self.latex()
-
 
 @brief
 @dataclass(frozen=True)
-class MechanicalEquations:
+class MechanicalEquations(Typeset):
     """M(q) v' + C(q, v) v + D v + grad V = H^T lambda + B u, with q' = E(q) v and, of constraints, H v' = gamma.
 
     M is symmetric positive definite, M' - 2 C skew-symmetric, and gamma = -H' v - alpha1 H v - alpha0 h - alpha2 h^3, Baumgarte's
@@ -199,13 +197,10 @@ class MechanicalEquations:
             Writing(self.letters), rf"{equation} \\ {vectors}", parts | ({"d": self.drift} if self._drifts else {})
         )
 
-    def _repr_latex_(self) -> str:
-        return self.latex()
-
 
 @brief
 @dataclass(frozen=True)
-class LagrangeEquations:
+class LagrangeEquations(Typeset):
     """d/dt(dL/dv) = E^T dL/dq + Q with L = T - V and q' = E v; Q are the forces of sources, dampers and constraints."""
 
     name: str
@@ -239,13 +234,10 @@ class LagrangeEquations:
         ]
         return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_held_latex(self.mechanics, writing)]) + "\n\\end{align*}\n"
 
-    def _repr_latex_(self) -> str:
-        return self.latex()
-
 
 @brief
 @dataclass(frozen=True)
-class HamiltonEquations:
+class HamiltonEquations(Typeset):
     """q' = E dH/dp, p' = -E^T dH/dq + Q; H = T + V in q and p, and Q are the forces of sources, dampers and constraints."""
 
     name: str
@@ -277,9 +269,6 @@ class HamiltonEquations:
                 for name, rate in zip(names, rates, strict=True)
             ]
         return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_held_latex(self.mechanics, writing)]) + "\n\\end{align*}\n"
-
-    def _repr_latex_(self) -> str:
-        return self.latex()
 
 
 def _column(names: tuple[str, ...]) -> Any:

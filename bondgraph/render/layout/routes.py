@@ -55,13 +55,14 @@ def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
     found: dict[int, Route] = {}
     drawn: list[np.ndarray] = []
     pairs: dict[frozenset[int], int] = {}
+    rooms = np.array([(max(node.half_width, node.below / 2) + 4, node.half_height + 17) for node in sketch.nodes]).reshape(-1, 2)
     for index in sorted(range(len(sketch.edges)), key=lambda i: (sketch.edges[i].bond is None, i)):
         edge = sketch.edges[index]
         ends = frozenset((edge.tail, edge.head))
         used = pairs.get(ends, 0)
         pairs[ends] = used + 1
         choices = [_bent(sketch, where, edge.tail, edge.head, bulge) for bulge in _bulges(used, edge.bond is None)]
-        prices = [_price(route, k, sketch, where, edge.tail, edge.head, drawn) for k, route in enumerate(choices)]
+        prices = [_price(route, k, sketch, where, rooms, edge.tail, edge.head, drawn) for k, route in enumerate(choices)]
         found[index] = choices[int(np.argmin(prices))]
         drawn.append(found[index].at(_ALONG[::4]))
     return tuple(found[i] for i in range(len(sketch.edges)))
@@ -86,11 +87,21 @@ def _bent(sketch: Sketch, where: np.ndarray, tail: int, head: int, bulge: float)
 
 
 def _price(
-    route: Route, choice: int, sketch: Sketch, where: np.ndarray, tail: int, head: int, drawn: Sequence[np.ndarray]
+    route: Route,
+    choice: int,
+    sketch: Sketch,
+    where: np.ndarray,
+    rooms: np.ndarray,
+    tail: int,
+    head: int,
+    drawn: Sequence[np.ndarray],
 ) -> float:
     points = route.at(_ALONG)
     price = 0.9 * choice
-    for i, node in enumerate(sketch.nodes):
+    low, high = points.min(axis=0), points.max(axis=0)
+    near = np.all((where > low - rooms) & (where < high + rooms), axis=1)
+    for i in np.flatnonzero(near).tolist():
+        node = sketch.nodes[i]
         half = np.array([node.half_width + 4, node.half_height + 4])
         inner = points[3:-3] if i in (tail, head) else points
         price += 3.0 * np.count_nonzero(np.all(np.abs(inner - where[i]) < half, axis=1))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.output.brief import brief
+from bondgraph.output.cells import cell, folded, line, table
 from bondgraph.run.program import Program
 from bondgraph.run.switching.events import Event
 
@@ -57,6 +58,16 @@ class Ledger:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:>18} {value: .9e}" for name, value in self.summary().items())
+
+    def _repr_html_(self) -> str:
+        return cell(line("energy account", "from the start to the end of the run"), self.tables())
+
+    def tables(self) -> str:
+        """HTML: the account at the end, and behind a title what each element has of it."""
+        units = {"relative residual": "1"}
+        rows = [(name, value, units.get(name, "J")) for name, value in self.summary().items()]
+        ends = [(name, course[-1]) for name, course in self.elements.items()]
+        return table(("", "at the end", ""), rows) + folded("element by element", table(("element", "J"), ends))
 
 
 def account(

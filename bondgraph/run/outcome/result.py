@@ -16,6 +16,7 @@ from bondgraph.run.error_control.weights import Rounding
 from bondgraph.run.outcome.curves import curves
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.run.outcome.ledger import Ledger, account
+from bondgraph.run.outcome.result_cell import result_cell
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.start_values import start_values
 from bondgraph.run.switching.events import Event
@@ -93,6 +94,9 @@ class Result:
         end = end if self.failure is None else f"ended early: {self.failure.reason}"
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
         return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
+
+    def _repr_html_(self) -> str:
+        return result_cell(self)
 
     @property
     def ok(self) -> bool:

@@ -16,7 +16,8 @@ from models.delta.pictures import figures
 from models.delta.pictures.bode import bode_plot
 from models.delta.studies import analysis
 from models.delta.studies.robot import DeltaRobot
-from models.studies.files import Table, plots
+from models.studies.artefacts import Picture, plot
+from models.studies.files import Table
 from models.studies.runs import compile_times
 from models.studies.tasks import Outcome, Task
 
@@ -65,18 +66,31 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
     ]
     if summary["crossing_degrees"] is not None:
         overview.append(f"  with equal motor angles a root crosses zero at {summary['crossing_degrees']:.4f} degrees")
-    return Outcome(summary, files, overview, plots(lambda folder: _draw(robot, y, shown, angle, folder)))
+    return Outcome(summary, files, overview, _pictures(robot, y, shown, angle))
 
 
-def _draw(robot: DeltaRobot, y: Any, shown: analysis.PoleZeroMap, angle: float | None, folder: Path) -> None:
+def _pictures(robot: DeltaRobot, y: Any, shown: analysis.PoleZeroMap, angle: float | None) -> dict[str, Picture]:
     caption = "motor angles " + ", ".join(f"{np.rad2deg(value):.4g}°" for value in y)
-    figures.pole_zero_plot({caption: shown}, folder / "poles_zeros.png", title="Poles and zeros")
-    omega = np.geomspace(0.1, 100.0, 400)
-    response = analysis.frequency_response(robot, y, omega)
-    courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
-    bode_plot(omega, courses, folder / "bode.png", loop="$y_1 / u_1$", title="Motor angles over the torque of motor 1")
-    swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 57)))
-    figures.sweep_plot(swept, angle, folder / "sweep.png", title="Poles over the common motor angle")
+
+    def bode(path: Path) -> None:
+        omega = np.geomspace(0.1, 100.0, 400)
+        response = analysis.frequency_response(robot, y, omega)
+        courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
+        bode_plot(omega, courses, path, loop="$y_1 / u_1$", title="Motor angles over the torque of motor 1")
+
+    def sweep(path: Path) -> None:
+        angles = np.deg2rad(np.linspace(*SWEEP, 141))
+        if angle is not None:
+            # Near the crossing a pole runs fast, and then turns.
+            angles = np.union1d(angles, angle + np.deg2rad(np.linspace(-0.9, 0.3, 25)))
+        swept = analysis.sweep(robot, angles, progress=False)
+        figures.sweep_plot(swept, angle, path, title="Poles over the common motor angle")
+
+    return {
+        "poles_zeros.png": plot(lambda path: figures.pole_zero_plot({caption: shown}, path, title="Poles and zeros")),
+        "bode.png": plot(bode),
+        "sweep.png": plot(sweep, 3.0),
+    }
 
 
 def _pairs(values: np.ndarray) -> list[list[float]]:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from models.delta.command.robots import ROBOT_FIELDS, read_robot
-from models.delta.kinematics.workspace import Workspace, plot_workspace, workspace
+from models.delta.kinematics.workspace import Workspace, workspace
+from models.delta.pictures.workspace_figure import plot_workspace
 from models.delta.studies.robot import DeltaRobot
+from models.studies.artefacts import plot
 from models.studies.commands import add_fields, record_of
 from models.studies.fields import check_record, number, word
-from models.studies.files import plots
 from models.studies.tasks import Outcome, Task
 
 
@@ -48,8 +49,8 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
     summary |= _extent(found)
     arrays = {f"x{k + 1}": axis for k, axis in enumerate(found.axes)}
     arrays |= {name: getattr(found, name) for name in ("reachable", "condition", "determinant", "side", "stretch", "y")}
-    draw = plots(lambda folder: plot_workspace(p, folder / "workspace.png", branch=branch))
-    return Outcome(summary, {"workspace.npz": arrays}, _overview(summary), draw)
+    pictures = {"workspace.png": plot(lambda path: plot_workspace(p, path, branch=branch))}
+    return Outcome(summary, {"workspace.npz": arrays}, _overview(summary), pictures)
 
 
 def _extent(found: Workspace) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def read_robot(options: Namespace) -> DeltaRobot:
 
 def robot_files(compiled: Compiled) -> dict[str, Any]:
     """graph.svg, equations.tex, and arm.svg, the graph with arm 1 alone unfolded."""
-    return {**graph_files(compiled, "all"), "arm.svg": diagram(compiled, folded=["arm 2", "arm 3"])}
+    return {**graph_files(compiled, "all"), "arm.svg": lambda: diagram(compiled, folded=["arm 2", "arm 3"])}
 
 
 def row(values: Iterable[float]) -> str:

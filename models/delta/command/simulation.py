@@ -12,7 +12,8 @@ from models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, r
 from models.delta.pictures.figures import course_plot
 from models.delta.studies.robot import DeltaRobot
 from models.delta.studies.run import DeltaRun
-from models.studies.files import Table, plots
+from models.studies.artefacts import plot
+from models.studies.files import Table
 from models.studies.runs import ending, wall_times
 from models.studies.tasks import Outcome, Task
 
@@ -70,8 +71,8 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
         *(f"  {line}" for line in summary["singular_configurations"]),
     ]
-    draw = plots(lambda folder: course_plot(run, folder / "course.png", title="Delta robot"))
-    return Outcome(summary, files, overview, draw, run.notes, run.failure)
+    pictures = {"course.png": plot(lambda path: course_plot(run, path, title="Delta robot"))}
+    return Outcome(summary, files, overview, pictures, run.notes, run.failure)
 
 
 def _trajectory(run: DeltaRun) -> dict[str, np.ndarray]:

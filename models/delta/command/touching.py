@@ -12,8 +12,9 @@ from models.delta.command.robots import ROBOT_FIELDS, read_robot
 from models.delta.pictures.touch_figure import plot_touch
 from models.delta.studies.robot import DeltaRobot
 from models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
+from models.studies.artefacts import plot
 from models.studies.commands import add_fields, record_of
-from models.studies.files import Table, plots
+from models.studies.files import Table
 from models.studies.tasks import Outcome, Task
 
 COLUMNS = {
@@ -49,10 +50,10 @@ def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
     files = {
         "touch.csv": Table([head for heads in COLUMNS.values() for head in heads], rows, "%.12g"),
         "events.json": _events(done),
-        "graph.svg": diagram(run.compiled, folded="all"),
+        "graph.svg": lambda: diagram(run.compiled, folded="all"),
     }
-    draw = plots(lambda folder: plot_touch(done, folder / "soft_touch.png"))
-    return Outcome(done.summary(), files, _overview(done, options.until), draw, run.notes, run.failure)
+    pictures = {"soft_touch.png": plot(lambda path: plot_touch(done, path))}
+    return Outcome(done.summary(), files, _overview(done, options.until), pictures, run.notes, run.failure)
 
 
 def _column(done: Touch, name: str, width: int) -> np.ndarray:

@@ -56,5 +56,5 @@ def _three(entries: list[Any]) -> np.ndarray:
 
 def by_arms(function: Callable[..., np.ndarray], *rows: np.ndarray) -> np.ndarray:
     """One of these functions for all arms at once: of angles (..., 3 n), and rates, arm after arm; (..., 3 n)."""
-    parts = [np.moveaxis(row.reshape(*row.shape[:-1], -1, 3), -1, 0) for row in rows]
+    parts = [np.moveaxis(row.reshape(*row.shape[:-1], row.shape[-1] // 3, 3), -1, 0) for row in rows]
     return np.moveaxis(function(*parts), 0, -1).reshape(rows[0].shape)

@@ -3,44 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bondgraph.output.extras import lacking
 from models.hand.pictures.plots import figure7, grasp_plot
 from models.hand.pictures.scene import FRAMES, NAMES, hand_scene, shown_until
 from models.hand.studies.course import Study
 from models.hand.studies.run import HandRun
-from models.pictures import Look, Scene, movie, page, rendering, still
+from models.pictures import Look, Scene, movie, page, still
 from models.pictures.camera import Camera
 from models.pictures.figures import save_image
+from models.pictures.probe import unrendered
 from models.pictures.stage.stage import Stage
 from models.pictures.stage.stills import camera_of, dress, picture
 from models.pictures.style import INK, PAPER, font
+from models.studies.artefacts import Picture, plot
 
 
-def write_pictures(run: HandRun, grasp: Study, folder: Path) -> str:
-    """Write figure6.png, figure7.png, grasp.png, movie.mp4, page.html and, where the object is lost, lost.png.
+def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
+    """page.html, figure7.png, grasp.png, figure6.png, where the object is lost lost.png, and movie.mp4."""
+    until = shown_until(run)
 
-    Returns one line that says what is missing and why, or "".
-    """
-    # Of the contact that needs most friction.
-    finger = int(np.argmax(np.max(np.nan_to_num(grasp.required, nan=-1.0), axis=0)))
-    scene, until = hand_scene(run, finger), shown_until(run)
-    page(scene, folder / "page.html", seconds=float(np.clip(until, 6.0, 12.0)))
-    if not lacking("matplotlib"):
-        figure7(run, folder / "figure7.png")
-        grasp_plot(run, grasp, folder / "grasp.png")
-    works, reason = rendering()
-    if not works:
-        return f"no pictures of the scene: {reason}"
-    figure6(run, folder / "figure6.png")
-    if run.lost() is not None:
-        still(scene, folder / "lost.png", until, size=(1280, 960))
-    movie(scene, folder / "movie.mp4", seconds=9.0, fps=12)
-    return ""
+    @cache
+    def scene() -> Scene:
+        # Of the contact that needs most friction.
+        return hand_scene(run, int(np.argmax(np.max(np.nan_to_num(grasp.required, nan=-1.0), axis=0))))
+
+    lost = {"lost.png": Picture(lambda path: still(scene(), path, until, size=(1280, 960)), unrendered, 3.0)}
+    return {
+        "page.html": Picture(lambda path: page(scene(), path, seconds=float(np.clip(until, 6.0, 12.0)))),
+        "figure7.png": plot(lambda path: figure7(run, path)),
+        "grasp.png": plot(lambda path: grasp_plot(run, grasp, path)),
+        "figure6.png": Picture(lambda path: figure6(run, path), unrendered, 5.0),
+        **(lost if run.lost() is not None else {}),
+        "movie.mp4": Picture(lambda path: movie(scene(), path, seconds=9.0, fps=24, progress=False), unrendered, 40.0),
+    }
 
 
 def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, int] = (1760, 992)) -> None:

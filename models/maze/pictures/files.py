@@ -1,34 +1,34 @@
-"""Pictures of a ball maze's run: a run and a folder in; every picture that can be made in it, and what is missing, out."""
+"""Pictures of a ball maze's run: a run in; its figures, a still and a movie, as they can be drawn, out."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import cache
 
-from bondgraph.output.extras import lacking
 from models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
 from models.maze.pictures.scene import maze_scene
 from models.maze.run import MazeRun
-from models.pictures import movie, rendering, still
+from models.pictures import Scene, movie, still
+from models.pictures.probe import unrendered
+from models.studies.artefacts import Picture, plot
 
 PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
 MOVIES = ("movie.mp4", "movie.gif")
 
 
-def write_pictures(run: MazeRun, folder: Path) -> str:
-    """Write `PICTURES` and a movie. Returns one line that says what is missing and why, or ""."""
-    missing = lacking("matplotlib")
-    if missing:
-        return f"no pictures: {missing}"
-    figure5(run.maze, folder / "figure5.png")
-    figure7(run.maze, folder / "figure7.png")
-    figure9(run.maze, folder / "figure9.png")
-    figure10(run, folder / "figure10.png")
-    figure11(run, folder / "figure11.png")
-    path_figure(run, folder / "path.png")
-    works, reason = rendering()
-    if not works:
-        return f"no pictures of the scene: {reason}"
-    scene = maze_scene(run)
-    still(scene, folder / "maze.png", float(run.t[-1]), size=(1280, 960))
-    movie(scene, folder / "movie.mp4", seconds=18.0, fps=12)
-    return ""
+def pictures_of(run: MazeRun) -> dict[str, Picture]:
+    """`PICTURES` and a movie."""
+
+    @cache
+    def scene() -> Scene:
+        return maze_scene(run)
+
+    return {
+        "figure5.png": plot(lambda path: figure5(run.maze, path)),
+        "figure7.png": plot(lambda path: figure7(run.maze, path)),
+        "figure9.png": plot(lambda path: figure9(run.maze, path)),
+        "figure10.png": plot(lambda path: figure10(run, path)),
+        "figure11.png": plot(lambda path: figure11(run, path)),
+        "path.png": plot(lambda path: path_figure(run, path)),
+        "maze.png": Picture(lambda path: still(scene(), path, float(run.t[-1]), size=(1280, 960)), unrendered, 3.0),
+        "movie.mp4": Picture(lambda path: movie(scene(), path, seconds=12.0, fps=24, progress=False), unrendered, 50.0),
+    }

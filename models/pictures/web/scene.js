@@ -22,7 +22,7 @@ if (gl) {
   gl.linkProgram(program); gl.useProgram(program); gl.getExtension("OES_element_index_uint");
   locate = Object.fromEntries(["H", "V", "P", "tint", "glass", "light"].map(u => [u, gl.getUniformLocation(program, u)]));
   gl.enable(gl.DEPTH_TEST); gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA); gl.enable(gl.POLYGON_OFFSET_FILL);
-} else if (M.solids.length + M.frames.length) {
+} else if (document.body.classList.contains("scene")) {
   document.body.classList.add("flat");
   $("scene").append(make("p", {}, "WebGL is switched off in this browser, so that the bodies cannot be shown; what is plotted is all there."));
 }
@@ -72,6 +72,7 @@ const shapes = gl && { head: mesh(head.p, head.n, head.index), shaft: mesh(shaft
 const meshes = {}, packedMesh = (name, index) => gl && (meshes[name + index] ??= mesh(A[name], A[name + "_normal"], A[name + index], A[name + "_colour"]));
 const solids = M.solids.map(o => ({ ...o, shape: packedMesh(o.mesh, "_index"), lines: o.line_colour && packedMesh(o.mesh, "_line_index") }));
 const frames = M.frames.map(f => ({ ...f, shape: gl && f.length ? triad(f.length * M.triad, f.thickness * R) : null }));
+const coils = M.coils.map(o => packedMesh(o.mesh, "_index"));
 const paths = M.paths.map(o => ({ ...o, shape: packedMesh(o.mesh, "_index") }));
 const IDENTITY = frame([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]);
 
@@ -124,6 +125,11 @@ function drawScene(now, eye) {
     const start = f.pushing ? add(at, force, -1) : at, x = unit(force), y = unit(cross(x, Math.abs(x[0]) < .7 ? [1, 0, 0] : [0, 1, 0])), z = cross(x, y), tint = rgb(M.force_colour);
     draw(shapes.shaft, frame(x.map(v => v * (length - .9 * HEAD)), y, z, start), { tint }); draw(shapes.head, frame(x, y, z, add(start, force)), { tint });
   }
+  M.coils.forEach((o, k) => {
+    const from = now.row(o.start, 3), way = add(now.row(o.end, 3), from, -1), length = norm(way), z = length ? unit(way) : [0, 0, 1];
+    const x = unit(cross(Math.abs(z[0]) < .7 ? [1, 0, 0] : [0, 1, 0], z));
+    draw(coils[k], frame(x, cross(z, x), z.map(v => v * Math.max(length / o.length, 1e-6)), from), { tint: rgb(o.colour) });
+  });
   gl.depthMask(false); gl.enable(gl.CULL_FACE);
   // Of a closed body only the outside is seen; an open one shows its far side through the near one.
   const shell = (m, H, open, look) => { if (open) { gl.cullFace(gl.FRONT); draw(m, H, look); gl.cullFace(gl.BACK); } draw(m, H, look); };

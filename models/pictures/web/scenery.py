@@ -8,14 +8,14 @@ import numpy as np
 
 from models.pictures.camera import direction, upward
 from models.pictures.interpolation import Array
-from models.pictures.parts import Force, Look, Trail
+from models.pictures.parts import Coil, Force, Look, Trail
 from models.pictures.scene import Scene
+from models.pictures.shapes.coils import helix
 from models.pictures.shapes.meshes import Mesh
 from models.pictures.shapes.tubes import SIDES, path_tube
-from models.pictures.stage.ghosts import SPACING
 from models.pictures.stage.stage import GAUSS, RADIUS, TUBE
 from models.pictures.style import AXES, FORCE
-from models.pictures.timing import show_times
+from models.pictures.timing import SPACING, show_times
 from models.pictures.web.packing import Packed
 
 SAMPLES = (300, 2000)
@@ -48,6 +48,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
         "frames": _frames(scene, packed),
         "paths": [_path(k, path, scene, packed) for k, path in enumerate(scene.all_paths)],
         "forces": [_force(k, force, packed) for k, force in enumerate(scene.all_forces)],
+        "coils": [_coil(k, coil, scene, packed) for k, coil in enumerate(scene.coils)],
         # Frames of touches stand behind the others.
         "touches": [{"solids": touch.solids, "plane": len(scene.frames) + 2 * k} for k, touch in enumerate(scene.touches)],
     }
@@ -69,6 +70,7 @@ def _corners(scene: Scene, meshes: list[Mesh]) -> Array:
     few = slice(None, None, max(1, len(scene.t) // 40))
     points = [frame.poses[few, :3, 3] for frame in scene.frames]
     points += [path.points[few] for path in scene.all_paths if path.on is None]
+    points += [end[few] for coil in scene.coils for end in (coil.starts, coil.ends)]
     for solid, mesh in zip(scene.solids, meshes, strict=True):
         if solid.framed:
             poses = solid.poses[few] if solid.moves() else solid.poses[:1]
@@ -109,6 +111,13 @@ def _frames(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
 def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
     at, newtons = packed.course(f"force{k}_p", force.points), packed.course(f"force{k}", force.newtons)
     return {"at": at, "newtons": newtons, "pushing": force.pushing}
+
+
+def _coil(k: int, coil: Coil, scene: Scene, packed: Packed) -> dict[str, Any]:
+    """A helix along z, and the ends between which it is stretched."""
+    ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
+    mesh = packed.mesh(helix(coil.length, coil.radius * scene.unit, coil.turns))
+    return {"mesh": mesh, "colour": coil.colour, "length": coil.length, **ends}
 
 
 def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:

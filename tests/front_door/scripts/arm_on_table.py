@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.pictures import scene_of, still
+from models.pictures import still
 from screwbond import Chain, Graph, Link, Se, attach_contact, chain_graph, contact, cylinder_inertia, ground, plane, pose, sphere
 from screws import joints
 
@@ -21,5 +21,5 @@ table, finger = ground("table", surface=plane()), arm.link("hand", surface=spher
 attach_contact(robot, contact("touch", table, finger, normal_stiffness=1e4, normal_damping=50.0))
 
 run = robot.simulate(5.0)
-still(scene_of(run), "arm_on_table.png", 5.0)
+still(run, "arm_on_table.png", 5.0)
 print(f"{-run['touch.gap'][-1] * 1e3:.2f} mm deep, with {run['touch.normal force'][-1]:.2f} N")

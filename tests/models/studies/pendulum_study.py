@@ -20,9 +20,10 @@ import numpy as np
 
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from models.pictures.courses import courses
+from models.studies.artefacts import plot
 from models.studies.commands import add_solver, study_command
 from models.studies.fields import check_record, number, vector, word
-from models.studies.files import Table, graph_files, plots
+from models.studies.files import Table, graph_files
 from models.studies.reading import read_file
 from models.studies.runs import account, ending, sample_times, wall_times
 from models.studies.tasks import Outcome, Task
@@ -75,8 +76,8 @@ def run(given: Pendulum, options: Namespace) -> Outcome:
         "swing.csv": Table(("t", "x", "y"), np.column_stack([result.t, place])),
         **graph_files(compiled),
     }
-    draw = plots(lambda folder: courses(result, {"spring.q": "place, m"}, folder / "swing.png"))
-    return Outcome(summary, files, [f"pendulum: the spring is {largest:.4f} m long at most"], draw, failure=result.failure)
+    pictures = {"swing.png": plot(lambda path: courses(result, {"spring.q": "place (m)"}, path))}
+    return Outcome(summary, files, [f"pendulum: the spring is {largest:.4f} m long at most"], pictures, failure=result.failure)
 
 
 def arguments(parser: Any) -> None:

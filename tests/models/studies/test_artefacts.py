@@ -1,0 +1,94 @@
+"""What a command writes: all, or what is named; what cannot be drawn is left out, and one line says what and why."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from bondgraph.errors import ModelError
+from models.cli import COMMANDS, main
+from models.studies.artefacts import Picture, chosen, draw_pictures
+from models.studies.commands import parser_of
+from models.studies.tasks import SUMMARY, Outcome, Task
+
+SCENARIO = str(Path(__file__).parents[1] / "data" / "S1a.json")
+NAMES = ("graph.svg", "page.html", "plots.png", "movie.mp4", "movie.gif")
+
+
+def test_names_have_endings_or_none() -> None:
+    assert chosen(NAMES, ()) == NAMES
+    assert chosen(NAMES, ("plots", "graph.svg")) == ("graph.svg", "plots.png")
+    assert chosen(NAMES, ("movie",)) == ("movie.mp4", "movie.gif")
+    assert chosen(NAMES, ("movie.gif",)) == ("movie.gif",)
+
+
+def test_an_unknown_name_is_refused_with_all_there_are() -> None:
+    with pytest.raises(ModelError, match=r'E590 there is no "plot"') as caught:
+        chosen(NAMES, ("page", "plot"), "run")
+    said = str(caught.value)
+    assert 'did you mean "plots"?' in said and "graph, page, plots, movie" in said
+
+
+def test_every_command_that_writes_a_folder_has_the_choice() -> None:
+    parser = parser_of(COMMANDS)
+    for arguments in (["contact", "s.json"], ["delta", "--params", "fit"], ["hand"], ["impact"], ["maze", "gains"]):
+        options = parser.parse_args([*arguments, "--out", "o", "--only", "page, plots,"])
+        assert options.only == ("page", "plots")
+        assert parser.parse_args([*arguments, "--out", "o"]).only == ()
+
+
+def task(draw: Picture, made: list[str]) -> tuple[Task, Outcome]:
+    """A task with two files and two pictures, which notes what is made."""
+
+    def text() -> str:
+        made.append("text.tex")
+        return "x"
+
+    pictures = {"plots.png": Picture(lambda path: path.write_text("plots")), "scene.png": draw}
+    names = ("text.tex", "events.json"), tuple(pictures)
+    outcome = Outcome({}, {"text.tex": text, "events.json": []}, [], pictures)
+    return Task("", lambda options: None, lambda given, options: outcome, *names), outcome
+
+
+def test_what_is_not_wanted_is_neither_made_nor_left(tmp_path: Path) -> None:
+    made: list[str] = []
+    scene = Picture(lambda path: path.write_text("scene"))
+    own, outcome = task(scene, made)
+    own.save(outcome, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"text.tex", "events.json", "plots.png", "scene.png", SUMMARY}
+    (tmp_path / "notes.txt").write_text("mine")
+    own.save(outcome, tmp_path, only=["plots"])
+    assert {path.name for path in tmp_path.iterdir()} == {"plots.png", SUMMARY, "notes.txt"}
+    assert made == ["text.tex"]
+
+
+def test_an_unknown_name_ends_before_anything_is_run(tmp_path: Path) -> None:
+    ran: list[object] = []
+    own, _ = task(Picture(lambda path: None), [])
+    quick = Task("", ran.append, own.run, own.files, own.pictures)
+    with pytest.raises(ModelError, match="E590"):
+        quick(Namespace(out=tmp_path / "new", no_render=False, only=("poster",)))
+    assert not ran and not (tmp_path / "new").exists()
+
+
+def test_one_line_says_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own, outcome = task(Picture(lambda path: path.write_text("scene"), lambda: "no GL here: apt install it"), [])
+    own.save(outcome, tmp_path)
+    assert capsys.readouterr().err == "without scene.png: no GL here: apt install it\n"
+    assert (tmp_path / "plots.png").exists() and not (tmp_path / "scene.png").exists()
+
+
+def test_the_line_is_one_for_several_reasons(tmp_path: Path) -> None:
+    pictures = {
+        name: Picture(lambda path: None, lambda why=why: why) for name, why in {"a.png": "x", "b.png": "y", "c.png": "x"}.items()
+    }
+    assert draw_pictures(pictures, tmp_path) == "without a.png, c.png: x; without b.png: y"
+
+
+def test_the_command_writes_the_named_files_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contact", SCENARIO, "--out", str(tmp_path / "out"), "--only", "page,trajectory"]) == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"page.html", "trajectory.npz", SUMMARY}
+    assert main(["contact", SCENARIO, "--out", str(tmp_path / "none"), "--only", "poter"]) == 2
+    assert 'did you mean "poster"?' in capsys.readouterr().err and not (tmp_path / "none").exists()
