@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
 import pickle
@@ -95,7 +96,11 @@ def test_a_page_of_a_result_from_elsewhere_has_plots(driven: Result) -> None:
 def test_a_page_shows_itself_in_a_notebook(driven: Result, tmp_path: Path) -> None:
     made = page(driven, tmp_path / "motor.html", plots=["rotor.flow"])
     shown = re.search(r'srcdoc="([^"]*)"', made._repr_html_())
-    assert shown is not None and html.unescape(shown[1]) == made.text == (tmp_path / "motor.html").read_text(encoding="utf-8")
+    assert shown is not None
+    packed = re.search(r'atob\("([^"]*)"\)', html.unescape(shown[1]))
+    assert packed is not None and gzip.decompress(base64.b64decode(packed[1])).decode() == made.text
+    assert len(shown[1]) < 0.5 * len(made.text) and made._repr_html_() == made._repr_html_()
+    assert made.text == (tmp_path / "motor.html").read_text(encoding="utf-8")
     data = data_of(made)
     assert [name for _, name in data["open"]] == ["rotor.flow"] and not data["plots"]
 
