@@ -2,6 +2,7 @@
 # make test   set everything up, run every check
 # make portable  the checks that compare text and tight numbers once more, as the least processor of the family rounds
 # make pictures  draw every picture under docs/ anew
+# make notebooks  run the notebooks of examples/ and store what they show
 # make docs   set everything up, run the code of the documentation's pages, make a site of them in site/
 # make campaign  set everything up, search at random for what must not happen (hours)
 # make dist   set everything up, pack sources and wheel into dist/; ADDRESS=https://... is where the sources are in public
@@ -26,7 +27,7 @@ DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_
 # Tests run side by side, and their matrices are small: threads of linear algebra would only wait for one another.
 ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test portable pictures docs dist bench campaign clean
+.PHONY: demo test portable pictures notebooks docs dist bench campaign clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo
@@ -44,6 +45,9 @@ portable: $(VENV)/dev.stamp
 pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.gallery
 	$(BIN)/python -m docs.thumbnails
+
+notebooks: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/python -m docs.notebooks
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m pytest -q tests/docs

@@ -114,3 +114,17 @@ def test_colours_stand_out_from_the_paper(colour: str) -> None:
     """At least 3 : 1, as graphics need (WCAG 2.1, 1.4.11)."""
     paper, own = (float(TO_XYZ[1] @ linear(c)) + 0.05 for c in (PAPER, colour))
     assert paper / own > 3.0
+
+
+def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
+    """That of notebooks says that it shows figures when the first is made, which may be inside of such a block."""
+    matplotlib = pytest.importorskip("matplotlib")
+    before, size = matplotlib.is_interactive(), matplotlib.rcParams["font.size"]
+    try:
+        matplotlib.interactive(False)
+        with styled():
+            assert matplotlib.rcParams["font.size"] == SHEET["font.size"]
+            matplotlib.interactive(True)
+        assert matplotlib.is_interactive() and matplotlib.rcParams["font.size"] == size
+    finally:
+        matplotlib.interactive(before)
