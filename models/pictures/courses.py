@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bondgraph.output.sheet import CYCLE, DASHES, MUTED
+from bondgraph.output.sheet import CYCLE, DASHES, MUTED, calm
 from bondgraph.run.outcome.result import Result
 from models.pictures.figures import plot_file
 
@@ -44,6 +44,7 @@ def courses(
                 for k, course in enumerate(values.T):
                     of_it = names[k] if k < len(names) else None
                     panel.plot(result.t, course, color=CYCLE[k % many], linestyle=DASHES[k // many % len(DASHES)], label=of_it)
+                calm(panel)
                 if names and column == len(runs) - 1:
                     panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
                 for event in result.events:
