@@ -60,7 +60,7 @@ campaign: $(VENV)/dev.stamp
 	$(BIN)/python -m campaigns
 
 clean:
-	rm -rf $(VENV) demo site docs/api docs/examples docs/sg_execution_times.rst build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site docs/api docs/examples build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made.stamp:

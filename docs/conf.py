@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
     "notebook_extensions": set(),
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "nested_sections": False,
     "within_subsection_order": "FileNameSortKey",
 }

@@ -6,7 +6,8 @@ colours of `CYCLE` differ for people who see red and green, or blue and yellow, 
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = ["CYCLE", "DANGER", "DASHES", "INK", "MUTED", "PAPER", "RULE", "SHADE", "SHEET", "SMALL", "TINTS", "TITLE", "styled"]
@@ -66,12 +67,18 @@ SHEET: dict[str, Any] = {
 """Settings of Matplotlib, by their names there."""
 
 
-def styled() -> AbstractContextManager[None]:
+@contextmanager
+def styled() -> Iterator[None]:
     """A block in which Matplotlib draws by this sheet; its settings are as before afterwards. Needs Matplotlib (else E416)."""
     from bondgraph.output.extras import required
 
     required("plots", "matplotlib")
     import matplotlib
 
-    context: AbstractContextManager[None] = matplotlib.rc_context(SHEET)
-    return context
+    with matplotlib.rc_context(SHEET):
+        try:
+            yield
+        finally:
+            interactive = matplotlib.is_interactive()
+    # The backend of notebooks, which wakes up with the first figure, says so there: else none but that one would be shown.
+    matplotlib.interactive(interactive)

@@ -91,6 +91,11 @@ def scene_of(
     return Scene(**{**filled, **fields})
 
 
+def as_scene(shown: Result | Scene) -> Scene:
+    """A scene as it is, a result as a scene: what every picture begins with. E579 for what is neither."""
+    return shown if isinstance(shown, Scene) else scene_of(shown)
+
+
 @dataclass
 class _Draft:
     """A scene that is being filled."""

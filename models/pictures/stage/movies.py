@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bondgraph.output.files import known_ending, whole_file
+from bondgraph.run.outcome.result import Result
+from models.pictures.filling.scenes import as_scene
 from models.pictures.plotting import key_panels, strip
 from models.pictures.scene import Scene
 from models.pictures.stage.overlay import mark_time, words
@@ -26,17 +28,18 @@ STRIP = 132
 
 
 def movie(
-    scene: Scene,
+    shown: Result | Scene,
     path: str | os.PathLike[str],
     seconds: float = 10.0,
     fps: int = 30,
     size: tuple[int, int] = (1280, 720),
     progress: bool | None = None,
 ) -> Path:
-    """Write a movie of the whole scene, at its foot the first of its key panels.
+    """Write a movie of a whole run, or scene, at its foot the first of its key panels.
 
     Parameters
     ----------
+    shown : the result of a run, or a scene.
     path : ".mp4" becomes ".gif" where no ffmpeg is found.
     seconds : length of the movie; the scene's time is stretched to it.
     fps : frames per second.
@@ -45,7 +48,7 @@ def movie(
 
     Returns the file that was written; it appears complete or not at all.
     """
-    path, write = Path(path), _write_mp4
+    scene, path, write = as_scene(shown), Path(path), _write_mp4
     if known_ending(path, ".mp4", ".gif") == ".gif" or not _has_ffmpeg():
         path, write = path if path.suffix.lower() == ".gif" else path.with_suffix(".gif"), _write_gif
         fps, size = min(fps, 12), (size[0] // 2, size[1] // 2)

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.run.outcome.result import Result
 from models.pictures.camera import direction, upward, zoom
 from models.pictures.figures import save_image
+from models.pictures.filling.scenes import as_scene
 from models.pictures.parts import Touching
 from models.pictures.plotting import key_panels, strip
 from models.pictures.scene import Scene
-from models.pictures.stage.ghosts import SPACING
-from models.pictures.stage.overlay import Label, draw_labels, draw_legend, mark_time
+from models.pictures.stage.overlay import Label, draw_labels, draw_legend, draw_length, mark_time
 from models.pictures.stage.stage import GAUSS, Stage
 from models.pictures.stage.stills import arrows_in, axes_in, camera_of, force_bar, frame_labels, picture, pixels_between
 from models.pictures.style import AXES, INK, MUTED, PAPER, font
-from models.pictures.timing import close_up
+from models.pictures.timing import close_up, leading, telling_time
 
 SCALE = 2.35
 
@@ -73,31 +74,12 @@ NEAR = Ring(2880, 930, 560)
 """Where the contact is shown from near."""
 
 
-def telling_time(scene: Scene, ghosts: int = 5) -> float:
-    """A time (s) worth a picture: strong forces, after enough travel for the ghosts, before paths cover each other; without
-    contacts a third of the way."""
-    if not scene.touches:
-        return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
-    i, j = _leading(scene).solids
-    apart = scene.solids[j].poses[:, :3, 3] - scene.solids[i].poses[:, :3, 3]
-    steps = np.linalg.norm(np.diff(apart, axis=0), axis=1)
-    travel = np.concatenate([[0.0], np.cumsum(steps)]) / (SPACING * scene.unit * ghosts)
-    normal = np.sum([touch.normal for touch in scene.touches], axis=0)
-    gap = np.min([np.abs(touch.gap) for touch in scene.touches], axis=0)
-    strength = normal / normal.max() if normal.max() > 0.0 else -gap / scene.unit
-    late = (scene.t - scene.t[0]) / max(float(np.ptp(scene.t)), 1e-12)
-    return float(scene.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
-
-
-def _leading(scene: Scene) -> Touching:
-    """The touch with the largest normal force; of a scene of one sample, at that time."""
-    return max(scene.touches, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
-
-
-def poster(scene: Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a time (s), chosen where None, as PNG: 3600 by 2400 pixels, without contacts 2400 by 2400."""
+def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
+    """Write the poster of a result or scene at a time (s), chosen where None, as PNG: 3600 by 2400 pixels, without
+    contacts 2400 by 2400."""
     from PIL import Image
 
+    scene = as_scene(shown)
     t = telling_time(scene) if t is None else t
     layout = TOUCHING if scene.touches else FREE
     page, size = Image.new("RGB", layout.size, PAPER), layout.scene
@@ -107,10 +89,11 @@ def poster(scene: Scene, path: str | os.PathLike[str], t: float | None = None) -
         now = stage.show(t, camera)
         whole = picture(stage.image(), size)
         draw_labels(whole, *frame_labels(stage, now, camera, size), [], SCALE)
+        draw_length(whole, camera.pixels_per_metre(camera.centre, size), 0.0, SCALE)
         bar = force_bar(stage, now, camera, size)
     page.paste(whole, (0, layout.top))
     if scene.touches:
-        touch = _leading(now)
+        touch = leading(now)
         near, reach = _close_up(scene, t, touch, round(2 * NEAR.radius))
         middle = 0.5 * sum(H[0, :3, 3] for H in touch.frames)
         x, y = camera.pixels(middle, size)[0]

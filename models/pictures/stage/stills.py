@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bondgraph.run.outcome.result import Result
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.figures import save_image
+from models.pictures.filling.scenes import as_scene
 from models.pictures.interpolation import Array
 from models.pictures.scene import Scene
-from models.pictures.stage.overlay import Box, Label, draw_heading, draw_labels, draw_legend, words
+from models.pictures.stage.overlay import Box, Label, draw_heading, draw_labels, draw_legend, draw_length, words
 from models.pictures.stage.stage import Stage
 from models.pictures.style import font
+from models.pictures.timing import telling_time
 
 Inset = tuple[float, float, float, float]
 """Room left free at the left, the top, the right and the bottom of a picture, pixels at a height of 720."""
@@ -23,12 +26,21 @@ BESIDE, BELOW, BETWEEN = (330, 40, 50, 40), (330, 75, 50, 40), (60, 105, 60, 120
 """Text stands in a column on the left, with a title that is no wider or with one that is, or in bands above and below."""
 
 
-def still(scene: Scene, path: str | os.PathLike[str], t: float, size: tuple[int, int] = (1920, 1080), ghosts: int = 5) -> None:
-    """Write the picture at a time (s), of a size (width, height) in pixels, as PNG or JPEG.
+def still(
+    shown: Result | Scene,
+    path: str | os.PathLike[str],
+    t: float | None = None,
+    size: tuple[int, int] = (1920, 1080),
+    ghosts: int = 5,
+) -> None:
+    """Write the picture of a result or scene at a time (s), of a size (width, height) in pixels, as PNG or JPEG.
+
+    `t`: one worth a picture where None.
 
     `ghosts`: how many earlier poses of each solid that has ghosts are shown.
     """
-    scale = size[1] / 720
+    scene, scale = as_scene(shown), size[1] / 720
+    t = telling_time(scene) if t is None else t
     # Twice the pixels, averaged: smoother edges than the window's own antialiasing.
     with Stage(scene, (2 * size[0], 2 * size[1]), ghosts=ghosts) as stage:
         narrow = font(23, "bold").getlength(scene.title) < BESIDE[0] - 40
@@ -76,6 +88,7 @@ def dress(
     taken: list[Box] = [draw_heading(image, now.title, lines, (32 * scale, 28 * scale), scale)]
     corner = (34 * scale, height - foot - (22 if foot else 34) * scale)
     taken.append(draw_legend(image, stage.scene.legend, force_bar(stage, now, camera, image.size), corner, scale))
+    taken.append(draw_length(image, camera.pixels_per_metre(camera.centre, image.size), foot, scale))
     labels, avoid = frame_labels(stage, now, camera, image.size)
     draw_labels(image, labels, avoid, taken, scale, steady)
 

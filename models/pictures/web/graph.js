@@ -17,9 +17,10 @@ function startGraph() {
     hit.setAttribute("tabindex", "0"); hit.setAttribute("role", "button"); hit.setAttribute("aria-label", `Plot the bond ${bond.name}`);
     const words = document.createElementNS(SVG, "title"); words.textContent = bond.name; hit.append(words);
     node.prepend(band, flow); node.append(hit);
-    hit.addEventListener("click", () => pick(k)); hit.addEventListener("keydown", e => { if (e.key === "Enter") pick(k); });
+    hit.addEventListener("click", () => pick(k)); hit.addEventListener("keydown", e => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); e.stopPropagation(); pick(k); } });
+    hit.addEventListener("focus", () => tell(k));
     hit.addEventListener("pointerenter", () => tell(k)); hit.addEventListener("pointerleave", () => tell(picked));
-    bonds.push({ k, node, band, flow, power: curve(bond.power) });
+    bonds.push({ k, node, band, flow, hit, power: curve(bond.power) });
   });
   const nodes = new Map([...drawing.querySelectorAll("[data-name]")].map(node => [node.getAttribute("data-name"), node]));
   for (const own of M.switches) {
@@ -42,15 +43,15 @@ function pick(k) {
     [...quantityPanels(bond.effort, named + bond.words[0]), ...quantityPanels(bond.flow, named + bond.words[1]), power].forEach(plot => addPanel(plot, true, k));
     $("plots").scrollTop = 0;
   }
-  bonds.forEach(own => own.node.classList.toggle("picked", own.k === picked)); tell(picked); render();
+  bonds.forEach(own => { own.node.classList.toggle("picked", own.k === picked); own.hit.setAttribute("aria-pressed", own.k === picked); }); tell(picked); render();
 }
 let told = null;
 function tell(k) { told = k; drawTold(); }
 function drawTold() {
   const line = $("bond"); line.replaceChildren();
   if (told !== null) {
-    const bond = M.bonds[told], power = valueAt(curve(bond.power), t), where = power > 0 ? `to ${bond.head}` : power < 0 ? `to ${bond.tail}` : "";
-    line.append(make("b", {}, bond.name), ` · ${bond.words.join(" and ")} · power ${written(Math.abs(power))} W ${where}`);
+    const bond = M.bonds[told], own = curve(bond.power), power = valueAt(own, t), where = power > 0 ? `to ${bond.head}` : power < 0 ? `to ${bond.tail}` : "";
+    line.append(make("b", {}, bond.name), ` · ${bond.words.join(" and ")} · power ${written(Math.abs(power), lastDigit(power, own.most - own.least, own.step))} W ${where}`);
   } else if (bonds.length) {
     line.append(make("i", { style: "color:var(--along)" }), " power along the half arrow ", make("i", { style: "color:var(--against)" }),
       ` against it · width: root of the power, widest from ${written(M.most_power)} W · click a bond to plot it`);
@@ -58,7 +59,7 @@ function drawTold() {
 }
 function drawGraph() {
   for (const { node, band, flow, power } of bonds) {
-    const watts = valueAt(power, t), part = M.most_power > 0 ? Math.min(1, Math.sqrt(Math.abs(watts) / M.most_power)) : 0, width = part < 3e-3 ? 0 : 2 + 13 * part;
+    const watts = valueAt(power, t), part = M.most_power > 0 ? Math.min(1, Math.sqrt(Math.abs(watts) / M.most_power)) : 0, width = part < 3e-3 ? 0 : 5 + 11 * part;
     band.setAttribute("stroke-width", width.toFixed(2)); flow.setAttribute("stroke-width", (.6 * width).toFixed(2));
     band.style.display = flow.style.display = width ? "" : "none"; node.classList.toggle("against", watts < 0);
   }
@@ -79,9 +80,8 @@ startGraph();
 if (drawing) {
   $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
   $("drawing").addEventListener("dblclick", () => zoom(0));
-  let from = null;
-  $("drawing").addEventListener("pointerdown", e => { from = e.target.classList.contains("hit") ? null : [e.clientX, e.clientY]; });
-  $("drawing").addEventListener("pointermove", e => { if (!from || !e.buttons) return;
-    const scale = 1 / drawing.getScreenCTM().a; see[0] -= scale * (e.clientX - from[0]); see[1] -= scale * (e.clientY - from[1]); from = [e.clientX, e.clientY]; drawing.setAttribute("viewBox", see.join(" ")); });
-  document.querySelectorAll("#zoom button").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
+  drag($("drawing"), (e, x, y) => { const scale = 1 / drawing.getScreenCTM().a; see[0] -= scale * x; see[1] -= scale * y; drawing.setAttribute("viewBox", see.join(" ")); },
+    (by, e) => zoom(by, ...place_in(e)));
+  document.querySelectorAll("#zoom [data-zoom]").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
+  $("alone").onclick = () => { $("alone").setAttribute("aria-pressed", document.body.classList.toggle("alone")); render(); };
 }
