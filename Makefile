@@ -45,12 +45,13 @@ pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.gallery
 	$(BIN)/python -m docs.thumbnails
 
-docs: $(VENV)/docs.stamp
+docs: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/docs
 	$(BIN)/python -m sphinx -W --keep-going -q -d site/.doctrees docs site
+	@rm -rf jupyter_execute
 	@echo "the pages are in site/index.html"
 
-dist: $(VENV)/docs.stamp
+dist: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.distribution $(if $(ADDRESS),--address $(ADDRESS))
 
 bench: $(VENV)/dev.stamp
@@ -60,7 +61,7 @@ campaign: $(VENV)/dev.stamp
 	$(BIN)/python -m campaigns
 
 clean:
-	rm -rf $(VENV) demo site docs/api docs/examples build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site docs/api docs/examples jupyter_execute build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made.stamp:
@@ -84,8 +85,3 @@ $(VENV)/dev.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its tests need (about a minute the first time)"
 	@$(INSTALL) -e ".[dev]"
 	@touch $(VENV)/demo.stamp $@
-
-$(VENV)/docs.stamp: $(VENV)/dev.stamp
-	@echo "installing what makes the site of the documentation"
-	@$(INSTALL) -e ".[docs]"
-	@touch $@
