@@ -1,4 +1,4 @@
-# make demo   set everything up, run the rolling eggs, write pictures to demo/
+# make demo   set everything up, run the rolling eggs, open their page, draw poster, plots and movie; all in demo/
 # make test   set everything up, run every check
 # make portable  the checks that compare text and tight numbers once more, as the least processor of the family rounds
 # make pictures  draw every picture under docs/ anew
@@ -29,7 +29,7 @@ ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .PHONY: demo test portable pictures docs dist bench campaign clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/python -m examples.rolling_eggs --out demo
+	$(BIN)/python -m examples.rolling_eggs --out demo --open
 
 test: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
