@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -52,7 +52,7 @@ class Compiled(Frozen):
     program: Program
     prepare: Kernel
     """Parameters (n,) -> what the kernels need besides, computed once per set of parameters."""
-    timings: Mapping[str, float]
+    timings: Mapping[str, float] = field(repr=False)
     """Wall time of each stage, s: build, trace, compile."""
 
     @cached_property

@@ -6,10 +6,27 @@ colours of `CYCLE` differ for people who see red and green, or blue and yellow, 
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["CYCLE", "DANGER", "DASHES", "INK", "MUTED", "PAPER", "RULE", "SHADE", "SHEET", "SMALL", "TINTS", "TITLE", "styled"]
+__all__ = [
+    "CYCLE",
+    "DANGER",
+    "DASHES",
+    "INK",
+    "MUTED",
+    "PAPER",
+    "RULE",
+    "SHADE",
+    "SHEET",
+    "SMALL",
+    "STEADY",
+    "TINTS",
+    "TITLE",
+    "calm",
+    "styled",
+]
 
 PAPER = "#ffffff"
 INK = "#1c2331"
@@ -30,6 +47,8 @@ SMALL = 8.5
 """Size of legends and of notes inside of a panel, points."""
 TITLE = 12.5
 """Size of the title of a picture, points."""
+STEADY = 1e-6
+"""What changes less, over what it is, stands still: its last digits are no course."""
 
 SHEET: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -66,12 +85,26 @@ SHEET: dict[str, Any] = {
 """Settings of Matplotlib, by their names there."""
 
 
-def styled() -> AbstractContextManager[None]:
+@contextmanager
+def styled() -> Iterator[None]:
     """A block in which Matplotlib draws by this sheet; its settings are as before afterwards. Needs Matplotlib (else E416)."""
     from bondgraph.output.extras import required
 
     required("plots", "matplotlib")
     import matplotlib
 
-    context: AbstractContextManager[None] = matplotlib.rc_context(SHEET)
-    return context
+    with matplotlib.rc_context(SHEET):
+        try:
+            yield
+        finally:
+            interactive = matplotlib.is_interactive()
+    # The backend of notebooks, which wakes up with the first figure, says so there: else none but that one would be shown.
+    matplotlib.interactive(interactive)
+
+
+def calm(axes: Any) -> None:
+    """Give curves that stand still (`STEADY`) a range of a tenth of what they are, so that their rounding is not drawn large."""
+    low, high = axes.dataLim.intervaly
+    size = max(abs(low), abs(high))
+    if 0.0 < size < float("inf") and high - low < STEADY * size:
+        axes.set_ylim(low - 0.05 * size, high + 0.05 * size)

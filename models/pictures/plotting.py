@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.output.sheet import DASHES, MUTED, SHADE, styled
+from bondgraph.output.sheet import DASHES, MUTED, SHADE, calm, styled
 from bondgraph.run.outcome.result import Result
 from models.pictures.figures import EDGE, legend_above, plot_file
 from models.pictures.filling.scenes import as_scene
@@ -21,9 +21,6 @@ from models.pictures.timing import close_up
 
 FINER = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
 """SI unit -> (values below, factor, unit that is shown)."""
-
-FLAT = 1e-5
-"""Curves that change less than this, over their size, are constant."""
 
 Keys = tuple[tuple[str, str, int], ...]
 
@@ -109,17 +106,9 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
     if panel.log:
         axes.set_yscale("log")
     else:
-        _keep_apart(axes, factor * np.concatenate([curve.values for curve in panel.curves]))
+        calm(axes)
         axes.locator_params(axis="y", nbins=5)
     return titled(panel.title, unit)
-
-
-def _keep_apart(axes: Any, values: NDArray[np.float64]) -> None:
-    """Widen the range of what is constant but for rounding: the axis would tell its digits."""
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    size = max(abs(low), abs(high))
-    if high - low < FLAT * size:
-        axes.set_ylim(0.5 * (low + high) - 0.05 * size, 0.5 * (low + high) + 0.05 * size)
 
 
 def _times_inside(scene: Scene, span: tuple[float, float]) -> NDArray[np.float64]:

@@ -43,7 +43,7 @@ def movie(
     seconds : length of the movie; the scene's time is stretched to it.
     fps : frames per second.
     size : (width, height) in pixels, multiples of 2.
-    progress : show a bar on a terminal where it takes longer than two seconds.
+    progress : show a bar on a terminal when it takes longer than two seconds.
 
     Returns the file that was written; it appears complete or not at all.
     """
@@ -52,9 +52,9 @@ def movie(
         path, write = path if path.suffix.lower() == ".gif" else path.with_suffix(".gif"), _write_gif
         fps, size = min(fps, 12), (size[0] // 2, size[1] // 2)
     count = max(2, round(seconds * fps))
-    images = counted(frames(scene, show_times(scene, count), fps, size), path.name, total=count, progress=progress)
-    with whole_file(path) as part:
-        write(part, images, size, fps)
+    images = frames(scene, show_times(scene, count), fps, size)
+    with whole_file(path) as part, closing(counted(images, path.name, total=count, progress=progress)) as told_of:
+        write(part, told_of, size, fps)
     return path
 
 

@@ -1,0 +1,82 @@
+"""The notebooks of examples/ in; the same, run in a fresh kernel, with what each cell shows today, out.
+
+A notebook is its own source: edit it, then `make notebooks` (or `python -m docs.notebooks NAME`) runs it from its first cell and
+stores it. What is stored depends on its cells alone: no times, no counters of the editor, no names of a machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+PATIENCE = 600
+"""Seconds for one cell, on a busy machine too."""
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python", "pygments_lexer": "ipython3"},
+}
+
+
+def notebooks() -> dict[str, Path]:
+    """Name -> place of every notebook."""
+    return {path.stem: path for path in sorted(EXAMPLES.glob("*.ipynb"))}
+
+
+def read(path: Path) -> Any:
+    """A notebook as `nbformat` has it."""
+    import nbformat
+
+    return nbformat.read(path, as_version=4)
+
+
+def executed(path: Path) -> Any:
+    """A notebook after a run from its first cell to its last in a kernel of its own, in an empty folder.
+
+    Raises `nbclient.exceptions.CellExecutionError` where a cell fails.
+    """
+    from nbclient import NotebookClient
+
+    found = read(path)
+    around = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(
+            found, timeout=PATIENCE, record_timing=False, coalesce_streams=True, resources={"metadata": {"path": folder}}
+        )
+        client.execute(env=around)
+    return plain(found)
+
+
+def plain(notebook: Any) -> Any:
+    """A notebook without what an editor or a kernel left in it; cells are numbered in their order."""
+    notebook.metadata = METADATA
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for k, cell in enumerate(notebook.cells):
+        cell.id, cell.metadata = f"cell-{k}", {}
+    return notebook
+
+
+def store(path: Path, notebook: Any) -> None:
+    """Write a notebook in its place."""
+    import nbformat
+
+    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run and store the notebooks named, or all."""
+    places = notebooks()
+    parser = argparse.ArgumentParser(prog="python -m docs.notebooks", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", choices=[*places, []], metavar="NAME", help=", ".join(places))
+    for name in parser.parse_args(given).names or places:
+        store(places[name], executed(places[name]))
+        print(f"ran {places[name].relative_to(ROOT)}, {places[name].stat().st_size / 1e3:.0f} kB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
