@@ -116,6 +116,20 @@ def test_colours_stand_out_from_the_paper(colour: str) -> None:
     assert paper / own > 3.0
 
 
+def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
+    """That of notebooks says that it shows figures when the first is made, which may be inside of such a block."""
+    matplotlib = pytest.importorskip("matplotlib")
+    before, size = matplotlib.is_interactive(), matplotlib.rcParams["font.size"]
+    try:
+        matplotlib.interactive(False)
+        with styled():
+            assert matplotlib.rcParams["font.size"] == SHEET["font.size"]
+            matplotlib.interactive(True)
+        assert matplotlib.is_interactive() and matplotlib.rcParams["font.size"] == size
+    finally:
+        matplotlib.interactive(before)
+
+
 @pytest.mark.parametrize("size", [1e-9, 0.981, -4e6])
 def test_rounding_is_not_drawn_large(size: float) -> None:
     """A value that stands still but for its last digits has a range of a tenth of itself, in any unit; what moves has its own."""

@@ -12,7 +12,7 @@ function addPanel(plot, first = false, bond = null) {
   const own = plot.curves.map(c => curve(c.curve)), [least, most] = [Math.min(...own.map(c => c.least)), Math.max(...own.map(c => c.most))], outputs = own.map(() => make("output", { "aria-live": "off" })), close = make("button", { type: "button", "aria-label": `Remove ${plot.title}` }, "×");
   const legend = plot.curves.map((c, k) => { const mark = make("i", { class: "swatch", style: `color:${c.colour};border-top-style:${c.dash ? "dashed" : "solid"}` });
     return make("span", {}, ...(plot.curves.length > 1 || c.name ? [mark, c.name + " "] : []), outputs[k]); });
-  const canvas = make("canvas", { role: "img", "aria-label": `${plot.title} over time` }), node = make("div", { class: "panel" + (bond === null ? "" : " ofbond") }, make("div", {}, make("b", {}, plot.title), ...legend, close), canvas);
+  const canvas = make("canvas", { role: "img", "aria-label": `${plot.title} over time` }), node = make("div", { class: "panel" + (bond === null ? "" : " ofbond") }, make("div", {}, make("b", { title: plot.title }, plot.title), ...legend, close), canvas);
   const panel = { plot, own, range: most - least, size: Math.max(-least, most), outputs, canvas, node, bond, key: "", still: document.createElement("canvas") };
   close.onclick = () => { removePanel(panel); render(); };
   // Those of a bond stand first, then what was asked for last.
