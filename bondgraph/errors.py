@@ -21,7 +21,15 @@ class Place:
     line: int
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}"
+        return f"{_cell(self.file) or os.path.basename(self.file)}:{self.line}"
+
+
+def _cell(file: str) -> str:
+    """The cell of a notebook, "In[3]", by the file name that it goes by; "" of other files."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    found = None if shell is None else shell.compile.format_code_name(file)
+    return "" if found is None else str(found[1])
 
 
 _PACKAGES = tuple(

@@ -24,7 +24,7 @@ from bondgraph.model.laws import Junction
 from bondgraph.model.names import need_name
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 from bondgraph.output.brief import brief
-from bondgraph.output.cells import Typeset
+from bondgraph.output.cells import cell, code
 
 
 @brief
@@ -43,8 +43,8 @@ class Reason:
 
 @brief
 @dataclass(frozen=True)
-class Explanation(Typeset):
-    """The causes of a value, each before its own causes; printed as an indented list."""
+class Explanation:
+    """The causes of a value, each before its own causes; printed, and shown in notebooks, as an indented list."""
 
     name: str
     causes: tuple[Reason, ...]
@@ -55,6 +55,9 @@ class Explanation(Typeset):
         """A `gather*` environment: the equations in this order, then the functions that they name."""
         lines = [breakable(cause.equation) for cause in self.causes if cause.equation]
         return "\\begin{gather*}\n" + " \\\\\n".join([*lines, *map(breakable, self.definitions)]) + "\n\\end{gather*}\n"
+
+    def _repr_html_(self) -> str:
+        return cell(code(str(self)))
 
     def __str__(self) -> str:
         lines = []

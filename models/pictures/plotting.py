@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.output.sheet import DASHES, MUTED, SHADE, styled
+from bondgraph.output.sheet import DASHES, MUTED, SHADE, calm, styled
 from bondgraph.run.outcome.result import Result
 from models.pictures.figures import EDGE, legend_above, plot_file
 from models.pictures.filling.scenes import as_scene
@@ -106,6 +106,7 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
     if panel.log:
         axes.set_yscale("log")
     else:
+        calm(axes)
         axes.locator_params(axis="y", nbins=5)
     return titled(panel.title, unit)
 

@@ -14,8 +14,8 @@ EXACT = {
     "abs", "add", "all", "allclose", "any", "arange", "argmax", "argmin", "argsort", "array", "array_equal", "asarray", "clip",
     "concatenate", "copysign", "count_nonzero", "cumsum", "delete", "diag_indices", "diff", "fill_diagonal", "flatnonzero",
     "floor", "full", "inf", "isfinite", "isin", "linspace", "max", "maximum", "min", "minimum", "moveaxis", "ndarray", "newaxis",
-    "ones", "ptp", "repeat", "round", "setdiff1d", "sqrt", "stack", "sum", "triu_indices", "unique", "where", "zeros",
-    "zeros_like", "int64", "float64",
+    "ones", "ptp", "repeat", "round", "searchsorted", "setdiff1d", "sqrt", "stack", "sum", "triu_indices", "unique", "where",
+    "zeros", "zeros_like", "int64", "float64",
 }  # fmt: skip
 """What the layout may take from NumPy: sums, products, quotients, square roots, comparisons, and what moves numbers."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from bondgraph.errors import ModelError, Problem
 from bondgraph.render.layout.cost import prices
 from bondgraph.render.layout.grid import expanded, first_cells, nesting, without_gaps
-from bondgraph.render.layout.parts import Copies, contents, equal_parts, ordered, part_of, shrunk
+from bondgraph.render.layout.parts import Copies, contents, equal_parts, part_of, shrunk
 from bondgraph.render.layout.search import improve
 from bondgraph.render.layout.spacing import centres
 from bondgraph.render.layout.stress import graph_distances, stress_positions, upright
@@ -26,17 +26,17 @@ def automatic(sketch: Sketch) -> np.ndarray:
 
 def _cells(sketch: Sketch, known: dict[object, np.ndarray], around: str = "") -> np.ndarray:
     """Cells (n, 2) of all nodes: first of those inside of boxes in the one `around`, where equal ones are laid out once (`known`:
-    contents -> cells), then of boxes among the others, then all, with what is in boxes as it is, perhaps mirrored."""
+    form -> cells), then of boxes among the others, then all, with what is in boxes as it is, perhaps mirrored."""
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
         return _flat(sketch)
     alike: dict[object, list[np.ndarray]] = {}
     for box in boxes:
-        key = contents(sketch, box)
-        if key not in known:
-            known[key] = without_gaps(_cells(part_of(sketch, box), known, box.path)[: len(box.members)])
-        alike.setdefault(key, []).append(ordered(sketch, box))
-    parts = [(members, known[key]) for key, each in alike.items() for members in each]
+        order, form = contents(sketch, box)
+        if form not in known:
+            known[form] = without_gaps(_cells(part_of(sketch, box, order), known, box.path)[: len(order)])
+        alike.setdefault(form, []).append(order)
+    parts = [(members, known[form]) for form, each in alike.items() for members in each]
     inside = {int(i) for members, _ in parts for i in members}
     parts += [(np.array([i]), np.zeros((1, 2), dtype=int)) for i in range(len(sketch.nodes)) if i not in inside]
     coarse = _flat(shrunk(sketch, [members for members, _ in parts], around))

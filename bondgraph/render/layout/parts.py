@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bondgraph.render.sketch import Box, Mark, Sketch
+from bondgraph.render.layout.canonical import mark_of, ordered
+from bondgraph.render.sketch import Box, Sketch
 
 MIRRORS = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1)])
 """The ways in which a copy may stand: as it is, mirrored left to right, top to bottom, or both."""
@@ -21,35 +22,44 @@ class Copies:
 
 
 def equal_parts(sketch: Sketch) -> tuple[Copies, ...]:
-    """Nested graphs that occur more than once: the same names and kinds, the same bonds and signals."""
+    """Nested graphs that occur more than once: the same kinds, the same bonds and signals; names do not count."""
     alike: dict[object, list[np.ndarray]] = {}
     for box in sketch.boxes:
-        alike.setdefault(contents(sketch, box), []).append(ordered(sketch, box))
+        order, form = contents(sketch, box)
+        alike.setdefault(form, []).append(order)
     return tuple(Copies(tuple(each)) for each in alike.values() if len(each) > 1)
 
 
-def contents(sketch: Sketch, box: Box) -> object:
-    """All that is drawn inside of a nested graph, without its own name."""
-
-    def local(node: Mark) -> Mark:
-        return replace(node, name=node.name.removeprefix(box.path), group=node.group.removeprefix(box.path))
-
-    inside = set(box.members)
-    edges = [edge for edge in sketch.edges if edge.tail in inside and edge.head in inside]
-    return frozenset(local(sketch.nodes[i]) for i in box.members), frozenset(
-        (local(sketch.nodes[edge.tail]).name, local(sketch.nodes[edge.head]).name, edge.bond.dimension if edge.bond else 0)
-        for edge in edges
+def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
+    """The nodes of a nested graph, in an order that is that of its copies too; and its form: equal graphs have equal ones."""
+    inside = list(box.members)
+    place = {node: k for k, node in enumerate(inside)}
+    inner = [each for each in sketch.boxes if each.path.startswith(f"{box.path}.")]
+    walls = {each.path: len(inside) + k for k, each in enumerate(inner)}
+    links: list[tuple[int, int, tuple[int, int]]] = []
+    outer = [0] * (len(inside) + len(inner))
+    for edge in sketch.edges:
+        ends = [place[end] for end in (edge.tail, edge.head) if end in place]
+        if len(ends) == 2:
+            links.append((ends[0], ends[1], mark_of(edge)))
+        elif ends:
+            outer[ends[0]] += 1
+    walled = [(place[node], walls[sketch.nodes[node].group]) for node in inside if sketch.nodes[node].group in walls]
+    walled += [(walls[each.path], walls[each.parent]) for each in inner if each.parent in walls]
+    shapes = [(0, sketch.nodes[node].shape, sketch.nodes[node].kind) for node in inside] + [(1, "", "")] * len(inner)
+    order = ordered([*links, *((a, b, (2, 0)) for a, b in walled)], [shapes], [(-count, k) for k, count in enumerate(outer)])
+    new = {old: k for k, old in enumerate(order)}
+    form = (
+        tuple(shapes[old] for old in order),
+        tuple(sorted((new[a], new[b], mark) for a, b, mark in links)),
+        tuple(sorted((new[a], new[b]) for a, b in walled)),
     )
+    return np.array([inside[old] for old in order if old < len(inside)]), form
 
 
-def ordered(sketch: Sketch, box: Box) -> np.ndarray:
-    """The nodes of a nested graph, in an order that is that of its copies too."""
-    return np.array(sorted(box.members, key=lambda i: sketch.nodes[i].name.removeprefix(box.path)))
-
-
-def part_of(sketch: Sketch, box: Box) -> Sketch:
-    """A nested graph with what it is bonded to around it: first its own nodes, in their order."""
-    inside = [int(i) for i in ordered(sketch, box)]
+def part_of(sketch: Sketch, box: Box, order: np.ndarray) -> Sketch:
+    """A nested graph with what it is bonded to around it: first its own nodes, in the order given."""
+    inside = [int(i) for i in order]
     own = set(inside)
     edges = [edge for edge in sketch.edges if edge.tail in own or edge.head in own]
     around = dict.fromkeys(end for edge in edges for end in (edge.tail, edge.head) if end not in own)

@@ -15,6 +15,9 @@ from models.delta.kinematics.whole_robot import DeltaKinematics
 from models.delta.kinematics.workspace import Workspace, between, workspace
 from models.pictures.figures import plot_file
 
+LEVELS = (0.1, 0.25, 0.5, 0.75)
+"""Of dexterity, at which there are lines; the first lies close to the boundary and has no room for its number."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outline:
@@ -62,7 +65,7 @@ def plot_workspace(
     *,
     x1: float = 0.0,
     x3: float | None = None,
-    points: int = 451,
+    points: int = 601,
     branch: str | Sequence[str] = "out",
     dpi: int = 160,
 ) -> None:
@@ -86,7 +89,7 @@ def plot_workspace(
     seen = [_limits(cut, first, second) for cut, first, second, _ in cuts]
     widths = [s[1] - s[0] for s in seen]
     look: dict[str, Any] = {"layout": "constrained", "title": "Workspace of the delta robot"}
-    with plot_file(path, (10.4, 5.0), dpi=dpi, **look) as figure:
+    with plot_file(path, (10.4, 4.75), dpi=dpi, **look) as figure:
         panels = figure.subplots(1, 2, gridspec_kw={"width_ratios": widths})
         drawn = []
         for axes, (cut, first, second, title), limits in zip(panels, cuts, seen, strict=True):
@@ -103,7 +106,8 @@ def plot_workspace(
         # Labels interrupt their lines as long as they are on the sheet: that has to have its sizes before.
         figure.draw_without_rendering()
         for axes, (_, lines) in zip(panels, drawn, strict=True):
-            axes.clabel(lines, levels=[0.25, 0.5, 0.75], fmt="%g", fontsize=SMALL, inline_spacing=3)
+            said = {level**2: f"{level:g}" for level in LEVELS[1:] if level**2 in lines.levels}
+            axes.clabel(lines, levels=[*said], fmt=said, fontsize=SMALL, inline_spacing=3)
 
 
 def _draw(axes: Any, cut: Workspace, first: int, second: int, around: list[Outline]) -> tuple[Any, Any]:
@@ -113,9 +117,13 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, around: list[Outli
 
     across, along = cut.axes[first], cut.axes[second]
     near, everywhere = _spread(1.0 / np.squeeze(cut.condition, axis=3 - first - second).T)
-    shade = axes.pcolormesh(across, along, everywhere, cmap="viridis", vmin=0.0, vmax=1.0, shading="gouraud")
-    shade.set_rasterized(True)
-    lines = axes.contour(across, along, np.ma.masked_invalid(near), levels=[0.1, 0.25, 0.5, 0.75], colors=PAPER, linewidths=0.7)
+    half = [0.5 * (axis[-1] - axis[0]) / (len(axis) - 1) for axis in (across, along)]
+    extent = (across[0] - half[0], across[-1] + half[0], along[0] - half[1], along[-1] + half[1])
+    look: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0, "origin": "lower", "zorder": 1}
+    shade = axes.imshow(everywhere, extent=extent, interpolation="bilinear", **look)
+    # The boundary is singular, and the dexterity grows there with the root of the distance: its square is even between points.
+    squares = np.ma.masked_invalid(near * near)
+    lines = axes.contour(across, along, squares, levels=[level**2 for level in LEVELS], colors=PAPER, linewidths=0.7)
     loops = [outline.points[:, [first, second]] for outline in around]
     whole = Path.make_compound_path(*(Path(loop, closed=True) for loop in loops)) if loops else Path(np.zeros((1, 2)))
     patch = PathPatch(whole, facecolor="none", edgecolor="none")

@@ -137,7 +137,7 @@ def length_bar(pixels_per_metre: float, width: int) -> tuple[str, float]:
     """Words and pixels of a bar of a round length, at most an eighth of a picture's width.
 
     >>> length_bar(1000.0, 1280), length_bar(250000.0, 1280)[0]
-    (('10 cm', 100.0), '0.5 mm')
+    (('10 cm', 100.0), '500 µm')
     """
     metres = round_number(0.125 * width / pixels_per_metre)
     factor, unit = next(
@@ -161,9 +161,9 @@ def draw_length(image: Any, pixels_per_metre: float, foot: float, scale: float) 
 
 
 def mark_time(image: Any, x: float, rows: Sequence[float], scale: float) -> None:
-    """A line with a head across a plot whose first and last rows of pixels are given."""
+    """A line with a foot across a plot whose first and last rows of pixels are given."""
     from PIL import ImageDraw
 
     draw, r = ImageDraw.Draw(image), 4.5 * scale
     draw.line([(x, rows[0]), (x, rows[1])], fill=INK, width=max(1, round(2 * scale)))
-    draw.ellipse((x - r, rows[0] - r, x + r, rows[0] + r), fill=INK)
+    draw.ellipse((x - r, rows[1] - r, x + r, rows[1] + r), fill=INK)

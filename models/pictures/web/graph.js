@@ -1,6 +1,6 @@
 // The bond graph: on each bond a band as wide as the root of its power, with dashes that move where the power flows.
 const SVG = "http://www.w3.org/2000/svg", drawing = document.querySelector("#drawing > svg"), bonds = [], switches = [];
-let picked = null;
+let picked = null, home = null, see = null;
 function middleLine(lines) {
   const numbers = lines.map(line => line.getAttribute("d").match(/-?[\d.]+/g).map(Number)), mean = numbers[0].map((_, i) => numbers.reduce((sum, n) => sum + n[i], 0) / numbers.length);
   let k = 0; return lines[0].getAttribute("d").replace(/-?[\d.]+/g, () => mean[k++].toFixed(1));
@@ -30,7 +30,8 @@ function startGraph() {
     switches.push({ ...own, node, text, modes: curve(own.mode) });
   }
   const all = drawing.querySelector("g"), box = all.getBBox(), { e, f } = all.transform.baseVal.consolidate().matrix;
-  home = [box.x + e - 12, box.y + f - 16, box.width + 24, box.height + 28]; see = home.slice(); drawing.setAttribute("viewBox", home.join(" "));
+  home = [box.x + e - 12, box.y + f - 16, box.width + 24, box.height + 28]; show(home.slice());
+  bonds.forEach(own => { const line = own.band.getBBox(); own.box = [line.x + e, line.y + f, line.width, line.height]; });
   tell(null);
 }
 // A second click on a bond takes its plots away.
@@ -68,20 +69,27 @@ function drawGraph() {
   }
   drawTold();
 }
-// What is seen of the drawing: wheel and buttons zoom, dragging moves.
-let home = null, see = null;
+// What is seen of the drawing: wheel, fingers and buttons zoom, dragging moves. Words can be read from so many px of the drawing's.
+const READABLE = .75;
+function show(part) { see = part; drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", see[2] < .98 * home[2]); }
 function zoom(by, x = .5, y = .5) {
-  see = by ? [see[0] + x * see[2] * (1 - by), see[1] + y * see[3] * (1 - by), see[2] * by, see[3] * by] : home.slice();
-  if (see[2] > 2 * home[2]) see = home.slice();
-  drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", see[2] < .98 * home[2]);
+  const part = by ? [see[0] + x * see[2] * (1 - by), see[1] + y * see[3] * (1 - by), see[2] * by, see[3] * by] : home;
+  show(part[2] > 2 * home[2] ? home.slice() : part.slice());
 }
 function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
 startGraph();
 if (drawing) {
   $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
   $("drawing").addEventListener("dblclick", () => zoom(0));
-  drag($("drawing"), (e, x, y) => { const scale = 1 / drawing.getScreenCTM().a; see[0] -= scale * x; see[1] -= scale * y; drawing.setAttribute("viewBox", see.join(" ")); },
+  drag($("drawing"), (e, x, y) => { const scale = 1 / drawing.getScreenCTM().a; show([see[0] - scale * x, see[1] - scale * y, see[2], see[3]]); },
     (by, e) => zoom(by, ...place_in(e)));
   document.querySelectorAll("#zoom [data-zoom]").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
-  $("alone").onclick = () => { $("alone").setAttribute("aria-pressed", document.body.classList.toggle("alone")); render(); };
+  // With all the width words can be read: where the whole would be too small, a part of it about the chosen bond or the middle.
+  $("alone").onclick = () => {
+    const wide = document.body.classList.toggle("alone"); $("alone").setAttribute("aria-pressed", wide); show(home.slice()); render();
+    if (!wide || drawing.getScreenCTM().a >= READABLE) return;
+    const size = [drawing.clientWidth / READABLE, drawing.clientHeight / READABLE], box = bonds.find(own => own.k === picked)?.box ?? home;
+    const from = [0, 1].map(i => { const room = home[2 + i] - size[i], start = box[i] + .5 * (box[2 + i] - size[i]) - home[i]; return home[i] + (room < 0 ? .5 * room : Math.min(room, Math.max(0, start))); });
+    show([...from, ...size]);
+  };
 }

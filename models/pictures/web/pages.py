@@ -27,6 +27,7 @@ from models.pictures.scene import Scene
 from models.pictures.style import AXES, ENERGIES, FORCE, INK
 from models.pictures.timing import show_times
 from models.pictures.web.bond_graphs import drawn, pack_bonds
+from models.pictures.web.opening import opened
 from models.pictures.web.packing import Packed
 from models.pictures.web.quantities import pack_quantities, telling, wanted
 from models.pictures.web.rows import Rows, Thinning
@@ -71,6 +72,10 @@ class Page:
         written."""
         known_ending(path, ".html")
         return write_text(path, self.text)
+
+    def open(self, path: str | os.PathLike[str]) -> bool:
+        """Write the file and show it in the browser of the desktop; False where there is none. Raises as `write`."""
+        return opened(self.write(path))
 
     def __repr__(self) -> str:
         return f'Page("{self.title}", {len(self.text) / 1e6:.1f} MB)'

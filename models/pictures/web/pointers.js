@@ -9,6 +9,6 @@ function drag(node, act, pinch = null) {
     fingers.set(e.pointerId, e);
     if (fingers.size === 1) act(e, ...way, false); else if (pinch && fingers.size === 2) pinch(wide / (apart() || 1), e);
   });
-  for (const kind of ["pointerup", "pointercancel", "pointerleave"]) node.addEventListener(kind, e => { if (kind !== "pointerleave" || !node.hasPointerCapture(e.pointerId)) fingers.delete(e.pointerId); });
-  node.addEventListener("lostpointercapture", e => fingers.delete(e.pointerId));
+  for (const kind of ["pointerup", "pointercancel"]) node.addEventListener(kind, e => fingers.delete(e.pointerId));
+  node.addEventListener("pointerleave", e => { if (!node.hasPointerCapture(e.pointerId)) fingers.delete(e.pointerId); });
 }

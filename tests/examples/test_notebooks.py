@@ -1,0 +1,166 @@
+"""Notebooks: they run, show what is stored, stay small, are typeset everywhere, and look right in a browser without a network."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import re
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from docs.notebooks import METADATA, executed, notebooks, plain, read
+from tests.browser import Browser, browser, needs_chromium
+from tests.front_door.typesetters import unknown
+
+WITHOUT = 'NOTEBOOKS ARE NOT TESTED: pip install "screwbond[notebooks]"'
+pytestmark = pytest.mark.skipif(any(find_spec(name) is None for name in ("nbclient", "ipykernel", "nbconvert")), reason=WITHOUT)
+NAMES = ("own_surface", "rc_to_motor")
+MOST = 500_000
+"""Bytes of a notebook."""
+NUMBER = re.compile(r"[-−+]?\d+(?:\.\d*)?(?:e[-−+]?\d+)?")
+WIDTHS = (390, 1300)
+
+
+class Words(HTMLParser):
+    """What one reads of HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_data(self, data: str) -> None:
+        self.found.append(data)
+
+
+def shown(notebook: Any) -> list[tuple[int, str, str]]:
+    """Number of the cell, kind and text of all that is text, and of pictures that there is one."""
+    found = []
+    for k, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", ()):
+            assert output.output_type != "error"
+            kinds = {output.name: output.text} if output.output_type == "stream" else dict(output.data)
+            # A page is tested where pages are; that it is there says its repr.
+            if "<iframe" in kinds.get("text/html", ""):
+                del kinds["text/html"]
+            for kind, text in sorted(kinds.items()):
+                told = " ".join(Words(text).found) if kind == "text/html" else "" if kind.startswith("image/") else text
+                found.append((k, kind, told))
+    return found
+
+
+def alike(one: str, other: str) -> bool:
+    """The same words around the same numbers, as far as these are more than rounding."""
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    numbers = [[float(text.replace("−", "-")) for text in NUMBER.findall(said)] for said in (one, other)]
+    return np.allclose(*numbers, rtol=2e-3, atol=1e-9)
+
+
+def test_these_are_the_notebooks() -> None:
+    assert tuple(notebooks()) == NAMES
+
+
+def test_numbers_are_compared_as_numbers() -> None:
+    assert alike("a 1.0001 m, −3e−17", "a 1.0002 m, 4e−16") and not alike("a 1.0 m", "a 1.1 m") and not alike("a 1 m", "b 1 m")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_shows_what_it_shows_today(name: str) -> None:
+    kept, today = (shown(notebook) for notebook in (read(notebooks()[name]), executed(notebooks()[name])))
+    again = f"python -m docs.notebooks {name}"
+    assert [entry[:2] for entry in kept] == [entry[:2] for entry in today], again
+    for (cell, kind, one), (_, _, other) in zip(kept, today, strict=True):
+        assert alike(one, other), f"cell {cell} shows {kind} {other!r} in place of {one!r}: {again}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_small_and_holds_nothing_of_a_machine(name: str) -> None:
+    path = notebooks()[name]
+    assert path.stat().st_size < MOST
+    found = read(path)
+    assert found == plain(read(path)) and found.metadata == METADATA
+    counts = [cell.execution_count for cell in found.cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1))  # run from the first cell to the last, and stored so
+    for _, kind, text in shown(found):
+        assert kind != "stderr" and "/" + "home" not in text and "site-packages" not in text
+        assert kind != "text/plain" or len(text) < 500
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_teaches(name: str) -> None:
+    """Words before code, short cells, a picture, a page, and results that stand beside what is known."""
+    cells = read(notebooks()[name]).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    words = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    assert cells[0].cell_type == "markdown" and cells[0].source.startswith("# ")
+    assert len(words.split()) > 500 and "## Try it yourself" in words
+    assert max(cell.source.count("\n") for cell in code) < 40
+    outputs = [output for cell in code for output in cell.outputs if output.output_type != "stream"]
+    assert sum("image/png" in output.data for output in outputs) >= 2
+    assert sum("<iframe" in output.data.get("text/html", "") for output in outputs) == 1
+    assert sum("by hand" in output.text for cell in code for output in cell.outputs if output.output_type == "stream") >= 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_typesetters_know_every_formula(name: str) -> None:
+    for cell in read(notebooks()[name]).cells:
+        if cell.cell_type == "markdown":
+            formulas = re.findall(r"\$\$.+?\$\$|(?<!\$)\$[^$\n]+\$", re.sub(r"`[^`]*`", "", cell.source), flags=re.DOTALL)
+        else:
+            formulas = [output.data["text/latex"] for output in cell.outputs if "text/latex" in output.get("data", ())]
+        for formula in formulas:
+            assert not unknown(formula), formula
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pictures_are_drawn(name: str) -> None:
+    """None is blank."""
+    from PIL import Image
+
+    outputs = [output for cell in read(notebooks()[name]).cells for output in cell.get("outputs", ())]
+    for output in outputs:
+        if "image/png" in output.get("data", ()):
+            picture = Image.open(io.BytesIO(base64.b64decode(output.data["image/png"])))
+            assert min(picture.size) > 150 and np.asarray(picture.convert("L"), dtype=float).std() > 10.0
+
+
+def written(name: str, folder: Path) -> Path:
+    """The notebook as HTML, without the scripts of formulas, diagrams and widgets that nbconvert would take from a network."""
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")
+    text, _ = exporter.from_filename(str(notebooks()[name]))
+    path = folder / f"{name}.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def in_page(window: Browser, script: str) -> Any:
+    """Value of an expression in the page inside of the notebook."""
+    return window.run(f"(document => {script})(document.querySelector('iframe').contentDocument)")
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_in_a_browser(name: str, tmp_path: Path) -> None:
+    path = written(name, tmp_path)
+    with browser() as window:
+        for width in WIDTHS:
+            window.open(path, width)
+            window.run("document.querySelector('iframe').scrollIntoView()")
+            while not in_page(window, "document.querySelector('#panels canvas, #panels svg') !== null"):
+                window.rest()
+            window.rest()
+            assert not window.complaints and window.overflow() == 0
+            assert all(asked.startswith(("file:", "data:", "about:")) for asked in window.asked), window.asked
+            wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert in_page(window, wide) == 0
+            assert len(set(window.picture())) > 200
+            assert html.unescape(in_page(window, "document.title")) in path.read_text(encoding="utf-8")
