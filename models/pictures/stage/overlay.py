@@ -137,7 +137,7 @@ def length_bar(pixels_per_metre: float, width: int) -> tuple[str, float]:
     """Words and pixels of a bar of a round length, at most an eighth of a picture's width.
 
     >>> length_bar(1000.0, 1280), length_bar(250000.0, 1280)[0]
-    (('10 cm', 100.0), '0.5 mm')
+    (('10 cm', 100.0), '500 µm')
     """
     metres = round_number(0.125 * width / pixels_per_metre)
     factor, unit = next(
