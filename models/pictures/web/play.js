@@ -13,7 +13,7 @@ const S = M.playback, last = S.length - 1;
 function place(time) { let i = 0; while (i < last - 1 && S[i + 1] < time) i++; return (i + Math.min(1, Math.max(0, (time - S[i]) / (S[i + 1] - S[i] || 1)))) / last; }
 function timeAt(s) { const x = Math.min(last - 1e-9, Math.max(0, s * last)), i = Math.floor(x); return S[i] + (x - i) * (S[i + 1] - S[i]); }
 function pace() { const i = Math.min(last - 1, Math.floor(place(t) * last)), v = (S[i + 1] - S[i]) * last / M.seconds * $("speed").value, f = Math.max(v, 1 / v);
-  return Math.abs(v - 1) < .02 ? "real time" : `${v < 1 ? "slow motion" : "fast"} ${Number(f.toPrecision(2))}×`; }
+  return Math.abs(v - 1) < .02 ? "real time" : `${v < 1 ? "slow motion" : "fast"} ${written(Number(f.toPrecision(2)))}×`; }
 function play(on) { playing = on; $("play").setAttribute("aria-label", on ? "Pause" : "Play"); $("icon").setAttribute("d", on ? "M2 1h4v12H2zM8 1h4v12H8z" : "M2 0l11 7-11 7z"); if (on) { if (t >= END) t = START; stretch = 0; requestAnimationFrame(step); } }
 function step(clock) {
   if (!playing) return;

@@ -42,11 +42,15 @@ function drawPanel(panel) {
     const g = still.getContext("2d"); g.scale(s, s); g.font = PLOT_FONT; g.lineWidth = 1;
     g.fillStyle = "#eef1f7"; M.contacts.forEach(([a, b]) => g.fillRect(X(a), TOP, Math.max(1, X(b) - X(a)), h - TOP - FOOT));
     g.strokeStyle = "#d5d9e0"; g.fillStyle = "#667085"; g.textAlign = "right"; g.textBaseline = "middle";
-    const marks = ticks(low, high, Math.max(3, (h - TOP - FOOT) / 30)), label = (v, all) => written(v, order(all[1] - all[0] || Math.abs(v) || 1));
+    const few = Math.max(3, (h - TOP - FOOT) / 30), coarse = ticks(low, high, few), marks = coarse.length > 2 ? coarse : ticks(low, high, 2 * few), label = (v, all) => written(v, order(all[1] - all[0] || Math.abs(v) || 1));
     for (const v of marks) { const y = TOP + (h - TOP - FOOT) * (high - v) / (high - low);
       g.beginPath(); g.moveTo(LEFT, y); g.lineTo(w - RIGHT, y); g.stroke(); g.fillText(plot.log ? written(10 ** v) : label(v, marks), LEFT - 6, y, LEFT - 8); }
     g.textAlign = "center"; g.textBaseline = "top";
-    const moments = ticks(START, END, Math.max(2, (w - LEFT - RIGHT) / 70)); moments.forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); const words = label(v, moments) + " s"; g.fillText(words, Math.min(X(v), w - 1 - .5 * g.measureText(words).width), h - FOOT + 4); });
+    // As many times as have room for their words.
+    const width = w - LEFT - RIGHT, told = v => label(v, moments) + " s";
+    let count = Math.max(2, width / 70), moments = ticks(START, END, count);
+    while (count > 1 && Math.max(...moments.map(v => g.measureText(told(v)).width)) + 8 > width / (moments.length - 1)) { count *= .7; moments = ticks(START, END, count); }
+    moments.forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); g.fillText(told(v), Math.min(X(v), w - 1 - .5 * g.measureText(told(v)).width), h - FOOT + 4); });
     g.strokeStyle = "#98a2b3"; g.setLineDash([2, 3]); M.events.forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); });
     plot.curves.forEach((c, k) => {
       const { values: list, times } = own[k]; g.strokeStyle = c.colour; g.lineWidth = 1.6; g.setLineDash(c.dash ? [5, 3] : []); g.beginPath();

@@ -334,3 +334,22 @@ def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
 def _brightness(window: Browser) -> float:
     """Of a page as it is seen, 0 to 255."""
     return float(np.mean(np.asarray(Image.open(io.BytesIO(window.picture())).convert("L"))))
+
+
+@needs_chromium
+def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
+    """A nanosecond, a month, a second after eleven days, two samples: power and energy of a charge are told in all of them."""
+    graph, junction = Graph("charge"), J1("loop", domain="electrical")
+    graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
+    graph.connect(junction, C("store", capacitance=2.0))
+    path = tmp_path / "page.html"
+    for start, end, samples in ((0.0, 1e-9, None), (0.0, 3e6, 3e3), (1e6, 1e6 + 1.0, None), (0.0, 1.0, [0.0, 1.0])):
+        result = simulate(graph, end, t_start=start, progress=False, **({} if samples is None else {"samples": samples}))
+        page(result, path)
+        window.open(path)
+        window.run("go(START); pick(M.bonds.findIndex(bond => bond.head === 'wire'))")
+        assert [text for panel in window.run(TOLD)[:3] for text in panel] == ["12", "4", "48"]
+        window.run("go(END)")
+        assert window.run("$('time').value") == "1" and window.run("t") == end
+        assert near(window.run(TOLD)[0][0], result["wire.effort"][-1], result["wire.effort"])
+    quiet(window, path)
