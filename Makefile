@@ -1,4 +1,4 @@
-# make demo   set everything up, run the rolling eggs, write pictures to demo/
+# make demo   set everything up, run the rolling eggs, open their page, draw poster, plots and movie; all in demo/
 # make test   set everything up, run every check
 # make portable  the checks that compare text and tight numbers once more, as the least processor of the family rounds
 # make pictures  draw every picture under docs/ anew
@@ -30,7 +30,7 @@ ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .PHONY: demo test portable pictures notebooks docs dist bench campaign clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/python -m examples.rolling_eggs --out demo
+	$(BIN)/python -m examples.rolling_eggs --out demo --open
 
 test: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -49,12 +49,13 @@ pictures: $(VENV)/dev.stamp
 notebooks: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/python -m docs.notebooks
 
-docs: $(VENV)/docs.stamp
+docs: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/docs
 	$(BIN)/python -m sphinx -W --keep-going -q -d site/.doctrees docs site
+	@rm -rf jupyter_execute
 	@echo "the pages are in site/index.html"
 
-dist: $(VENV)/docs.stamp
+dist: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.distribution $(if $(ADDRESS),--address $(ADDRESS))
 
 bench: $(VENV)/dev.stamp
@@ -64,7 +65,7 @@ campaign: $(VENV)/dev.stamp
 	$(BIN)/python -m campaigns
 
 clean:
-	rm -rf $(VENV) demo site docs/api docs/examples docs/sg_execution_times.rst build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site docs/api docs/examples jupyter_execute build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made.stamp:
@@ -88,8 +89,3 @@ $(VENV)/dev.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its tests need (about a minute the first time)"
 	@$(INSTALL) -e ".[dev]"
 	@touch $(VENV)/demo.stamp $@
-
-$(VENV)/docs.stamp: $(VENV)/dev.stamp
-	@echo "installing what makes the site of the documentation"
-	@$(INSTALL) -e ".[docs]"
-	@touch $@

@@ -1,11 +1,13 @@
-"""Accents: MathML as docutils makes it -> the accent above its letter, and indices and exponents beside both.
+"""Accents: MathML as docutils makes it -> the accent above its letter, indices beside both, space around names of functions.
 
 Docutils takes an index after an accent for a limit beneath it: of \\dot q_1 it makes a q with 1 below and the dot above. And an
-accent that says to be one is drawn into its letter where the reader has no font for mathematics.
+accent that says to be one is drawn into its letter where the reader has no font for mathematics. Between the name of a function
+and its argument it puts an operator that no browser gives a width, so that \\sin u reads as one word.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from html import unescape
 from xml.etree import ElementTree
@@ -14,14 +16,35 @@ SPACE = "http://www.w3.org/1998/Math/MathML"
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)\w+;")
 """Names of characters that HTML knows and XML does not."""
 ACCENTS = frozenset("˙¨ˆ^ˉ¯~˜→⃗`´ˇ˘")
+FUNCTIONS = frozenset(("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "ln", "log", "det"))
+APPLICATION = "\u2061"
 
 
 def with_accents(text: str) -> str:
-    """The MathML of a formula with every accent above its letter alone."""
+    """The MathML of a formula with every accent above its letter alone, and names of functions apart from their arguments."""
     ElementTree.register_namespace("", SPACE)
     root = ElementTree.fromstring(_ENTITY.sub(lambda found: unescape(found[0]), text))
     _arrange(root)
+    _space(root)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _space(parent: ElementTree.Element) -> None:
+    """A thin space between a name of a function and a letter, number or name beside it."""
+    for child in parent:
+        _space(child)
+    if parent.tag not in ROWS:
+        return
+    for node in [node for node in parent if node.text == APPLICATION]:
+        parent.remove(node)
+    for before, after in reversed(list(itertools.pairwise(parent))):
+        if (_is_name(before) or _is_name(after)) and before.tag not in BREAKS and after.tag not in BREAKS:
+            parent.insert(list(parent).index(after), ElementTree.Element(_tag("mspace"), width="0.1667em"))
+
+
+def _is_name(node: ElementTree.Element) -> bool:
+    """Whether this is the name of a function, perhaps with an exponent or an index."""
+    return (node[0] if node.tag in (_tag("msup"), _tag("msub")) else node).text in FUNCTIONS
 
 
 def _arrange(parent: ElementTree.Element) -> None:
@@ -58,3 +81,9 @@ def _beside(name: str, parts: list[ElementTree.Element], before: ElementTree.Ele
 
 def _tag(name: str) -> str:
     return f"{{{SPACE}}}{name}"
+
+
+ROWS = frozenset(map(_tag, ("math", "mrow", "mtd", "mstyle", "mpadded")))
+"""What sets its parts in a line."""
+BREAKS = frozenset(map(_tag, ("mo", "mspace", "mtext")))
+"""What needs no space beside it, or is one."""

@@ -6,6 +6,7 @@ MathML, which browsers draw themselves.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from configparser import ConfigParser
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from docs import contents, reference, scripts, thumbnails
 from docs.accents import with_accents
 from docs.docstrings import restructured
+from docs.notebooks import notebooks
 
 DOCS = Path(__file__).resolve().parent
 setup_file = ConfigParser(interpolation=None)
@@ -27,7 +29,7 @@ setup_file.read(DOCS.parent / "setup.cfg", encoding="utf-8")
 project = setup_file["metadata"]["name"]
 version = release = setup_file["metadata"]["version"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["README.md", "examples/*.ipynb", "examples/*.zip"]
+exclude_patterns = ["README.md"]
 html_title = project
 html_theme = "furo"
 html_static_path = [str(DOCS / "static")]
@@ -38,6 +40,7 @@ html_show_sourcelink = False
 html_show_copyright = False
 html_copy_source = False
 highlight_language = "none"
+smartquotes = False  # a word in quotes is mostly an argument
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath"]
@@ -59,7 +62,7 @@ sphinx_gallery_conf = {
     "notebook_extensions": set(),
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "nested_sections": False,
     "within_subsection_order": "FileNameSortKey",
 }
@@ -68,6 +71,7 @@ sphinx_gallery_conf = {
 def adapt(_: Any, page: str, source: list[str]) -> None:
     """The home is the README, with the table of contents; links out of this folder lead to copies here, or become plain text."""
     if page.startswith(("api/", "examples/")):
+        source[0] = contents.of_a_notebook(source[0]) if Path(page).name in notebooks() else source[0]
         return
     text = contents.home() if page == "index" else contents.with_tree(source[0]) if page.endswith("README") else source[0]
     source[0] = contents.without_foreign_links(text, page.count("/"))
@@ -77,6 +81,10 @@ def stage(app: Any, _: Any) -> None:
     """Write what is made of the packages and of the examples, before Sphinx looks for sources."""
     scripts.stage(Path(staged.name), thumbnails.of_examples())
     reference.write(Path(app.srcdir) / "api")
+    made = Path(app.srcdir) / "examples"
+    made.mkdir(exist_ok=True)
+    for path in notebooks().values():
+        shutil.copy2(path, made / path.name)
 
 
 def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
@@ -84,15 +92,20 @@ def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: l
     lines[:] = restructured(lines)
 
 
+def mathml(node: nodes.Node, as_block: bool = False) -> str:
+    """A formula as MathML; docutils has no name for centred lines but that of a matrix without brackets."""
+    return with_accents(tex2mathml(node.astext().replace("{gathered}", "{matrix}"), as_block=as_block))
+
+
 def inline(translator: Any, node: nodes.math) -> None:
     """A formula in a line."""
-    translator.body.append(with_accents(tex2mathml(node.astext())))
+    translator.body.append(mathml(node))
     raise nodes.SkipNode
 
 
 def block(translator: Any, node: nodes.math_block) -> None:
     """A formula of its own."""
-    translator.body.append(f'<div class="math" tabindex="0">{with_accents(tex2mathml(node.astext(), as_block=True))}</div>\n')
+    translator.body.append(f'<div class="math" tabindex="0">{mathml(node, as_block=True)}</div>\n')
     raise nodes.SkipNode
 
 

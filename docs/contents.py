@@ -6,18 +6,20 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from docs.notebooks import notebooks
+
 DOCS = Path(__file__).parent
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
-ROW = re.compile(r"^\| \[[^\]]*\]\(([\w/-]+)\.(?:md|ipynb)\)", re.MULTILINE)
-MADE = {"Start": ("examples/index",), "Reference": ("api/index",)}
-"""Pages that are made when the site is, under the section that they come first in."""
+ROW = re.compile(r"^\| \[[^\]]*\]\((?:\.\./)?([\w/-]+)\.(?:md|ipynb)\)", re.MULTILINE)
 
 
 def sections() -> dict[str, tuple[str, ...]]:
-    """Section of the index -> its pages, in the order of its table."""
+    """Section of the index -> its pages, in the order of its table; notebooks, gallery and reference have their places."""
     _, *parts = SECTION.split((DOCS / "README.md").read_text(encoding="utf-8"))
-    titled = zip(parts[::2], parts[1::2], strict=True)
-    return {title: (*MADE.get(title, ()), *ROW.findall(text)) for title, text in titled}
+    found = {title: ROW.findall(text) for title, text in zip(parts[::2], parts[1::2], strict=True)}
+    found["Start"] += [name for name in map("examples/{}".format, notebooks()) if name not in found["Start"]] + ["examples/index"]
+    found["Reference"].insert(0, "api/index")
+    return {title: tuple(pages) for title, pages in found.items()}
 
 
 def home() -> str:
@@ -45,6 +47,13 @@ def without_foreign_links(text: str, depth: int = 0) -> str:
     """A page, so many folders down, whose links to examples lead to their pages here; other links out become plain text."""
     out = re.escape("../" * (depth + 1))
     text = re.sub(rf"\]\({out}examples/(\w+)\.py\)", r"](/examples/\1.rst)", text)
+    text = re.sub(rf"\]\({out}(examples/\w+\.ipynb)\)", r"](/\1)", text)
     text = re.sub(rf"\]\({out}examples/?\)", "](/examples/index.rst)", text)
     text = re.sub(rf"\]\({out}README\.md\)", "](/index.md)", text)
     return re.sub(rf"\[([^\]]+)\]\({out}[^)]*\)", r"\1", text)
+
+
+def of_a_notebook(text: str) -> str:
+    """A notebook of examples/ whose links to pages and scripts lead to those of the site."""
+    text = re.sub(r"\]\(\.\./docs/", "](../", re.sub(r"\]\(\.\./README\.md\)", "](../index.md)", text))
+    return re.sub(r"\]\((\w+)\.py\)", r"](\1.rst)", text)

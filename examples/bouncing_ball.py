@@ -59,6 +59,12 @@ if __name__ == "__main__":
         touches = [e.time for e in result.events if e.kind in ("touches", "bounces")]
         print(f"{name:>22}: {len(touches)} contacts, the first at {touches[0]:.6f} s; {result['floor.h'][-1]:.3g} m at the end")
     out.mkdir(parents=True, exist_ok=True)
-    signals = {"floor.h": "height $h$, m", "floor.multiplier": r"force $\lambda$, N"}
-    courses(found, signals, out / "heights.png", limits={"floor.multiplier": (-20.0, 200.0)})
+    signals = {"floor.h": "height $h$ (m)", "floor.multiplier": r"force $\lambda$ (N)"}
+    courses(
+        found,
+        signals,
+        out / "heights.png",
+        title="A ball bounces: contact as a constraint, and with restitution",
+        limits={"floor.multiplier": (-20.0, 200.0)},
+    )
     print(f"  picture in {out / 'heights.png'}")

@@ -68,10 +68,10 @@ if __name__ == "__main__":
         print(f"{law:>8}: y = {result['y place.y'][-1]:.6f} m at the end; {changes}")
     out.mkdir(parents=True, exist_ok=True)
     signals = {
-        "left finger.normal force": "normal force, N",
-        "y spring.effort": "friction of both, N",
-        "left finger.gap": "gap, m",
-        "y place.y": "height of the fingers, m",
+        "left finger.normal force": "normal force (N)",
+        "y spring.effort": "friction of both (N)",
+        "left finger.gap": "gap (m)",
+        "y place.y": "height of the fingers (m)",
     }
-    courses(found, signals, out / "forces.png")
+    courses(found, signals, out / "forces.png", title="Two fingers slide down along a disc")
     print(f"  picture in {out / 'forces.png'}")

@@ -69,12 +69,12 @@ if __name__ == "__main__":
     print(f"in space: {np.linalg.norm(push):.4f} N push it to {place}, turned by {2.0 * np.arctan2(z, w):.4f} rad")
     out.mkdir(parents=True, exist_ok=True)
     shown = {
-        "spring.effort": ("push, N", "x", "y"),
-        "box.place": ("place, m, rad", "x", "y", "angle"),
-        "front.normal force": "at the front, N",
+        "spring.effort": ("push (N)", "x", "y"),
+        "box.place": ("place (m, rad)", "x", "y", "angle"),
+        "front.normal force": "at the front (N)",
     }
-    courses(plane, shown, out / "plane.png")
-    wrench = ("push, N m, N", *(f"{kind} {axis}" for kind in ("moment", "force") for axis in "xyz"))
-    pose = ("pose of the box, 1, m", *["w", "i", "j", "k", "x", "y", "z"])
-    courses(space, {"spring.effort": wrench, "box.pose": pose}, out / "space.png")
+    courses(plane, shown, out / "plane.png", title="A box is pushed in a plane")
+    wrench = ("push (N m, N)", *(f"{kind} {axis}" for kind in ("moment", "force") for axis in "xyz"))
+    pose = ("pose of the box (1, m)", *["w", "i", "j", "k", "x", "y", "z"])
+    courses(space, {"spring.effort": wrench, "box.pose": pose}, out / "space.png", title="A box is pushed in space")
     print(f"  pictures in {out}")

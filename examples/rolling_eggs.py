@@ -89,5 +89,6 @@ if __name__ == "__main__":
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo"))
-    out = parser.parse_args().out
-    print(overview(save_run(simulate(), out), out))
+    parser.add_argument("--open", action="store_true", help="show the page in a browser before the pictures are drawn")
+    options = parser.parse_args()
+    print(overview(save_run(simulate(), options.out, show=options.open), options.out))

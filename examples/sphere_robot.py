@@ -55,10 +55,10 @@ if __name__ == "__main__":
         print(f"{name:>22}: friction at most {most:.4f} N, off the floor by at most {1e3 * gap:.4f} mm")
     out.mkdir(parents=True, exist_ok=True)
     signals = {
-        "floor.friction force": "friction, N",
-        "floor.normal force": "normal force, N",
-        "floor.gap": "gap, m",
-        "robot.place": ("place, m", "x", "z"),
+        "floor.friction force": "friction (N)",
+        "floor.normal force": "normal force (N)",
+        "floor.gap": "gap (m)",
+        "robot.place": ("place (m)", "x", "z"),
     }
-    courses(found, signals, out / "vibration.png")
+    courses(found, signals, out / "vibration.png", title="A sphere sticks and slides on the floor")
     print(f"  picture in {out / 'vibration.png'}")

@@ -61,11 +61,11 @@ if __name__ == "__main__":
         print(f"inertia {inertia}: turned by {-angle.min():.4f} rad, {result!r}; the finger leaves at {lost} s")
     out.mkdir(parents=True, exist_ok=True)
     signals = {
-        "box.place": ("place, m, rad", "x", "y", "angle"),
-        "finger tip.normal force": "push, N",
-        "corner A.normal force": "at A, N",
-        "corner B.normal force": "at B, N",
-        "finger tip.gap": "gap at the finger, m",
+        "box.place": ("place (m, rad)", "x", "y", "angle"),
+        "finger tip.normal force": "push (N)",
+        "corner A.normal force": "at A (N)",
+        "corner B.normal force": "at B (N)",
+        "finger tip.gap": "gap at the finger (m)",
     }
-    courses(found, signals, out / "tipping.png")
+    courses(found, signals, out / "tipping.png", title="A box is tipped and falls back")
     print(f"  picture in {out / 'tipping.png'}; the box tips at {TIPS:.3f} N")

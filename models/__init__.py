@@ -1,6 +1,7 @@
-"""Systems built from the language: rigid bodies, gravity, contact of curved bodies, and runs of them from files."""
+"""Systems built from the language: bodies, joints, chains, springs, contact of curved bodies, and runs of them from files."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
+from models.chains import BodyInertia, Chain, Link, Mimic, Tree, ball_inertia, chain_graph, cylinder_inertia
 from models.contacts import (
     Compliant,
     Impact,
@@ -14,6 +15,7 @@ from models.contacts import (
     contact,
 )
 from models.gravity import attach_central_gravity, central_gravity
+from models.joints import attach_joint, joint_graph
 from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
@@ -30,26 +32,36 @@ from models.visuals import Visual
 
 __all__ = [
     "Body",
+    "BodyInertia",
+    "Chain",
     "Compliant",
     "ContactRun",
     "Impact",
+    "Link",
     "Maxwell",
+    "Mimic",
     "PlanarBody",
     "Rigid",
     "Scenario",
     "ThreeState",
+    "Tree",
     "VirtualSpring",
     "Viscoelastic",
     "Visual",
     "attach_between",
     "attach_central_gravity",
     "attach_contact",
+    "attach_joint",
+    "ball_inertia",
     "central_gravity",
     "centre_of_stiffness",
+    "chain_graph",
     "collisions",
     "contact",
     "contact_trajectory",
+    "cylinder_inertia",
     "ground",
+    "joint_graph",
     "planar_body",
     "planar_contact",
     "point_spring",

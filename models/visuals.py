@@ -31,7 +31,8 @@ class Visual:
 
     Parameters
     ----------
-    mesh : file (.stl, .obj, .ply), a mesh of pyvista, or (points (m, 3), triangles (n, 3)).
+    mesh : file (.stl, .obj, .ply), a mesh of pyvista, (points (m, 3), triangles (n, 3)), or a function that gives one of these
+        when it is drawn.
     box : edges along x, y and z, m.
     cylinder, capsule : radius and length along z, m; that of a capsule is between the centres of its caps.
     sphere : radius, m.
@@ -102,7 +103,7 @@ def _check_mesh(mesh: Any) -> None:
             raise _wrong("E577", f"there is no file {mesh}", "a path from the folder in which Python runs, or an absolute one")
         return
     pair = isinstance(mesh, (tuple, list)) and len(mesh) == 2
-    if not pair and not hasattr(mesh, "points"):
+    if not (pair or hasattr(mesh, "points") or callable(mesh)):
         cure = 'mesh="part.stl", mesh=pyvista.Cone(), mesh=(points, triangles)'
         raise _wrong("E576", f"the mesh of a visual is {mesh!r}", cure)
 

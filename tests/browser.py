@@ -22,11 +22,22 @@ from typing import Any, Self
 
 import pytest
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+
+def _works(path: str | None) -> bool:
+    """Whether a command starts: some only say where the program could be had."""
+    if path is None:
+        return False
+    return (
+        subprocess.run([path, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE).returncode
+        == 0
+    )
+
+
 PATIENCE = 60.0
 """Seconds for one answer, on a busy machine too."""
+CHROMIUM = next(filter(_works, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
 SWITCHES = (
     "--headless=new",
     "--no-sandbox",
@@ -39,6 +50,8 @@ SWITCHES = (
     "--disable-component-update",
     "--disable-dev-shm-usage",
 )
+KEYS = {"Enter": (13, "\r"), "Space": (32, " "), "ArrowRight": (39, ""), "ArrowLeft": (37, ""), "Home": (36, ""), "End": (35, "")}
+"""Name of a key -> its number, and what it types."""
 
 
 @dataclass
@@ -70,6 +83,7 @@ class Browser:
         self._session = self._ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self._ask(f"{domain}.enable")
+        self.prefer()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -155,9 +169,39 @@ class Browser:
     def type(self, text: str) -> None:
         """Keys, then Enter."""
         self._ask("Input.insertText", text=text)
-        for kind in ("keyDown", "keyUp"):
-            self._ask("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
+        self.press("Enter")
+
+    def press(self, key: str) -> None:
+        """One key of `KEYS`."""
+        code, text = KEYS[key]
+        known = {"key": text or key, "code": key, "windowsVirtualKeyCode": code}
+        self._ask("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **known)
+        self._ask("Input.dispatchKeyEvent", type="keyUp", **known)
         self.rest()
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """The mouse is pressed at a place, px, moved in two steps, and let go."""
+        middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]))
+        for kind, (x, y) in (("mousePressed", start), ("mouseMoved", middle), ("mouseMoved", end), ("mouseReleased", end)):
+            self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
+        self.rest()
+
+    def pinch(self, x: float, y: float, by: float) -> None:
+        """Two fingers about a place, px, whose distance becomes `by` times what it was."""
+        for kind, half in (
+            ("touchStart", 40.0),
+            ("touchMove", 40.0 * (0.5 + 0.5 * by)),
+            ("touchMove", 40.0 * by),
+            ("touchEnd", None),
+        ):
+            points = [] if half is None else [{"x": x - half, "y": y, "id": 0}, {"x": x + half, "y": y, "id": 1}]
+            self._ask("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+        self.rest()
+
+    def prefer(self, dark: bool = False) -> None:
+        """Whether the reader likes it dark; nothing moves by itself, so that a page at rest costs nothing."""
+        wanted = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
+        self._ask("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in wanted.items()])
 
     def picture(self, path: Path | None = None, whole: bool = False) -> bytes:
         """What is seen, as PNG; `whole` beyond the window's foot too."""

@@ -1,7 +1,9 @@
-"""Settings shared by all tests: how Hypothesis samples."""
+"""Settings shared by all tests: how Hypothesis samples, and what could not be tried for want of a program."""
 
 import gc
 import os
+from collections import Counter
+from typing import Any
 
 from hypothesis import settings
 
@@ -15,3 +17,10 @@ def pytest_collection_finish() -> None:
     """What has been collected lives to the end: no collection of garbage need look through it again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Skipped tests are told with their reasons: who has no browser knows what nobody has looked at."""
+    reasons = Counter(str(report.longrepr[-1]) for report in terminalreporter.stats.get("skipped", ()))
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"{count} not tried: {reason.removeprefix('Skipped: ')}", yellow=True, bold=True)

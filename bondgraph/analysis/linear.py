@@ -13,6 +13,7 @@ from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
 from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, counted, line, table
+from bondgraph.output.sheet import CYCLE, styled
 
 SHOWN = 12
 """States, inputs and outputs up to which the matrices are printed."""
@@ -202,23 +203,28 @@ class Linear:
         Raises `ModelError` E255 if there is no such input or output, E258 without python-control.
         """
         control, part = self._control(), self._single(input, output)
-        place, title = _axes(axes, 2), f"{part.inputs[0]} to {part.outputs[0]}"
-        drawn = control.bode_plot(part.to_control(), omega, dB=True, deg=True, display_margins=margins, title=title, ax=place)
-        return np.ravel(drawn.axes)
+        look = {"dB": True, "deg": True, "display_margins": margins}
+        with styled():
+            drawn = control.bode_plot(part.to_control(), omega, ax=_axes(axes, 2), title=part._title, **look)
+            return _labelled(drawn.axes, "circular frequency (rad/s)", "gain (dB)", "phase (degrees)")
 
     def step(
         self, input: str | None = None, output: str | None = None, *, t_end: float | None = None, axes: Any = None
     ) -> np.ndarray:
         """The answer to a unit step, from python-control: axes of Matplotlib, (1,). Names and errors as `bode`; `t_end` in s."""
         control, part = self._control(), self._single(input, output)
-        place, title = _axes(axes, 1), f"{part.inputs[0]} to {part.outputs[0]}"
-        return np.ravel(control.step_response(part.to_control(), t_end).plot(title=title, ax=place).axes)
+        answer = control.step_response(part.to_control(), t_end, **({} if self.period else {"T_num": 500}))
+        with styled():
+            drawn = answer.plot(title=part._title, color=CYCLE[0], ax=_axes(axes, 1))
+            return _labelled(drawn.axes, "time (s)", part.outputs[0])
 
     def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
         """Poles and zeros in the complex plane (1/s), of python-control: axes of Matplotlib, (1,). Names, errors as `bode`."""
         control, part = self._control(), self._single(input, output)
-        place, title = _axes(axes, 1), f"{part.inputs[0]} to {part.outputs[0]}"
-        return np.ravel(control.pole_zero_plot(part.to_control(), title=title, ax=place).axes)
+        unit = "" if self.period else " (1/s)"
+        with styled():
+            drawn = control.pole_zero_plot(part.to_control(), title=part._title, ax=_axes(axes, 1))
+            return _labelled(drawn.axes, f"real part{unit}", f"imaginary part{unit}")
 
     def c2d(self, period: float, method: str = "zoh") -> Linear:
         """The same system sampled every `period` seconds, as python-control does it: "zoh", "foh", "tustin", "matched" ...
@@ -234,6 +240,10 @@ class Linear:
 
     def _single(self, input: str | None, output: str | None) -> Linear:
         return self.part(_one(self, "input", input, self.inputs), _one(self, "output", output, self.outputs))
+
+    @property
+    def _title(self) -> str:
+        return f"{self.inputs[0]} to {self.outputs[0]}"
 
     def _control(self) -> Any:
         try:
@@ -263,6 +273,15 @@ def _axes(given: Any, count: int) -> np.ndarray | None:
 
     pyplot.figure()
     return None
+
+
+def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
+    """Axes below each other, as they are, with labels in the words of all pictures."""
+    axes = np.ravel(axes)
+    axes[-1].set_xlabel(along)
+    for panel, words in zip(axes, upright, strict=True):
+        panel.set_ylabel(words)
+    return np.asarray(axes)
 
 
 def _one(system: Linear, kind: str, name: str | None, known: tuple[str, ...]) -> str:

@@ -45,10 +45,12 @@ def linearise_sampled(
 
     x[k] is the state just before a tick, with what the blocks hold; then come the ticks, and the motion up to the next: both
     are differentiated exactly along the course from the point, which need not be at rest (`Linear.rates` is what x changes by).
-    Inputs are constant over a period. The loop is stable where all poles are inside the unit circle.
+    Inputs are constant over a period. The loop is stable where all poles are inside the unit circle. What a block holds for its
+    first tick alone, such as that there is no difference yet, is taken as it is after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
-    or offsets, and where an event happens within the period; those of `linearise`; `RunError` E323 if the course is not ok.
+    or offsets, where an event happens within the period, and where ticks are not alike (a `filter_period`); those of `linearise`;
+    `RunError` E323 if the course is not ok.
 
     Source: Blanes and Moan 2006 (the product of exponentials of fourth order for the motion).
     """
@@ -63,21 +65,24 @@ def linearise_sampled(
     variables = [*(given["x"][place] for place in state_places), *(given["p"][place] for place in places)]
     n, count, own = len(state_places), len(variables), list(state_places)
 
-    values, slopes = _differentiated(traced, wanted, variables)(before)
-    whole, point = np.eye(count), before
+    held = np.repeat([state.held for state in states], [int(np.size(state.initial)) for state in states])
+    clocks = []
     for clock in compiled.system.clocks:
-        if not clock.updates:
-            continue
         changed = dict(clock.updates)
         scalars = [s for state in states for s in scalars_of(traced.values[changed.get(state.name, state.name)])]
-        after, tick = _differentiated(traced, scalars, variables)(point)
-        x = point.x.copy()
-        x[own] = after
-        whole = np.vstack([tick, whole[n:]]) @ whole if n < count else tick @ whole
-        point = consistent(compiled, replace(point, x=x))
+        clocks.append(_differentiated(traced, scalars, variables))
+    point, whole = _ticked(compiled, clocks, before, own, count)
+    begun = held & ~whole[:n].any(axis=1) & (point.x[own] != before.x[own])
+    if begun.any():
+        before = _at(compiled, before, own, np.where(begun, point.x[own], before.x[own]))
+        point, whole = _ticked(compiled, clocks, before, own, count)
+        turning = begun & (point.x[own] != before.x[own])
+        if turning.any():
+            title = f'"{state_labels[int(np.flatnonzero(turning)[0])]}" counts ticks that are not alike'
+            raise _refused(compiled, title, "a sampled_pid without filter_period, or runs that show how the loop settles")
+    values, slopes = _differentiated(traced, wanted, variables)(before)
     rates = [zero for state in states for zero in _rates(traced, state)]
     motion, end = _motion(compiled, _differentiated(traced, rates, variables), before, period, n, count)
-    held = np.repeat([state.held for state in states], [int(np.size(state.initial)) for state in states])
     # The tick at the end of the course belongs to the next period.
     change = np.where(held, point.x[own], end[own]) - before.x[own]
     found = motion @ whole
@@ -95,6 +100,25 @@ def linearise_sampled(
         point=before,
         period=period,
     )
+
+
+def _ticked(
+    compiled: Compiled, clocks: Sequence[_Differentiated], before: Point, own: Sequence[int], count: int
+) -> tuple[Point, np.ndarray]:
+    """The point after the ticks of all clocks, in their order, and what they make of states and inputs, (count, count)."""
+    point, whole, n = before, np.eye(count), len(own)
+    for clock in clocks:
+        after, tick = clock(point)
+        whole = np.vstack([tick @ whole, whole[n:]])
+        point = _at(compiled, point, own, after)
+    return point, whole
+
+
+def _at(compiled: Compiled, point: Point, own: Sequence[int], states: np.ndarray) -> Point:
+    """The point with other states, and what follows from them."""
+    x = point.x.copy()
+    x[list(own)] = states
+    return consistent(compiled, replace(point, x=x))
 
 
 def _rates(traced: Traced, state: Any) -> Sequence[Any]:

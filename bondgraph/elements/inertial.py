@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import refusal
 from bondgraph.model.arguments import one_of, parameters_of, start_of
 from bondgraph.model.domains import Domain
@@ -28,7 +29,7 @@ def IC(
     position: Any = 0.0,
     velocity: Any = None,
     parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (),
+    signals: Signals = (),
     nominal: Any = None,
     dimension: int | None = None,
     domain: Domain | str | None = None,
@@ -66,14 +67,16 @@ def IC(
         title, cure = f'IC "{name}" cannot have form {form!r}', 'form="lagrangian" or form="hamiltonian"'
         raise refusal("E135", title, cure, about=name)
     lagrangian = form == "lagrangian"
-    own = {key: given for key, given in (("bias", bias), ("acceleration", acceleration)) if given is not None}
-    if own and not lagrangian:
-        one_of("IC", f"{name} in Hamiltonian form", **own, inertia=inertia, kinetic=kinetic)
-    if len(own) > 1:
-        one_of("IC", name, **own)
+    more = {key: given for key, given in (("bias", bias), ("acceleration", acceleration)) if given is not None}
+    if more and not lagrangian:
+        one_of("IC", f"{name} in Hamiltonian form", **more, inertia=inertia, kinetic=kinetic)
+    if len(more) > 1:
+        one_of("IC", name, **more)
     q, scalar = _start(position, dimension)
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
     values = parameters_of(parameters or {})
+    formulas = (inertia, 1), (kinetic, 2), (potential, 1), (bias, 2), (acceleration, 3)
+    inertia, kinetic, potential, bias, acceleration = (bound(name, one, own, parameters, signals) for one, own in formulas)
     mechanics = Mechanics(inertia, kinetic, potential, bias, acceleration, scalar)
     if not lagrangian and np.any(v):
         if signals or any(isinstance(value.value, ByMode) for value in values.values()):
@@ -83,7 +86,7 @@ def IC(
         v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]
     law = _law(mechanics, lagrangian, q, v, nominal)
     size = dimension or max(int(np.size(q)), 1)
-    return one_port("IC", name, law, values, signals, size, domain, symbols, frame)
+    return one_port("IC", name, law, values, paths_of(signals), size, domain, symbols, frame)
 
 
 def _start(given: Any, dimension: int | None) -> tuple[Any, bool]:

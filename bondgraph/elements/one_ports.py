@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.model.arguments import bounded, choice, of_domain, one_of, only_with_formula, size_of, spelled_out, start_of
 from bondgraph.model.domains import COEFFICIENTS, Domain
@@ -24,7 +25,7 @@ def R(
     effort: Callable[..., Any] | None = None,
     flow: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (),
+    signals: Signals = (),
     passive: bool = False,
     dimension: int | None = None,
     domain: Domain | str | None = None,
@@ -40,6 +41,7 @@ def R(
     if effort is not None or flow is not None:
         if any(value is not None for value in linear.values()):
             one_of("R", name, **linear, effort=effort or flow)
+        effort, flow = (bound(name, formula, 1, parameters, signals) for formula in (effort, flow))
         law = Resistor(as_op(effort, "effort") if effort else None, as_op(flow, "flow") if flow else None, passive)
         values = parameters or {}
     else:
@@ -51,7 +53,7 @@ def R(
         law = Resistor(*ways, linear=True)
         values = {how: linear[how]}
         dimension = dimension or size_of(values[how])
-    return one_port("R", name, law, values, signals, dimension, domain, symbols, frame)
+    return one_port("R", name, law, values, paths_of(signals), dimension, domain, symbols, frame)
 
 
 @spelled_out
@@ -61,7 +63,7 @@ def Constraint(
     position: Callable[..., Any] | None = None,
     coordinates: Mapping[str, int] | Sequence[str] = (),
     holds: str = "position",
-    signals: Sequence[str] = (),
+    signals: Signals = (),
     parameters: Mapping[str, Any] | None = None,
     alpha1: float = 10.0,
     alpha0: float = 25.0,
@@ -107,6 +109,9 @@ def Constraint(
         one_of("Constraint", f"{name} with coordinates", position=position)
     reached = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
     dimension = port.get("dimension")
+    read = (*reached, *paths_of(signals))
+    named = {path: path for path in reached} | dict(signals) if isinstance(signals, Mapping) else read
+    position = bound(name, position, 0, parameters, named)
     law = IdealConstraint(
         as_op(position, "h") if position else None,
         StateSpec(start_of(initial, dimension)),
@@ -122,7 +127,6 @@ def Constraint(
     values = {**(parameters or {}), **{name: bounded(value) for name, value in stabilisers.items()}}
     if restitution is not None:
         values["restitution"] = bounded(restitution, most=1.0)
-    read = (*reached, *names_of(signals, "signals"))
     port["dimension"] = dimension or size_of(initial)
     made = one_port("constraint", name, law, values, read, **port)
     ports = tuple(Port(str(k), own, made.domain, made.frame) for k, own in enumerate(reached.values(), start=1))
@@ -131,12 +135,7 @@ def Constraint(
 
 @spelled_out
 def Se(
-    name: str,
-    effort: Any = None,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (),
-    **port: Unpack[OnePort],
+    name: str, effort: Any = None, *, parameters: Mapping[str, Any] | None = None, signals: Signals = (), **port: Unpack[OnePort]
 ) -> Element:
     """Effort source: a number or array (a run-time parameter), or a function of parameters and signals such as
     `Se("u", effort=lambda t: sin(2 * t), signals=["time"])`. None is a structural zero: a free degree of freedom."""
@@ -145,34 +144,30 @@ def Se(
 
 @spelled_out
 def Sf(
-    name: str,
-    flow: Any = None,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (),
-    **port: Unpack[OnePort],
+    name: str, flow: Any = None, *, parameters: Mapping[str, Any] | None = None, signals: Signals = (), **port: Unpack[OnePort]
 ) -> Element:
     """Flow source, as `Se` with the flow given. None is a structural zero: ground."""
     return _source("Sf", name, "flow", flow, parameters, signals, port)
 
 
 def _source(
-    kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Sequence[str], port: OnePort
+    kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Signals, port: OnePort
 ) -> Element:
     """A source of a formula, of nothing (a structural zero), or of a number, which says the dimension where nothing else does."""
     if callable(value):
-        return one_port(kind, name, Source(gives, as_op(value, gives)), parameters or {}, signals, **port)
+        formula = bound(name, value, 0, parameters, signals)
+        return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)
     if value is None:
-        return one_port(kind, name, Source(gives), {}, signals, **port)
+        return one_port(kind, name, Source(gives), {}, paths_of(signals), **port)
     port["dimension"] = port.get("dimension") or size_of(value)
-    return one_port(kind, name, Source(gives, Op("value", lambda v: v, "#1")), {"value": value}, signals, **port)
+    return one_port(kind, name, Source(gives, Op("value", lambda v: v, "#1")), {"value": value}, paths_of(signals), **port)
 
 
 def EulerJunction(
     name: str,
     matrix: Callable[..., Any],
     *,
-    signals: Sequence[str],
+    signals: Signals,
     dimension: int,
     parameters: Mapping[str, Any] | None = None,
     domain: Domain | str | None = None,
@@ -180,4 +175,5 @@ def EulerJunction(
     frame: str | None = None,
 ) -> Element:
     """MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
-    return one_port("MGY", name, SkewGyrator(as_op(matrix, "J")), parameters or {}, signals, dimension, domain, symbols, frame)
+    law = SkewGyrator(as_op(bound(name, matrix, 0, parameters, signals), "J"))
+    return one_port("MGY", name, law, parameters or {}, paths_of(signals), dimension, domain, symbols, frame)

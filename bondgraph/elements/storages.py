@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Never
 
+from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import of_domain, one_of, only_with_formula, size_of, start_of
@@ -26,7 +27,7 @@ def C(
     energy: Callable[..., Any] | None = None,
     inverse: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (),
+    signals: Signals = (),
     initial: Any = 0.0,
     nominal: Any = None,
     dimension: int | None = None,
@@ -51,7 +52,7 @@ def C(
     spec = StateSpec(start_of(initial, size), nominal)
     own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
     law, values = _law("C", name, ("effort", "q", spec), output, own, domain, linear)
-    return one_port("C", name, law, values, signals, size, domain, symbols, frame)
+    return one_port("C", name, law, values, paths_of(signals), size, domain, symbols, frame)
 
 
 def I(  # noqa: E743 - the name of the element in the literature
@@ -65,7 +66,7 @@ def I(  # noqa: E743 - the name of the element in the literature
     energy: Callable[..., Any] | None = None,
     inverse: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (),
+    signals: Signals = (),
     initial: Any = 0.0,
     nominal: Any = None,
     dimension: int | None = None,
@@ -87,7 +88,7 @@ def I(  # noqa: E743 - the name of the element in the literature
     spec = StateSpec(start_of(initial, size), nominal)
     own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
     law, values = _law("I", name, ("flow", "p", spec), output, own, domain, linear)
-    return one_port("I", name, law, values, signals, size, domain, symbols, frame)
+    return one_port("I", name, law, values, paths_of(signals), size, domain, symbols, frame)
 
 
 def _law(
@@ -100,7 +101,10 @@ def _law(
     linear: Mapping[str, Any],
 ) -> tuple[Storage, Mapping[str, Any]]:
     """Law and parameters of what gives a variable by its state: one linear coefficient, or an energy; E110 unless just one."""
-    energy = None if own["energy"] is None else as_op(own["energy"], "energy")
+    energy, inverse, output = (
+        bound(name, formula, 1, own["parameters"], own["signals"]) for formula in (own["energy"], own["inverse"], output)
+    )
+    energy = None if energy is None else as_op(energy, "energy")
     by_gradient = output is None and all(value is None for value in linear.values())
     if by_gradient and energy is not None:
         output = gradient(energy)
@@ -112,7 +116,7 @@ def _law(
         return Storage(*stored, *ops, inverse=others[0], linear=True), {how: linear[how]}
     one_of(kind, name, energy=energy)
     assert energy is not None
-    back = as_op(own["inverse"], "state") if own["inverse"] else None
+    back = as_op(inverse, "state") if inverse else None
     law = Storage(*stored, as_op(output, stored[0]), energy, inverse=back, by_gradient=by_gradient)
     return law, own["parameters"] or {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
+from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place, refusal
 from bondgraph.model.arguments import domain_of, parameters_of, shape_of, spelled_out, value_of
 from bondgraph.model.domains import Domain
@@ -45,7 +46,7 @@ def MTF(
     name: str,
     matrix: Callable[..., Any],
     *,
-    signals: Sequence[str],
+    signals: Signals,
     parameters: Mapping[str, Any] | None = None,
     dimensions: tuple[int | None, int | None] = (None, None),
     action: Action | None = None,
@@ -55,8 +56,8 @@ def MTF(
 
     `action` has formulas for both products that cost less than rows times columns, where there are some.
     """
-    law = Transformer(as_op(matrix, "N"), dimensions in _SCALAR, action)
-    return _two_port("MTF", name, law, parameters or {}, signals, dimensions, **ports)
+    law = Transformer(as_op(bound(name, matrix, 0, parameters, signals), "N"), dimensions in _SCALAR, action)
+    return _two_port("MTF", name, law, parameters or {}, paths_of(signals), dimensions, **ports)
 
 
 @spelled_out
@@ -72,14 +73,14 @@ def MGY(
     name: str,
     matrix: Callable[..., Any],
     *,
-    signals: Sequence[str],
+    signals: Signals,
     parameters: Mapping[str, Any] | None = None,
     dimensions: tuple[int | None, int | None] = (None, None),
     **ports: Unpack[Ports],
 ) -> Element:
     """Modulated gyrator: e1 = r f2, e2 = r^T f1 with r = matrix(*parameters, *signals)."""
-    law = Gyrator(as_op(matrix, "r"), dimensions in _SCALAR)
-    return _two_port("MGY", name, law, parameters or {}, signals, dimensions, **ports)
+    law = Gyrator(as_op(bound(name, matrix, 0, parameters, signals), "r"), dimensions in _SCALAR)
+    return _two_port("MGY", name, law, parameters or {}, paths_of(signals), dimensions, **ports)
 
 
 _GIVEN = Op("ratio", lambda n: n, "#1")

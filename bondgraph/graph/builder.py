@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
@@ -17,6 +16,7 @@ from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
+from bondgraph.output.lookup import unknown
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ class Graph(Draft):
         first, _, rest = path.partition(".")
         part = self.parts.get(first)
         if part is None or (rest and not isinstance(part, Graph)):
-            near = difflib.get_close_matches(path, self.parts, n=4, cutoff=0.5) or list(self.parts)[:8]
-            raise KeyError(f"graph {self.name!r} has no part {path!r}; there are {', '.join(map(repr, near)) or 'none'}")
+            raise unknown(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
         return part[rest] if rest and isinstance(part, Graph) else part
 
@@ -72,6 +71,13 @@ class Graph(Draft):
     def __iter__(self) -> Iterator[str]:
         """Names of the parts, in the order in which they were added."""
         return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __bool__(self) -> bool:
+        """Always true: an empty graph is a graph."""
+        return True
 
     def __contains__(self, path: object) -> bool:
         first, _, rest = str(path).partition(".")

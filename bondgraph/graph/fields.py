@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.elements import J0, J1, TF, C, I
+from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.graph.builder import Graph
 from bondgraph.model.arguments import choice
 from bondgraph.model.domains import Domain
@@ -24,7 +25,7 @@ def multiport(
     initial: Sequence[float] | np.ndarray,
     nominal: Any = None,
     parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (),
+    signals: Signals = (),
 ) -> Graph:
     """C-field or I-field: a graph with one scalar port for each state of one energy function.
 
@@ -42,6 +43,7 @@ def multiport(
 
     Source: Breedveld 1984, multiport storage elements.
     """
+    energy, signals = bound(name, energy, 1, parameters, signals), paths_of(signals)
     choice("multiport", name, kind=(kind, ("C", "I")))
     count, graph = len(ports), Graph(name)
     makes: dict[str, Callable[..., Element]] = {"C": C, "I": I}

@@ -61,8 +61,11 @@ def together(units: Sequence[str]) -> str:
 
 
 def spread(unit: str, count: int) -> list[str] | None:
-    """The unit of each of `count` components; None where the text does not tell."""
+    """The unit of each of `count` components; None where the text does not tell. Seven of two units are a pose, a quaternion
+    before a position."""
     known = parts(unit)
+    if (len(known), count) == (2, 7):
+        return [known[0]] * 4 + [known[1]] * 3
     return None if count % len(known) else [part for part in known for _ in range(count // len(known))]
 
 

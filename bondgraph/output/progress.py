@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Generator, Iterable, Sized
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -83,7 +83,7 @@ class Progress:
                 sys.stderr.flush()
 
 
-def counted(items: Iterable[Item], name: str, *, total: int | None = None, progress: bool = True) -> Iterator[Item]:
+def counted(items: Iterable[Item], name: str, *, total: int | None = None, progress: bool = True) -> Generator[Item]:
     """The same items, with a bar that says how many of `total` are done; by default, as many as there are.
 
     >>> list(counted("ab", "letters"))

@@ -10,7 +10,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["CYCLE", "DANGER", "DASHES", "INK", "MUTED", "PAPER", "RULE", "SHADE", "SHEET", "SMALL", "TINTS", "TITLE", "styled"]
+__all__ = [
+    "CYCLE",
+    "DANGER",
+    "DASHES",
+    "INK",
+    "MUTED",
+    "PAPER",
+    "RULE",
+    "SHADE",
+    "SHEET",
+    "SMALL",
+    "STEADY",
+    "TINTS",
+    "TITLE",
+    "calm",
+    "styled",
+]
 
 PAPER = "#ffffff"
 INK = "#1c2331"
@@ -31,6 +47,8 @@ SMALL = 8.5
 """Size of legends and of notes inside of a panel, points."""
 TITLE = 12.5
 """Size of the title of a picture, points."""
+STEADY = 1e-6
+"""What changes less, over what it is, stands still: its last digits are no course."""
 
 SHEET: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -82,3 +100,11 @@ def styled() -> Iterator[None]:
             interactive = matplotlib.is_interactive()
     # The backend of notebooks, which wakes up with the first figure, says so there: else none but that one would be shown.
     matplotlib.interactive(interactive)
+
+
+def calm(axes: Any) -> None:
+    """Give curves that stand still (`STEADY`) a range of a tenth of what they are, so that their rounding is not drawn large."""
+    low, high = axes.dataLim.intervaly
+    size = max(abs(low), abs(high))
+    if 0.0 < size < float("inf") and high - low < STEADY * size:
+        axes.set_ylim(low - 0.05 * size, high + 0.05 * size)

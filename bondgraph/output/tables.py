@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.output.cells import cell, counted, line, table
+from bondgraph.output.lookup import unknown
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class Quantities(Mapping[str, Quantity]):
         """One by name; an unknown name is a KeyError that lists similar ones."""
         if name in self._known:
             return self._known[name]
-        near = difflib.get_close_matches(name, self._known, n=4, cutoff=0.5) or list(self._known)[:8]
-        raise KeyError(f"no {self._what} {name!r}; there are {', '.join(map(repr, near))}")
+        raise unknown(self._what, name, self._known)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)

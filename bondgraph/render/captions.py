@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bondgraph.render.layout.routes import Route
+from bondgraph.render.layout.line import Route
 from bondgraph.render.layout.spacing import BESIDE
 from bondgraph.render.sketch import LABEL_SIZE, Mark, Sketch, text_width
 

@@ -21,8 +21,10 @@ from bondgraph.render.captions import Rectangle, captions, title_place
 from bondgraph.render.labels import SIZE as LABEL
 from bondgraph.render.labels import Label
 from bondgraph.render.labels import labels as bond_labels
+from bondgraph.render.layout.canonical import canonical
 from bondgraph.render.layout.layout import automatic, placed
-from bondgraph.render.layout.routes import Route, routes
+from bondgraph.render.layout.line import Route
+from bondgraph.render.layout.routes import routes
 from bondgraph.render.layout.spacing import frame
 from bondgraph.render.legend import legend as legend_of
 from bondgraph.render.palette import Palette, palette_of
@@ -121,7 +123,7 @@ def diagram(
     """
     model, causality = _with_strokes(model)
     palette = palette_of(colours, model.name)
-    drawn = sketch(model, folded, unfolded, values)
+    drawn = canonical(sketch(model, folded, unfolded, values))
     where = placed(drawn, positions) if positions else automatic(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
@@ -187,7 +189,7 @@ def _extent(
     for left, top, right, bottom in frames:
         corners += [(left, top), (right, bottom)]
     for line in lines:
-        corners += [(float(x), float(y)) for x, y in line.at(np.linspace(0, 1, 9))]
+        corners += [(float(x), float(y)) for x, y in line.at(np.linspace(0, 1, 33))]
     low, high = np.min(corners, axis=0), np.max(corners, axis=0)
     width = max(float(high[0] - low[0]) + 2 * MARGIN, 460.0, text_width(title, 16) + 2 * MARGIN)
     shift = np.array([(width - high[0] - low[0]) / 2, (52.0 if title else MARGIN) - low[1]])

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from bondgraph.render.layout.routes import Route
+from bondgraph.render.layout.line import Route
 from bondgraph.render.palette import Palette
 from bondgraph.render.reproducible import dot
 from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, VALUE_LINE, VALUE_SIZE, Mark, text_width
@@ -47,23 +47,29 @@ def _path(points: list[np.ndarray], colour: str, width: float = 1.5, extra: str 
     return f'<path d="M{line}" stroke="{colour}" stroke-width="{width:g}"{" " + extra if extra else ""}/>'
 
 
-def _curve(route: Route, shift: np.ndarray) -> str:
-    a, c, b = route.start + shift, route.control + shift, route.end + shift
-    if route.straight:
-        return f"M{a[0]:.1f},{a[1]:.1f} L{b[0]:.1f},{b[1]:.1f}"
-    return f"M{a[0]:.1f},{a[1]:.1f} Q{c[0]:.1f},{c[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
+def _curve(route: Route) -> str:
+    steps = [f"M{route.start[0]:.1f},{route.start[1]:.1f}"]
+    for a, c, b in route.pieces:
+        straight = abs(float(a[0] + b[0] - 2 * c[0])) + abs(float(a[1] + b[1] - 2 * c[1])) < 1e-6
+        steps.append(f"L{b[0]:.1f},{b[1]:.1f}" if straight else f"Q{c[0]:.1f},{c[1]:.1f} {b[0]:.1f},{b[1]:.1f}")
+    return " ".join(steps)
+
+
+def flow_hand(route: Route) -> float:
+    """1 where the flow of a bond is to the right of one who goes along it, -1 to the left; the same at all of its places."""
+    along = route.direction(route.middle)
+    return 1.0 if dot(flow_side(along), np.array([-along[1], along[0]])) > 0 else -1.0
 
 
 def bond_lines(route: Route, dimension: int, palette: Palette) -> str:
     """Half arrow: the line, doubled for a vector bond, and the barb on the flow side."""
-    along, middle = route.direction(1.0), flow_side(route.direction(0.5))
-    side = np.array([-along[1], along[0]])
-    side = side if dot(side, middle) > 0 else -side
-    shift = DOUBLE * side if dimension > 1 else np.zeros(2)
-    tip = route.end + shift
+    along, hand = route.direction(1.0), flow_hand(route)
+    side = hand * np.array([-along[1], along[0]])
+    apart = DOUBLE * hand if dimension > 1 else 0.0
+    tip = route.end + abs(apart) * side
     barb = tip - BARB_BACK * along + BARB_OUT * side
-    shifts = (shift, -shift) if dimension > 1 else (shift,)
-    lines = [f'<path class="line" d="{_curve(route, s)}" stroke="{palette.ink}" stroke-width="1.5"/>' for s in shifts]
+    each = [route.beside(distance) for distance in ((apart, -apart) if dimension > 1 else (0.0,))]
+    lines = [f'<path class="line" d="{_curve(line)}" stroke="{palette.ink}" stroke-width="1.5"/>' for line in each]
     return "".join([*lines, _path([tip, barb], palette.ink, 1.7)])
 
 
@@ -83,7 +89,7 @@ def signal_line(route: Route, palette: Palette) -> str:
     base = route.end - 8.0 * along
     head = " L".join(f"{x:.1f},{y:.1f}" for x, y in (route.end, base + 3.0 * across, base - 3.0 * across))
     return (
-        f'<path d="{_curve(route, np.zeros(2))}" stroke="{palette.signal}" stroke-width="1.1" stroke-dasharray="5 3.5"/>'
+        f'<path d="{_curve(route)}" stroke="{palette.signal}" stroke-width="1.1" stroke-dasharray="5 3.5"/>'
         f'<path d="M{head} Z" fill="{palette.signal}" stroke="none"/>'
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.model.domains import CHEMICAL, ELECTRICAL, HYDRAULIC, ROTATION, SCREW, THERMAL, TRANSLATION
 from bondgraph.model.model import Bond
 from bondgraph.render.glyphs import flow_side
-from bondgraph.render.layout.routes import Route
+from bondgraph.render.layout.line import Route
 from bondgraph.render.sketch import Sketch, text_width
 
 SIZE = 10.5
@@ -58,8 +58,8 @@ def labels(drawn: Sketch, lines: Sequence[Route], named: bool) -> dict[int, tupl
 
 
 def _of_bond(bond: Bond, line: Route, number: int) -> list[Label]:
-    along = line.direction(0.5)
-    side, middle = flow_side(along), line.at(np.array([0.5]))[0]
+    along = line.direction(line.middle)
+    side, middle = flow_side(along), line.at(np.array([line.middle]))[0]
     dimension = [str(bond.dimension)] if bond.dimension > 1 else []
     if not number:
         return [Label("dimension", words, *_plain(middle - 9.5 * side)) for words in dimension]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.render import glyphs
-from bondgraph.render.layout.routes import Route
+from bondgraph.render.layout.line import Route, straight
 from bondgraph.render.palette import Palette
 from bondgraph.render.sketch import text_width
 
@@ -77,7 +77,7 @@ def legend(kinds: set[str], left: float, top: float, width: float, palette: Pale
         if x > left and x + advance - 18 > left + width:
             x, y = left, y + LINE
         start, end = np.array([x, y]), np.array([x + GLYPH - 2, y])
-        parts.append(sign.drawn(Route(start, (start + end) / 2, end), x, y, palette))
+        parts.append(sign.drawn(straight(start, end), x, y, palette))
         parts.append(glyphs.text(x + GLYPH + 8, y, sign.words, SIZE, palette.muted, "start"))
         x += advance
     return f'<g class="legend" fill="none" stroke-linecap="round">{"".join(parts)}</g>', y + LINE / 2 - top

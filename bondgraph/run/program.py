@@ -6,7 +6,6 @@ and hold no state of a run, so that threads can share one program.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.model.model import ContactPoint
 from bondgraph.model.units import spread
 from bondgraph.output.brief import brief
+from bondgraph.output.lookup import UnknownName, unknown
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
 
@@ -66,14 +66,12 @@ class Layout:
             return self.slots[name]
         if (found := _COMPONENT.fullmatch(name)) and found[1] in self.slots:
             return self._component(found[1], tuple(map(int, found[2].split(","))))
-        near = difflib.get_close_matches(name, self.slots, n=4, cutoff=0.5)
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {len(self.slots)} names"
-        raise KeyError(f"no quantity {name!r}; {hint}")
+        raise unknown("quantity", name, self.names())
 
     def _component(self, name: str, place: tuple[int, ...]) -> Slot:
         whole = self.slots[name]
         if len(place) != len(whole.shape) or any(k >= size for k, size in zip(place, whole.shape, strict=True)):
-            raise KeyError(f"{name!r} has no component {list(place)}; its shape is {whole.shape}")
+            raise UnknownName(f'"{name}" has no component {list(place)}; its shape is {whole.shape}')
         index = int(np.ravel_multi_index(place, whole.shape))
         units = spread(whole.unit, whole.size) if ";" not in whole.unit else None
         return Slot(whole.block, whole.start + index, (), units[index] if units else "")

@@ -7,14 +7,14 @@ later ones see the new values of the earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
+from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import refusal
 from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
-from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import Held, Shown, in_seconds, inputs_of, need_order, need_positive, numbers_of, start_values
@@ -32,7 +32,7 @@ def sampled(
     initial: Any = 0.0,
     dimension: int | None = None,
     parameters: Mapping[str, Any] | None = None,
-    signals: Sequence[str] = (),
+    signals: Signals = (),
     nominal: Any = None,
     **shown: Unpack[Shown],
 ) -> Element:
@@ -44,8 +44,9 @@ def sampled(
     Raises `ModelError` E142 unless the period is positive.
     """
     need_positive("sampled block", name, period=period)
-    start, local = start_values(initial, dimension), inputs_of(names_of(signals, "signals"))
+    start, local = start_values(initial, dimension), inputs_of(paths_of(signals))
     wiring = Wiring(name, inputs=local, parameters=dict(parameters or {}), period=period, offset=offset)
+    update, output = bound(name, update, 1, parameters, signals), bound(name, output, 1, parameters)
     if output is None:
         state, spec = "y", StateSpec(start, nominal, **shown)
     else:

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
 from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Se
-from bondgraph.errors import Problem, caller_place, raise_if_any
+from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.arguments import spelled_out
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
@@ -50,6 +50,14 @@ from screws.poses import Ad_of_inverse
 from screws.twists import transform_twist_back, transform_wrench
 
 
+class ContactGraph(Graph):
+    """The graph of a contact; `bodies` are the two that it is for, by which `attach_contact` connects it."""
+
+    def __init__(self, name: str, bodies: tuple[Touchable, Touchable]):
+        super().__init__(name)
+        self.bodies = bodies
+
+
 @spelled_out
 def contact(
     name: str,
@@ -61,13 +69,13 @@ def contact(
     transport: str = "parallel",
     near: Sequence[float] | None = None,
     **compliance: Unpack[Compliance],
-) -> Graph:
+) -> ContactGraph:
     """Contact of the surfaces of two bodies, with ports `1` and `2` for their world twists and the inputs `pose 1`, `pose 2`.
 
     Parameters
     ----------
     constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; None: what the law
-        constrains by itself, "rolling" for `Compliant`, v_z for others, with friction v_x and v_y too. The others are free.
+        constrains by itself: v_z, with friction v_x and v_y too, and of `Compliant` whatever has numbers. The others are free.
     law : what acts: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
         stepping.
     transport : how the springs' tangential vectors are carried along: "parallel" without turning about the normal, "bodies" with
@@ -97,7 +105,8 @@ def contact(
     surface1, surface2 = body1.surface, body2.surface
     assert surface1 is not None and surface2 is not None
 
-    graph = Graph(name).declare_input("pose 1", "pose 2")
+    graph = ContactGraph(name, (body1, body2))
+    graph.declare_input("pose 1", "pose 2")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
     if not acts.acting:
@@ -143,9 +152,18 @@ def contact(
     return graph
 
 
-def attach_contact(graph: Graph, touching: Graph, body1: Touchable, body2: Touchable) -> None:
-    """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals."""
-    connect_bodies(graph, touching, {"1": body1, "2": body2}, cheapest=True)
+def attach_contact(graph: Graph, touching: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
+    """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals. Returns the graph.
+
+    Without bodies they are those that `contact` was given; E566 where the contact is no such graph.
+    """
+    known = touching.bodies if isinstance(touching, ContactGraph) else (None, None)
+    bodies = {"1": known[0] if body1 is None else body1, "2": known[1] if body2 is None else body2}
+    found = {port: body for port, body in bodies.items() if body is not None}
+    if len(found) < len(bodies):
+        title = f'the bodies of "{touching.name}" are not known'
+        raise refusal("E566", title, "attach_contact(graph, contact(name, body1, body2, ...))", about=graph.name)
+    return connect_bodies(graph, touching, found, cheapest=True)
 
 
 AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}", OF_AD)

@@ -54,6 +54,7 @@ def strike_scene(striker: Striker, strike: Strike, title: str = "") -> Scene:
         size=8.0 * bones.radius,
         view=_view(outward),
         up=np.array([0.0, 0.0, 1.0]),
+        result=result,
     )
 
 

@@ -88,10 +88,9 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         exact = [replace(law, v0=float(v)).restitution for v in speeds]
         panel.semilogx(speeds, exact, color=CYCLE[0], label="viscoelastic, exact")
         shown = unit / speeds <= 1.6
-        panel.semilogx(speeds[shown], unit / speeds[shown], color=CYCLE[1], linestyle=DASHES[1], label=r"(17), $k / (c\,v_0)$")
-        panel.semilogx(
-            speeds, 1.0 - 2.0 / 3.0 * speeds / unit, color=MUTED, linestyle=DASHES[2], label=r"$1 - \frac{2}{3}\,c\,v_0/k$"
-        )
+        fast, slow = r"large speeds, $k / (c\,v_0)$", r"small speeds, $1 - \frac{2}{3}\,c\,v_0/k$"
+        panel.semilogx(speeds[shown], unit / speeds[shown], color=CYCLE[1], linestyle=DASHES[1], label=fast)
+        panel.semilogx(speeds, 1.0 - 2.0 / 3.0 * speeds / unit, color=MUTED, linestyle=DASHES[2], label=slow)
         panel.axhline(study.measured.e, color=INK, linewidth=0.9, label="virtual spring and Maxwell")
         panel.plot([law.v0], [law.restitution], "o", color=CYCLE[0], markersize=6)
         panel.annotate("identified", (law.v0, law.restitution), (6, 8), textcoords="offset points", fontsize=SMALL)
@@ -121,8 +120,8 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel.axvline(0.0, color=MUTED, linewidth=0.8)
         panel.set_ylim(-1.08 * law.v0, 2.2 * unit)
         panel.set_xlim(-1.06e3 * law.largest_compression, 0.03e3 * law.largest_compression)
-        panel.set_xlabel("$x$ (mm)")
-        panel.set_ylabel(r"$\dot x$ (m/s)")
+        panel.set_xlabel("place $x$ (mm)")
+        panel.set_ylabel(r"speed $\dot x$ (m/s)")
         panel.legend(loc="lower left")
 
 

@@ -12,6 +12,7 @@ from models.pictures.scene import Scene
 from models.pictures.stage.movies import movie
 from models.pictures.stage.posters import poster
 from models.pictures.stage.stills import still
+from models.pictures.stage.views import View, show
 from models.pictures.web.pages import Page, page
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Solid",
     "Touching",
     "Trail",
+    "View",
     "from_archive",
     "gauss_frames",
     "movie",
@@ -35,5 +37,6 @@ __all__ = [
     "poster",
     "rendering",
     "scene_of",
+    "show",
     "still",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bondgraph.output.sheet import CYCLE, DASHES, MUTED
+from bondgraph.output.sheet import CYCLE, DASHES, MUTED, calm
 from bondgraph.run.outcome.result import Result
 from models.pictures.figures import plot_file
 
@@ -18,6 +18,7 @@ def courses(
     path: str | os.PathLike[str],
     *,
     limits: Mapping[str, tuple[float, float]] | None = None,
+    title: str = "",
     dpi: int = 160,
 ) -> None:
     """Write the courses of signals, one panel each.
@@ -25,13 +26,16 @@ def courses(
     Parameters
     ----------
     results : one run, or several by name: a column each.
-    signals : signal -> label of its axis; or a list of that and of names of the signal's components, which a legend has.
+    signals : signal -> label of its axis, with its unit as "height (m)"; or a list of that and of names of the signal's
+        components, which a legend has.
     path : a file whose suffix says the format (png, svg, pdf).
     limits : signal -> range of its axis.
     """
     many = len(CYCLE)
     runs = {"": results} if isinstance(results, Result) else dict(results)
-    with plot_file(path, (max(6.4, 3.4 * len(runs)), 0.8 + 1.9 * len(signals)), dpi=dpi) as figure:
+    size = (max(6.4, 3.4 * len(runs)), 0.8 + 1.9 * len(signals))
+    with plot_file(path, size, dpi=dpi, layout="constrained", title=title) as figure:
+        figure.get_layout_engine().set(w_pad=0.12)
         axes = figure.subplots(len(signals), len(runs), sharex="col", sharey="row", squeeze=False)
         for column, (name, result) in enumerate(runs.items()):
             for row, (signal, told) in enumerate(signals.items()):
@@ -40,6 +44,7 @@ def courses(
                 for k, course in enumerate(values.T):
                     of_it = names[k] if k < len(names) else None
                     panel.plot(result.t, course, color=CYCLE[k % many], linestyle=DASHES[k // many % len(DASHES)], label=of_it)
+                calm(panel)
                 if names and column == len(runs) - 1:
                     panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
                 for event in result.events:
@@ -51,4 +56,5 @@ def courses(
                     panel.set_ylabel(label)
             axes[0][column].set_title(name)
             axes[-1][column].set_xlabel("time (s)")
-        figure.tight_layout()
+            axes[-1][column].set_xlim(result.t[0], result.t[-1])
+        figure.align_ylabels(axes[:, 0])

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.output.sheet import DASHES, MUTED, SHADE, styled
+from bondgraph.output.sheet import DASHES, MUTED, SHADE, calm, styled
+from bondgraph.run.outcome.result import Result
 from models.pictures.figures import EDGE, legend_above, plot_file
+from models.pictures.filling.scenes import as_scene
 from models.pictures.parts import Panel
 from models.pictures.scene import Scene
 from models.pictures.timing import close_up
@@ -56,8 +58,9 @@ def keys(panel: Panel) -> Keys:
     return tuple((curve.name, curve.colour, curve.dashed) for curve in panel.curves)
 
 
-def plots(scene: Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Write all panels of a scene above each other, as png, svg or pdf; a short contact gets a second column of its own."""
+def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
+    """Write all panels of a result or scene above each other, as png, svg or pdf; a short contact gets a column of its own."""
+    scene = as_scene(shown)
     scene.need("panels", scene.panels)
     near = close_up(scene)
     spans = [(float(scene.t[0]), float(scene.t[-1])), *([near] if near else [])]
@@ -103,6 +106,7 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
     if panel.log:
         axes.set_yscale("log")
     else:
+        calm(axes)
         axes.locator_params(axis="y", nbins=5)
     return titled(panel.title, unit)
 

@@ -1,12 +1,16 @@
-"""Timing: a scene in; the times at which it is shown out, what is short slower, and the words for that."""
+"""Timing: a scene in; the times at which it is shown out, what is short slower, the one worth a picture, and words for
+the pace."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from models.pictures.interpolation import Array
-from models.pictures.parts import inside
+from models.pictures.parts import Touching, inside
 from models.pictures.scene import Scene
+
+SPACING = 0.95
+"""Travel between two ghosts, over the size of the largest solid."""
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
@@ -25,6 +29,29 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
     lengths = np.diff(marks)
     frames_of = np.where(slow, share * lengths / lengths[slow].sum(), (1.0 - share) * lengths / lengths[~slow].sum())
     return np.interp(np.linspace(0.0, 1.0, count), np.concatenate([[0.0], np.cumsum(frames_of)]), marks)
+
+
+def telling_time(scene: Scene, ghosts: int = 5) -> float:
+    """A time (s) worth a picture: strong forces, after enough travel for the ghosts, before paths cover each other; without
+    contacts a third of the way."""
+    if not scene.touches:
+        return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
+    i, j = leading(scene).solids
+    apart = scene.solids[j].poses[:, :3, 3] - scene.solids[i].poses[:, :3, 3]
+    steps = np.linalg.norm(np.diff(apart, axis=0), axis=1)
+    travel = np.concatenate([[0.0], np.cumsum(steps)]) / (SPACING * scene.unit * ghosts)
+    normal = np.sum([touch.normal for touch in scene.touches], axis=0)
+    gap = np.min([np.abs(touch.gap) for touch in scene.touches], axis=0)
+    # A knock that is over at once is no time of its own.
+    strong = float(np.quantile(normal[normal > 0.0], 0.9)) if np.any(normal > 0.0) else 0.0
+    strength = np.minimum(normal / strong, 1.0) if strong > 0.0 else -gap / scene.unit
+    late = (scene.t - scene.t[0]) / max(float(np.ptp(scene.t)), 1e-12)
+    return float(scene.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
+
+
+def leading(scene: Scene) -> Touching:
+    """The touch with the largest normal force; of a scene of one sample, at that time."""
+    return max(scene.touches, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
 
 
 def pace(speed: float) -> str:

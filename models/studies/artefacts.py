@@ -21,11 +21,13 @@ class Picture:
     draw : draws it into a path.
     missing : what it needs that is not there and how to get it, in a line; "" where nothing is.
     work : how long it takes, about, where a plot is 1.
+    bar : whether it shows itself how far it is, as movies do: `draw` then takes `progress`, too.
     """
 
-    draw: Callable[[Path], object]
+    draw: Callable[..., object]
     missing: Callable[[], str] = lambda: ""
     work: float = 1.0
+    bar: bool = False
 
 
 def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
@@ -58,7 +60,7 @@ def draw_pictures(pictures: Mapping[str, Picture], folder: Path, *, progress: bo
     with Progress("pictures", sum(picture.work for picture in ready.values()), progress) as bar:
         for name, picture in ready.items():
             bar.show(done, name)
-            picture.draw(folder / name)
+            picture.draw(folder / name, **({"progress": progress} if picture.bar else {}))
             done += picture.work
     without = {
         why: [name for name, own in reasons.items() if own == why] for why in dict.fromkeys(filter(None, reasons.values()))

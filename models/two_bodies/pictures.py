@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from models.pictures import Scene, from_archive, movie, page, plots, poster
 from models.pictures.filling.balances import energies_of, happenings_of
@@ -18,11 +19,14 @@ def pictures_of(run: ContactRun) -> dict[str, Picture]:
     def scene() -> Scene:
         return contact_scene(run)
 
+    def film(path: Path, progress: bool) -> None:
+        movie(scene(), path, seconds=8.0, fps=24, progress=progress)
+
     return {
         "page.html": Picture(lambda path: page(scene(), path)),
         "plots.png": plot(lambda path: plots(scene(), path)),
         "poster.png": Picture(lambda path: poster(scene(), path), unrendered, 8.0),
-        "movie.mp4": Picture(lambda path: movie(scene(), path, seconds=8.0, fps=24, progress=False), unrendered, 30.0),
+        "movie.mp4": Picture(film, unrendered, 30.0, bar=True),
     }
 
 

@@ -96,11 +96,11 @@ class ClosedFormula(Closed):
     name: str = "closed surface"
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
-        return triple(self.formula(charts.point(q, chart), *p), self.name)
+        return triple(self.formula(array(charts.point(q, chart)), *p), self.name)
 
     def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
         n, e, g, sin_u, cos_u = charts.direction(q, chart)
-        seeds = tuple(Jet(n[i], e[i], g[i], -n[i], 0.0, -n[i]) for i in range(3))
+        seeds = array([Jet(n[i], e[i], g[i], -n[i], 0.0, -n[i]) for i in range(3)])
         return gauss_frame(*derivatives(self.formula(seeds, *p), self.name), sin_u, cos_u / sin_u)
 
 
@@ -140,7 +140,7 @@ def ellipsoid(semi_axes: Sequence[float]) -> Surface:
 def closed_surface(
     formula: Callable[..., Any], parameters: Mapping[str, float] | None = None, name: str = "closed surface"
 ) -> Surface:
-    """Closed surface c = formula(n, *parameters) with n = (nx, ny, nz) on the unit sphere.
+    """Closed surface c = formula(n, *parameters) with n = (nx, ny, nz) on the unit sphere, an array (3,).
 
     Parameters
     ----------

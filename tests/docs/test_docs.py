@@ -310,6 +310,8 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
     ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),
     ("E565", lambda: linearise_sampled(rc())),
+    ("E567", lambda: R("r", effort=lambda f, c, t: c * f, parameters={"c": 2.0})),
+    ("E566", lambda: attach_contact(Graph("g"), Graph("touch"))),
     ("E561", lambda: _need_own("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),

@@ -1,4 +1,4 @@
-"""Formulas of the pages: an accent is above its letter, and indices and exponents beside both."""
+"""Formulas of the pages: an accent is above its letter, indices and exponents beside both, names of functions stand apart."""
 
 import importlib.util
 import re
@@ -11,6 +11,7 @@ MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">{}</math>'
 DOTTED = '<munderover><mi>q</mi><mn>1</mn><mo stretchy="false">˙</mo></munderover>'
 LETTER = '<mover><mi>q</mi><mo stretchy="false">˙</mo></mover>'
 BESIDE = f"<msub>{LETTER}<mn>1</mn></msub>"
+SINE, THIN = "<mi>sin</mi>", '<mspace width="0.1667em" />'
 SUM = "<munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover>"
 
 
@@ -32,9 +33,14 @@ def with_accents():
         (SUM, SUM),
         ("<mo>&rarr;</mo><mo>&lt;</mo><mtext>&nbsp;</mtext>", "<mo>→</mo><mo>&lt;</mo><mtext>\xa0</mtext>"),
         ("<msup><mi>x</mi><mn>2</mn></msup>", "<msup><mi>x</mi><mn>2</mn></msup>"),
+        (
+            f"<mi>r</mi>{SINE}<mo>&ApplyFunction;</mo><mi>u</mi>{SINE}<mo>(</mo>",
+            f"<mi>r</mi>{THIN}{SINE}{THIN}<mi>u</mi>{THIN}{SINE}<mo>(</mo>",
+        ),
+        (f"<mo>=</mo><msup>{SINE}<mn>2</mn></msup><mi>u</mi>", f"<mo>=</mo><msup>{SINE}<mn>2</mn></msup>{THIN}<mi>u</mi>"),
     ],
 )
-def test_an_accent_is_above_its_letter_and_the_index_beside_both(with_accents, made, shown):
+def test_accents_indices_and_names_of_functions_have_their_places(with_accents, made, shown):
     """What docutils makes of a formula, and what the site shows."""
     assert with_accents(MATH.format(made)) == MATH.format(shown)
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, R, Se, signals
+from bondgraph import J1, C, Graph, I, R, Se, signals, simulate
 from bondgraph.analysis import linearise, linearise_sampled, operating_point
 from bondgraph.errors import ModelError, OpenSamplerWarning
 from screws.scalars import cos, sin
@@ -159,3 +159,32 @@ def test_what_has_no_period_is_refused():
     graph.add(signals.hold("slow", "mass.flow", 0.5))
     with pytest.raises(ModelError, match='"law" and "slow" do not tick together'):
         linearise_sampled(graph)
+
+
+def derived(h, T, kd, **more):
+    """A mass (2 kg) without friction, held by a sampled PD of its place with a filtered difference."""
+    m = J1("m", domain="translation")
+    graph = Graph("derived").connect(Se("drive", effort=lambda u: u, signals="law.y"), m).connect(m, I("mass", 2.0))
+    graph.add(signals.integrator("place", "m.flow"), signals.gain("error", "place.y", -1.0))
+    return graph.add(signals.sampled_pid("law", "error.y", kp=3.0, kd=kd, period=h, time_constant=T, **more)) and graph
+
+
+def test_the_difference_of_a_controller_acts_though_its_first_tick_has_none():
+    """s+ = (T s + e - e_before) / (T + h) with e = -x; u = kp e + kd s+; then x, p over a period with u held."""
+    h, T, kp, kd, m = 0.1, 0.05, 3.0, 2.0, 2.0
+    found = linearise_sampled(derived(h, T, kd))
+    slope = np.array([-1.0, 0.0, T, -1.0]) / (T + h)  # of (x, p, s, e_before)
+    u = np.array([-kp, 0.0, 0.0, 0.0]) + kd * slope
+    expected = np.array([[1.0, h / m, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], slope, [-1.0, 0.0, 0.0, 0.0]])
+    expected[0] += h * h / (2 * m) * u
+    expected[1] += h * u
+    at = [found.states.index(name) for name in ("place.y", "mass.p", "law.slope", "law.previous")]
+    np.testing.assert_allclose(found.A[np.ix_(at, at)], expected, atol=1e-12)
+    run = simulate(derived(h, T, kd), 2.0, initial={"mass.p": 1.0}, samples=h)
+    states = np.transpose([run[name] for name in ("place.y", "mass.p", "law.slope", "law.previous")])
+    np.testing.assert_allclose(states[2:], states[1:-1] @ expected.T, atol=1e-6)  # the first tick has no difference
+
+
+def test_ticks_that_are_not_alike_are_refused():
+    with pytest.raises(ModelError, match=r'E565 "law.count" counts ticks that are not alike'):
+        linearise_sampled(derived(0.1, 0.05, 2.0, filter_period=0.3))

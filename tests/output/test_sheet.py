@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph.output.sheet import CYCLE, INK, PAPER, SHEET, styled
+from bondgraph.output.sheet import CYCLE, INK, PAPER, SHEET, calm, styled
 from models.pictures.style import AXES, rgb
 
 ROOT = Path(__file__).parents[2]
@@ -128,3 +128,20 @@ def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
         assert matplotlib.is_interactive() and matplotlib.rcParams["font.size"] == size
     finally:
         matplotlib.interactive(before)
+
+
+@pytest.mark.parametrize("size", [1e-9, 0.981, -4e6])
+def test_rounding_is_not_drawn_large(size: float) -> None:
+    """A value that stands still but for its last digits has a range of a tenth of itself, in any unit; what moves has its own."""
+    figure = pytest.importorskip("matplotlib.figure")
+    with styled():
+        still, moving, nought = figure.Figure().subplots(3)
+        for axes, values in ((still, 1.0 + 1e-11 * np.sin(np.arange(50.0))), (moving, np.linspace(1.0, 1.001, 50))):
+            axes.plot(size * values)
+            calm(axes)
+        nought.plot(np.zeros(3))
+        calm(nought)
+    assert np.ptp(still.get_ylim()) == pytest.approx(0.1 * abs(size), rel=1e-6) and np.mean(still.get_ylim()) == pytest.approx(
+        size
+    )
+    assert np.ptp(moving.get_ylim()) < 0.0012 * abs(size) and nought.get_autoscaley_on()

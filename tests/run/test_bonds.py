@@ -129,7 +129,7 @@ def test_values_of_a_bond() -> None:
     assert found.flow == pytest.approx(current, rel=1e-4, abs=1e-6)
     assert found.effort == pytest.approx(10.0 * current, rel=1e-4, abs=1e-5)
     assert found.power == pytest.approx(10.0 * current**2, rel=1e-4, abs=1e-5)
-    with pytest.raises(KeyError, match="did you mean 'loop -> r'"):
+    with pytest.raises(KeyError, match='did you mean "loop -> r"'):
         result.bond_values("lop -> r")
 
 

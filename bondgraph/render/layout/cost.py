@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bondgraph.render.layout.grid import Nesting
+from bondgraph.render.layout.parts import Copies
 from bondgraph.render.sketch import Sketch
 
 REACH_X, REACH_Y = 0.46, 0.34
@@ -24,8 +26,10 @@ class Prices:
     cross: np.ndarray
     touch: np.ndarray
     forward: np.ndarray
+    loose: np.ndarray
+    """Edges that are not inside a block, in which nothing changes."""
     pairs: tuple[np.ndarray, np.ndarray]
-    """Pairs of edges without a common node."""
+    """Pairs of edges without a common node, of which one is loose."""
     foreign: np.ndarray
     """(edges, nodes): 1 where the node is not an end of the edge."""
     at: tuple[np.ndarray, ...]
@@ -36,8 +40,8 @@ class Prices:
     """Node -> all other edges."""
 
 
-def prices(sketch: Sketch) -> Prices:
-    """Prices of all edges of a sketch; parallel edges count once."""
+def prices(sketch: Sketch, blocks: Sequence[Copies] = ()) -> Prices:
+    """Prices of all edges of a sketch; parallel edges count once. Blocks are boxes that stay as they are inside."""
     bond_ends = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     kept: dict[frozenset[int], int] = {}
     for index, edge in enumerate(sketch.edges):
@@ -51,7 +55,12 @@ def prices(sketch: Sketch) -> Prices:
     foreign = np.ones((len(edges), count))
     foreign[np.arange(len(edges)), tails] = foreign[np.arange(len(edges)), heads] = 0.0
     first, second = np.triu_indices(len(edges), 1)
-    apart = foreign[first, tails[second]] * foreign[first, heads[second]] > 0.0
+    home = np.arange(count)
+    for block in blocks:
+        for members in block.members:
+            home[members] = -1 - members[0]
+    loose = home[tails] != home[heads]
+    apart = (foreign[first, tails[second]] * foreign[first, heads[second]] > 0.0) & (loose[first] | loose[second])
     at = tuple(np.flatnonzero((tails == node) | (heads == node)) for node in range(count))
     return Prices(
         tails,
@@ -61,6 +70,7 @@ def prices(sketch: Sketch) -> Prices:
         np.where(bond, 2.2, 0.8),
         np.where(bond, 4.0, 1.6),
         np.where(bond, 0.03, 0.06),
+        np.flatnonzero(loose),
         (first[apart], second[apart]),
         foreign,
         at,
@@ -115,8 +125,8 @@ def total_cost(cells: np.ndarray, price: Prices, boxes: Nesting) -> float:
     a, b = x[:, price.tails], x[:, price.heads]
     i, j = price.pairs
     crossed = (np.minimum(price.cross[i], price.cross[j]) * crossings(a[:, i], b[:, i], a[:, j], b[:, j])).sum()
-    hit = touches(a[:, :, None], b[:, :, None], x[:, None])
-    touched = (price.touch * (hit * price.foreign).sum(axis=1)).sum()
+    hit = touches(a[:, price.loose, None], b[:, price.loose, None], x[:, None])
+    touched = (price.touch[price.loose] * (hit * price.foreign[price.loose]).sum(axis=1)).sum()
     return float(least_costs(cells[None], price, boxes)[0] + crossed + touched)
 
 

@@ -21,6 +21,14 @@ class Nesting:
     apart: tuple[tuple[int, ...], ...]
     around: tuple[tuple[int, ...], ...]
     """Node -> the boxes around it."""
+    foreign: np.ndarray
+    """(boxes, nodes): whether a node is outside of a box."""
+    strangers: tuple[np.ndarray, np.ndarray]
+    """Pairs of boxes that are not inside one another."""
+    all_members: np.ndarray
+    """The members of all boxes, one box after the other."""
+    starts: np.ndarray
+    """Where those of each box begin."""
 
 
 def nesting(sketch: Sketch) -> Nesting:
@@ -30,7 +38,13 @@ def nesting(sketch: Sketch) -> Nesting:
     outside = tuple(np.setdiff1d(np.arange(count), inside) for inside in members)
     apart = tuple(tuple(j for j, other in enumerate(sketch.boxes) if not _related(box, other)) for box in sketch.boxes)
     around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(count))
-    return Nesting(members, outside, apart, around)
+    foreign = np.ones((len(members), count), dtype=bool)
+    for g, inside in enumerate(members):
+        foreign[g, inside] = False
+    pairs = np.array([(g, h) for g, others in enumerate(apart) for h in others if h > g], dtype=int).reshape(-1, 2).T
+    starts = np.cumsum([0, *map(len, members)])[:-1]
+    everyone = np.concatenate([np.zeros(0, dtype=int), *members])
+    return Nesting(members, outside, apart, around, foreign, (pairs[0], pairs[1]), everyone, starts)
 
 
 def _related(a: Box, b: Box) -> bool:
@@ -39,17 +53,15 @@ def _related(a: Box, b: Box) -> bool:
 
 def is_valid(cells: np.ndarray, boxes: Nesting) -> bool:
     """Whether every cell holds one node at most and every box holds its own nodes only."""
-    if len({(x, y) for x, y in cells.tolist()}) < len(cells):
+    if len(set((cells[:, 0] * 1048576 + cells[:, 1]).tolist())) < len(cells):
         return False
-    low = [cells[inside].min(axis=0) for inside in boxes.members]
-    high = [cells[inside].max(axis=0) for inside in boxes.members]
-    for g, outside in enumerate(boxes.outside):
-        others = cells[outside]
-        if np.any(np.all((others >= low[g]) & (others <= high[g]), axis=1)):
-            return False
-        if any(np.all((low[h] <= high[g]) & (low[g] <= high[h])) for h in boxes.apart[g] if h > g):
-            return False
-    return True
+    if not boxes.members:
+        return True
+    own = cells[boxes.all_members]
+    low, high = np.minimum.reduceat(own, boxes.starts), np.maximum.reduceat(own, boxes.starts)
+    within = ((cells >= low[:, None]) & (cells <= high[:, None])).all(axis=2)
+    g, h = boxes.strangers
+    return not ((within & boxes.foreign).any() or ((low[g] <= high[h]) & (low[h] <= high[g])).all(axis=1).any())
 
 
 def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
@@ -73,6 +85,20 @@ def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
 
     found = fill("")
     return np.array([found[i] for i in range(len(sketch.nodes))], dtype=int).reshape(-1, 2)
+
+
+def expanded(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The parts (k, 2), each in its own cells, in the places of the cells (parts, 2) of a coarse grid, whose columns and rows are
+    as wide as what is in them."""
+    sizes = np.array([part.max(axis=0) + 1 for part in parts]).reshape(-1, 2)
+    corners = np.zeros_like(sizes)
+    for axis in (0, 1):
+        own, size = cells[:, axis] - cells[:, axis].min(initial=0), sizes[:, axis]
+        widths = np.zeros(own.max(initial=0) + 1, dtype=int)
+        np.maximum.at(widths, own, size)
+        starts = np.concatenate([[0], np.cumsum(widths)])
+        corners[:, axis] = starts[own] + (widths[own] - size) // 2
+    return [part + corner for part, corner in zip(parts, corners, strict=True)]
 
 
 def _place(wishes: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from bondgraph.errors import ModelError, Problem
 from bondgraph.render.layout.cost import prices
-from bondgraph.render.layout.grid import first_cells, nesting
+from bondgraph.render.layout.grid import expanded, first_cells, nesting, without_gaps
+from bondgraph.render.layout.parts import Copies, contents, equal_parts, part_of, shrunk
 from bondgraph.render.layout.search import improve
 from bondgraph.render.layout.spacing import centres
 from bondgraph.render.layout.stress import graph_distances, stress_positions, upright
@@ -20,18 +21,43 @@ def automatic(sketch: Sketch) -> np.ndarray:
     count = len(sketch.nodes)
     if count == 0:
         return np.zeros((0, 2))
-    chains = [set(sketch.chain(i)) for i in range(count)]
-    edges = [
-        (edge.tail, edge.head, (1.0 if edge.bond else 1.5) + 0.5 * len(chains[edge.tail] ^ chains[edge.head]))
-        for edge in sketch.edges
-    ]
-    flat = stress_positions(graph_distances(count, edges))
+    return centres(sketch, _cells(sketch, {}), equal_parts(sketch))
+
+
+def _cells(sketch: Sketch, known: dict[object, np.ndarray], around: str = "") -> np.ndarray:
+    """Cells (n, 2) of all nodes: first of those inside of boxes in the one `around`, where equal ones are laid out once (`known`:
+    form -> cells), then of boxes among the others, then all, with what is in boxes as it is, perhaps mirrored."""
+    boxes = [box for box in sketch.boxes if box.parent == around]
+    if not boxes:
+        return _flat(sketch)
+    alike: dict[object, list[np.ndarray]] = {}
+    for box in boxes:
+        order, form = contents(sketch, box)
+        if form not in known:
+            known[form] = without_gaps(_cells(part_of(sketch, box, order), known, box.path)[: len(order)])
+        alike.setdefault(form, []).append(order)
+    parts = [(members, known[form]) for form, each in alike.items() for members in each]
+    inside = {int(i) for members, _ in parts for i in members}
+    parts += [(np.array([i]), np.zeros((1, 2), dtype=int)) for i in range(len(sketch.nodes)) if i not in inside]
+    coarse = _flat(shrunk(sketch, [members for members, _ in parts], around))
+    cells = np.zeros((len(sketch.nodes), 2), dtype=int)
+    for (members, _), own in zip(parts, expanded(coarse, [part for _, part in parts]), strict=True):
+        cells[members] = own
+    blocks = [Copies(tuple(each)) for each in alike.values()]
+    return improve(cells, prices(sketch, blocks), nesting(sketch), 36 if len(cells) <= 60 else 12, blocks)
+
+
+def _flat(sketch: Sketch) -> np.ndarray:
+    """Cells (n, 2) of a sketch with one box at most."""
+    count = len(sketch.nodes)
+    flat = stress_positions(graph_distances(count, [(edge.tail, edge.head, 1.0 if edge.bond else 1.5) for edge in sketch.edges]))
     flat = upright(flat, [(edge.tail, edge.head) for edge in sketch.edges if edge.bond])
-    boxes = nesting(sketch)
-    cells = first_cells(sketch, 1.5 * flat)
-    # The search costs about 1 ms per node and sweep; beyond some 150 nodes no picture is legible anyway.
-    sweeps = 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
-    return centres(sketch, improve(cells, prices(sketch), boxes, sweeps))
+    return improve(first_cells(sketch, 1.5 * flat), prices(sketch), nesting(sketch), _sweeps(count))
+
+
+def _sweeps(count: int) -> int:
+    """How often all of so many things are moved: about 1 ms each. Beyond some 150 no picture is legible anyway."""
+    return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 
 def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:

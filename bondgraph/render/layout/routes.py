@@ -1,70 +1,106 @@
-"""Routes: centres of nodes -> the line of every edge, straight where it can be, bent round what stands in its way."""
+"""Routes: centres of nodes -> the line of every edge: straight where it can be, bent a little, or round what is in its way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.render.layout.cost import crossings
-from bondgraph.render.reproducible import length
-from bondgraph.render.sketch import Mark, Sketch
-
-GAP = 5.0
-"""Free room between a node's text and the end of an edge, px."""
-_ALONG = np.linspace(0.0, 1.0, 33)
-
-
-@dataclass(frozen=True)
-class Route:
-    """A quadratic Bezier curve in px; a straight line has its control point in the middle."""
-
-    start: np.ndarray
-    control: np.ndarray
-    end: np.ndarray
-
-    def at(self, s: np.ndarray) -> np.ndarray:
-        """Points (k, 2) at parameters s (k,) in 0..1."""
-        s = s[:, None]
-        return (1 - s) ** 2 * self.start + 2 * s * (1 - s) * self.control + s**2 * self.end
-
-    @property
-    def straight(self) -> bool:
-        """Whether the control point is on the line."""
-        return bool(np.allclose(2 * self.control, self.start + self.end, atol=1e-6))
-
-    def direction(self, s: float) -> np.ndarray:
-        """Unit tangent, from start to end."""
-        along = (1 - s) * (self.control - self.start) + s * (self.end - self.control)
-        return along / max(float(length(along)), 1e-9)
-
-
-def clip(node: Mark, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
-    """Where an edge from a node's centre leaves the room around its text."""
-    along = towards - centre
-    along = along / max(float(length(along)), 1e-9)
-    if node.shape == "junction":
-        return centre + along * (max(node.half_width, node.half_height) + GAP)
-    half = np.array([node.half_width + GAP, node.half_height + GAP])
-    return centre + along * float(np.min(half / np.maximum(np.abs(along), 1e-9)))
+from bondgraph.render.layout.canonical import mark_of
+from bondgraph.render.layout.detours import Streets, detour, streets
+from bondgraph.render.layout.line import Route, straight
+from bondgraph.render.layout.obstacles import BESIDES, Obstacles, clip, obstacles, price
+from bondgraph.render.layout.parts import MIRRORS, Copies, equal_parts
+from bondgraph.render.sketch import Sketch
 
 
 def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
-    """One route per edge, bonds first decided, then signals around them."""
+    """One route per edge: those inside of equal parts, which are alike, then the other bonds, then signals around them."""
     found: dict[int, Route] = {}
-    drawn: list[np.ndarray] = []
-    pairs: dict[frozenset[int], int] = {}
-    for index in sorted(range(len(sketch.edges)), key=lambda i: (sketch.edges[i].bond is None, i)):
-        edge = sketch.edges[index]
-        ends = frozenset((edge.tail, edge.head))
-        used = pairs.get(ends, 0)
-        pairs[ends] = used + 1
-        choices = [_bent(sketch, where, edge.tail, edge.head, bulge) for bulge in _bulges(used, edge.bond is None)]
-        prices = [_price(route, k, sketch, where, edge.tail, edge.head, drawn) for k, route in enumerate(choices)]
-        found[index] = choices[int(np.argmin(prices))]
-        drawn.append(found[index].at(_ALONG[::4]))
+    for copies in sorted(equal_parts(sketch), key=lambda each: len(each.members[0])):
+        for like, part in zip(_mirrored(sketch, where, copies), copies.members, strict=True):
+            edges = _inside(sketch, part)
+            if like is None:
+                _find(sketch, where, edges, found, part)
+                continue
+            mirror, shift = like
+            for edge, original in zip(edges, _inside(sketch, copies.members[0]), strict=True):
+                found.setdefault(edge, Route(found[original].corners * mirror + shift, found[original].reach))
+    _find(sketch, where, range(len(sketch.edges)), found, np.array(range(len(sketch.nodes)), dtype=int))
     return tuple(found[i] for i in range(len(sketch.edges)))
+
+
+def _mirrored(sketch: Sketch, where: np.ndarray, copies: Copies) -> list[tuple[np.ndarray, np.ndarray] | None]:
+    """(mirror, shift) from the first copy to each, None for the first and where they are not congruent."""
+    first = copies.members[0]
+    sizes = np.array([(node.half_width, node.half_height) for node in sketch.nodes]).reshape(-1, 2)
+    found: list[tuple[np.ndarray, np.ndarray] | None] = [None]
+    for other in copies.members[1:]:
+        like = [(mirror, where[other[0]] - mirror * where[first[0]]) for mirror in MIRRORS]
+        same = [np.allclose(where[first] * mirror + shift, where[other], atol=1e-6) for mirror, shift in like]
+        congruent = any(same) and np.allclose(sizes[first], sizes[other], atol=0.05)
+        found.append(like[same.index(True)] if congruent else None)
+    return found
+
+
+def _inside(sketch: Sketch, part: np.ndarray) -> list[int]:
+    """The edges between nodes of a part, in an order that is that of its copies too."""
+    place = {int(node): k for k, node in enumerate(part)}
+    edges = [
+        (place[edge.tail], place[edge.head], mark_of(edge), index)
+        for index, edge in enumerate(sketch.edges)
+        if edge.tail in place and edge.head in place
+    ]
+    return [index for *_, index in sorted(edges)]
+
+
+def _find(sketch: Sketch, where: np.ndarray, edges: Sequence[int] | range, found: dict[int, Route], among: np.ndarray) -> None:
+    """Add the routes of edges that have none, in view of the nodes `among` which they go; first those that go straight."""
+    world = obstacles(sketch, where, among)
+    inside = {int(i) for i in among}
+    drawn = [i for i, edge in enumerate(sketch.edges) if i in found and edge.tail in inside and edge.head in inside]
+    town: Streets | None = None
+    pairs: dict[frozenset[int], int] = {}
+    for edge in (sketch.edges[i] for i in drawn):
+        pairs[frozenset((edge.tail, edge.head))] = pairs.get(frozenset((edge.tail, edge.head)), 0) + 1
+    for bonds in (True, False):
+        barred = []
+        for index in (i for i in edges if i not in found and (sketch.edges[i].bond is not None) == bonds):
+            edge = sketch.edges[index]
+            ends = frozenset((edge.tail, edge.head))
+            used = pairs.get(ends, 0)
+            pairs[ends] = used + 1
+            best, cost = _direct(sketch, where, index, used, world, [(i, found[i]) for i in drawn])
+            if cost > BARRED:
+                barred.append((index, used))
+            else:
+                found[index] = best
+                drawn.append(index)
+        for index, used in barred:
+            lines = [(i, found[i]) for i in drawn]
+            best, cost = _direct(sketch, where, index, used, world, lines)
+            if cost > BARRED:
+                town = town or streets(world)
+                round_about = detour(sketch, where, index, town, world, lines)
+                if round_about is not None and price(round_about, index, sketch, world, lines) < cost:
+                    best = round_about
+            found[index] = best
+            drawn.append(index)
+
+
+BARRED = 110.0
+"""Price of a direct way, px, from which a way round is looked for."""
+
+
+def _direct(
+    sketch: Sketch, where: np.ndarray, index: int, used: int, world: Obstacles, lines: Sequence[tuple[int, Route]]
+) -> tuple[Route, float]:
+    """The best straight or bent route, and its price beside that of a straight line of its length in the open."""
+    edge = sketch.edges[index]
+    choices = [_bent(sketch, where, edge.tail, edge.head, bulge) for bulge in _bulges(used, edge.bond is None)]
+    prices = [45.0 * k + price(route, index, sketch, world, lines) for k, route in enumerate(choices)]
+    best = int(np.argmin(prices))
+    return choices[best], prices[best]
 
 
 def _bulges(used: int, signal: bool) -> Sequence[float]:
@@ -73,7 +109,7 @@ def _bulges(used: int, signal: bool) -> Sequence[float]:
         side = 1.0 if used % 2 else -1.0
         first = 0.16 * ((used + 1) // 2) * side
         return (first, first * 1.6, first * 2.4)
-    steps = (0.12, 0.2, 0.3, 0.42) if signal else (0.14, 0.24, 0.36)
+    steps = (0.12, 0.2, 0.3) if signal else (0.12, 0.2)
     return (0.0, *(bulge * side for bulge in steps for side in (1.0, -1.0)))
 
 
@@ -82,29 +118,4 @@ def _bent(sketch: Sketch, where: np.ndarray, tail: int, head: int, bulge: float)
     across = np.array([a[1] - b[1], b[0] - a[0]])
     control = (a + b) / 2 + 2 * bulge * across
     start, end = clip(sketch.nodes[tail], a, control), clip(sketch.nodes[head], b, control)
-    return Route(start, (start + end) / 2 if bulge == 0 else control, end)
-
-
-def _price(
-    route: Route, choice: int, sketch: Sketch, where: np.ndarray, tail: int, head: int, drawn: Sequence[np.ndarray]
-) -> float:
-    points = route.at(_ALONG)
-    price = 0.9 * choice
-    for i, node in enumerate(sketch.nodes):
-        half = np.array([node.half_width + 4, node.half_height + 4])
-        inner = points[3:-3] if i in (tail, head) else points
-        price += 3.0 * np.count_nonzero(np.all(np.abs(inner - where[i]) < half, axis=1))
-        if node.below and i not in (tail, head):
-            label = where[i] + (0.0, node.half_height + 9)
-            price += 0.8 * np.count_nonzero(np.all(np.abs(points - label) < (node.below / 2 + 2, 8.0), axis=1))
-    if drawn:
-        lines = np.array(drawn)
-        price += 1.2 * _crossings(points[::4], lines)
-    return price
-
-
-def _crossings(points: np.ndarray, lines: np.ndarray) -> int:
-    """How often a polyline (k, 2) crosses other polylines (m, j, 2)."""
-    p, q = points[:-1].T[:, :, None, None], points[1:].T[:, :, None, None]
-    other = np.moveaxis(lines, 2, 0)[:, None]
-    return int(crossings(p, q, other[:, :, :, :-1], other[:, :, :, 1:]).sum())
+    return straight(start, end) if bulge == 0 else Route(np.array([start, control, end]), BESIDES)

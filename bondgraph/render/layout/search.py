@@ -6,39 +6,90 @@ and turns branches and boxes. Every step keeps boxes apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from bondgraph.render.layout.cost import Prices, least_costs, node_costs, total_cost
 from bondgraph.render.layout.grid import Nesting, is_valid, without_gaps
+from bondgraph.render.layout.parts import Copies
 from bondgraph.render.reproducible import Noise, geometric
 
+Steps = Callable[[np.ndarray], np.ndarray]
+"""Cells (n, 2) -> trials (k, n, 2) that single moves cannot reach."""
 WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4])
 
 
-def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int) -> np.ndarray:
-    """Better cells for the same graph; equal input gives equal output. Small graphs are tried repeatedly."""
+_WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(i) + abs(j) <= 6])
+
+
+def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
+    """Better cells for the same graph, in which what is in blocks stays as it is, perhaps mirrored; equal input gives equal
+    output. Small graphs are tried repeatedly."""
     if len(cells) < 2 or sweeps < 1:
         return cells
 
     def cost(found: np.ndarray) -> float:
         return round(total_cost(found, price, boxes), 9)
 
-    seeds = 3 if len(cells) <= 16 else 2 if len(cells) <= 26 else 1
-    tries = [_anneal(cells, price, boxes, sweeps, seed) for seed in range(seeds)]
-    return min((_finish(start, price, boxes) for start in sorted(tries, key=cost)[:2]), key=cost)
+    loose = int(_free(len(cells), blocks).sum()) + sum(len(block.members) for block in blocks)
+    seeds = 3 if loose <= 16 else 2 if loose <= 26 else 1
+    tries = [_anneal(cells, price, boxes, sweeps, blocks, seed) for seed in range(seeds)]
+    return min((_finish(start, price, boxes, blocks) for start in sorted(tries, key=cost)[:2]), key=cost)
 
 
-def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, seed: int) -> np.ndarray:
-    """Single nodes moved at falling heat."""
+def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies], seed: int) -> np.ndarray:
+    """Single nodes and blocks moved at falling heat."""
     noise = Noise(seed)
-    cells = cells.copy()
+    cells, free = cells.copy(), _free(len(cells), blocks)
+    wholes = [members for block in blocks for members in block.members]
     for heat in geometric(2.0, 0.12, sweeps):
         for node in noise.order(len(cells)):
-            _move(node, cells, price, boxes, heat, noise)
+            if free[node]:
+                _move(node, cells, price, boxes, heat, noise)
+        for k in noise.order(len(wholes)):
+            cells = _block_moved(wholes[k], cells, price, boxes, heat, noise)
     return cells
+
+
+FEW, HEAVY = 10, 2.0
+"""Places of a block that are looked at, those that seem best; and its heat beside that of a node."""
+
+
+def _block_moved(members: np.ndarray, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, noise: Noise) -> np.ndarray:
+    """One block where it is best near its place or, heated, perhaps a worse one."""
+    trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
+    least = least_costs(trials, price, boxes)
+    good = [0, *[int(k) for k in np.argsort(least[1:], kind="stable")[: 4 * FEW] + 1 if is_valid(trials[k], boxes)][:FEW]]
+    costs = np.array([total_cost(trials[k], price, boxes) for k in good]) - HEAVY * heat * noise.spread(len(good))
+    return trials[good[int(np.argmin(costs.round(9)))]].copy()
+
+
+def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
+    """(count,): whether a node is in no block."""
+    free = np.ones(count, dtype=bool)
+    for block in blocks:
+        for members in block.members:
+            free[members] = False
+    return free
+
+
+def _block_steps(blocks: Sequence[Copies]) -> list[Steps]:
+    """Moves of blocks: each one, and each two that are equal exchanged."""
+    moves = [partial(_box_moved, members, _WIDE, True) for block in blocks for members in block.members]
+    return [*moves, *(partial(_copies_exchanged, block) for block in blocks)]
+
+
+def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
+    """Two equal blocks, each in the place of the other."""
+    trials = [cells]
+    for i, j in zip(*np.triu_indices(len(block.members), 1), strict=True):
+        trial = cells.copy()
+        a, b = block.members[i], block.members[j]
+        trial[a], trial[b] = cells[b], cells[a]
+        trials.append(trial)
+    return np.array(trials)
 
 
 def branches(price: Prices) -> Iterator[tuple[int, int, np.ndarray]]:
@@ -71,19 +122,35 @@ def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
 _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0, -2)])
 
 
-def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, rounds: int = 3) -> np.ndarray:
-    """Greedy steps until none helps."""
+def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, blocks: Sequence[Copies] = (), rounds: int = 3) -> np.ndarray:
+    """Greedy steps until none helps; what is in blocks stays as it is, perhaps mirrored."""
+    free = _free(len(cells), blocks)
+    wholes = [members for block in blocks for members in block.members]
+
+    def torn(inside: np.ndarray) -> bool:
+        """Whether nodes are some of a block, but not all of it."""
+        return any(0 < np.isin(members, inside).sum() < len(members) for members in wholes)
+
     steps: list[Steps] = [
-        *(partial(_branch_moved, *branch) for branch in branches(price)),
-        *(partial(_box_moved, inside) for inside in (*boxes.members, np.arange(len(cells)))),
-        _cuts,
-        partial(_exchanged, boxes),
+        *(
+            partial(_branch_moved, root, joint, branch, not free[branch].all())
+            for root, joint, branch in branches(price)
+            if not torn(branch)
+        ),
+        *(
+            partial(_box_moved, inside, _STEPS, not free[inside].all())
+            for inside in (*boxes.members, np.arange(len(cells)))
+            if not torn(inside)
+        ),
+        *_block_steps(blocks),
+        partial(_cuts, wholes),
+        partial(_exchanged, boxes, free),
     ]
     cells = cells.copy()
     cost = total_cost(cells, price, boxes)
     for _ in range(rounds):
         before = cost
-        for node in range(len(cells)):
+        for node in np.flatnonzero(free).tolist():
             _move(node, cells, price, boxes, 0.0, None)
         cells = without_gaps(cells)
         cost = total_cost(cells, price, boxes)
@@ -107,22 +174,18 @@ def _best(cells: np.ndarray, cost: float, trials: np.ndarray, price: Prices, box
     return cells, cost
 
 
-Steps = Callable[[np.ndarray], np.ndarray]
-"""Cells (n, 2) -> trials (k, n, 2) that single moves cannot reach."""
-
-
-def _branch_moved(root: int, joint: int, branch: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """A whole branch brought near its joint, level or plumb with it, as it is, mirrored or turned."""
-    turned = _turned(cells[branch] - cells[root], _TURNS if len(branch) > 1 else _TURNS[:1])
+def _branch_moved(root: int, joint: int, branch: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
+    """A whole branch brought near its joint, level or plumb with it, as it is, mirrored or, unless it stays `level`, turned."""
+    turned = _turned(cells[branch] - cells[root], _TURNS[: 4 if level else 7] if len(branch) > 1 else _TURNS[:1])
     return _with(cells, branch, (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2))
 
 
-def _box_moved(inside: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """A whole box, or the whole drawing, moved, mirrored and turned about its corner."""
+def _box_moved(inside: np.ndarray, moves: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
+    """A whole box, or the whole drawing, moved, mirrored and, unless it stays `level`, turned about its corner."""
     own = cells[inside]
-    turned = _turned(own, _TURNS[1:])
+    turned = _turned(own, _TURNS[1 : 4 if level else 7])
     turned += own.min(axis=0) - turned.min(axis=1)[:, None]
-    return _with(cells, inside, np.concatenate([own + _STEPS[:, None], turned]))
+    return _with(cells, inside, np.concatenate([own + moves[:, None], turned]))
 
 
 def _with(cells: np.ndarray, nodes: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -132,11 +195,14 @@ def _with(cells: np.ndarray, nodes: np.ndarray, places: np.ndarray) -> np.ndarra
     return trials
 
 
-def _cuts(cells: np.ndarray) -> np.ndarray:
-    """All that is right of or beneath a cut moved by one cell."""
+def _cuts(wholes: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
+    """All that is right of or beneath a cut moved by one cell; no block is cut."""
     trials = [cells]
     for axis in (0, 1):
+        spans = [(int(cells[inside, axis].min()), int(cells[inside, axis].max())) for inside in wholes]
         for cut in range(int(cells[:, axis].min()) + 1, int(cells[:, axis].max()) + 1):
+            if any(low < cut <= high for low, high in spans):
+                continue
             for step in (-1, 1):
                 trial = cells.copy()
                 trial[cells[:, axis] >= cut, axis] += step
@@ -144,11 +210,11 @@ def _cuts(cells: np.ndarray) -> np.ndarray:
     return np.array(trials)
 
 
-def _exchanged(boxes: Nesting, cells: np.ndarray) -> np.ndarray:
+def _exchanged(boxes: Nesting, free: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Two near nodes of one box exchanged."""
     trials = [cells]
     for i, j in zip(*np.triu_indices(len(cells), 1), strict=True):
-        if boxes.around[i] == boxes.around[j] and np.abs(cells[i] - cells[j]).max() <= 2:
+        if free[i] and free[j] and boxes.around[i] == boxes.around[j] and np.abs(cells[i] - cells[j]).max() <= 2:
             trial = cells.copy()
             trial[[i, j]] = cells[[j, i]]
             trials.append(trial)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bondgraph.render.layout.parts import Copies, tied
 from bondgraph.render.sketch import Box, Sketch
 
 BOND_LENGTH = 58.0
@@ -35,8 +36,8 @@ def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
     return room
 
 
-def centres(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
-    """Centres (n, 2) in px, x to the right and y downwards."""
+def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) -> np.ndarray:
+    """Centres (n, 2) in px, x to the right and y downwards; equal parts that stand alike in the cells are congruent."""
     count = len(sketch.nodes)
     joined = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     chains = [sketch.chain(i) for i in range(count)]
@@ -57,7 +58,8 @@ def centres(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
                 needs[0].append((cells[i, 0], cells[j, 0], _across(sketch, i, j, bonded, walls, room)))
             elif high_i[1] < low_j[1] and (plumb or (walls and not level)):
                 needs[1].append((cells[i, 1], cells[j, 1], _down(sketch, i, j, bonded, len(walls_i), len(walls_j))))
-    return np.stack([_columns(cells[:, 0], needs[0], 62.0), _columns(cells[:, 1], needs[1], 64.0)], axis=1)
+    ties = [tied(cells, copies, axis) for axis in (0, 1)]
+    return np.stack([_columns(cells[:, axis], needs[axis], least, ties[axis]) for axis, least in ((0, 62.0), (1, 64.0))], axis=1)
 
 
 def _across(sketch: Sketch, i: int, j: int, bonded: bool, walls: int, room: Sides) -> float:
@@ -75,8 +77,11 @@ def _down(sketch: Sketch, i: int, j: int, bonded: bool, walls_above: int, walls_
     return a.half_height + b.half_height + gap
 
 
-def _columns(cells: np.ndarray, needs: Sequence[tuple[int, int, float]], least: float) -> np.ndarray:
-    """Coordinates of columns that keep every needed distance: the longest path through the needs."""
+def _columns(
+    cells: np.ndarray, needs: Sequence[tuple[int, int, float]], least: float, ties: Sequence[tuple[int, int]]
+) -> np.ndarray:
+    """Coordinates of columns that keep every needed distance: the longest path through the needs; then steps that are tied get
+    the widest of them all."""
     last = int(cells.max(initial=0))
     arriving: list[list[tuple[int, float]]] = [[] for _ in range(last + 1)]
     for a, b, need in needs:
@@ -84,7 +89,14 @@ def _columns(cells: np.ndarray, needs: Sequence[tuple[int, int, float]], least: 
     places = np.zeros(last + 1)
     for column in range(1, last + 1):
         places[column] = max([places[column - 1] + least, *(places[a] + need for a, need in arriving[column])])
-    return places[cells]
+    if not ties:
+        return places[cells]
+    import networkx as nx
+
+    steps = np.diff(places)
+    for group in nx.connected_components(nx.Graph(ties)):
+        steps[list(group)] = steps[list(group)].max()
+    return np.concatenate([[0.0], np.cumsum(steps)])[cells]
 
 
 def frame(sketch: Sketch, box: Box, where: np.ndarray) -> tuple[float, float, float, float]:

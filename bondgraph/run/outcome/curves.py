@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.output.sheet import INK, TINTS, styled
+from bondgraph.output.sheet import INK, TINTS, calm, styled
 from bondgraph.run.program import Program
 from bondgraph.run.switching.events import Event
 
@@ -102,6 +102,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, told: bool) -> No
     axes.set_ylabel(title + (f"\n({'; '.join(known)})" if known else ""))
     axes.set_xlim(result.t[0], result.t[-1])
     axes.margins(y=0.08)
+    calm(axes)
     shaded = _modes(result, axes) and told
     times = [event.time for event in result.events if not event.internal]
     axes.vlines(times, 0.94, 1.0, color=INK, linewidth=1.1, transform=axes.get_xaxis_transform())

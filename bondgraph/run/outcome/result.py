@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.output.extras import required
+from bondgraph.output.lookup import unknown
 from bondgraph.run.bonds import BondValues, BondVariables
 from bondgraph.run.error_control.weights import Rounding
 from bondgraph.run.outcome.curves import curves
@@ -140,9 +140,7 @@ class Result:
         similar ones."""
         known = {own.name: own for own in self.bonds}
         if bond not in known:
-            near = difflib.get_close_matches(bond, known, n=4, cutoff=0.5)
-            hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {len(known)} bonds"
-            raise KeyError(f"no bond {bond!r}; {hint}")
+            raise unknown("bond", bond, known)
         return BondValues(self[known[bond].effort], self[known[bond].flow])
 
     @cached_property

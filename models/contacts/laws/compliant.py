@@ -30,6 +30,7 @@ from models.contacts.friction import Cone, connect_friction, friction_cones, fri
 from models.contacts.laws.tails import Head, Tail
 from models.contacts.switches import FREE, TOUCHING, gap_switch
 from models.contacts.transport import contact_spring
+from screws.given import real
 from screws.scalars import array, maximum
 
 
@@ -70,10 +71,16 @@ class Compliant:
     friction: float | None = None
     torsional_friction: float | None = None
 
-    components: ClassVar[str] = "rolling"
     acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
     carried: ClassVar[bool] = True
     stepped: ClassVar[bool] = False
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """v_z, and those that have numbers: v_x and v_y with tangential ones or friction, omega_z with rotational ones."""
+        slips = self.friction is not None or _given(self.tangential_stiffness, self.tangential_damping)
+        turns = self.torsional_friction is not None or _given(self.rotational_stiffness, self.rotational_damping)
+        return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """E422 stiffness or damping, E490, E491, E492 friction."""
@@ -109,6 +116,11 @@ class Compliant:
     @property
     def _damping(self) -> dict[str, Any]:
         return by_component((self.normal_damping, self.tangential_damping, self.rotational_damping))
+
+
+def _given(*numbers: Any) -> bool:
+    """Whether any of these numbers is there, and not zero."""
+    return any(number is not None and real(number) != 0.0 for number in numbers)
 
 
 def _pressed(chosen: Sequence[str], gap: float) -> tuple[Any, str]:

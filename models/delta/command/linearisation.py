@@ -79,7 +79,11 @@ def _pictures(robot: DeltaRobot, y: Any, shown: analysis.PoleZeroMap, angle: flo
         bode_plot(omega, courses, path, loop="$y_1 / u_1$", title="Motor angles over the torque of motor 1")
 
     def sweep(path: Path) -> None:
-        swept = analysis.sweep(robot, np.deg2rad(np.linspace(*SWEEP, 57)))
+        angles = np.deg2rad(np.linspace(*SWEEP, 141))
+        if angle is not None:
+            # Near the crossing a pole runs fast, and then turns.
+            angles = np.union1d(angles, angle + np.deg2rad(np.linspace(-0.9, 0.3, 25)))
+        swept = analysis.sweep(robot, angles, progress=False)
         figures.sweep_plot(swept, angle, path, title="Poles over the common motor angle")
 
     return {

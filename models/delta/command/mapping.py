@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from models.delta.command.robots import ROBOT_FIELDS, read_robot
-from models.delta.kinematics.workspace import Workspace, plot_workspace, workspace
+from models.delta.kinematics.workspace import Workspace, workspace
+from models.delta.pictures.workspace_figure import plot_workspace
 from models.delta.studies.robot import DeltaRobot
 from models.studies.artefacts import plot
 from models.studies.commands import add_fields, record_of

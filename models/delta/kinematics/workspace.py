@@ -1,8 +1,7 @@
-"""Workspace of a delta robot on a grid: where the tool can be, how well it is moved there, and a picture of it."""
+"""Workspace of a delta robot: a grid of places in; where the tool can be, and how well it is moved there, out."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bondgraph.output.progress import counted
-from bondgraph.output.sheet import DASHES, INK, MUTED, PAPER, SMALL
 from models.delta.kinematics.parameters import DeltaParameters
 from models.delta.kinematics.refusals import SINGULAR, error
 from models.delta.kinematics.whole_robot import DeltaKinematics
@@ -76,6 +74,21 @@ def workspace(
     return Workspace((axes[0], axes[1], axes[2]), reachable, *known)
 
 
+def between(
+    parameters: DeltaParameters, inside: np.ndarray, outside: np.ndarray, *, branch: str | Sequence[str] = "out"
+) -> np.ndarray:
+    """Places (k, 3) at which the tool leaves the workspace on its way from one of `inside` to one of `outside`, both (k, 3), m.
+
+    Each way is halved until the place is known to a millionth of its length.
+    """
+    kinematics, low, high = DeltaKinematics(parameters), np.zeros(len(inside)), np.ones(len(inside))
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        here = _known(kinematics, inside + middle[:, None] * (outside - inside), branch)[0]
+        low, high = np.where(here, middle, low), np.where(here, high, middle)
+    return np.asarray(inside + (0.5 * (low + high))[:, None] * (outside - inside))
+
+
 def _known(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequence[str]) -> tuple[np.ndarray, ...]:
     """What a `Workspace` holds, in its order, of points (k, 3)."""
     q, reached = kinematics.inverse_many(points, branch=branch)
@@ -106,92 +119,6 @@ def _known(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequen
 
 SLAB = 20_000
 """Points that are looked at together."""
-
-
-def plot_workspace(
-    parameters: DeltaParameters,
-    path: str | os.PathLike[str],
-    *,
-    x1: float = 0.0,
-    x3: float | None = None,
-    points: int = 901,
-    branch: str | Sequence[str] = "out",
-    dpi: int = 160,
-) -> None:
-    """Write two cuts through the workspace, upright at x1 and level at x3, shaded by 1/condition. Needs matplotlib.
-
-    Parameters
-    ----------
-    path : a file whose suffix says the format (png, svg, pdf).
-    x1, x3 : where the cuts are, m; x3 by default at four fifths of the way from the base to the lowest point.
-    points : along the longer side of each cut.
-    """
-    from models.pictures.figures import plot_file
-
-    p = parameters
-    span = np.linspace(-1.0, 1.0, points) * (abs(p.L0 - p.L3) + p.L1 + p.L2)
-    deep = np.linspace(-0.05, 1.02, points) * (p.L1 + p.L2)
-    upright = workspace(p, x1, span, deep, branch=branch)
-    if x3 is None:
-        occupied = deep[np.any(upright.reachable[0], axis=0)]
-        x3 = 0.8 * float(occupied.max(initial=0.0)) or 0.5 * (p.L1 + p.L2)
-    level = workspace(p, span, span, x3, branch=branch)
-    cuts = (
-        (upright.condition[0].T, span, deep, "x_2", "x_3", f"cut at $x_1$ = {x1:.3g} m", x3, True),
-        (level.condition[:, :, 0].T, span, span, "x_1", "x_2", f"cut at $x_3$ = {x3:.3g} m", None, False),
-    )
-    seen = [_frame(values, a, b) for values, a, b, *_ in cuts]
-    widths = [s[1] - s[0] for s in seen]
-    look: dict[str, Any] = {"layout": "constrained", "title": "Workspace of the delta robot"}
-    with plot_file(path, (10.4, 5.0), dpi=dpi, **look) as figure:
-        panels = figure.subplots(1, 2, gridspec_kw={"width_ratios": widths})
-        for axes, (values, across, along, first, second, title, mark, down), frame in zip(panels, cuts, seen, strict=True):
-            shade = _draw(axes, values, across, along, frame)
-            axes.set(xlabel=f"${first}$ (m)", ylabel=f"${second}$ (m)", aspect="equal")
-            axes.set_title(title)
-            if down:
-                axes.invert_yaxis()
-                _draw_robot(axes, p)
-                axes.axhline(mark, color=INK, linewidth=0.8, linestyle=DASHES[2])
-        bar = figure.colorbar(shade, ax=panels, shrink=0.86, pad=0.015, aspect=32)
-        bar.set_label("dexterity: smallest / largest singular value of $dw/dy$")
-        bar.outline.set_linewidth(0.0)
-
-
-def _draw(axes: Any, condition: np.ndarray, across: np.ndarray, along: np.ndarray, frame: tuple[float, ...]) -> Any:
-    dexterity = np.ma.masked_invalid(1.0 / condition)
-    shade = axes.pcolormesh(across, along, dexterity, cmap="viridis", vmin=0.0, vmax=1.0, shading="nearest")
-    shade.set_rasterized(True)
-    lines = axes.contour(across, along, dexterity, levels=[0.1, 0.25, 0.5, 0.75], colors=PAPER, linewidths=0.7)
-    axes.clabel(lines, levels=[0.25, 0.5, 0.75], fmt="%g", fontsize=SMALL)
-    inside = np.isfinite(condition).astype(float)
-    axes.contour(across, along, inside, levels=[0.5], colors=INK, linewidths=1.1)
-    axes.set(xlim=frame[:2], ylim=frame[2:])
-    return shade
-
-
-def _draw_robot(axes: Any, p: DeltaParameters) -> None:
-    """Arm 1 of the robot, which lies in this plane, with its tool at a point on the axis."""
-    kinematics = DeltaKinematics(p)
-    y = 0.6
-    w = kinematics.forward_many(np.full((1, 3), y))[0][0]
-    if not np.all(np.isfinite(w)):
-        return
-    arm = np.array([[p.L0, 0.0], [p.L0 + p.L1 * np.cos(y), p.L1 * np.sin(y)], [w[1] + p.L3, w[2]], [w[1], w[2]]])
-    axes.plot([0.0, p.L0], [0.0, 0.0], color=MUTED, linewidth=3.0, solid_capstyle="round")
-    axes.plot(arm[:, 0], arm[:, 1], color=INK, linewidth=1.8, marker="o", markersize=3.6, markerfacecolor=PAPER)
-
-
-def _frame(values: np.ndarray, across: np.ndarray, along: np.ndarray) -> tuple[float, float, float, float]:
-    """Limits that hold the reachable part, and the base's origin, with a margin."""
-    inside = np.isfinite(values)
-    limits: list[float] = []
-    for axis, here in ((across, np.any(inside, axis=0)), (along, np.any(inside, axis=1))):
-        used = axis[here] if np.any(here) else axis
-        low, high = min(float(used.min()), 0.0), max(float(used.max()), 0.0)
-        margin = 0.04 * (high - low)
-        limits += [low - margin, high + margin]
-    return limits[0], limits[1], limits[2], limits[3]
 
 
 def _axis(name: str, values: Any) -> np.ndarray:

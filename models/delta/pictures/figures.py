@@ -87,7 +87,7 @@ def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str =
         panel.axhspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
         panel.axhline(0.0, color=MUTED, linewidth=0.8)
         for k, column in enumerate(swept.poles.real.T):
-            panel.plot(degrees, column, ".", markersize=3.2, color=MUTED, label="poles" if k == 0 else None)
+            panel.plot(degrees, column, ".", markersize=2.0, color=MUTED, label="poles" if k == 0 else None)
         panel.plot(degrees, swept.rightmost, color=CYCLE[1], label="rightmost pole")
         if crossing is not None:
             at = float(np.rad2deg(crossing))

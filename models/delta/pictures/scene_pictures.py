@@ -59,7 +59,7 @@ def film(
     fps: int = 30,
     size: tuple[int, int] = (1280, 720),
     title: str = TITLE,
-    progress: bool | None = None,
+    progress: bool = True,
     **options: Any,
 ) -> Path:
     """Write a movie of a motion under control, with the tool's error; by default in real time.

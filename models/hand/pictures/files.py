@@ -32,6 +32,9 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
         # Of the contact that needs most friction.
         return hand_scene(run, int(np.argmax(np.max(np.nan_to_num(grasp.required, nan=-1.0), axis=0))))
 
+    def film(path: Path, progress: bool) -> None:
+        movie(scene(), path, seconds=9.0, fps=24, progress=progress)
+
     lost = {"lost.png": Picture(lambda path: still(scene(), path, until, size=(1280, 960)), unrendered, 3.0)}
     return {
         "page.html": Picture(lambda path: page(scene(), path, seconds=float(np.clip(until, 6.0, 12.0)))),
@@ -39,7 +42,7 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
         "grasp.png": plot(lambda path: grasp_plot(run, grasp, path)),
         "figure6.png": Picture(lambda path: figure6(run, path), unrendered, 5.0),
         **(lost if run.lost() is not None else {}),
-        "movie.mp4": Picture(lambda path: movie(scene(), path, seconds=9.0, fps=24, progress=False), unrendered, 40.0),
+        "movie.mp4": Picture(film, unrendered, 40.0, bar=True),
     }
 
 

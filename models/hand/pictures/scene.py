@@ -42,6 +42,8 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
         filled,
         solids=(*solids, *machine(given, skeleton(given, arrays["joints"]))),
         touches=touches,
+        # The controller's springs join frames that lie in one another: they would hide them.
+        coils=(),
         frames=(*_frames(run), *_numbers(run)),
         panels=(gaps, forces, coordinates[finger], *balance_panels(energies, None)),
         happenings=happenings(run),

@@ -36,9 +36,10 @@ def draw_maze(
     *,
     path: np.ndarray | None = None,
     scale: bool = True,
+    room: float | None = None,
 ) -> None:
     """Draw a maze that has turned by an angle (rad), the ball (2,) at its place and turned, a `path` (k, 2) in world axes, and a
-    length as its `scale`."""
+    length as its `scale`; to `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
     from matplotlib.patches import Circle
 
     for i, radius in enumerate(maze.radii, start=1):
@@ -54,7 +55,8 @@ def draw_maze(
         axes.add_patch(Circle(tuple(ball), maze.ball_radius, facecolor=BALL, edgecolor=INK, linewidth=0.8, zorder=5))
         tip = ball + maze.ball_radius * np.array([np.cos(spin), np.sin(spin)])
         axes.plot(*np.stack([ball, tip]).T, color=INK, linewidth=0.8, zorder=6)
-    room = 1.06 * max(maze.radii[0], 0.0 if ball is None else float(np.linalg.norm(ball)) + maze.ball_radius)
+    if room is None:
+        room = 1.06 * max(maze.radii[0], 0.0 if ball is None else float(np.linalg.norm(ball)) + maze.ball_radius)
     if scale:
         _scale(axes, room)
     axes.set(xlim=(-room, room), ylim=(-room, room), aspect="equal")

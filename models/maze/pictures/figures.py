@@ -84,18 +84,30 @@ def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> Non
             poles = root_locus(maze, i, factors, loop)
             now = root_locus(maze, i, np.ones(1), loop)[0]
             wide = 1.15 * lead[1] if loop == 1 else 1.1 * lead[1] + 0.5
-            axes.axvspan(0.0, wide, color=DANGER, linewidth=0, zorder=0)
-            for line in (axes.axhline, axes.axvline):
-                line(0.0, color=MUTED, linewidth=0.8, zorder=1)
-            axes.plot(poles.real, poles.imag, color=CYCLE[0])
-            axes.plot(poles[0].real, poles[0].imag, "x", color=INK, markersize=8, label="poles, gain 0")
             zeros = np.append(zeros, -lead[0])
-            axes.plot(zeros.real, zeros.imag, "o", fillstyle="none", color=CYCLE[2], markersize=8, label="zeros")
-            axes.plot(now.real, now.imag, "s", color=CYCLE[1], markersize=4.5, label="poles, the maze's gain")
+            _locus(axes, poles, zeros, now)
             axes.set(xlim=(-wide, 0.35 * wide), ylim=(-0.55 * wide, 0.55 * wide), ylabel="imaginary part (1/s)")
             axes.set_title(words)
             axes.legend(loc="lower left", frameon=True)
         axes.set_xlabel("real part (1/s)")
+        turning = np.abs(now[np.abs(now.imag) > 0.0])
+        if len(turning):
+            slow = 2.2 * float(turning.min())
+            near = axes.inset_axes((0.1, 0.64, 0.4, 0.34), xlim=(-1.2 * slow, 0.6 * slow), ylim=(-slow, slow))
+            _locus(near, poles, zeros, now)
+            near.tick_params(labelsize=SMALL)
+            axes.indicate_inset_zoom(near, edgecolor=MUTED)
+
+
+def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> None:
+    """Courses of poles (k, n), their ends for no gain and for a large one, and the poles (n,) that the maze has."""
+    axes.axvspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
+    for line in (axes.axhline, axes.axvline):
+        line(0.0, color=MUTED, linewidth=0.8, zorder=1)
+    axes.plot(poles.real, poles.imag, color=CYCLE[0])
+    axes.plot(poles[0].real, poles[0].imag, "x", color=INK, markersize=8, label="poles, gain 0")
+    axes.plot(zeros.real, zeros.imag, "o", fillstyle="none", color=CYCLE[2], markersize=8, label="zeros")
+    axes.plot(now.real, now.imag, "s", color=CYCLE[1], markersize=4.5, label="poles, the maze's gain")
 
 
 def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
@@ -139,7 +151,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
         t, pressed = _with_jumps(run)
         force.plot(t, pressed, color=CYCLE[0])
         force.axhline(weight, color=MUTED, linewidth=0.8, linestyle=DASHES[1])
-        force.annotate("weight", (0.0, weight), (4, 3), textcoords="offset points", color=MUTED, fontsize=SMALL)
+        force.annotate("weight", (0.05 * run.t[-1], weight), (0, 3), textcoords="offset points", color=MUTED, fontsize=SMALL)
         force.set(ylabel="force of the\nring (N)", xlabel="time (s)", xlim=(run.t[0], run.t[-1]))
         for panel in (mode, angle, aside, torque, force):
             for event in events:
@@ -158,7 +170,7 @@ def _with_jumps(run: MazeRun) -> tuple[np.ndarray, np.ndarray]:
 def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """The maze as the ball lands on each ring, and before it falls through each gate."""
     shown = run.events or ()
-    columns = max((len(shown) + 1) // 2, 1)
+    columns, room = max((len(shown) + 1) // 2, 1), 1.06 * (run.maze.radii[0] + 2.0 * run.maze.ball_radius)
     with plot_file(path, (2.5 * columns, 6.2), dpi=dpi, title="The ball lands and falls, seen from the room") as figure:
         panels = figure.subplots(2, columns, squeeze=False)
         for panel in panels.ravel():
@@ -167,9 +179,9 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
             panel = panels[k % 2, k // 2]
             ball, angle, spin = (run.result.at_event(event, name)[0] for name in ("q.ball", "q.maze", "q.spin"))
             before = run.t <= event.time
-            draw_maze(panel, run.maze, float(angle), ball, float(spin), path=run["q.ball"][before], scale=k == 0)
+            draw_maze(panel, run.maze, float(angle), ball, float(spin), path=run["q.ball"][before], scale=k == 0, room=room)
             panel.set_title(f"{event.kind}, {event.time:.2f} s", fontsize=SMALL)
-        figure.subplots_adjust(left=0.01, right=0.99, top=0.85, bottom=0.01, wspace=0.04, hspace=0.22)
+        figure.subplots_adjust(left=0.01, right=0.99, top=0.88, bottom=0.01, wspace=0.02, hspace=0.12)
 
 
 def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
@@ -199,8 +211,8 @@ def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
         shade = axes.pcolormesh(*fine, np.clip(worst, -most, most).T, vmin=-most, vmax=most, **look)
         figure.colorbar(shade, ax=axes, label="largest real part of all poles on all rings (1/s)", extend="max")
         if worst.min() < 0.0 < worst.max() and min(worst.shape) > 1:
-            border = axes.contour(*fine, worst.T, levels=[0.0], colors=INK, linewidths=1.2)
-            axes.clabel(border, fmt=lambda _: "border of stability", fontsize=SMALL)
+            axes.contour(*fine, worst.T, levels=[0.0], colors=INK, linewidths=1.2)
+            axes.plot([], [], color=INK, linewidth=1.2, label="border of stability")
         k1, k2 = np.meshgrid(found.k1, found.k2, indexing="ij")
         dots = {"markersize": 5.0, "color": PAPER, "markeredgecolor": INK, "markeredgewidth": 0.8}
         axes.plot(k1[found.finished], k2[found.finished], "o", label="the ball comes to the centre", **dots)
@@ -213,7 +225,7 @@ def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
             plain_numbers(axes.xaxis)
             plain_numbers(axes.yaxis)
         axes.grid(visible=False)
-        legend_above(axes, 2, bbox_to_anchor=(1.0, 1.01))
+        legend_above(axes, 3, bbox_to_anchor=(1.0, 1.01))
 
 
 def _between(gains: np.ndarray, even: bool) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
 from models.maze.pictures.scene import maze_scene
@@ -22,6 +23,9 @@ def pictures_of(run: MazeRun) -> dict[str, Picture]:
     def scene() -> Scene:
         return maze_scene(run)
 
+    def film(path: Path, progress: bool) -> None:
+        movie(scene(), path, seconds=12.0, fps=24, progress=progress)
+
     return {
         "figure5.png": plot(lambda path: figure5(run.maze, path)),
         "figure7.png": plot(lambda path: figure7(run.maze, path)),
@@ -30,5 +34,5 @@ def pictures_of(run: MazeRun) -> dict[str, Picture]:
         "figure11.png": plot(lambda path: figure11(run, path)),
         "path.png": plot(lambda path: path_figure(run, path)),
         "maze.png": Picture(lambda path: still(scene(), path, float(run.t[-1]), size=(1280, 960)), unrendered, 3.0),
-        "movie.mp4": Picture(lambda path: movie(scene(), path, seconds=12.0, fps=24, progress=False), unrendered, 50.0),
+        "movie.mp4": Picture(film, unrendered, 50.0, bar=True),
     }

@@ -49,6 +49,7 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
         view=VIEW,
         up=UP,
         slow=_slow(run),
+        result=run.result,
     )
 
 

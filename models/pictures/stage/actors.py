@@ -22,14 +22,14 @@ _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4),
 """Places about the camera, and intensities."""
 
 
-def plotter(size: tuple[int, int], background: tuple[str, str]) -> Any:
-    """An off-screen window of a size (pixels) with lights; `background`: colour, and colour at the top."""
+def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
+    """A window of a size (pixels) with lights, on the screen if it is to be seen; `background`: colour, and colour at the top."""
     import pyvista as pv
     from vtkmodules.vtkCommonCore import vtkLogger
 
     # Without a screen VTK tries one, says so, and then renders off-screen all the same.
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
-    window = pv.Plotter(off_screen=True, window_size=list(size), lighting="none")
+    window = pv.Plotter(off_screen=not seen, window_size=list(size), lighting="none")
     # Pictures are rendered larger and averaged, which is cheaper in software than multisampling.
     window.render_window.SetMultiSamples(0)
     window.set_background(background[0], top=background[1])

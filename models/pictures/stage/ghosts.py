@@ -6,9 +6,6 @@ import numpy as np
 
 from models.pictures.interpolation import Array
 
-SPACING = 0.95
-"""Travel between two ghosts, over the size of the largest solid."""
-
 COVERS = 0.6
 """Two ghosts that lie less than this part of their spacing apart cover each other."""
 

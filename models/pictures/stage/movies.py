@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bondgraph.output.files import known_ending, whole_file
+from bondgraph.output.progress import counted
+from bondgraph.run.outcome.result import Result
+from models.pictures.filling.scenes import as_scene
 from models.pictures.plotting import key_panels, strip
 from models.pictures.scene import Scene
 from models.pictures.stage.overlay import mark_time, words
@@ -26,35 +27,34 @@ STRIP = 132
 
 
 def movie(
-    scene: Scene,
+    shown: Result | Scene,
     path: str | os.PathLike[str],
     seconds: float = 10.0,
     fps: int = 30,
     size: tuple[int, int] = (1280, 720),
-    progress: bool | None = None,
+    progress: bool = True,
 ) -> Path:
-    """Write a movie of the whole scene, at its foot the first of its key panels.
+    """Write a movie of a whole run, or scene, at its foot the first of its key panels.
 
     Parameters
     ----------
+    shown : the result of a run, or a scene.
     path : ".mp4" becomes ".gif" where no ffmpeg is found.
     seconds : length of the movie; the scene's time is stretched to it.
     fps : frames per second.
     size : (width, height) in pixels, multiples of 2.
-    progress : whether a bar is shown on standard error; by default, if that is a terminal.
+    progress : show a bar on a terminal when it takes longer than two seconds.
 
     Returns the file that was written; it appears complete or not at all.
     """
-    path, write = Path(path), _write_mp4
+    scene, path, write = as_scene(shown), Path(path), _write_mp4
     if known_ending(path, ".mp4", ".gif") == ".gif" or not _has_ffmpeg():
         path, write = path if path.suffix.lower() == ".gif" else path.with_suffix(".gif"), _write_gif
         fps, size = min(fps, 12), (size[0] // 2, size[1] // 2)
     count = max(2, round(seconds * fps))
     images = frames(scene, show_times(scene, count), fps, size)
-    if progress or (progress is None and sys.stderr.isatty()):
-        images = _counted(images, count, path.name)
-    with whole_file(path) as part:
-        write(part, images, size, fps)
+    with whole_file(path) as part, closing(counted(images, path.name, total=count, progress=progress)) as told_of:
+        write(part, told_of, size, fps)
     return path
 
 
@@ -113,15 +113,3 @@ def _write_gif(path: Path, images: Iterator[Any], size: tuple[int, int], fps: in
     first = next(images).quantize(128, method=Image.Quantize.MEDIANCUT)
     others = [image.quantize(palette=first, dither=Image.Dither.NONE) for image in images]
     first.save(path, save_all=True, append_images=others, duration=round(1000 / fps), loop=0)
-
-
-def _counted(images: Iterator[Any], total: int, name: str) -> Iterator[Any]:
-    """The same images, with a bar on standard error that says how many are done."""
-    started = time.perf_counter()
-    for done, image in enumerate(images, start=1):
-        yield image
-        filled, left = round(30 * done / total), (time.perf_counter() - started) * (total - done) / done
-        end = "\n" if done == total else ""
-        bar = f"{'#' * filled}{'.' * (30 - filled)}"
-        sys.stderr.write(f"\r{name} [{bar}] {done}/{total} frames, {left:3.0f} s left{end}")
-        sys.stderr.flush()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.pictures.style import FORCE, INK, MUTED, font
+from models.pictures.style import FORCE, INK, MUTED, font, round_number
 
 Box = tuple[float, float, float, float]
 
@@ -133,10 +133,37 @@ def draw_legend(
     return (at[0], y + 12 * scale, at[0] + width, at[1] + 12 * scale)
 
 
+def length_bar(pixels_per_metre: float, width: int) -> tuple[str, float]:
+    """Words and pixels of a bar of a round length, at most an eighth of a picture's width.
+
+    >>> length_bar(1000.0, 1280), length_bar(250000.0, 1280)[0]
+    (('10 cm', 100.0), '500 µm')
+    """
+    metres = round_number(0.125 * width / pixels_per_metre)
+    factor, unit = next(
+        ((f, u) for f, u in ((1.0, "m"), (1e2, "cm"), (1e3, "mm"), (1e6, "µm")) if metres * f >= 1.0), (1e6, "µm")
+    )
+    return f"{metres * factor:g} {unit}", metres * pixels_per_metre
+
+
+def draw_length(image: Any, pixels_per_metre: float, foot: float, scale: float) -> Box:
+    """Draw a bar that says how long things are, in the lower right corner above `foot` (pixels); the box it takes."""
+    from PIL import ImageDraw
+
+    draw, text = ImageDraw.Draw(image), font(round(14 * scale))
+    words, unit = length_bar(pixels_per_metre, image.size[0])
+    x, y = image.size[0] - 34 * scale, image.size[1] - foot - 30 * scale
+    draw.line([(x - unit, y), (x, y)], fill=MUTED, width=max(1, round(2 * scale)))
+    for end in (x - unit, x):
+        draw.line([(end, y - 5 * scale), (end, y + 5 * scale)], fill=MUTED, width=max(1, round(2 * scale)))
+    draw.text((x - 0.5 * unit, y - 9 * scale), words, font=text, fill=MUTED, anchor="mb")
+    return (x - unit, y - 30 * scale, x, y + 6 * scale)
+
+
 def mark_time(image: Any, x: float, rows: Sequence[float], scale: float) -> None:
-    """A line with a head across a plot whose first and last rows of pixels are given."""
+    """A line with a foot across a plot whose first and last rows of pixels are given."""
     from PIL import ImageDraw
 
     draw, r = ImageDraw.Draw(image), 4.5 * scale
     draw.line([(x, rows[0]), (x, rows[1])], fill=INK, width=max(1, round(2 * scale)))
-    draw.ellipse((x - r, rows[0] - r, x + r, rows[0] + r), fill=INK)
+    draw.ellipse((x - r, rows[1] - r, x + r, rows[1] + r), fill=INK)

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from models.pictures.camera import Camera
 from models.pictures.interpolation import Array
-from models.pictures.parts import Force, Frame, Look, Trail
+from models.pictures.parts import Coil, Force, Frame, Look, Trail
 from models.pictures.scene import Scene
 from models.pictures.shapes.coils import helix, stretched
 from models.pictures.shapes.meshes import polyline
 from models.pictures.shapes.tubes import path_tube
 from models.pictures.stage import actors
-from models.pictures.stage.ghosts import SPACING, ghost_samples
+from models.pictures.stage.ghosts import ghost_samples
 from models.pictures.style import INK
+from models.pictures.timing import SPACING
 
 GAUSS = 0.30
 """Length of a Gauss frame's axes over the scene's unit."""
@@ -27,6 +28,9 @@ RADIUS = 0.011
 
 TUBE = 0.8
 """Radius of a path over that."""
+
+SLENDER = 0.15
+"""Most radius of a helix over its length."""
 
 RINGS = 4000
 """Most rings of a tube."""
@@ -45,6 +49,7 @@ class Stage:
     longer : length of frames besides.
     around : whether ghosts show later poses too.
     mesh : points of a surface's mesh along u and v, multiples of 8 and of 12, plus 1.
+    seen : whether the window is one on the screen.
     """
 
     def __init__(
@@ -58,12 +63,13 @@ class Stage:
         longer: float = 1.0,
         around: bool = False,
         mesh: tuple[int, int] = (65, 97),
+        seen: bool = False,
     ):
         scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.coils)
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
-        self.plotter = actors.plotter(size, background)
+        self.plotter = actors.plotter(size, background, seen)
         self.meshes = [scene.mesh(i, *mesh) for i in range(len(scene.solids))]
         self._ghosts = [
             [self._glass(i, 0.02, 0.75, 0.8 ** (age + 1)) for age in range(ghosts if solid.ghosts is not None else 0)]
@@ -78,10 +84,13 @@ class Stage:
             for touch in scene.touches
         ]
         self._coils = [
-            actors.opaque(self.plotter, helix(coil.length, coil.radius * scene.unit, coil.turns), coil.colour)
-            for coil in scene.coils
+            actors.opaque(self.plotter, helix(coil.length, self._wound(coil), coil.turns), coil.colour) for coil in scene.coils
         ]
         self._order: list[int] = []
+
+    def _wound(self, coil: Coil) -> float:
+        """Radius of a helix, m: no wide ring of a spring between frames that hardly part."""
+        return min(coil.radius * self.scene.unit, SLENDER * coil.length)
 
     def _glass(self, index: int, low: float, high: float, strength: float = 1.0) -> Any:
         """An actor of a solid whose middle is clear and whose rim is not."""
@@ -130,7 +139,13 @@ class Stage:
         return (force.points[0] - vector, force.points[0]) if force.pushing else (force.points[0], force.points[0] + vector)
 
     def show(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s); the scene at that time."""
+        """Move everything to a time (s), seen from a camera; the scene at that time."""
+        now = self.move(t, camera)
+        self._look(camera)
+        return now
+
+    def move(self, t: float, camera: Camera) -> Scene:
+        """Move everything to a time (s); the scene at that time. The camera says what is in front, and stays where it is."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
         for group, pose in zip(self._solids, poses, strict=True):
@@ -155,16 +170,19 @@ class Stage:
                 if ghost is not None:
                     actor.user_matrix = ghost
         self._sort(now, camera)
-        self._look(camera)
         return now
+
+    def ghost_samples(self, index: int, t: float) -> list[int]:
+        """Samples at which a solid is shown once more at a time (s), nearest first."""
+        solid = self.scene.solids[index]
+        if solid.ghosts is None:
+            return []
+        count, spacing = len(self._ghosts[index]), SPACING * self.scene.stride
+        return ghost_samples(solid.poses, self.scene.t, t, count, spacing, self.around, solid.ghosts)
 
     def ghost_poses(self, index: int, t: float) -> Array:
         """Poses (j, 4, 4) of a solid's ghosts at a time (s), nearest first."""
-        solid = self.scene.solids[index]
-        if solid.ghosts is None:
-            return np.zeros((0, 4, 4))
-        count, spacing = len(self._ghosts[index]), SPACING * self.scene.stride
-        return solid.poses[ghost_samples(solid.poses, self.scene.t, t, count, spacing, self.around, solid.ghosts)]
+        return self.scene.solids[index].poses[self.ghost_samples(index, t)]
 
     def _show_strings(self, now: Scene) -> None:
         """Lines between the closest points of solids that are apart."""
@@ -209,8 +227,11 @@ class Stage:
 
     def outline(self, times: Iterable[float]) -> Array:
         """World points (j, 3) that outline everything that a camera must see at some times (s), ghosts and arrows too."""
-        points = [path.points for path in self.scene.all_paths if path.ahead]
         times = list(times)
+        there = self.scene.t <= max(times)
+        # Of a path in the world with a name, the legend speaks.
+        points = [path.points for path in self.scene.all_paths if path.ahead]
+        points += [path.points[there] for path in self.scene.paths if path.on is None and path.label and not path.ahead]
         now = self.scene.at_times(times)
         for i, (solid, mesh) in enumerate(zip(now.solids, self.meshes, strict=True)):
             if solid.framed:

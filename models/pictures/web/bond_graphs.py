@@ -10,9 +10,10 @@ import numpy as np
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import Model
 from bondgraph.render.diagram import diagram
+from bondgraph.run.bonds import BondValues
 from bondgraph.run.outcome.result import Result
-from models.pictures.interpolation import Array, Between
 from models.pictures.web.packing import Packed
+from models.pictures.web.rows import Rows, Thinning
 
 HUGE = 400
 """Nodes from which nothing is drawn, all nested graphs folded."""
@@ -22,34 +23,38 @@ USUAL = 99.0
 
 
 def drawn(result: Result) -> str:
-    """The drawing as SVG; "" where only the result of a run is and not its model, or where that is too large to be read."""
+    """The drawing as SVG; "" where only the result of a run is and not its model, and where that is too large to be read
+    or no bond is left in it: bodies of a pile, folded, have none."""
     model = result.program.model
     if model is None or not model.bonds:
         return ""
     inside = tuple(f"{path}." for path in model.groups)
     nodes = sum(not path.startswith(inside) for path in model.elements) + len(inside)
-    return "" if nodes > HUGE else diagram(model, title="", legend=False).svg
+    picture = "" if nodes > HUGE else diagram(model, title="", legend=False).svg
+    return picture if "data-bond=" in picture else ""
 
 
-def pack_bonds(result: Result, times: Array, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:
+def pack_bonds(rows: Rows, thin: Thinning, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:
     """What the page's script reads of bonds and switches; `number` tells the number of a quantity by its name, if it is there."""
+    result = rows.result
     model = result.program.model
     if model is None:
         return {"bonds": [], "switches": [], "most_power": 0.0}
-    at, bonds, most = Between.of(result.t, times), [], []
+    bonds, most = [], []
     domains = {bond.name: bond.domain for bond in model.bonds}
     for bond in result.bonds:
         effort, flow, domain = number(bond.effort), number(bond.flow), domains[bond.name]
         if effort is None or flow is None:
             continue
-        power = result.bond_values(bond.name).power
-        sizes = np.abs(power[np.isfinite(power)])
+        power = BondValues(rows.values(bond.effort), rows.values(bond.flow)).power
+        samples = result.bond_values(bond.name).power
+        sizes = np.abs(samples[np.isfinite(samples)])
         most.append(float(np.percentile(sizes, USUAL)) or float(sizes.max()) if len(sizes) else 0.0)
         ends = {"name": bond.name, "tail": bond.tail, "head": bond.head}
         words = (domain.effort, domain.flow)
-        bonds.append({**ends, "effort": effort, "flow": flow, "words": words, "power": packed.curve(at.values(power))})
+        bonds.append({**ends, "effort": effort, "flow": flow, "words": words, "power": packed.curve(thin.kept(power))})
     switches = [
-        {**switch, "mode": packed.curve(result[f"{name}.mode"].astype(float)[at.low])}
+        {**switch, "mode": packed.curve(thin.kept(rows.values(f"{name}.mode")))}
         for name, switches in _switches(model).items()
         if f"{name}.mode" in result
         for switch in switches

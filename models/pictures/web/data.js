@@ -1,6 +1,6 @@
 const $ = id => document.getElementById(id), M = JSON.parse($("motion").textContent), A = {};
 const bytesOf = text => Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer;
-const KINDS = { Float32: Float32Array, Uint32: Uint32Array, Uint16: Uint16Array, Uint8: Uint8Array, Int8: Int8Array };
+const KINDS = { Float32: Float32Array, Float64: Float64Array, Uint32: Uint32Array, Uint16: Uint16Array, Uint8: Uint8Array, Int8: Int8Array };
 for (const [name, packed] of Object.entries(M.arrays)) {
   const [kind, text] = Array.isArray(packed) ? packed : ["Float32", packed]; A[name] = new KINDS[kind](bytesOf(text));
 }
@@ -11,25 +11,34 @@ const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag); for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...children); return node;
 };
-const written = v => { const a = Math.abs(v), text = Number.isFinite(v) ? a && (a < 1e-3 || a >= 1e5) ? a.toExponential(2) : Number.parseFloat(a.toPrecision(4)).toString() : "–";
-  return (v < 0 ? "−" : "") + text.replace(/\.?0*e([+-])/, (_, sign) => sign === "-" ? "e−" : "e"); };
+// The power of ten of the last digit that is shown of a number: the fourth one, or that of a hundredth of the range,
+// but none that is finer than what is known of it.
+const order = v => Math.floor(Math.log10(v) + 1e-9);
+const lastDigit = (v, range = 0, known = 0) => Math.max(Math.min(order(Math.abs(v)) - 3, range > 0 ? order(range) - 2 : Infinity), known > 0 ? order(known) : -Infinity);
+function written(v, last = lastDigit(v)) {
+  if (!Number.isFinite(v)) return "–";
+  const a = Math.abs(v), large = a >= 1e5 || a < 1e-3, digits = Math.max(0, Math.min(12, large ? order(a) - last : -last));
+  if (!a || a < .5 * 10 ** last) return "0";
+  const text = large ? a.toExponential(digits) : last > 0 ? String(Math.round(a / 10 ** last) * 10 ** last) : a.toFixed(digits);
+  const short = text.includes(".") ? text.replace(/\.?0+(?=e|$)/, "") : text;
+  return (v < 0 ? "−" : "") + short.replace("e+", "e").replace("e-", "e−");
+}
 
 // A curve is packed as 16-bit steps from its least value; it is unpacked when it is first shown. What does not change has one value.
 const unpacked = new Map();
 function curve(k) {
   if (!unpacked.has(k)) {
-    const [low, step, text] = M.curves[k], steps = new Uint16Array(bytesOf(text));
-    unpacked.set(k, Float32Array.from(steps, v => v === 65535 ? NaN : low + step * v));
+    const [low, step, text, times] = M.curves[k], values = Float64Array.from(new Uint16Array(bytesOf(text)), v => v === 65535 ? NaN : low + step * v);
+    let least = Infinity, most = -Infinity; for (const v of values) { if (v < least) least = v; if (v > most) most = v; }
+    unpacked.set(k, { values, times: A[times], step, least, most });
   }
   return unpacked.get(k);
 }
-const timesOf = values => values.length === N ? T : A.tq;
 function before(times, t) { let low = 0, high = times.length - 1; while (high - low > 1) { const m = (low + high) >> 1; if (times[m] <= t) low = m; else high = m; } return low; }
-function valueAt(values, t) {
+function valueAt({ values, times }, t) {
   if (values.length === 1) return values[0];
-  const times = timesOf(values), i = before(times, t), s = Math.min(1, Math.max(0, (t - times[i]) / (times[i + 1] - times[i] || 1)));
+  const i = before(times, t), s = Math.min(1, Math.max(0, (t - times[i]) / (times[i + 1] - times[i] || 1)));
   return s === 0 ? values[i] : s === 1 ? values[i + 1] : (1 - s) * values[i] + s * values[i + 1];
 }
 // The value that holds from a sample on: of switches.
-const valueFrom = (values, t) => values.length === 1 ? values[0] : values[Math.min(before(timesOf(values), t) + (t >= END ? 1 : 0), values.length - 1)];
-
+const valueFrom = ({ values, times }, t) => values[values.length === 1 ? 0 : Math.min(before(times, t) + (t >= END ? 1 : 0), values.length - 1)];

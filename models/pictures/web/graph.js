@@ -1,6 +1,6 @@
 // The bond graph: on each bond a band as wide as the root of its power, with dashes that move where the power flows.
 const SVG = "http://www.w3.org/2000/svg", drawing = document.querySelector("#drawing > svg"), bonds = [], switches = [];
-let picked = null;
+let picked = null, home = null, see = null;
 function middleLine(lines) {
   const numbers = lines.map(line => line.getAttribute("d").match(/-?[\d.]+/g).map(Number)), mean = numbers[0].map((_, i) => numbers.reduce((sum, n) => sum + n[i], 0) / numbers.length);
   let k = 0; return lines[0].getAttribute("d").replace(/-?[\d.]+/g, () => mean[k++].toFixed(1));
@@ -17,9 +17,10 @@ function startGraph() {
     hit.setAttribute("tabindex", "0"); hit.setAttribute("role", "button"); hit.setAttribute("aria-label", `Plot the bond ${bond.name}`);
     const words = document.createElementNS(SVG, "title"); words.textContent = bond.name; hit.append(words);
     node.prepend(band, flow); node.append(hit);
-    hit.addEventListener("click", () => pick(k)); hit.addEventListener("keydown", e => { if (e.key === "Enter") pick(k); });
+    hit.addEventListener("click", () => pick(k)); hit.addEventListener("keydown", e => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); e.stopPropagation(); pick(k); } });
+    hit.addEventListener("focus", () => tell(k));
     hit.addEventListener("pointerenter", () => tell(k)); hit.addEventListener("pointerleave", () => tell(picked));
-    bonds.push({ k, node, band, flow, power: curve(bond.power) });
+    bonds.push({ k, node, band, flow, hit, power: curve(bond.power) });
   });
   const nodes = new Map([...drawing.querySelectorAll("[data-name]")].map(node => [node.getAttribute("data-name"), node]));
   for (const own of M.switches) {
@@ -29,7 +30,8 @@ function startGraph() {
     switches.push({ ...own, node, text, modes: curve(own.mode) });
   }
   const all = drawing.querySelector("g"), box = all.getBBox(), { e, f } = all.transform.baseVal.consolidate().matrix;
-  home = [box.x + e - 12, box.y + f - 16, box.width + 24, box.height + 28]; see = home.slice(); drawing.setAttribute("viewBox", home.join(" "));
+  home = [box.x + e - 12, box.y + f - 16, box.width + 24, box.height + 28]; show(home.slice());
+  bonds.forEach(own => { const line = own.band.getBBox(); own.box = [line.x + e, line.y + f, line.width, line.height]; });
   tell(null);
 }
 // A second click on a bond takes its plots away.
@@ -42,15 +44,15 @@ function pick(k) {
     [...quantityPanels(bond.effort, named + bond.words[0]), ...quantityPanels(bond.flow, named + bond.words[1]), power].forEach(plot => addPanel(plot, true, k));
     $("plots").scrollTop = 0;
   }
-  bonds.forEach(own => own.node.classList.toggle("picked", own.k === picked)); tell(picked); render();
+  bonds.forEach(own => { own.node.classList.toggle("picked", own.k === picked); own.hit.setAttribute("aria-pressed", own.k === picked); }); tell(picked); render();
 }
 let told = null;
 function tell(k) { told = k; drawTold(); }
 function drawTold() {
   const line = $("bond"); line.replaceChildren();
   if (told !== null) {
-    const bond = M.bonds[told], power = valueAt(curve(bond.power), t), where = power > 0 ? `to ${bond.head}` : power < 0 ? `to ${bond.tail}` : "";
-    line.append(make("b", {}, bond.name), ` · ${bond.words.join(" and ")} · power ${written(Math.abs(power))} W ${where}`);
+    const bond = M.bonds[told], own = curve(bond.power), power = valueAt(own, t), where = power > 0 ? `to ${bond.head}` : power < 0 ? `to ${bond.tail}` : "";
+    line.append(make("b", {}, bond.name), ` · ${bond.words.join(" and ")} · power ${written(Math.abs(power), lastDigit(power, own.most - own.least, own.step))} W ${where}`);
   } else if (bonds.length) {
     line.append(make("i", { style: "color:var(--along)" }), " power along the half arrow ", make("i", { style: "color:var(--against)" }),
       ` against it · width: root of the power, widest from ${written(M.most_power)} W · click a bond to plot it`);
@@ -58,7 +60,7 @@ function drawTold() {
 }
 function drawGraph() {
   for (const { node, band, flow, power } of bonds) {
-    const watts = valueAt(power, t), part = M.most_power > 0 ? Math.min(1, Math.sqrt(Math.abs(watts) / M.most_power)) : 0, width = part < 3e-3 ? 0 : 2 + 13 * part;
+    const watts = valueAt(power, t), part = M.most_power > 0 ? Math.min(1, Math.sqrt(Math.abs(watts) / M.most_power)) : 0, width = part < 3e-3 ? 0 : 5 + 11 * part;
     band.setAttribute("stroke-width", width.toFixed(2)); flow.setAttribute("stroke-width", (.6 * width).toFixed(2));
     band.style.display = flow.style.display = width ? "" : "none"; node.classList.toggle("against", watts < 0);
   }
@@ -67,21 +69,27 @@ function drawGraph() {
   }
   drawTold();
 }
-// What is seen of the drawing: wheel and buttons zoom, dragging moves.
-let home = null, see = null;
+// What is seen of the drawing: wheel, fingers and buttons zoom, dragging moves. Words can be read from so many px of the drawing's.
+const READABLE = .75;
+function show(part) { see = part; drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", see[2] < .98 * home[2]); }
 function zoom(by, x = .5, y = .5) {
-  see = by ? [see[0] + x * see[2] * (1 - by), see[1] + y * see[3] * (1 - by), see[2] * by, see[3] * by] : home.slice();
-  if (see[2] > 2 * home[2]) see = home.slice();
-  drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", see[2] < .98 * home[2]);
+  const part = by ? [see[0] + x * see[2] * (1 - by), see[1] + y * see[3] * (1 - by), see[2] * by, see[3] * by] : home;
+  show(part[2] > 2 * home[2] ? home.slice() : part.slice());
 }
 function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
 startGraph();
 if (drawing) {
   $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
   $("drawing").addEventListener("dblclick", () => zoom(0));
-  let from = null;
-  $("drawing").addEventListener("pointerdown", e => { from = e.target.classList.contains("hit") ? null : [e.clientX, e.clientY]; });
-  $("drawing").addEventListener("pointermove", e => { if (!from || !e.buttons) return;
-    const scale = 1 / drawing.getScreenCTM().a; see[0] -= scale * (e.clientX - from[0]); see[1] -= scale * (e.clientY - from[1]); from = [e.clientX, e.clientY]; drawing.setAttribute("viewBox", see.join(" ")); });
-  document.querySelectorAll("#zoom button").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
+  drag($("drawing"), (e, x, y) => { const scale = 1 / drawing.getScreenCTM().a; show([see[0] - scale * x, see[1] - scale * y, see[2], see[3]]); },
+    (by, e) => zoom(by, ...place_in(e)));
+  document.querySelectorAll("#zoom [data-zoom]").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
+  // With all the width words can be read: where the whole would be too small, a part of it about the chosen bond or the middle.
+  $("alone").onclick = () => {
+    const wide = document.body.classList.toggle("alone"); $("alone").setAttribute("aria-pressed", wide); show(home.slice()); render();
+    if (!wide || drawing.getScreenCTM().a >= READABLE) return;
+    const size = [drawing.clientWidth / READABLE, drawing.clientHeight / READABLE], box = bonds.find(own => own.k === picked)?.box ?? home;
+    const from = [0, 1].map(i => { const room = home[2 + i] - size[i], start = box[i] + .5 * (box[2 + i] - size[i]) - home[i]; return home[i] + (room < 0 ? .5 * room : Math.min(room, Math.max(0, start))); });
+    show([...from, ...size]);
+  };
 }

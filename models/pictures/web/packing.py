@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from models.pictures.interpolation import Array, quaternions
 from models.pictures.shapes.meshes import Mesh
 
-KINDS = {"Float32": "<f4", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
+KINDS = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
 """Kinds of numbers, as the script and as NumPy call them."""
 
 STEPS = 65534
@@ -22,7 +22,7 @@ class Packed:
 
     def __init__(self) -> None:
         self.arrays: dict[str, str | tuple[str, str]] = {}
-        self.curves: list[tuple[float, float, str]] = []
+        self.curves: list[tuple[float, float, str, str]] = []
         self._meshes: dict[tuple[bytes | None, ...], str] = {}
 
     def put(self, name: str, values: ArrayLike, kind: str = "Float32") -> str:
@@ -56,14 +56,17 @@ class Packed:
                 self.put(f"{name}_colour", np.rint(255.0 * np.asarray(mesh.colours)), "Uint8")
         return self._meshes[same]
 
-    def curve(self, values: Array) -> int:
-        """Pack values (k,), which need not be finite, and tell their number."""
-        values = values[:1] if np.all(values == values[:1]) else values
+    def curve(self, values: Array, times: str = "tq") -> int:
+        """Pack values (k,), which need not be finite, at the times of that name, and tell their number."""
         known = np.isfinite(values)
+        values = values[:1] if np.all(values == values[0]) or not known.any() else values
+        known = known[: len(values)]
         low, high = (float(v) for v in (np.min(values[known]), np.max(values[known]))) if known.any() else (0.0, 0.0)
         # Halves, so that the range of the largest floats is finite.
         step = 2.0 * (0.5 * high / STEPS - 0.5 * low / STEPS)
+        if step > 0.0 and low < 0.0 < high:
+            low = -float(np.rint(-low / step)) * step  # zero is one of the steps
         steps = np.full(len(values), STEPS + 1, dtype="<u2")
         steps[known] = 0 if step == 0.0 else np.clip(np.rint((values[known] - low) / step), 0, STEPS)
-        self.curves.append((low, step, base64.b64encode(steps.tobytes()).decode()))
+        self.curves.append((low, step, base64.b64encode(steps.tobytes()).decode(), times))
         return len(self.curves) - 1

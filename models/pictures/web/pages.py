@@ -8,8 +8,9 @@ import html
 import json
 import math
 import os
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,17 @@ from models.pictures.scene import Scene
 from models.pictures.style import AXES, ENERGIES, FORCE, INK
 from models.pictures.timing import show_times
 from models.pictures.web.bond_graphs import drawn, pack_bonds
+from models.pictures.web.opening import opened
 from models.pictures.web.packing import Packed
 from models.pictures.web.quantities import pack_quantities, telling, wanted
-from models.pictures.web.scenery import pack_scene, thinned
+from models.pictures.web.rows import Rows, Thinning
+from models.pictures.web.scenery import SAMPLES, pack_scene, thinned
 
-SCRIPTS = ("data.js", "vectors.js", "scene.js", "plots.js", "graph.js", "play.js")
+SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "plots.js", "graph.js", "play.js")
 """In the order in which the page runs them."""
+
+MARKS = 80
+"""Events that plots mark; more are a grey veil."""
 
 FRAME = "width: 100%; height: 720px; border: 1px solid #d5d9e0; border-radius: 8px"
 """Style of a page inside a notebook."""
@@ -66,6 +72,10 @@ class Page:
         written."""
         known_ending(path, ".html")
         return write_text(path, self.text)
+
+    def open(self, path: str | os.PathLike[str]) -> bool:
+        """Write the file and show it in the browser of the desktop; False where there is none. Raises as `write`."""
+        return opened(self.write(path))
 
     def __repr__(self) -> str:
         return f'Page("{self.title}", {len(self.text) / 1e6:.1f} MB)'
@@ -106,18 +116,17 @@ def page(
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
     graph = drawn(scene.result) if scene.result is not None else ""
+    seen = scene.solids or scene.frames or scene.coils or scene.paths or scene.forces
     filled = {
-        "@TITLE@": html.escape(scene.title),
-        "@STYLE@": parts["page.css"],
-        "@PARTS@": " ".join(["scene"] * bool(scene.solids or scene.frames) + ["graph"] * bool(graph)),
-        "@GRAPH@": graph,
-        "@SCRIPT@": "\n".join(parts[name] for name in SCRIPTS),
-        "@DATA@": data.replace("</", "<\\/"),
+        "TITLE": html.escape(scene.title),
+        "STYLE": parts["page.css"],
+        "PARTS": " ".join(["scene"] * bool(seen) + ["graph"] * bool(graph)),
+        "GRAPH": graph,
+        "SCRIPT": "\n".join(parts[name] for name in SCRIPTS),
+        # No name can end the data, or begin a comment in it.
+        "DATA": data.replace("<", "\\u003c"),
     }
-    text = parts["page.html"]
-    for mark, words in filled.items():
-        text = words.join(text.split(mark))
-    made = Page(scene.title, text)
+    made = Page(scene.title, re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], parts["page.html"]))
     if path is not None:
         made.write(path)
     return made
@@ -152,28 +161,38 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     """What the page's script reads: small values by name, arrays and curves packed."""
     playback = show_times(scene, 601)
     first = [] if scene.result is None else wanted(scene.result, plots)
-    if scene.result is not None and plots is None and not any(not _of_energy(panel) for panel in scene.panels):
+    if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
         first = telling(scene.result)
-    scene, packed = thinned(scene), Packed()
-    packed.put("t", scene.t)
+    events = [happening.t for happening in scene.happenings if not happening.internal]
+    packed = Packed()
+    panels = _plots(scene, packed) if plots is None else []
+    scene = thinned(replace(scene, panels=()))
+    packed.put("t", scene.t, "Float64")
     return {
-        "subtitle": scene.subtitle,
+        "subtitle": (*scene.subtitle, *_early(scene)),
         "ink": INK,
         "palette": (*AXES, *ENERGIES[1:2], FORCE, *ENERGIES[2:]),
         "contacts": scene.contact_intervals(),
-        "events": [happening.t for happening in scene.happenings if not happening.internal],
+        "events": events if len(events) <= MARKS else [],
         "playback": playback.tolist(),
         "seconds": seconds,
         "show": float(scene.t[0]) if show is None else show,
         **pack_scene(scene, packed),
-        "plots": _plots(scene, packed) if plots is None else [],
+        "plots": panels,
         **_of_result(scene, packed, first),
         "arrays": packed.arrays,
         "curves": packed.curves,
     }
 
 
+def _early(scene: Scene) -> tuple[str, ...]:
+    """Why the run ended before its time, if it did."""
+    failure = None if scene.result is None else scene.result.failure
+    return () if failure is None else (f"ended early: {failure.reason}",)
+
+
 def _of_energy(panel: Panel) -> bool:
+    """Whether a panel says nothing but where energy is."""
     return panel.unit == "J" or panel.title.startswith("energy")
 
 
@@ -181,28 +200,30 @@ def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, 
     """Quantities, bonds and switches of the scene's result; none where it has none."""
     result = scene.result
     if result is None:
-        packed.put("tq", scene.t[:1])
         return {"quantities": [], "also": [], "left_out": 0, "open": [], "bonds": [], "switches": [], "most_power": 0.0}
     variables = [name for bond in result.bonds for name in (bond.effort, bond.flow)]
-    found = pack_quantities(result, scene.t, packed, [*first, *variables])
-    number, times, layout = found.pop("number"), found.pop("times"), result.program.layout
+    rows = Rows.of(result, float(scene.t[0]), float(scene.t[-1]))
+    found = pack_quantities(rows, packed, [*first, *variables])
+    number, thin, layout = found.pop("number"), found.pop("thin"), result.program.layout
 
     def place(name: str) -> int | None:
         slot = layout[name]
         return number.get((slot.block, slot.start, slot.size))
 
     opened = [(k, name) for name in first if (k := place(name)) is not None]
-    return {**found, "open": opened, **pack_bonds(result, times, packed, place)}
+    return {**found, "open": opened, **pack_bonds(rows, thin, packed, place)}
 
 
 def _plots(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
-    """Titles and curves of the scene's panels."""
-    found = []
+    """Titles and curves of the scene's panels, at times "tp"."""
+    thin, found = Thinning.of(scene.t, SAMPLES[1]), []
+    packed.put("tp", thin.times, "Float64")
     for panel in scene.panels:
         factor, unit = shown_unit(panel)
         curves = []
         for curve in panel.curves:
             look = {"colour": curve.colour, "name": plain(curve.name), "dash": bool(curve.dashed)}
-            curves.append({"curve": packed.curve(factor * np.asarray(curve.values, dtype=float)), **look})
+            values = thin.kept(factor * np.asarray(curve.values, dtype=float))
+            curves.append({"curve": packed.curve(values, "tp"), **look})
         found.append({"title": titled(plain(panel.title), unit), "curves": curves, "log": panel.log})
     return found

@@ -9,11 +9,11 @@ function quantityPanels(k, words = "") {
       name: size === 1 ? "" : size === 3 ? "xyz"[i] : String(b * size + i), dash: false })) }));
 }
 function addPanel(plot, first = false, bond = null) {
-  const values = plot.curves.map(c => curve(c.curve)), outputs = values.map(() => make("output")), close = make("button", { type: "button", "aria-label": `Remove ${plot.title}` }, "×");
+  const own = plot.curves.map(c => curve(c.curve)), [least, most] = [Math.min(...own.map(c => c.least)), Math.max(...own.map(c => c.most))], outputs = own.map(() => make("output", { "aria-live": "off" })), close = make("button", { type: "button", "aria-label": `Remove ${plot.title}` }, "×");
   const legend = plot.curves.map((c, k) => { const mark = make("i", { class: "swatch", style: `color:${c.colour};border-top-style:${c.dash ? "dashed" : "solid"}` });
     return make("span", {}, ...(plot.curves.length > 1 || c.name ? [mark, c.name + " "] : []), outputs[k]); });
-  const canvas = make("canvas"), node = make("div", { class: "panel" + (bond === null ? "" : " ofbond") }, make("div", {}, make("b", {}, plot.title), ...legend, close), canvas);
-  const panel = { plot, values, outputs, canvas, node, bond, key: "", still: document.createElement("canvas") };
+  const canvas = make("canvas", { role: "img", "aria-label": `${plot.title} over time` }), node = make("div", { class: "panel" + (bond === null ? "" : " ofbond") }, make("div", {}, make("b", { title: plot.title }, plot.title), ...legend, close), canvas);
+  const panel = { plot, own, range: most - least, size: Math.max(-least, most), outputs, canvas, node, bond, key: "", still: document.createElement("canvas") };
   close.onclick = () => { removePanel(panel); render(); };
   // Those of a bond stand first, then what was asked for last.
   const at = first ? panels.filter(p => p.bond !== null).length : panels.length;
@@ -27,29 +27,33 @@ function ticks(a, b, n) {
   for (let k = Math.ceil(a / step - 1e-9); k * step <= b + 1e-9 * step; k++) out.push(Math.abs(k * step) < 1e-9 * step ? 0 : k * step);
   return out;
 }
-const label = v => written(Number.parseFloat(v.toPrecision(6)));
 function drawPanel(panel) {
-  const { canvas, still, plot, values } = panel, s = Math.min(2, window.devicePixelRatio || 1), w = canvas.clientWidth, h = canvas.clientHeight;
+  const { canvas, still, plot, own } = panel, s = Math.min(2, window.devicePixelRatio || 1), w = canvas.clientWidth, h = canvas.clientHeight;
   if (w < 40 || h < 30) return;
   const X = time => LEFT + (w - LEFT - RIGHT) * (time - START) / (END - START || 1), key = `${w}x${h}x${s}`;
   const shown = plot.log ? v => v > 0 ? Math.log10(v) : NaN : v => v;
   if (panel.key !== key) {
     let low = Infinity, high = -Infinity;
-    for (const list of values) for (const v of list) { const y = shown(v); if (y < low) low = y; if (y > high) high = y; }
+    for (const { values, least, most } of own) for (const v of plot.log ? values : [least, most]) { const y = shown(v); if (y < low) low = y; if (y > high) high = y; }
     if (!(high >= low)) { low = 0; high = 1; }
-    const size = Math.max(Math.abs(low), Math.abs(high)), flat = high - low <= 1e-6 * size, pad = flat ? .5 * size || 1 : .08 * (high - low); low -= pad; high += pad;
+    const size = Math.max(Math.abs(low), Math.abs(high)), flat = high - low <= 1e-9 * size, pad = flat ? .5 * size || 1 : .08 * (high - low); low -= pad; high += pad;
     const Y = panel.Y = v => TOP + (h - TOP - FOOT) * (high - shown(v)) / (high - low);
     for (const c of [canvas, still]) { c.width = w * s; c.height = h * s; }
     const g = still.getContext("2d"); g.scale(s, s); g.font = PLOT_FONT; g.lineWidth = 1;
     g.fillStyle = "#eef1f7"; M.contacts.forEach(([a, b]) => g.fillRect(X(a), TOP, Math.max(1, X(b) - X(a)), h - TOP - FOOT));
     g.strokeStyle = "#d5d9e0"; g.fillStyle = "#667085"; g.textAlign = "right"; g.textBaseline = "middle";
-    for (const v of ticks(low, high, Math.max(3, (h - TOP - FOOT) / 30))) { const y = TOP + (h - TOP - FOOT) * (high - v) / (high - low);
-      g.beginPath(); g.moveTo(LEFT, y); g.lineTo(w - RIGHT, y); g.stroke(); g.fillText(label(plot.log ? 10 ** v : v), LEFT - 6, y); }
+    const few = Math.max(3, (h - TOP - FOOT) / 30), coarse = ticks(low, high, few), marks = coarse.length > 2 ? coarse : ticks(low, high, 2 * few), label = (v, all) => written(v, order(all[1] - all[0] || Math.abs(v) || 1));
+    for (const v of marks) { const y = TOP + (h - TOP - FOOT) * (high - v) / (high - low);
+      g.beginPath(); g.moveTo(LEFT, y); g.lineTo(w - RIGHT, y); g.stroke(); g.fillText(plot.log ? written(10 ** v) : label(v, marks), LEFT - 6, y, LEFT - 8); }
     g.textAlign = "center"; g.textBaseline = "top";
-    ticks(START, END, Math.max(2, (w - LEFT - RIGHT) / 70)).forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); g.fillText(label(v) + " s", Math.min(X(v), w - 16), h - FOOT + 4); });
-    g.strokeStyle = "#98a2b3"; g.setLineDash([2, 3]); if (M.events.length <= 80) M.events.forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); });
+    // As many times as have room for their words.
+    const width = w - LEFT - RIGHT, told = v => label(v, moments) + " s";
+    let count = Math.max(2, width / 70), moments = ticks(START, END, count);
+    while (count > 1 && Math.max(...moments.map(v => g.measureText(told(v)).width)) + 8 > width / (moments.length - 1)) { count *= .7; moments = ticks(START, END, count); }
+    moments.forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); g.fillText(told(v), Math.min(X(v), w - 1 - .5 * g.measureText(told(v)).width), h - FOOT + 4); });
+    g.strokeStyle = "#98a2b3"; g.setLineDash([2, 3]); M.events.forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); });
     plot.curves.forEach((c, k) => {
-      const list = values[k], times = timesOf(list); g.strokeStyle = c.colour; g.lineWidth = 1.6; g.setLineDash(c.dash ? [5, 3] : []); g.beginPath();
+      const { values: list, times } = own[k]; g.strokeStyle = c.colour; g.lineWidth = 1.6; g.setLineDash(c.dash ? [5, 3] : []); g.beginPath();
       if (list.length === 1) { g.moveTo(X(START), Y(list[0])); g.lineTo(X(END), Y(list[0])); }
       else { let pen = "moveTo"; list.forEach((v, i) => { const y = Y(v); if (Number.isFinite(y)) { g[pen](X(times[i]), y); pen = "lineTo"; } else pen = "moveTo"; }); }
       g.stroke();
@@ -58,12 +62,13 @@ function drawPanel(panel) {
   }
   const g = canvas.getContext("2d"); g.setTransform(1, 0, 0, 1, 0, 0); g.clearRect(0, 0, canvas.width, canvas.height); g.drawImage(still, 0, 0); g.setTransform(s, 0, 0, s, 0, 0);
   g.strokeStyle = "#1c2331"; g.lineWidth = 1.5; g.beginPath(); g.moveTo(X(t), TOP - 3); g.lineTo(X(t), h - FOOT); g.stroke();
-  plot.curves.forEach((c, k) => { const y = panel.Y(valueAt(values[k], t));
+  plot.curves.forEach((c, k) => { const y = panel.Y(valueAt(own[k], t));
     if (Number.isFinite(y)) { g.fillStyle = c.colour; g.strokeStyle = "#fff"; g.beginPath(); g.arc(X(t), y, 4, 0, 7); g.fill(); g.stroke(); } });
 }
 // The words first: they decide how much room there is for the curves.
 function drawPlots() {
-  panels.forEach(({ values, outputs }) => outputs.forEach((output, k) => { output.textContent = written(valueAt(values[k], t)); }));
+  panels.forEach(({ own, outputs, size, range }) => outputs.forEach((output, k) => { const v = valueAt(own[k], t);
+    output.textContent = written(v, lastDigit(v, range, Math.max(own[k].step, 1e-6 * size))); }));
   panels.forEach(drawPanel);
 }
 
@@ -71,13 +76,16 @@ function drawPlots() {
 M.quantities.forEach(([name]) => $("names").append(make("option", { value: name })));
 for (const [name] of M.also) $("names").append(make("option", { value: name }));
 const known = new Map([...M.also, ...M.quantities.map(([name], k) => [name, k])]);
-$("name").placeholder = `plot a quantity: type a part of its name (${known.size})`;
+$("name").placeholder = `plot a quantity: type a part of its name (${known.size}${M.left_out ? `; ${M.left_out} more are in the result only` : ""})`;
 function choose(text) {
   const near = known.has(text) ? [text] : [...known.keys()].filter(name => text && name.includes(text));
-  if (!known.has(text) && near.length !== 1) return false;
-  quantityPanels(known.get(near[0]), near[0]).reverse().forEach(plot => addPanel(plot, true)); $("plots").scrollTop = 0; $("name").value = ""; render(); return true;
+  if (!known.has(text) && near.length !== 1) {
+    if (text) { $("name").setCustomValidity(near.length ? `${near.length} names have this in them` : "no name has this in it"); $("name").reportValidity(); }
+    return;
+  }
+  quantityPanels(known.get(near[0]), near[0]).reverse().forEach(plot => addPanel(plot, true)); $("plots").scrollTop = 0; $("name").value = ""; render();
 }
-$("name").oninput = e => { if (known.has(e.target.value) && e.inputType !== "insertText" && e.inputType !== "deleteContentBackward") choose(e.target.value); };
+$("name").oninput = e => { e.target.setCustomValidity(""); if (known.has(e.target.value) && e.inputType !== "insertText" && e.inputType !== "deleteContentBackward") choose(e.target.value); };
 $("choice").onsubmit = e => { e.preventDefault(); choose($("name").value.trim()); };
 if (!M.quantities.length) $("choice").hidden = true;
 

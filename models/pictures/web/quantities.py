@@ -12,8 +12,8 @@ from bondgraph.errors import refusal
 from bondgraph.model.laws import Storing
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Slot
-from models.pictures.interpolation import Array, Between
 from models.pictures.web.packing import Packed
+from models.pictures.web.rows import Rows, Thinning
 
 NUMBERS = 450_000
 """Of curves that a page holds, about 1.2 MB."""
@@ -23,6 +23,9 @@ FEWEST = 150
 
 WIDEST = 7
 """Components of a quantity that is plotted; matrices are frames, and no plots."""
+
+ROUNDING = 1e-9
+"""Of the largest value of a unit: what is smaller all the time tells nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,40 +69,45 @@ def wanted(result: Result, plots: Sequence[str] | None) -> list[str]:
 
 
 def telling(result: Result) -> list[str]:
-    """A few quantities that tell how a model moves: the flows of its inertias and the efforts of its compliances."""
-    model = result.program.model
+    """A few quantities that tell how a model moves: the flows of its inertias and the efforts of its compliances, those last
+    that are nothing but rounding beside others of their unit."""
+    model, layout = result.program.model, result.program.layout
     if model is None:
-        found = [name for name in result.program.layout.names("x") if not result.program.layout[name].shape]
+        found = [name for name in layout.names("x") if not layout[name].shape]
     else:
         stores = ((path, element.law) for path, element in model.elements.items())
         found = [f"{path}.{law.gives}" for path, law in stores if isinstance(law, Storing)]
-    return [name for name in found if name in result and result.program.layout[name].size <= 3][:4]
+    found = [name for name in found if name in result and layout[name].size <= 3]
+    sizes = {name: float(np.nanmax(np.abs(result[name]), initial=0.0)) for name in found}
+    units = [(bond.effort_unit, bond.effort) for bond in result.bonds] + [(bond.flow_unit, bond.flow) for bond in result.bonds]
+    most: dict[str, float] = {}
+    for unit, name in units:
+        most[unit] = max(most.get(unit, 0.0), float(np.nanmax(np.abs(result[name]), initial=0.0)))
+    return sorted(found, key=lambda name: sizes[name] <= ROUNDING * most.get(layout[name].unit, 0.0))[:4]
 
 
-def pack_quantities(result: Result, t: Array, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
-    """What the page's script reads of quantities, those of `first` at any rate; `t`: times of the page, s.
+def pack_quantities(rows: Rows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
+    """What the page's script reads of quantities, those of `first` at any rate.
 
     Returns quantities as (name, unit, number of the first curve, count of curves), further names with the number of their
-    quantity, how many were left out, and the times of the curves in `packed`, as "tq".
+    quantity, how many were left out, and the rows that are kept; their times are in `packed`, as "tq".
     """
+    result = rows.result
     known = plottable(result)
     order = list(dict.fromkeys([*(known.place(result, name) for name in first), *known.slots]))
     order = [key for key in order if key in known.slots]
     sizes = np.cumsum([known.slots[key].size for key in order])
     kept = int(np.searchsorted(sizes, NUMBERS // FEWEST, side="right")) if len(order) else 0
-    count = int(np.clip(NUMBERS // max(int(sizes[kept - 1]) if kept else 1, 1), FEWEST, len(t)))
-    times = t[np.unique(np.rint(np.linspace(0, len(t) - 1, count)).astype(int))]
-    packed.put("tq", times)
-    at = Between.of(result.t, times)
+    thin = Thinning.of(rows.t, max(NUMBERS // max(int(sizes[kept - 1]) if kept else 1, 1), FEWEST))
+    packed.put("tq", thin.times, "Float64")
     quantities: list[tuple[str, str, int, int]] = []
     also: list[tuple[str, int]] = []
     number: dict[tuple[str, int, int], int] = {}
     for key in order[:kept]:
         slot, names = known.slots[key], known.names[key]
         number[key] = len(quantities)
-        rows = np.asarray(result[names[0]], dtype=float)
-        values = (rows[at.low] if slot.block == "m" else at.values(rows)).reshape(len(times), -1)
-        curves = [packed.curve(values[:, k]) for k in range(slot.size)]
+        values = rows.values(names[0]).reshape(len(rows.t), -1)
+        curves = [packed.curve(thin.kept(values[:, k])) for k in range(slot.size)]
         quantities.append((names[0], slot.unit, curves[0], slot.size))
         also += [(name, number[key]) for name in names[1:]]
-    return {"quantities": quantities, "also": also, "left_out": len(order) - kept, "number": number, "times": times}
+    return {"quantities": quantities, "also": also, "left_out": len(order) - kept, "number": number, "thin": thin}

@@ -13,10 +13,9 @@ from models.pictures.scene import Scene
 from models.pictures.shapes.coils import helix
 from models.pictures.shapes.meshes import Mesh
 from models.pictures.shapes.tubes import SIDES, path_tube
-from models.pictures.stage.ghosts import SPACING
 from models.pictures.stage.stage import GAUSS, RADIUS, TUBE
 from models.pictures.style import AXES, FORCE
-from models.pictures.timing import show_times
+from models.pictures.timing import SPACING, show_times
 from models.pictures.web.packing import Packed
 
 SAMPLES = (300, 2000)

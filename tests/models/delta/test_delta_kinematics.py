@@ -16,7 +16,8 @@ from bondgraph.tape.scalar import Tape
 from models.delta import DeltaKinematics, DeltaParameters
 from models.delta.kinematics.formulas import closure, closure_jacobian, compiled
 from models.delta.kinematics.refusals import check_arms
-from models.delta.kinematics.workspace import plot_workspace, workspace
+from models.delta.kinematics.workspace import workspace
+from models.delta.pictures.workspace_figure import outlines, plot_workspace
 from tests.models.delta import delta_independent as independent
 
 ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
@@ -214,6 +215,36 @@ def test_workspace():
     assert cut.condition[0, 0, 0] == pytest.approx(np.linalg.cond(jacobian), rel=1e-12)
     assert cut.determinant[0, 0, 0] == pytest.approx(np.linalg.det(jacobian), rel=1e-12)
     assert np.all(np.isfinite(whole.condition) == whole.reachable)
+
+
+def test_the_outline_of_a_cut_is_exact():
+    """Where one arm is stretched the tool is on a circle round that arm's motor, and its lowest place has all arms stretched; a
+    nanometre inside of the outline the tool can be, and a nanometre outside it cannot."""
+    pytest.importorskip("matplotlib")
+    p = ROBOTS["fit"]
+    reach, aside = p.L1 + p.L2, p.L0 - p.L3
+    across, deep = np.linspace(-0.6, 0.6, 61), np.linspace(-0.03, 0.7, 41)
+    (outline,) = outlines(p, workspace(p, 0.0, across, deep, progress=False))
+    points = outline.points
+    assert np.array_equal(points[0], points[-1]) and not points[:, 0].any()
+    # The map ends above, and there the outline follows the grid.
+    assert 1 < np.count_nonzero(outline.ends) < 30 and np.all(points[outline.ends, 2] == deep[0])
+    far = points[(points[:, 1] < -0.1) & (points[:, 2] > 0.4)]
+    assert len(far) > 10 and np.hypot(far[:, 1] - aside, far[:, 2]) == pytest.approx(reach, rel=1e-7)
+    assert points[:, 2].max() == pytest.approx(np.sqrt(reach**2 - aside**2), rel=2e-3)
+    # A grid of twice as many points has the same outline.
+    finer = outlines(p, workspace(p, 0.0, np.linspace(-0.6, 0.6, 121), np.linspace(-0.03, 0.7, 81), progress=False))[0].points
+    spot = np.array([min(finer, key=lambda other: np.linalg.norm(other - place)) for place in points[~outline.ends]])
+    assert np.median(np.linalg.norm(spot - points[~outline.ends], axis=1)) < 1e-7
+
+
+def test_an_outline_goes_round_holes_and_the_end_of_the_grid():
+    """A plane that lies inside of the workspace is enclosed by the end of the grid alone; one outside has no outline."""
+    pytest.importorskip("matplotlib")
+    p, small = ROBOTS["fit"], np.linspace(-0.05, 0.05, 5)
+    (inside,) = outlines(p, workspace(p, small, small, 0.4, progress=False))
+    assert inside.ends.all() and np.abs(inside.points[:, :2]).max() == 0.05
+    assert outlines(p, workspace(p, small, small, 5.0, progress=False)) == []
 
 
 def test_workspace_picture(tmp_path):

@@ -298,7 +298,8 @@ def test_page_is_one_file_that_opens_offline(tmp_path):
 
 def test_long_motions_are_thinned_for_the_page():
     scene = rolling_ball(9001)
-    assert len(base64.b64decode(contents(scene, 10.0, None)["arrays"]["t"])) <= 4 * 2000
+    kind, times = contents(scene, 10.0, None)["arrays"]["t"]
+    assert kind == "Float64" and len(base64.b64decode(times)) <= 8 * 2000
     many = replace(scene, solids=scene.solids + 40 * scene.solids[1:])
     assert len(thinned(many).t) <= 300
 
@@ -395,14 +396,13 @@ def test_movie_has_its_frames(tmp_path):
 
 
 @renders
-def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch, capsys):
+def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch):
     from PIL import Image
 
     monkeypatch.setattr(movies, "_has_ffmpeg", lambda: False)
-    made = movie(rolling_ball(), tmp_path / "ball.mp4", seconds=0.4, size=(320, 180), progress=True)
+    made = movie(rolling_ball(), tmp_path / "ball.mp4", seconds=0.4, size=(320, 180))
     assert made == tmp_path / "ball.gif"
     assert Image.open(made).n_frames >= 4
-    assert "frames" in capsys.readouterr().err
 
 
 def test_probe_says_what_to_install(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from bondgraph.errors import ModelError
 from models.cli import COMMANDS, main
+from models.pictures import probe
 from models.studies.artefacts import Picture, chosen, draw_pictures
 from models.studies.commands import parser_of
 from models.studies.tasks import SUMMARY, Outcome, Task
@@ -92,3 +95,71 @@ def test_the_command_writes_the_named_files_alone(tmp_path: Path, capsys: pytest
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"page.html", "trajectory.npz", SUMMARY}
     assert main(["contact", SCENARIO, "--out", str(tmp_path / "none"), "--only", "poter"]) == 2
     assert 'did you mean "poster"?' in capsys.readouterr().err and not (tmp_path / "none").exists()
+
+
+RUNS = {
+    "contact": ["contact", SCENARIO],
+    "simulate": ["delta", "simulate", "--params", "fit", "--t-end", "0.01"],
+    "linearise": ["delta", "linearise", "--params", "fit"],
+    "soft-touch": ["delta", "soft-touch", "--params", "fit", "--until", "0.01"],
+    "workspace": ["delta", "workspace", "--params", "fit", "--points", "5"],
+    "hand": ["hand", "--scenario", "SHORT"],
+    "impact": ["impact", "--poses", "2"],
+    "maze": ["maze", "--t-end", "0.2"],
+    "gains": ["maze", "gains", "--points", "2", "--until", "0.2"],
+}
+"""Quick runs of every task."""
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_each_artefact_is_written_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one outcome: the files as they are, the pictures as marks; and together these are all that the help names."""
+    short = tmp_path / "short.json"
+    short.write_text('{"t_end": 0.01, "motion": []}')
+    saved: list[tuple[Task, Outcome]] = []
+    monkeypatch.setattr(Task, "save", lambda own, outcome, out, **more: saved.append((own, outcome)))
+    arguments = [str(short) if word == "SHORT" else word for word in RUNS[name]]
+    assert main([*arguments, "--out", str(tmp_path / "out")]) in (0, 1)
+    monkeypatch.undo()
+    ((own, outcome),) = saved
+    may_miss = {"lost.png", "movie.gif"}
+    made = {*outcome.files, *outcome.pictures, SUMMARY}
+    assert made <= set(own.names) and set(own.names) - made <= may_miss
+    marked = {name: Picture(lambda path, **_: path.write_text(path.name)) for name in outcome.pictures}
+    alone = dataclasses.replace(outcome, pictures=marked)
+    for wanted in (*outcome.files, *outcome.pictures):
+        own.save(alone, tmp_path / "one", only=[wanted])
+        assert {path.name for path in (tmp_path / "one").iterdir()} == {wanted, SUMMARY}
+    with pytest.raises(ModelError, match=f"E590.*\n  try: .*{Path(own.files[-1]).stem}"):
+        own.save(alone, tmp_path / "one", only=["nothing"])
+
+
+SCENES = {
+    "contact": {"poster.png", "movie.mp4"},
+    "hand": {"figure6.png", "movie.mp4"},
+    "impact": {"arm.png"},
+    "maze": {"maze.png", "movie.mp4"},
+}
+"""What needs VTK."""
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_without_vtk_the_rest_is_drawn(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing of PyVista is imported, all that Matplotlib draws is there, and one sentence says what is left out and why."""
+    pytest.importorskip("matplotlib")
+    short = tmp_path / "short.json"
+    short.write_text('{"t_end": 0.05, "motion": []}')
+    for package in ("pyvista", "vtkmodules"):
+        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(probe, "rendering", lambda: (False, "pyvista is not installed"))
+    arguments = [str(short) if word == "SHORT" else word for word in RUNS[name]]
+    drawn = {"contact": "page,plots", "hand": "page,figure7", "impact": "strikes", "maze": "path"}[name]
+    scenes = ",".join(sorted(SCENES[name]))
+    assert main([*arguments, "--out", str(tmp_path / "out"), "--only", f"{drawn},{scenes}"]) in (0, 1)
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("without ")]
+    (line,) = said
+    left_out, why = line.removeprefix("without ").split(": ")
+    assert set(left_out.split(", ")) == SCENES[name] and why == "pyvista is not installed"
+    assert {path.stem for path in (tmp_path / "out").iterdir()} == {*drawn.split(","), "summary"}

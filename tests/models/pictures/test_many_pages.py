@@ -1,0 +1,355 @@
+"""Pages of models of many kinds in a browser, wide and on a phone: the slider and a click on a bond change what is plotted."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bondgraph import J1, C, Graph, I, R, Se, simulate
+from bondgraph.run.outcome.result import Result
+from examples.bouncing_ball import with_restitution
+from models.pictures import Scene, page
+from tests.browser import Browser, browser, needs_chromium
+from tests.models.pictures.shown import SHOWN, boost
+from tests.models.pictures.test_pages import TITLES, curve_of, data_of, quiet, times_of
+
+SIZES = {1300: 850, 390: 844}
+TOLD = "panels.map(panel => panel.outputs.map(o => o.textContent))"
+"""Every number beside the plots of a page."""
+
+BEYOND = """[...document.querySelectorAll('body *')].filter(n => n.checkVisibility() && !n.closest('svg')
+    && n.getBoundingClientRect().right > innerWidth + 1).map(n => n.outerHTML.slice(0, 90))"""
+"""What stands out of the window to the right."""
+
+PLACE_OF = """(name => { const hit = bonds.find(b => M.bonds[b.k].name === name).hit, all = hit.getTotalLength();
+    hit.scrollIntoView({ block: 'center', behavior: 'instant' });
+    for (let k = 1; k < 40; k++) {
+      const p = hit.getPointAtLength(all * k / 40), q = new DOMPoint(p.x, p.y).matrixTransform(hit.getScreenCTM());
+      if (document.elementFromPoint(q.x, q.y) === hit) return [q.x, q.y]; } })"""
+"""Name of a bond -> where it can be clicked, px."""
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    with browser() as found:
+        yield found
+
+
+@cache
+def made(kind: str) -> Result | Scene:
+    return SHOWN[kind][0]()
+
+
+def result_of(shown: Result | Scene) -> Result:
+    found = shown.result if isinstance(shown, Scene) else shown
+    assert found is not None
+    return found
+
+
+def number(text: str) -> float:
+    """A number as a page writes it."""
+    return float(text.replace("−", "-"))
+
+
+def near(text: str, value: float, course: np.ndarray) -> bool:
+    """Whether a page says what is so: four digits, or a hundredth of the range, in steps of its curve."""
+    return abs(number(text) - value) <= 1e-3 * abs(value) + 6e-3 * float(np.ptp(course)) + 1e-12
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize("kind", SHOWN)
+def test_pages_of_every_kind(kind: str, width: int, window: Browser, tmp_path: Path) -> None:
+    shown, watched = made(kind), SHOWN[kind][1]
+    result, path = result_of(shown), tmp_path / "page.html"
+    text = page(shown, path).text
+    assert len(text) < 4.5e6
+    window.open(path, width, SIZES[width])
+    assert window.overflow() == 0 and window.run(BEYOND) == []
+    # What is chosen is plotted, and the slider moves it.
+    window.run(f"choose({watched!r})")
+    assert window.run(TITLES)[0].startswith(watched)
+    seen, told = [], []
+    for part in (0.0, 0.31, 0.77):
+        window.run(f"$('time').value = {part}; $('time').dispatchEvent(new Event('input')); 1")
+        window.rest()
+        time, values = window.run("t"), window.run("panels[0].outputs.map(o => o.textContent)")
+        course = result[watched].reshape(len(result.t), -1)
+        for k, shown_text in enumerate(values):
+            assert near(shown_text, float(np.interp(time, result.t, course[:, k])), course[:, k]), (watched, k, time)
+        told.append(values)
+        seen.append(window.picture() if width > 600 else str(part))
+    assert len({str(values) for values in told}) > 1 and len(set(seen)) == 3
+    assert window.overflow() == 0 and window.run(BEYOND) == []
+    _click_a_bond(result, window)
+    assert window.overflow() == 0 and window.run(BEYOND) == []
+    quiet(window, path)
+
+
+def _click_a_bond(result: Result, window: Browser) -> None:
+    """The drawn bond with the most power: its effort, flow and power come to the plots, as the result has them, and go again."""
+    drawn = window.run("bonds.map(b => M.bonds[b.k].name)")
+    assert drawn or not window.run("document.body.classList.contains('graph')")
+    if not drawn:
+        return
+    name = max(drawn, key=lambda name: np.abs(np.nan_to_num(result.bond_values(name).power)).mean())
+    (bond,) = (own for own in result.bonds if own.name == name)
+    # At a sample, so that nothing lies between what is compared.
+    time = float(result.t[int(0.6 * len(result.t))])
+    window.run(f"go({time!r})")
+    before = window.run(TITLES)
+    place = window.run(f"{PLACE_OF}({name!r})")
+    window.click(*place)
+    titles = window.run(TITLES)
+    new = titles[: len(titles) - len(before)]
+    assert (
+        titles[len(new) :] == before and new[-1] == f"{name}: power (W)" and all(title.startswith(f"{name}: ") for title in new)
+    )
+    values = result.bond_values(name)
+    at = int(np.flatnonzero(result.t == time)[0])
+    told = [text for panel in window.run(TOLD)[: len(new)] for text in panel]
+    courses = [course.reshape(len(result.t), -1) for course in (values.effort, values.flow, values.power)]
+    wanted = [(float(course[at, k]), course[:, k]) for course in courses for k in range(course.shape[1])]
+    assert len(told) == len(wanted) == 2 * bond.dimension + 1
+    assert all(near(text, *value) for text, value in zip(told, wanted, strict=True)), (name, told)
+    assert window.run("document.querySelectorAll('.bond.picked').length") == 1
+    window.click(*window.run(f"{PLACE_OF}({name!r})"))
+    assert window.run(TITLES) == before
+
+
+@needs_chromium
+def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
+    """Space plays and rests, arrows step, Home and End; a bond that has the keyboard is chosen by space; a wide graph."""
+    path = tmp_path / "page.html"
+    page(made("arm on a table"), path)
+    window.open(path)
+    end = window.run("END")
+    for key, time in (
+        ("ArrowRight", 0.005 * end),
+        ("ArrowRight", 0.01 * end),
+        ("ArrowLeft", 0.005 * end),
+        ("End", end),
+        ("Home", 0.0),
+    ):
+        window.press(key)
+        assert window.run("t") == pytest.approx(time, abs=1e-9)
+    assert window.run("$('play').getAttribute('aria-label')") == "Play"
+    window.press("Space")
+    assert window.run("playing") and window.run("$('play').getAttribute('aria-label')") == "Pause"
+    window.run("new Promise(done => setTimeout(done, 300))")
+    assert window.run("t") > 0.0
+    window.press("Space")
+    assert not window.run("playing")
+    window.run("$('speed').value = '.25'; $('speed').onchange(); 1")
+    assert "slow motion 67×" in window.run("$('now').textContent")
+    # A box keeps its key; so does a bond.
+    window.run("$('frames').focus()")
+    window.press("Space")
+    assert not window.run("$('frames').checked") and not window.run("playing")
+    before = window.run(TITLES)
+    window.run("bonds[0].hit.focus()")
+    window.press("Space")
+    assert window.run(TITLES) != before and window.run("bonds[0].hit.getAttribute('aria-pressed')") == "true"
+    small = window.run("$('drawing').clientWidth")
+    window.run("$('alone').click()")
+    assert window.run("$('drawing').clientWidth") > 1.4 * small and window.overflow() == 0 and window.run(BEYOND) == []
+    unnamed = "n.checkVisibility() && !n.closest('label') && !n.getAttribute('aria-label')"
+    assert window.run(f"[...document.querySelectorAll('button, input, select, canvas, .hit')].filter(n => {unnamed}).length") == 0
+    quiet(window, path)
+
+
+@needs_chromium
+def test_fingers_and_the_mouse(window: Browser, tmp_path: Path) -> None:
+    """Two fingers zoom bodies and graph, one turns or moves; plots take the time from where one points."""
+    path = tmp_path / "page.html"
+    page(made("arm on a table"), path)
+    window.open(path, 390, 844)
+    middle = """(n => { n.scrollIntoView({ block: 'center' });
+      const b = n.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })"""
+    far = window.run("view.distance")
+    window.pinch(*window.run(f"{middle}($('gl'))"), by=2.0)
+    assert window.run("view.distance") == pytest.approx(0.5 * far, rel=0.05)
+    wide = window.run("see[2]")
+    window.pinch(*window.run(f"{middle}($('drawing'))"), by=2.0)
+    assert window.run("see[2]") == pytest.approx(0.5 * wide, rel=0.05)
+    window.open(path)
+    x, y = window.run(f"{middle}($('gl'))")
+    back = window.run("view.back")
+    window.drag((x, y), (x + 60.0, y))
+    assert np.dot(window.run("view.back"), back) < 0.95
+    box = window.run("(b => [b.x, b.y, b.width, b.height])(panels[0].canvas.getBoundingClientRect())")
+    window.click(box[0] + 58.0 + 0.5 * (box[2] - 70.0), box[1] + 0.5 * box[3])
+    assert window.run("t / END") == pytest.approx(0.5, abs=0.02)
+    left = window.run("see[0]")
+    x, y = window.run(f"{middle}($('drawing'))")
+    window.drag((x, y + 60.0), (x - 50.0, y + 60.0))
+    assert window.run("see[0]") > left
+
+
+NAMES = ('<b>"&amp;`</script><!--<script>', "@DATA@ @GRAPH@", "Größe Ω₀ 質量 🙂", "a name that has no end " * 6 + "really")
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", SIZES)
+def test_names_of_any_kind(width: int, window: Browser, tmp_path: Path) -> None:
+    """Nothing in a name is taken for a part of the page."""
+    title = f"{NAMES[0]} '@DATA@'"
+    graph, junction = Graph(title), J1(NAMES[1], domain="translation")
+    graph.connect(Se(NAMES[0], 1.0), junction).connect(junction, I(NAMES[2], mass=2.0))
+    graph.connect(junction, C(NAMES[3], stiffness=50.0))
+    path = tmp_path / "page.html"
+    page(simulate(graph, 1.0, progress=False), path, plots=[f"{name}.effort" for name in (NAMES[0], *NAMES[2:])])
+    window.open(path, width, SIZES[width])
+    assert window.run("document.title") == window.run("document.querySelector('h1').textContent") == title
+    assert window.run(TITLES)[:3] == [f"{name}.effort (N)" for name in (NAMES[0], *NAMES[2:])]
+    assert window.run("bonds.length") == 3 and window.run("document.querySelectorAll('script').length") == 2
+    name = f"{NAMES[1]} -> {NAMES[2]}"
+    window.click(*window.run(f"{PLACE_OF}({name!r})"))
+    assert window.run(TITLES)[0] == f"{name}: force (N)" and name in window.run("$('bond').textContent")
+    # With all the width, words can be read.
+    window.run("$('alone').click()")
+    assert window.run("drawing.getScreenCTM().a") > 0.74
+    assert window.overflow() == 0 and window.run(BEYOND) == []
+    quiet(window, path)
+
+
+@needs_chromium
+def test_what_is_not_finite_is_a_gap(window: Browser, tmp_path: Path) -> None:
+    whole = made("quarter car")
+    assert isinstance(whole, Result)
+    x = whole.x.copy()
+    x[400:500], x[600] = np.nan, np.inf
+    path = tmp_path / "page.html"
+    with np.errstate(invalid="ignore"):
+        page(replace(whole, x=x), path, plots=["spring.effort"])
+    window.open(path)
+    told = []
+    for row in (450, 600, 900):
+        window.run(f"go({float(whole.t[row])!r})")
+        told.append(window.run(TOLD)[0][0])
+    assert told[:2] == ["–", "–"] and near(told[2], whole["spring.effort"][900], whole["spring.effort"])
+    assert window.run("curve(panels[0].plot.curves[0].curve).most") < 1e5
+    quiet(window, path)
+
+
+def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
+    """1e5 samples of a ball that bounces: both sides of each bounce that the eye can tell apart."""
+    result = simulate(with_restitution(), 3.0, samples=3e-5, progress=False)
+    assert len(result.t) > 100_000
+    text = page(result)
+    data = data_of(text)
+    assert len(text.text) < 2e6
+    names = {name: k for k, (name, *_) in enumerate(data["quantities"])} | dict(data["also"])
+    times, v = times_of(data), curve_of(data, data["quantities"][names["ball.flow"]][2])
+    before, after = result.at_events("ball.flow")
+    for k, event in enumerate(result.events[:5]):
+        here = np.abs(times - event.time) < 3e-3
+        assert v[here].min() == pytest.approx(before[k], abs=2e-2) and v[here].max() == pytest.approx(after[k], abs=2e-2)
+
+
+def test_fast_switching_keeps_its_band() -> None:
+    """A converter with four events in each of 400 periods: its current swings by V D / (f L) in every one of them."""
+    result = boost()
+    made_page = page(result)
+    data = data_of(made_page)
+    assert len(made_page.text) < 1e6 and len(result.events) > 1500 and data["events"] == []
+    names = {name: k for k, (name, *_) in enumerate(data["quantities"])} | dict(data["also"])
+    times, current = times_of(data), curve_of(data, data["quantities"][names["inductor.flow"]][2])
+    late = times > 0.019
+    assert np.ptp(current[late]) == pytest.approx(12.0 * 0.5 / (20e3 * 1e-4), rel=0.05)
+    # What is between two events of one instant is not there: with the diode still closed the capacitor would be short.
+    power = curve_of(data, next(bond for bond in data["bonds"] if bond["name"] == "branch -> wire")["power"])
+    assert np.nanmax(power) < 20.0
+
+
+@needs_chromium
+def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
+    """At rest at first: what is 0 says so, whatever the steps of the curves are; rounding errors beside a value are 0 too."""
+    path = tmp_path / "page.html"
+    for kind in ("quarter car", "sampled PID", "arm on a table"):
+        page(made(kind), path)
+        window.open(path)
+        result = result_of(made(kind))
+        for name in ("spring.effort", "wheel mass.flow", "rotor.flow", "angle.y"):
+            if name in result:
+                window.run(f"choose({name!r})")
+                assert window.run("panels[0].outputs[0].textContent") == "0", (kind, name)
+        window.run("choose('arm.tip.twist')" if "arm.tip.twist" in result else "1")
+        window.run("go(0.5 * END)")
+        assert not [text for panel in window.run(TOLD) for text in panel if "e−1" in text and len(panel) > 1]
+
+
+@needs_chromium
+def test_a_page_in_a_frame(window: Browser, tmp_path: Path) -> None:
+    """As notebooks show it: the whole page as an attribute of a frame."""
+    path = tmp_path / "notebook.html"
+    inside = page(made("eggs"))._repr_html_()
+    path.write_text(f"<!DOCTYPE html><meta charset='utf-8'><body style='margin: 0'>{inside}</body>", encoding="utf-8")
+    window.open(path, 1000, 760)
+    frame = "frames[0].eval({!r})"
+    assert window.run(frame.format("Boolean(gl) && panels.length > 2 && bonds.length > 5"))
+    first = window.run(frame.format(TOLD))
+    window.run(frame.format("go(.5 * (START + END))"))
+    assert window.run(frame.format(TOLD)) != first
+    assert window.run(frame.format("document.documentElement.scrollWidth - document.documentElement.clientWidth")) == 0
+    assert window.complaints == [] and set(window.asked) <= {path.resolve().as_uri(), "about:srcdoc", "about:blank"}
+
+
+@needs_chromium
+def test_a_run_that_ended_early_says_so(window: Browser, tmp_path: Path) -> None:
+    graph, junction = Graph("runs away"), J1("v", domain="translation")
+    graph.connect(Se("push", lambda v: v * v, signals=["mass.flow"]), junction)
+    graph.connect(junction, I("mass", mass=1.0, initial=1.0)).connect(junction, R("drag", damping=0.1))
+    result: Any = simulate(graph, 10.0, progress=False)
+    assert result.failure is not None
+    path = tmp_path / "page.html"
+    page(result, path)
+    window.open(path)
+    assert f"ended early: {result.failure.reason}" in window.run("$('now').textContent")
+    quiet(window, path)
+
+
+@needs_chromium
+def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
+    """Who likes it dark has a dark page, with the bodies in their colours."""
+    path = tmp_path / "page.html"
+    page(made("eggs"), path)
+    window.prefer(dark=True)
+    window.open(path)
+    dark = _brightness(window)
+    window.prefer()
+    window.open(path)
+    assert dark < 70.0 < 200.0 < _brightness(window)
+    quiet(window, path)
+
+
+def _brightness(window: Browser) -> float:
+    """Of a page as it is seen, 0 to 255."""
+    return float(np.mean(np.asarray(Image.open(io.BytesIO(window.picture())).convert("L"))))
+
+
+@needs_chromium
+def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
+    """A nanosecond, a month, a second after eleven days, two samples: power and energy of a charge are told in all of them."""
+    graph, junction = Graph("charge"), J1("loop", domain="electrical")
+    graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
+    graph.connect(junction, C("store", capacitance=2.0))
+    path = tmp_path / "page.html"
+    for start, end, samples in ((0.0, 1e-9, None), (0.0, 3e6, 3e3), (1e6, 1e6 + 1.0, None), (0.0, 1.0, [0.0, 1.0])):
+        result = simulate(graph, end, t_start=start, progress=False, **({} if samples is None else {"samples": samples}))
+        page(result, path)
+        window.open(path)
+        window.run("go(START); pick(M.bonds.findIndex(bond => bond.head === 'wire'))")
+        assert [text for panel in window.run(TOLD)[:3] for text in panel] == ["12", "4", "48"]
+        window.run("go(END)")
+        assert window.run("$('time').value") == "1" and window.run("t") == end
+        assert near(window.run(TOLD)[0][0], result["wire.effort"][-1], result["wire.effort"])
+    quiet(window, path)

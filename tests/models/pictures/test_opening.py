@@ -1,0 +1,32 @@
+"""A page opens in the browser of the desktop; where there is none, it is written and the answer says so."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.pictures import Page
+from models.pictures.web.opening import DESKTOPS
+
+SCRIPT = "import sys; from models.pictures import Page; print(Page('title', '<p>text').open(sys.argv[1]))"
+
+
+def test_without_a_desktop_the_page_is_written_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in DESKTOPS:
+        monkeypatch.delenv(name, raising=False)
+    assert not Page("title", "<p>text").open(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == "<p>text"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a browser that is a shell script")
+def test_the_browser_of_the_user_gets_the_page(tmp_path: Path) -> None:
+    browser, told = tmp_path / "browser", tmp_path / "told"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {told}\n')
+    browser.chmod(0o755)
+    around = {"BROWSER": f"{browser} %s", "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "page.html")]
+    done = subprocess.run(command, env=around, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+    assert told.read_text().strip() == (tmp_path / "page.html").as_uri()

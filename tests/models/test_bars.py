@@ -1,0 +1,94 @@
+"""Long work of the models has a bar with the time left on a terminal, and none elsewhere or where nobody wants one."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bondgraph import compile_model
+from bondgraph.output import progress
+from models.delta import DeltaParameters
+from models.delta.kinematics.workspace import workspace
+from models.delta.studies.analysis import sweep
+from models.delta.studies.robot import DeltaRobot
+from models.hand import Hand
+from models.impact import default_striker
+from models.impact.poses import over_poses
+from models.maze import MazeParameters, robustness
+from models.studies.artefacts import Picture, draw_pictures
+
+FIT = DeltaParameters.fit()
+GRID = np.linspace(-0.3, 0.3, 3)
+Work = Callable[[bool], object]
+
+
+def pictures(wanted: bool) -> object:
+    drawn = {"page.html": Picture(lambda path: None), "movie.mp4": Picture(lambda path, progress: None, bar=True)}
+    return draw_pictures(drawn, Path(), progress=wanted)
+
+
+WORK: dict[str, Work] = {
+    'compiling "hand"': lambda wanted: compile_model(Hand().graph(), backend="numpy", progress=wanted),
+    "workspace": lambda wanted: workspace(FIT, GRID, GRID, 0.4, progress=wanted),
+    "poles over the angle": lambda wanted: sweep(DeltaRobot(FIT), [0.5, 0.6], progress=wanted),
+    "courses over both gains": lambda wanted: robustness(MazeParameters(), [0.32], [0.04, 0.05], t_end=0.1, progress=wanted),
+    "effective masses": lambda wanted: over_poses(default_striker().where.chain, count=2, progress=wanted),
+    "pictures": pictures,
+}
+"""Name of the bar -> the work, small."""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> Callable[[io.StringIO], None]:
+    """Standard error of the bars, which wait for nothing."""
+
+    def use(stream: io.StringIO) -> None:
+        monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))
+        monkeypatch.setattr(progress, "_DELAY", 0.0)
+        monkeypatch.setattr(progress, "_EVERY", 0.002)
+
+    return use
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_a_terminal_has_a_bar_that_leaves_nothing(
+    name: str, at_once: Callable[[io.StringIO], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a clock says: each line that work itself asks for has its name, its share and a time."""
+    shown: list[str] = []
+    terminal = Terminal()
+    at_once(terminal)
+    tell = progress.Progress.show
+
+    def told(bar: progress.Progress, done: float, note: str = "") -> None:
+        tell(bar, done, note)
+        if bar._active:
+            shown.append(bar.line(bar._said))
+
+    monkeypatch.setattr(progress.Progress, "show", told)
+    WORK[name](True)
+    own = [line for line in shown if line.startswith(f"{name} [")]
+    assert own and all(" %, " in line and ("left" in line or "since" in line) for line in own)
+    text = terminal.getvalue()
+    assert not text or text.endswith("\r\x1b[K")
+    assert progress.Progress._innermost is None
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_nobody_else_is_told(name: str, at_once: Callable[[io.StringIO], None]) -> None:
+    terminal, file = Terminal(), io.StringIO()
+    at_once(terminal)
+    WORK[name](False)
+    at_once(file)
+    WORK[name](True)
+    assert terminal.getvalue() == file.getvalue() == ""
