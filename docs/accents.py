@@ -26,6 +26,7 @@ def with_accents(text: str) -> str:
     root = ElementTree.fromstring(_ENTITY.sub(lambda found: unescape(found[0]), text))
     _arrange(root)
     _space(root)
+    _pair(root)
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -40,6 +41,15 @@ def _space(parent: ElementTree.Element) -> None:
     for before, after in reversed(list(itertools.pairwise(parent))):
         if (_is_name(before) or _is_name(after)) and before.tag not in BREAKS and after.tag not in BREAKS:
             parent.insert(list(parent).index(after), ElementTree.Element(_tag("mspace"), width="0.1667em"))
+
+
+def _pair(parent: ElementTree.Element) -> None:
+    """Bars open and close in turn, where they come in pairs: a browser takes each for a sign between two things."""
+    for child in parent:
+        _pair(child)
+    bars = [node for node in parent if node.tag == _tag("mo") and node.text in ("|", "\u2223")]
+    for place, node in enumerate(bars if len(bars) % 2 == 0 else ()):
+        node.attrib.update(form="postfix" if place % 2 else "prefix", lspace="0", rspace="0")
 
 
 def _is_name(node: ElementTree.Element) -> bool:

@@ -10,14 +10,16 @@ from docs.notebooks import notebooks
 
 DOCS = Path(__file__).parent
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
-ROW = re.compile(r"^\| \[[^\]]*\]\((?:\.\./)?([\w/-]+)\.(?:md|ipynb)\)", re.MULTILINE)
+ROW = re.compile(r"^\| \[[^\]]*\]\(([\w/-]+)\.md\)", re.MULTILINE)
+NOTEBOOK = re.compile(r"^\| \[[^\]]*\]\((\w+)\.ipynb\)", re.MULTILINE)
 
 
 def sections() -> dict[str, tuple[str, ...]]:
     """Section of the index -> its pages, in the order of its table; notebooks, gallery and reference have their places."""
     _, *parts = SECTION.split((DOCS / "README.md").read_text(encoding="utf-8"))
     found = {title: ROW.findall(text) for title, text in zip(parts[::2], parts[1::2], strict=True)}
-    found["Start"] += [name for name in map("examples/{}".format, notebooks()) if name not in found["Start"]] + ["examples/index"]
+    listed = NOTEBOOK.findall((DOCS.parent / "examples" / "README.md").read_text(encoding="utf-8"))
+    found["Start"] += [f"examples/{name}" for name in dict.fromkeys([*listed, *notebooks()])] + ["examples/index"]
     found["Reference"].insert(0, "api/index")
     return {title: tuple(pages) for title, pages in found.items()}
 

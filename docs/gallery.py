@@ -81,6 +81,13 @@ def _delta_poles(path: Path) -> None:
     pole_zero_plot(maps(), path, title="Delta robot: poles and zeros")
 
 
+def _delta_workspace(path: Path) -> None:
+    from models.delta import DeltaParameters
+    from models.delta.pictures.workspace_figure import plot_workspace
+
+    plot_workspace(DeltaParameters.fit(), path)
+
+
 def _delta_soft_touch(path: Path) -> None:
     from examples.delta_soft_touch import simulate
     from models.delta.pictures.touch_figure import plot_touch
@@ -212,6 +219,7 @@ PLOTS: dict[str, Callable[[Path], None]] = {
     "oscillator.png": _oscillator,
     "delta_poles.png": _delta_poles,
     "delta_soft_touch.png": _delta_soft_touch,
+    "delta_workspace.png": _delta_workspace,
     "hand_figure7.png": _hand_figure7,
     "maze_figure5.png": _maze_figure("figure5"),
     "maze_figure7.png": _maze_figure("figure7"),

@@ -85,17 +85,10 @@ def simulate(t_end: float = 2.0, rtol: float = 1e-10) -> ContactRun:
 
 if __name__ == "__main__":
     from models import save_run
-    from models.pictures import page
     from models.two_bodies.command import overview
-    from models.two_bodies.pictures import contact_scene
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo"))
     parser.add_argument("--open", action="store_true", help="show the page in a browser before the pictures are drawn")
     options = parser.parse_args()
-    run = simulate()
-    if options.open:
-        options.out.mkdir(parents=True, exist_ok=True)
-        place = options.out / "page.html"
-        print("opened" if page(contact_scene(run)).open(place) else "no desktop here; open in a browser:", place, flush=True)
-    print(overview(save_run(run, options.out), options.out))
+    print(overview(save_run(simulate(), options.out, show=options.open), options.out))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from bondgraph.errors import ModelError, refusal
 from screws.given import floats, reals
+from screws.joints import Vector
 from screws.poses import pose_from_state
 from screws.shapes import Solid
 from screws.surfaces import Surface
@@ -31,7 +31,8 @@ class Visual:
 
     Parameters
     ----------
-    mesh : file (.stl, .obj, .ply), a mesh of pyvista, or (points (m, 3), triangles (n, 3)).
+    mesh : file (.stl, .obj, .ply), a mesh of pyvista, (points (m, 3), triangles (n, 3)), or a function that gives one of these
+        when it is drawn.
     box : edges along x, y and z, m.
     cylinder, capsule : radius and length along z, m; that of a capsule is between the centres of its caps.
     sphere : radius, m.
@@ -44,15 +45,15 @@ class Visual:
     """
 
     mesh: Any = None
-    box: Sequence[float] | None = None
-    cylinder: Sequence[float] | None = None
-    capsule: Sequence[float] | None = None
+    box: Vector | None = None
+    cylinder: Vector | None = None
+    capsule: Vector | None = None
     sphere: float | None = None
     colour: str | None = None
     opacity: float = 1.0
-    scale: float | Sequence[float] = 1.0
-    position: Sequence[float] = (0.0, 0.0, 0.0)
-    quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
+    scale: float | Vector = 1.0
+    position: Vector = (0.0, 0.0, 0.0)
+    quaternion: Vector = (1.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         given = [name for name in ("mesh", *SHAPES) if getattr(self, name) is not None]
@@ -102,7 +103,7 @@ def _check_mesh(mesh: Any) -> None:
             raise _wrong("E577", f"there is no file {mesh}", "a path from the folder in which Python runs, or an absolute one")
         return
     pair = isinstance(mesh, (tuple, list)) and len(mesh) == 2
-    if not pair and not hasattr(mesh, "points"):
+    if not (pair or hasattr(mesh, "points") or callable(mesh)):
         cure = 'mesh="part.stl", mesh=pyvista.Cone(), mesh=(points, triangles)'
         raise _wrong("E576", f"the mesh of a visual is {mesh!r}", cure)
 

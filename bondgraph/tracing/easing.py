@@ -18,7 +18,7 @@ NEAR_REST = 1e-3
 
 
 @dataclass(frozen=True)
-class Obstacles:
+class Snags:
     """What a run of the statements found in its way."""
 
     curved: tuple[Loop, ...] = ()
@@ -27,7 +27,7 @@ class Obstacles:
     """Constraints and switches at which what vanishes depends on the unknowns themselves."""
 
 
-def eased(system: System, found: Obstacles) -> System:
+def eased(system: System, found: Snags) -> System:
     """The system without these obstacles."""
     unknowns = tuple(replace(u, algebraic=u.algebraic or u.element in found.tied) for u in system.unknowns)
     return _with_guesses(replace(system, unknowns=unknowns), found.curved)

@@ -14,7 +14,7 @@ from bondgraph.assembly.system import Indeterminate, LoweredTransition, System, 
 from bondgraph.tape.differentiate import compressed_columns, jacobian
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.specialise import hoist, specialise
-from bondgraph.tracing.easing import Obstacles, eased
+from bondgraph.tracing.easing import Snags, eased
 from bondgraph.tracing.instants.collisions import colliding, collision_table
 from bondgraph.tracing.instants.impulses import impulse_of, is_impulse
 from bondgraph.tracing.instants.painleve import paradoxes
@@ -30,7 +30,7 @@ from screws.scalars import equal, where
 def values_on_tape(system: System) -> Traced:
     """Run all statements on tape scalars; what is in the way of that is eased first."""
     found = walked(ground_of(system))
-    while isinstance(found, Obstacles):
+    while isinstance(found, Snags):
         system = eased(system, found)
         found = walked(ground_of(system))
     return _completed(found)

@@ -17,7 +17,7 @@ from bondgraph.assembly.stages import Step
 from bondgraph.assembly.system import Loop, Unknown
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.derivatives import decide_rates, tied, with_derivatives
-from bondgraph.tracing.easing import Obstacles
+from bondgraph.tracing.easing import Snags
 from bondgraph.tracing.linear.closures import Closures, closures_of, positions_held
 from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
@@ -45,36 +45,36 @@ class Traced:
     """Modes in which those unknowns are not decided by their equations alone."""
 
 
-def walked(ground: Ground) -> Traced | Obstacles:
+def walked(ground: Ground) -> Traced | Snags:
     """All statements on the tape, or what keeps them from being solved; `Unsolvable` where there is no cure."""
     system, inputs = ground.system, ground.inputs
     given = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
     found = _with_late(ground, given) if system.unknowns else _early(ground, given)
-    if isinstance(found, Obstacles):
+    if isinstance(found, Snags):
         return found
     return replace(found, values=found.values | rates_of_guesses(ground, found.values, found.pursuits))
 
 
-def _with_late(ground: Ground, given: Values) -> Traced | Obstacles:
+def _with_late(ground: Ground, given: Values) -> Traced | Snags:
     """All statements, with the unknowns whose residuals hold time derivatives."""
     system, unknowns = ground.system, ground.system.unknowns
     if decide_rates(ground):
         raise Unsolvable("index", unknowns, None)
 
-    def early(scalars: Sequence[Any]) -> Traced | Obstacles:
+    def early(scalars: Sequence[Any]) -> Traced | Snags:
         return _early(ground, {**given, **placed(unknowns, shapes_of(system, unknowns), scalars)})
 
     owners = owners_of(system, unknowns)
     w = ground.unknowns(len(owners))
     first = early(w)
-    if isinstance(first, Obstacles):
+    if isinstance(first, Snags):
         return first
     sought = {scalar.index: unknown for scalar, unknown in zip(w, owners, strict=True)}
     if met := tied(ground, first.values, sought):
         easy = {u.element for u in unknowns if u.held and not u.algebraic} & met.keys()
         if not easy:
             raise Unsolvable("index", list(dict.fromkeys(u for some in met.values() for u in some)), None, list(met))
-        return Obstacles(tied=frozenset(easy))
+        return Snags(tied=frozenset(easy))
     values, yielding = with_derivatives(ground, first.values, sought, {})
     decided = {element: found.conditions for element, found in yielding.items() if found.slopes is not None}
     acting = Acting(tuple(w), tuple(owners), values, decided)
@@ -96,7 +96,7 @@ def _with_late(ground: Ground, given: Values) -> Traced | Obstacles:
     return replace(found, acting=acting, closures=closures, modes=solved.modes)
 
 
-def _early(ground: Ground, given: Values) -> Traced | Obstacles:
+def _early(ground: Ground, given: Values) -> Traced | Snags:
     """Statements that need no time derivative. Once a loop is found to be curved, those after it are only looked at."""
     system, values, pursuits, curved = ground.system, dict(given), list[Pursuit](), list[Loop]()
 
@@ -126,7 +126,7 @@ def _early(ground: Ground, given: Values) -> Traced | Obstacles:
                 pursuits.append(pursue(ground, loop, w, residuals_of(inner, unknowns), values))
             solution = pursuits[-1].solution
         values = inner if solution is None else carried_out(step, solution, unknowns)
-    return Obstacles(curved=tuple(curved)) if curved else Traced(ground, values, tuple(pursuits))
+    return Snags(curved=tuple(curved)) if curved else Traced(ground, values, tuple(pursuits))
 
 
 def _are_curved(ground: Ground, entries: Entries, w: Sequence[TapeScalar]) -> bool:

@@ -56,9 +56,13 @@ class Scene:
 
     def need(self, what: str, *parts: tuple[Any, ...]) -> None:
         """Raises `ModelError` E160 where a picture of such parts would show nothing."""
-        if not any(parts):
-            cure = "plots of its panels, or a result with poses" if self.panels else "a result with poses or contacts"
-            raise refusal("E160", f'the scene "{self.title}" has no {what}, so there is nothing to draw', cure, about=self.title)
+        if any(parts):
+            return
+        title = f'the scene "{self.title}" has no {what}, so there is nothing to draw'
+        flat = ("plots of its panels, for energies over time",) if self.panels else ()
+        own = ('result.plot("name"), or page(result, "run.html")',) if self.result is not None else ()
+        placed = "rigid_body(...), chain_graph(...) or a signal that is a pose (4, 4): these have places"
+        raise refusal("E160", title, *own, *flat, placed, about=self.title)
 
     @property
     def subtitle(self) -> tuple[str, ...]:
@@ -135,14 +139,19 @@ class Scene:
         return tuple(dict.fromkeys([*entries, *((solid.colour, solid.legend) for solid in self.solids if solid.legend)]))
 
     @property
-    def force_legend(self) -> str:
-        """What the arrows are and how long; "" without forces (impacts are impulses)."""
+    def force_words(self) -> str:
+        """What the arrows are; "" without forces (impacts are impulses)."""
         forces = [force for force in self.all_forces if np.any(force.newtons)]
         if not forces:
             return ""
         labels = {force.label for force in forces}
         words = ["forces" if len(forces) > 1 else "force", *(labels if len(labels) == 1 else ())]
-        return f"{' '.join(filter(None, words))}: {self.scale[2]}"
+        return " ".join(filter(None, words))
+
+    @property
+    def force_legend(self) -> str:
+        """What the arrows are and how long; "" without forces."""
+        return f"{self.force_words}: {self.scale[2]}" if self.force_words else ""
 
     def contact_intervals(self) -> list[tuple[float, float]]:
         """Times (s) in which anything touches."""

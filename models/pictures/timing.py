@@ -42,7 +42,9 @@ def telling_time(scene: Scene, ghosts: int = 5) -> float:
     travel = np.concatenate([[0.0], np.cumsum(steps)]) / (SPACING * scene.unit * ghosts)
     normal = np.sum([touch.normal for touch in scene.touches], axis=0)
     gap = np.min([np.abs(touch.gap) for touch in scene.touches], axis=0)
-    strength = normal / normal.max() if normal.max() > 0.0 else -gap / scene.unit
+    # A knock that is over at once is no time of its own.
+    strong = float(np.quantile(normal[normal > 0.0], 0.9)) if np.any(normal > 0.0) else 0.0
+    strength = np.minimum(normal / strong, 1.0) if strong > 0.0 else -gap / scene.unit
     late = (scene.t - scene.t[0]) / max(float(np.ptp(scene.t)), 1e-12)
     return float(scene.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
 

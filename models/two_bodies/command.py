@@ -6,10 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from models.pictures import page
 from models.studies.commands import add_solver, study_command
 from models.studies.files import graph_files
 from models.studies.tasks import Outcome, Task
-from models.two_bodies.pictures import pictures_of
+from models.two_bodies.pictures import contact_scene, pictures_of
 from models.two_bodies.run import ContactRun, run_scenario
 from models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
 from models.two_bodies.surfaces import SURFACES
@@ -21,14 +22,19 @@ def overview(summary: dict[str, Any], out: Path) -> str:
 
 
 def save_run(
-    run: ContactRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True
+    run: ContactRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True, show: bool = False
 ) -> dict[str, Any]:
     """Write all files of a contact run to the folder `out`, all or none; returns the summary.
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
     plots.png, poster.png and movie.mp4; of these `only` some, such as ("page", "plots"), if they are named. Where nothing can
     be rendered one line on stderr says what to install, and the rest is written. `progress` shows a bar on a terminal.
+    With `show` the page is written first and opened in the browser of the desktop; one line says where it is.
     """
+    if show:
+        place = out / "page.html"
+        out.mkdir(parents=True, exist_ok=True)
+        print("opened" if page(contact_scene(run)).open(place) else "no desktop here; open in a browser:", place, flush=True)
     outcome = _outcome(run)
     TASK.save(outcome, out, render=render, only=only, progress=progress)
     return dict(outcome.summary)

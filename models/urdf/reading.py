@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from models.urdf.links import Made, links_of
 from models.urdf.names import plain, rename
 from models.urdf.robot import Robot
 from models.urdf.skeleton import Kept, between, mimic_problems, skeleton_of, tree_problems
-from models.urdf.skins import Packages, skins_of
+from models.urdf.skins import Packages, looks_of, skins_of
 
 KINDS = ("collision", "visual", False)
 
@@ -41,7 +42,8 @@ def read_urdf(
     tip : last link, or several: what lies between, with all that is fixed to it, becomes the tree, and nothing beyond. Where
         None, all that hangs on the base.
     floating : whether the base moves freely, by six coordinates that come before the others (`screws.joints.free`).
-    meshes : the shapes for pictures: "collision" (simple ones), "visual", or False for none.
+    meshes : the shapes of `skins`: "collision" (simple ones), "visual", or False for none, also in pictures of runs: these show
+        the visual shapes whose files are there, or else collision shapes, and read the files when they are drawn.
     packages : name -> folder, for meshes at package://name/...; without it they are looked for around the file.
     limits : whether position limits are read.
 
@@ -69,8 +71,9 @@ def read_urdf(
     skins, bare = skins_of(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
     raise_if_any(file.name, [*checked.problems, *made.problems, *bare] or _still(kept, made))
     ignored = (*_left(kept), *made.ignored, *_undrawn(parsed, meshes), *renamed, *checked.ignored)
-    mechanism = Chain if kept.serial else Tree
-    return Robot(mechanism(plain(parsed.name or file.stem), made.links), made.joints, tuple(skins), ignored)
+    mechanism, looks = Chain if kept.serial else Tree, looks_of(file, parsed, packages or {}) if meshes else {}
+    links = tuple(replace(link, visual=looks.get(link.name)) for link in made.links)
+    return Robot(mechanism(plain(parsed.name or file.stem), links), made.joints, tuple(skins), ignored)
 
 
 def _still(kept: Kept, made: Made) -> list[Problem]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem
+from bondgraph.errors import ModelError, Problem, refusal
 from bondgraph.output.brief import brief
 from models.pictures.shapes.files import read_mesh
 from models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe
 from models.urdf.document import place, refuse_document_types
+from models.visuals import Visual
+from screws import quaternion
 
 FORMATS = ("stl", "obj", "ply", "dae")
 """Endings of mesh files that can be read."""
@@ -59,6 +62,44 @@ def skins_of(
             material = getattr(shape, "material", None)
             skins.append(Skin(link.name, mesh.moved(H), _colour(material, colours)))
     return skins, problems
+
+
+def looks_of(file: Path, parsed: Any, packages: Packages) -> dict[str, tuple[Visual, ...]]:
+    """What pictures of a run show of each link: its visual shapes, or else those it collides with, whose files are there."""
+    colours = {material.name: material.color for material in parsed.materials if material.color is not None}
+    return {
+        link.name: shown
+        for link in parsed.links
+        if (shown := _shown(file, link.visuals, packages, colours) or _shown(file, link.collisions, packages, colours))
+    }
+
+
+def _shown(file: Path, shapes: Sequence[Any], packages: Packages, colours: Mapping[str, Any]) -> tuple[Visual, ...]:
+    """Shapes of a link as visuals; meshes are read when they are drawn, those that are not there are left out."""
+    found = []
+    for shape in shapes:
+        geometry, given = shape.geometry, dict[str, Any]()
+        if geometry.box is not None:
+            given = {"box": geometry.box.size}
+        elif geometry.cylinder is not None:
+            given = {"cylinder": (geometry.cylinder.radius, geometry.cylinder.length)}
+        elif geometry.sphere is not None:
+            given = {"sphere": geometry.sphere.radius}
+        elif (path := _found(file, geometry.mesh.filename, packages)[0]) is not None:
+            scale = geometry.mesh.scale
+            given = {"mesh": partial(_read, path), "scale": 1.0 if scale is None else scale}
+        if given:
+            H = np.eye(4) if shape.origin is None else np.asarray(shape.origin, dtype=float)
+            given |= {"position": H[:3, 3], "quaternion": quaternion(H[:3, :3])}
+            found.append(Visual(colour=_colour(getattr(shape, "material", None), colours), **given))
+    return tuple(found)
+
+
+def _read(file: Path) -> Mesh:
+    mesh, wrong = _loaded(file)
+    if mesh is None:
+        raise refusal("E577", f"the mesh of a link cannot be had: {wrong}", "read_urdf(..., meshes=False)", about=file.name)
+    return mesh
 
 
 def _colour(material: Any, colours: Mapping[str, Any]) -> str | None:

@@ -11,6 +11,7 @@ MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">{}</math>'
 DOTTED = '<munderover><mi>q</mi><mn>1</mn><mo stretchy="false">˙</mo></munderover>'
 LETTER = '<mover><mi>q</mi><mo stretchy="false">˙</mo></mover>'
 BESIDE = f"<msub>{LETTER}<mn>1</mn></msub>"
+BAR = '<mo form="{}" lspace="0" rspace="0">|</mo>'
 SINE, THIN = "<mi>sin</mi>", '<mspace width="0.1667em" />'
 SUM = "<munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover>"
 
@@ -37,6 +38,7 @@ def with_accents():
             f"<mi>r</mi>{SINE}<mo>&ApplyFunction;</mo><mi>u</mi>{SINE}<mo>(</mo>",
             f"<mi>r</mi>{THIN}{SINE}{THIN}<mi>u</mi>{THIN}{SINE}<mo>(</mo>",
         ),
+        (f"<mo>|</mo>{LETTER}<mo>|</mo>", f"{BAR.format('prefix')}{LETTER}{BAR.format('postfix')}"),
         (f"<mo>=</mo><msup>{SINE}<mn>2</mn></msup><mi>u</mi>", f"<mo>=</mo><msup>{SINE}<mn>2</mn></msup>{THIN}<mi>u</mi>"),
     ],
 )

@@ -89,7 +89,7 @@ def plot_workspace(
     seen = [_limits(cut, first, second) for cut, first, second, _ in cuts]
     widths = [s[1] - s[0] for s in seen]
     look: dict[str, Any] = {"layout": "constrained", "title": "Workspace of the delta robot"}
-    with plot_file(path, (10.4, 5.0), dpi=dpi, **look) as figure:
+    with plot_file(path, (10.4, 4.75), dpi=dpi, **look) as figure:
         panels = figure.subplots(1, 2, gridspec_kw={"width_ratios": widths})
         drawn = []
         for axes, (cut, first, second, title), limits in zip(panels, cuts, seen, strict=True):
@@ -119,15 +119,8 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, around: list[Outli
     near, everywhere = _spread(1.0 / np.squeeze(cut.condition, axis=3 - first - second).T)
     half = [0.5 * (axis[-1] - axis[0]) / (len(axis) - 1) for axis in (across, along)]
     extent = (across[0] - half[0], across[-1] + half[0], along[0] - half[1], along[-1] + half[1])
-    look: dict[str, Any] = {
-        "cmap": "viridis",
-        "vmin": 0.0,
-        "vmax": 1.0,
-        "interpolation": "bilinear",
-        "origin": "lower",
-        "zorder": 1,
-    }
-    shade = axes.imshow(everywhere, extent=extent, **look)
+    look: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0, "origin": "lower", "zorder": 1}
+    shade = axes.imshow(everywhere, extent=extent, interpolation="bilinear", **look)
     # The boundary is singular, and the dexterity grows there with the root of the distance: its square is even between points.
     squares = np.ma.masked_invalid(near * near)
     lines = axes.contour(across, along, squares, levels=[level**2 for level in LEVELS], colors=PAPER, linewidths=0.7)

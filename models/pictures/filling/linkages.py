@@ -106,7 +106,8 @@ class Bones:
             Solid(f"{name}{self.tree.links[k].name}", courses[k], mesh, self.colour(k), look=Look.OPAQUE)
             for k, mesh in shapes.items()
         ]
-        if 0 in but:
+        # A base that moves freely has nothing that stands.
+        if 0 in but or self.tree.links[0].joint.freedoms == 6:
             return links
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
         poses = np.tile(self.tree.base, (courses.shape[1], 1, 1))
@@ -121,11 +122,11 @@ class Bones:
 def linkage_solids(tree: Tree, q: Array, name: str = "") -> list[Solid]:
     """The links of a tree at coordinates q (k, n): those with visuals by these, the others as rods between joints."""
     courses = link_courses(tree, q)
-    dressed = [
-        Solid(f"{name}{link.name}", courses[k], visuals_mesh(visuals, LINKS[k % len(LINKS)]), look=Look.OPAQUE)
-        for k, link in enumerate(tree.links)
-        if (visuals := visuals_of(link.name, link.visual))
-    ]
+    dressed = []
+    for k, link in enumerate(tree.links):
+        if visuals := visuals_of(link.name, link.visual):
+            mesh, colour = visuals_mesh(visuals, LINKS[k % len(LINKS)]), visuals[0].colour or LINKS[k % len(LINKS)]
+            dressed.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE))
     # Where some links have visuals, the others are frames between them.
     bare = [] if dressed else Bones(tree, _reaching(tree)).solids(courses, name)
     return [*dressed, *bare]

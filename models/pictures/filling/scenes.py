@@ -51,7 +51,8 @@ def scene_of(
     Parameters
     ----------
     result : of any run.
-    title, name : heading, and which run it is; the model's name where "".
+    title : heading; the model's name where "".
+    name : which run it is, where that is to be said.
     names : path of a body -> what it is called in the picture; its path where none is given.
     colours : path of a body -> its colour, and that of contact paths on it; in turn those of `SOLIDS` where none are given.
     fields : further fields of the scene.
@@ -83,7 +84,7 @@ def scene_of(
         "coils": tuple(draft.coils),
         "panels": (*panels, *pile_panels(result), *balance_panels(energies, result.ledger.residual)),
         "happenings": happenings_of(result),
-        "name": name or program.name,
+        "name": name,
         "size": size,
         "up": up,
         "result": result,
@@ -179,7 +180,7 @@ def _add_body(draft: _Draft, body: Visible, key: str, looks: Appearance) -> None
     solid = body_solid(called, H, looks, draft.colours(body.path), draft.span() if looks.solids else 1.0)
     if solid is not None:
         # Of a mechanism, earlier poses of one link say nothing.
-        carried = any(body.path.startswith(f"{chain}.") for chain in draft.chains)
+        carried = any(body.path.startswith(_below(chain)) for chain in draft.chains)
         draft.solids[key] = replace(solid, ghosts=None) if carried else solid
     if looks.visuals or (looks.solids and looks.surface is None):
         return
@@ -192,9 +193,14 @@ def _chain(draft: _Draft, chain: Visible) -> None:
     tree, count = chain.shape.tree, len(draft.result.t)
     draft.pull(chain.shape.gravity)
     q = over_time(draft.result, chain.signals["q"]).reshape(count, -1)
-    for solid in linkage_solids(tree, q, f"{chain.path}."):
+    for solid in linkage_solids(tree, q, _below(chain.path)):
         # A link that touches may be there with its surface.
         draft.solids[solid.name if solid.name not in draft.solids else f"{solid.name} (link)"] = solid
+
+
+def _below(path: str) -> str:
+    """How the paths begin of what is in a graph, which may be the whole model."""
+    return f"{path}." if path else ""
 
 
 def _joint(draft: _Draft, joint: Visible) -> None:
@@ -244,6 +250,8 @@ def _loose_frames(result: Result) -> list[Frame]:
     """Signals that are poses all the time and belong to nothing that is drawn: references, targets, cameras of the user's own."""
     own = tuple(f"{path}." for path in {one.path for one in _visible(result)} if path)
     own += tuple(f"{contact.point.path}." for contact in result.program.contacts)
+    whole = [one for one in _visible(result) if one.kind == "chain" and not one.path]
+    own += tuple(f"{link.name}." for one in whole for link in one.shape.tree.links)
     claimed = {signal for one in _visible(result) for signal in one.signals.values()}
     found = []
     for name in result.names():

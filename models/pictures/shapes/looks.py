@@ -43,7 +43,7 @@ def visuals_mesh(visuals: Sequence[Visual], colour: str) -> Mesh:
 
 def _given(visual: Visual) -> Mesh:
     """The mesh of a file, of pyvista, or of points and triangles."""
-    given = visual.mesh
+    given = visual.mesh() if callable(visual.mesh) else visual.mesh
     if isinstance(given, Mesh):
         return given
     if isinstance(given, (str, Path)):

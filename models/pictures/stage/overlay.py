@@ -161,9 +161,9 @@ def draw_length(image: Any, pixels_per_metre: float, foot: float, scale: float) 
 
 
 def mark_time(image: Any, x: float, rows: Sequence[float], scale: float) -> None:
-    """A line with a head across a plot whose first and last rows of pixels are given."""
+    """A line with a foot across a plot whose first and last rows of pixels are given."""
     from PIL import ImageDraw
 
     draw, r = ImageDraw.Draw(image), 4.5 * scale
     draw.line([(x, rows[0]), (x, rows[1])], fill=INK, width=max(1, round(2 * scale)))
-    draw.ellipse((x - r, rows[0] - r, x + r, rows[0] + r), fill=INK)
+    draw.ellipse((x - r, rows[1] - r, x + r, rows[1] + r), fill=INK)

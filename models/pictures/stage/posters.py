@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from models.pictures.filling.scenes import as_scene
 from models.pictures.parts import Touching
 from models.pictures.plotting import key_panels, strip
 from models.pictures.scene import Scene
+from models.pictures.stage.naming import arrows_in, axes_in, frame_labels, ghost_labels, pixels_between
 from models.pictures.stage.overlay import Label, draw_labels, draw_legend, draw_length, mark_time
+from models.pictures.stage.sight import Sight
 from models.pictures.stage.stage import GAUSS, Stage
-from models.pictures.stage.stills import arrows_in, axes_in, camera_of, force_bar, frame_labels, picture, pixels_between
+from models.pictures.stage.stills import camera_of, force_bar, picture
 from models.pictures.style import AXES, INK, MUTED, PAPER, font
 from models.pictures.timing import close_up, leading, telling_time
 
@@ -52,8 +54,11 @@ WIDER = 1830 / 1560
 """Width of the first plot over that of the others."""
 
 TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
-FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (40, 60, 40, 50))
-"""With a contact that is shown from near, and without."""
+FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (60, 160, 60, 130))
+"""With a contact that is shown from near, and without: this is as high as it needs to be."""
+
+FEATHER = 60
+"""Pixels over which a scene fades into the paper at its sides."""
 
 
 @dataclass(frozen=True)
@@ -76,22 +81,28 @@ NEAR = Ring(2880, 930, 560)
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
     """Write the poster of a result or scene at a time (s), chosen where None, as PNG: 3600 by 2400 pixels, without
-    contacts 2400 by 2400."""
+    contacts 2400 wide."""
     from PIL import Image
 
     scene = as_scene(shown)
     t = telling_time(scene) if t is None else t
     layout = TOUCHING if scene.touches else FREE
-    page, size = Image.new("RGB", layout.size, PAPER), layout.scene
+    size = layout.scene
     with Stage(scene, size, background=(PAPER, PAPER), around=True) as stage:
         left, top, right, bottom = (720.0 / size[1] * room for room in layout.room)
         camera = camera_of(stage, [t], size, (left, top, right, bottom))
         now = stage.show(t, camera)
         whole = picture(stage.image(), size)
-        draw_labels(whole, *frame_labels(stage, now, camera, size), [], SCALE)
+        sight = Sight.of(stage, camera)
+        labels, avoid = frame_labels(stage, now, camera, size, sight)
+        draw_labels(whole, [*labels, *ghost_labels(stage, t, sight, size)], avoid, [], SCALE)
+        if not scene.touches:
+            rows = camera.pixels(stage.outline([t]), size)[:, 1]
+            layout, whole = _cropped(layout, whole, float(rows.min()), float(rows.max()))
         draw_length(whole, camera.pixels_per_metre(camera.centre, size), 0.0, SCALE)
-        bar = force_bar(stage, now, camera, size)
-    page.paste(whole, (0, layout.top))
+        bar, legend = force_bar(stage, now, camera, size), sight.legend(now)
+    page = Image.new("RGB", layout.size, PAPER)
+    page.paste(whole, (0, layout.top), _feather(whole.size))
     if scene.touches:
         touch = leading(now)
         near, reach = _close_up(scene, t, touch, round(2 * NEAR.radius))
@@ -100,9 +111,28 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
         _magnify(page, near, Ring(float(x), float(y) + layout.top, reach * camera.pixels_per_metre(middle, size)))
         _explain(page, now, touch)
     _head(page, layout, scene, t)
-    draw_legend(page, scene.legend, bar, layout.legend, SCALE)
+    draw_legend(page, legend, bar, layout.legend, SCALE)
     _strips(page, layout, scene, t)
     save_image(page, path)
+
+
+def _cropped(layout: Layout, whole: Any, first: float, last: float) -> tuple[Layout, Any]:
+    """The same without the rows of a scene that are empty, but for the room at its top and its foot; what is seen begins and ends
+    in two rows."""
+    top = max(0, round(first) - layout.room[1])
+    height = min(layout.scene[1], round(last) + layout.room[3]) - top
+    saved = layout.scene[1] - height
+    size, (x, y) = (layout.size[0], layout.size[1] - saved), layout.legend
+    shorter = replace(layout, size=size, scene=(layout.scene[0], height), foot=layout.foot - saved, legend=(x, y - saved))
+    return shorter, whole.crop((0, top, layout.scene[0], top + height))
+
+
+def _feather(size: tuple[int, int]) -> Any:
+    """A mask that lets a picture fade at its sides."""
+    from PIL import Image
+
+    across, down = (np.minimum(1.0, np.minimum(np.arange(n), np.arange(n)[::-1]) / FEATHER) for n in size)
+    return Image.fromarray(np.round(255.0 * np.outer(down, across)).astype(np.uint8))
 
 
 def _close_up(scene: Scene, t: float, touch: Touching, side: int) -> tuple[Any, float]:

@@ -172,13 +172,17 @@ class Stage:
         self._sort(now, camera)
         return now
 
-    def ghost_poses(self, index: int, t: float) -> Array:
-        """Poses (j, 4, 4) of a solid's ghosts at a time (s), nearest first."""
+    def ghost_samples(self, index: int, t: float) -> list[int]:
+        """Samples at which a solid is shown once more at a time (s), nearest first."""
         solid = self.scene.solids[index]
         if solid.ghosts is None:
-            return np.zeros((0, 4, 4))
+            return []
         count, spacing = len(self._ghosts[index]), SPACING * self.scene.stride
-        return solid.poses[ghost_samples(solid.poses, self.scene.t, t, count, spacing, self.around, solid.ghosts)]
+        return ghost_samples(solid.poses, self.scene.t, t, count, spacing, self.around, solid.ghosts)
+
+    def ghost_poses(self, index: int, t: float) -> Array:
+        """Poses (j, 4, 4) of a solid's ghosts at a time (s), nearest first."""
+        return self.scene.solids[index].poses[self.ghost_samples(index, t)]
 
     def _show_strings(self, now: Scene) -> None:
         """Lines between the closest points of solids that are apart."""
@@ -223,8 +227,11 @@ class Stage:
 
     def outline(self, times: Iterable[float]) -> Array:
         """World points (j, 3) that outline everything that a camera must see at some times (s), ghosts and arrows too."""
-        points = [path.points for path in self.scene.all_paths if path.ahead]
         times = list(times)
+        there = self.scene.t <= max(times)
+        # Of a path in the world with a name, the legend speaks.
+        points = [path.points for path in self.scene.all_paths if path.ahead]
+        points += [path.points[there] for path in self.scene.paths if path.on is None and path.label and not path.ahead]
         now = self.scene.at_times(times)
         for i, (solid, mesh) in enumerate(zip(now.solids, self.meshes, strict=True)):
             if solid.framed:

@@ -12,15 +12,19 @@ from bondgraph.run.outcome.result import Result
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.figures import save_image
 from models.pictures.filling.scenes import as_scene
-from models.pictures.interpolation import Array
 from models.pictures.scene import Scene
-from models.pictures.stage.overlay import Box, Label, draw_heading, draw_labels, draw_legend, draw_length, words
+from models.pictures.stage.naming import frame_labels, ghost_labels
+from models.pictures.stage.overlay import Box, draw_heading, draw_labels, draw_legend, draw_length
+from models.pictures.stage.sight import Sight
 from models.pictures.stage.stage import Stage
-from models.pictures.style import font
+from models.pictures.style import font, round_number
 from models.pictures.timing import telling_time
 
 Inset = tuple[float, float, float, float]
 """Room left free at the left, the top, the right and the bottom of a picture, pixels at a height of 720."""
+
+BAR = 0.1
+"""Most length of the bar that says how large forces are, over the picture's height."""
 
 BESIDE, BELOW, BETWEEN = (330, 40, 50, 40), (330, 75, 50, 40), (60, 105, 60, 120)
 """Text stands in a column on the left, with a title that is no wider or with one that is, or in bands above and below."""
@@ -77,65 +81,30 @@ def told(scene: Scene, t: float, most: int = 8) -> list[str]:
 def dress(
     image: Any, stage: Stage, now: Scene, camera: Camera, scale: float, lines: list[str], foot: float = 0.0, steady: bool = False
 ) -> None:
-    """Draw title, lines, legend and the names of the frames on a picture.
+    """Draw title, lines, legend, the length of things, and the names of frames and ghosts on a picture.
 
     Parameters
     ----------
     foot : height (pixels) at the bottom that is taken.
-    steady : whether labels keep their places, as a movie needs it.
+    steady : whether labels keep their places and legends their entries, seen or not, as a movie needs it.
     """
-    height = image.size[1]
+    height, size = image.size[1], image.size
+    sight = None if steady else Sight.of(stage, camera)
     taken: list[Box] = [draw_heading(image, now.title, lines, (32 * scale, 28 * scale), scale)]
     corner = (34 * scale, height - foot - (22 if foot else 34) * scale)
-    taken.append(draw_legend(image, stage.scene.legend, force_bar(stage, now, camera, image.size), corner, scale))
-    taken.append(draw_length(image, camera.pixels_per_metre(camera.centre, image.size), foot, scale))
-    labels, avoid = frame_labels(stage, now, camera, image.size)
-    draw_labels(image, labels, avoid, taken, scale, steady)
+    legend = stage.scene.legend if sight is None else sight.legend(now)
+    taken.append(draw_legend(image, legend, force_bar(stage, now, camera, size), corner, scale))
+    taken.append(draw_length(image, camera.pixels_per_metre(camera.centre, size), foot, scale))
+    labels, avoid = frame_labels(stage, now, camera, size, sight)
+    ghosts = [] if sight is None else ghost_labels(stage, float(now.t[0]), sight, size)
+    draw_labels(image, [*labels, *ghosts], avoid, taken, scale, steady)
 
 
 def force_bar(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> tuple[str, float] | None:
-    """Words for the scale of the forces, and its unit in pixels; None without forces."""
-    if not now.all_forces:
+    """Words for the forces, with how large one is that is drawn as long as so many pixels; None without arrows."""
+    forces = [force for force in now.all_forces if stage.arrow(force) is not None]
+    if not forces:
         return None
-    at = now.all_forces[0].points[0]
-    return stage.scene.force_legend, stage.scene.scale[1] * camera.pixels_per_metre(at, size)
-
-
-def frame_labels(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> tuple[list[Label], Array]:
-    """Labels beside the z axes of frames or at their origins; and pixels (j, 2) of axes and arrows, which they should avoid."""
-    labels, avoid = [], [np.zeros((0, 2))]
-    for frame in now.all_frames:
-        if frame.shown is not None and not frame.shown[0]:
-            continue
-        start, *tips = axes_in(camera, frame.poses[0], (stage.axis * frame.length) or 1e-3, size)
-        if frame.length:
-            avoid += [pixels_between(start, tip, 14) for tip in tips]
-        if not any(frame.label):
-            continue
-        along = tips[2] - start
-        if frame.at_axis:
-            at, away = start + 0.6 * along, np.array([-along[1], along[0]])
-        elif words(frame.label[0]):
-            at, away = tips[2], along
-        else:
-            at, away = start, -sum(tip - start for tip in tips)
-        labels.append(Label(*frame.label, (float(at[0]), float(at[1])), (float(away[0]), float(away[1]))))
-    avoid += arrows_in(stage, now, camera, size)
-    return labels, np.vstack(avoid)
-
-
-def axes_in(camera: Camera, H: Array, length: float, size: tuple[int, int]) -> Array:
-    """Pixels (4, 2) of the origin and the tips of a frame's axes."""
-    return camera.pixels(np.vstack([H[:3, 3], H[:3, 3] + length * H[:3, :3].T]), size)
-
-
-def arrows_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[Array]:
-    """Pixels (40, 2) along every arrow that is drawn."""
-    shown = [arrow for force in now.all_forces if (arrow := stage.arrow(force)) is not None]
-    ends = [camera.pixels(np.stack(arrow), size) for arrow in shown]
-    return [pixels_between(start, tip, 40) for start, tip in ends]
-
-
-def pixels_between(start: Array, end: Array, count: int) -> Array:
-    """Points (count, 2) from one to another."""
-    return np.asarray(start + np.linspace(0.0, 1.0, count)[:, None] * (end - start))
+    pixels = camera.pixels_per_metre(forces[0].points[0], size) / stage.scene.scale[0]
+    newtons = round_number(BAR * size[1] / pixels)
+    return f"{stage.scene.force_words}, the bar: {newtons:g} N", newtons * pixels

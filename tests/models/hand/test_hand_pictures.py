@@ -158,8 +158,8 @@ def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> Non
     k = int(np.searchsorted(lost.trajectory["t"], shown_until(lost)))
     tips = lost.trajectory["tips"][k, :, :3, 3]
     assert lost.trajectory["object"][k, 6] - tips[:, 2].max() > 0.06
-    # In the picture it is higher, over the height of the picture, than where it was held.
-    assert away[:, 0].mean() < held[:, 0].mean() - 20
+    # In the picture it is higher, over the height of the picture, than where it was held; the legend may be of its colour too.
+    assert np.median(away[:, 0]) < np.median(held[:, 0]) - 20
 
 
 @renders

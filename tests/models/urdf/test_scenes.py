@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError
-from models.chains import link_pose
-from models.pictures import rendering, still
+from models.chains import chain_graph, link_pose
+from models.pictures import Scene, rendering, scene_of, still
 from models.pictures.shapes.meshes import Mesh
-from models.urdf import read_urdf, robot_scene
+from models.urdf import Robot, read_urdf, robot_scene
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 
@@ -92,6 +92,43 @@ def test_a_robot_without_shapes_has_nothing_to_draw_but_frames() -> None:
     whole = read_urdf(DATA / "two_links.urdf")
     height = float(link_pose(whole.tree, 2, np.zeros(2))[2, 3]) + 0.06 + 0.05  # from below the stand to the top of the sphere
     assert robot_scene(whole, np.zeros(2)).size == pytest.approx(height / 8.0, rel=1e-2)
+
+
+def swinging(robot: Robot) -> Scene:
+    own = chain_graph(robot.tree, "arm", gravity=(0.0, 0.0, -9.81), ports=(robot.tree.links[-1].name,))
+    return scene_of(own.simulate(0.1, samples=0.05, progress=False))
+
+
+def test_a_run_shows_the_visual_shapes_or_those_that_collide() -> None:
+    """A box and a sphere that collide where there is nothing else, the visual cylinder (0.03 m) instead of the wider one."""
+    robot = read_urdf(DATA / "two_links.urdf")
+    scene = swinging(robot)
+    shapes = {solid.name: solid.shape for solid in scene.solids if solid.name != "floor"}
+    assert set(shapes) == {"stand", "upper", "fore"}
+    # The pose of a port is no frame of the user's own, also where the chain is all that there is.
+    assert scene.frames == ()
+    sizes = {name: np.ptp(shape.points, axis=0) for name, shape in shapes.items() if isinstance(shape, Mesh)}
+    assert np.allclose(sizes["stand"], [0.2, 0.2, 0.1], rtol=0, atol=1e-12)
+    assert np.allclose(sizes["upper"], [0.06, 0.06, 0.5], rtol=0, atol=1e-12)
+    assert np.allclose(sizes["fore"], 0.12, rtol=1e-2)
+    assert next(solid.colour for solid in scene.solids if solid.name == "upper") == "#cc6633"
+    bare = swinging(read_urdf(DATA / "two_links.urdf", meshes=False))
+    # Rods from joint to joint instead: that of the upper link is as long as from shoulder to elbow.
+    rod = next(solid.shape for solid in bare.solids if solid.name == "upper")
+    assert isinstance(rod, Mesh) and 0.5 < np.ptp(rod.points[:, 2]) < 0.6 and "base" in {solid.name for solid in bare.solids}
+
+
+def test_the_files_of_a_run_are_read_when_they_are_drawn(tmp_path: Path) -> None:
+    text = (DATA / "slider.urdf").read_text().replace("collision", "visual")
+    (tmp_path / "slider.urdf").write_text(text)
+    assert read_urdf(tmp_path / "slider.urdf", packages={}).tree.links[1].visual == ()
+    robot = read_urdf(tmp_path / "slider.urdf", packages={"parts": DATA})
+    (shape,) = [solid.shape for solid in swinging(robot).solids if solid.name == "carriage"]
+    assert isinstance(shape, Mesh) and volume(shape) == pytest.approx(0.002 / 6.0, rel=1e-12) and outward(shape)
+    (tmp_path / "wedge.stl").write_text("no mesh")
+    broken = read_urdf(tmp_path / "slider.urdf", packages={"parts": tmp_path})
+    with pytest.raises(ModelError, match=r"E577 the mesh of a link.*wedge\.stl"):
+        swinging(broken)
 
 
 def test_a_picture_shows_the_robot(tmp_path: Path) -> None:
