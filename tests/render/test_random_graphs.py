@@ -1,0 +1,33 @@
+"""Diagrams of random graphs have no bond through a node, and do not depend on names but for their widths."""
+
+import re
+
+import numpy as np
+import pytest
+
+from bondgraph.render.diagram import diagram
+from tests.render.graphs import random_graph
+from tests.render.printable import faults
+
+TOLD = re.compile("'.*' lies on the line of ")
+"""What may remain where many lines meet: a name on a bond. Names on nodes, strokes or names may not."""
+
+
+@pytest.mark.parametrize("first", range(0, 100, 20))
+def test_no_bond_passes_a_foreign_node(first):
+    for seed in range(first, first + 20):
+        model = random_graph(seed)
+        assert (seed, [fault for fault in faults(model, diagram(model)) if not TOLD.match(fault)]) == (seed, [])
+
+
+def lines(drawing):
+    return sorted(re.findall(r'<path class="line" d="([^"]*)"', drawing.svg))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14])
+def test_names_of_equal_length_do_not_count(seed):
+    first = diagram(random_graph(seed))
+    second = diagram(random_graph(seed, name=lambda words: words[::-1]))
+    assert set(first.positions) != set(second.positions)
+    assert np.allclose(sorted(first.positions.values()), sorted(second.positions.values()))
+    assert lines(first) == lines(second)
