@@ -7,6 +7,8 @@ stores it. What is stored depends on its cells alone: no times, no counters of t
 from __future__ import annotations
 
 import argparse
+import base64
+import io
 import os
 import tempfile
 from collections.abc import Sequence
@@ -49,7 +51,19 @@ def executed(path: Path) -> Any:
             found, timeout=PATIENCE, record_timing=False, coalesce_streams=True, resources={"metadata": {"path": folder}}
         )
         client.execute(env=around)
+    for output in (output for cell in found.cells for output in cell.get("outputs", ())):
+        if "image/png" in output.get("data", ()):
+            output.data["image/png"] = reduced(output.data["image/png"])
     return plain(found)
+
+
+def reduced(picture: str) -> str:
+    """A PNG in base64 with 256 colours, which is a third as large."""
+    from PIL import Image
+
+    small = io.BytesIO()
+    Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB").quantize(256).save(small, "PNG", optimize=True)
+    return base64.b64encode(small.getvalue()).decode()
 
 
 def plain(notebook: Any) -> Any:

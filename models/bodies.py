@@ -24,6 +24,7 @@ from models.connections import AD, BY_AD, OF_AD, screw_transformer
 from models.visuals import Appearance, Visual, visuals_of
 from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
+from screws.joints import Vector
 from screws.poses import pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
 from screws.scalars import array
@@ -91,7 +92,7 @@ def _solids(name: str, given: Any) -> tuple[Solid, ...]:
     return tuple(solids)
 
 
-def start_pose(name: str, position: Sequence[float], quaternion: Sequence[float]) -> np.ndarray:
+def start_pose(name: str, position: Vector, quaternion: Vector) -> np.ndarray:
     """Flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
 
     Raises `ModelError` E424 for what is not 3 or 4 finite numbers, E425 for a quaternion whose norm is off by more than
@@ -158,16 +159,16 @@ def rigid_body(
     name: str,
     *,
     mass: float,
-    inertia: Sequence[float] | np.ndarray,
+    inertia: Vector,
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
     visual: Visual | Sequence[Visual] | None = None,
-    centre_of_mass: Sequence[float] = (0.0, 0.0, 0.0),
-    position: Sequence[float] = (0.0, 0.0, 0.0),
-    quaternion: Sequence[float] = IDENTITY_QUATERNION,
-    velocity: Sequence[float] = (0.0, 0.0, 0.0),
-    angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
-    gravity: Sequence[float] = (0.0, 0.0, 0.0),
+    centre_of_mass: Vector = (0.0, 0.0, 0.0),
+    position: Vector = (0.0, 0.0, 0.0),
+    quaternion: Vector = IDENTITY_QUATERNION,
+    velocity: Vector = (0.0, 0.0, 0.0),
+    angular_velocity: Vector = (0.0, 0.0, 0.0),
+    gravity: Vector = (0.0, 0.0, 0.0),
 ) -> Body:
     """Free rigid body: 1-junction of the body twist with I (inertia), MGY (Euler junction structure), C (pose and
     weight) and an MTF Ad to the world.
@@ -249,8 +250,8 @@ def ground(
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
     visual: Visual | Sequence[Visual] | None = None,
-    position: Sequence[float] = (0.0, 0.0, 0.0),
-    quaternion: Sequence[float] = IDENTITY_QUATERNION,
+    position: Vector = (0.0, 0.0, 0.0),
+    quaternion: Vector = IDENTITY_QUATERNION,
 ) -> Body:
     """A body that never moves: Sf of zero twist at its 1-junction."""
     body, world = Body(name, surface, shape, visual), world_junction(name)
@@ -275,12 +276,12 @@ def ground(
 def prescribed_body(
     name: str,
     *,
-    twist: Sequence[float] | np.ndarray | Callable[[Any], Any],
+    twist: Vector | Callable[[Any], Any],
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
     visual: Visual | Sequence[Visual] | None = None,
-    position: Sequence[float] = (0.0, 0.0, 0.0),
-    quaternion: Sequence[float] = IDENTITY_QUATERNION,
+    position: Vector = (0.0, 0.0, 0.0),
+    quaternion: Vector = IDENTITY_QUATERNION,
 ) -> Body:
     """A body whose world twist T_0_0_b (6,) is given, constant or as a function of time: Sf at its 1-junction.
 

@@ -12,7 +12,6 @@ flow, so that no closest point is searched; it serves mechanisms in coordinates 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from bondgraph.model.element import PortRef
 from bondgraph.model.model import ContactPoint, SignalEntry
 from bondgraph.quantities import real
 from bondgraph.signals import integrator
+from screws.joints import Vector
 from screws.scalars import array, cos, sin
 
 _GAP = Op("gap rate", lambda rate, *_: rate, "#1")
@@ -84,7 +84,7 @@ class PlanarBody(Graph):
 
 
 def planar_body(
-    name: str, *, mass: float, inertia: float | None = None, place: Sequence[float] = (0.0, 0.0, 0.0), gravity: float = 0.0
+    name: str, *, mass: float, inertia: float | None = None, place: Vector = (0.0, 0.0, 0.0), gravity: float = 0.0
 ) -> PlanarBody:
     """A body in the plane of x and y, with the port `motion` and the signal `place` (x, y, angle).
 
@@ -112,8 +112,8 @@ def planar_body(
 def touch_planar(
     graph: Graph,
     name: str,
-    point: tuple[PlanarBody, Sequence[float]],
-    face: tuple[PlanarBody | None, Sequence[float], float],
+    point: tuple[PlanarBody, Vector],
+    face: tuple[PlanarBody | None, Vector, float],
     friction: float | None = None,
 ) -> Graph:
     """Add a contact between a point of one body and a straight face of another, or of the world (None).

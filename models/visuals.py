@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from bondgraph.errors import ModelError, refusal
 from screws.given import floats, reals
+from screws.joints import Vector
 from screws.poses import pose_from_state
 from screws.shapes import Solid
 from screws.surfaces import Surface
@@ -45,15 +45,15 @@ class Visual:
     """
 
     mesh: Any = None
-    box: Sequence[float] | None = None
-    cylinder: Sequence[float] | None = None
-    capsule: Sequence[float] | None = None
+    box: Vector | None = None
+    cylinder: Vector | None = None
+    capsule: Vector | None = None
     sphere: float | None = None
     colour: str | None = None
     opacity: float = 1.0
-    scale: float | Sequence[float] = 1.0
-    position: Sequence[float] = (0.0, 0.0, 0.0)
-    quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
+    scale: float | Vector = 1.0
+    position: Vector = (0.0, 0.0, 0.0)
+    quaternion: Vector = (1.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         given = [name for name in ("mesh", *SHAPES) if getattr(self, name) is not None]

@@ -33,7 +33,7 @@ def _works(path: str | None) -> bool:
     )
 
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 """Seconds for one answer, on a busy machine too."""
 CHROMIUM = next(filter(_works, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"

@@ -70,7 +70,7 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
         draft.values,
         tuple(draft.states),
         draft.parameters,
-        {f"{a.name}.mode": (a.states, a.initial) for a in model.automata.values()},
+        {f"{a.name}.mode": (tuple(a.states), a.initial) for a in model.automata.values()},
         events,
         tuple(draft.energies),
         tuple(draft.powers),

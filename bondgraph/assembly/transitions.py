@@ -33,7 +33,7 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
             event = LoweredTransition(automaton.name, slot, *ends, guard, tuple(resets), kind, edge.internal, edge.error)
             impulse = bool(edge.impact) or _begins(draft.model, automaton, edge)
             rest = None if edge.accumulates is None else place(edge.accumulates)
-            events.append(replace(event, impulse=impulse, impact=edge.impact, accumulates=rest))
+            events.append(replace(event, impulse=impulse, impact=tuple(edge.impact), accumulates=rest))
     return tuple(events)
 
 

@@ -19,16 +19,17 @@ class Transition:
 
     source: str
     target: str
-    guard: Op
-    signals: tuple[str, ...]
-    resets: tuple[tuple[str, Op, tuple[str, ...]], ...] = ()
+    guard: Op | Callable[..., Any]
+    signals: Sequence[str]
+    """What the guard reads; one alone as plain text. Kept as a tuple, as all lists of names here."""
+    resets: Sequence[tuple[str, Op | Callable[..., Any], Sequence[str]]] = ()
     """(state, op, signals): the state's value after the transition."""
     kind: str = ""
     internal: bool = False
     """Whether the event is one of the method (a change of chart), not of the physics."""
     error: str | None = None
     """Not None: the run ends here, with this as its reason."""
-    impact: tuple[str, ...] = ()
+    impact: Sequence[str] = ()
     """Constraints whose flow f this transition turns into -e f by an impulse, e their restitution; momentum is conserved."""
     accumulates: str | None = None
     """State in which a run goes on where this transition happens ever faster, towards a limit (Zeno): the ball at rest."""
@@ -46,9 +47,9 @@ class Automaton:
     """A finite state machine; its mode is the signal `<name>.mode`, the index of the state it is in."""
 
     name: str
-    states: tuple[str, ...]
+    states: Sequence[str]
     initial: str
-    transitions: tuple[Transition, ...]
+    transitions: Sequence[Transition]
     place: Place | None = None
     """Where it was added to its graph."""
 

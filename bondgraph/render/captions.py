@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bondgraph.render.glyphs import STROKE_HALF
 from bondgraph.render.layout.line import Route
 from bondgraph.render.layout.spacing import BESIDE
 from bondgraph.render.sketch import LABEL_SIZE, Mark, Sketch, text_width
 
 HEIGHT = LABEL_SIZE + 2.0
+ROUNDS = 3
+"""How often each name looks for its place: first in view of those before it, then of all others."""
 Rectangle = tuple[float, float, float, float]
 """Left, top, right, bottom in px."""
 
@@ -20,33 +23,44 @@ def captions(
 ) -> dict[int, tuple[float, float]]:
     """Node -> centre (x, y) of its name; beneath it unless something is in the way. `frames` are those of the boxes,
     `taken` places of other texts."""
-    bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond], 41)
-    signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond], 41)
+    bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
+    strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
+    signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond])
     blocked = [_body(node, where[i]) for i, node in enumerate(sketch.nodes)]
     blocked += [title_place(box.title, frame, lines) for box, frame in zip(sketch.boxes, frames, strict=True)]
     blocked += taken
     home = {box.path: frame for box, frame in zip(sketch.boxes, frames, strict=True)}
+    named = [i for i, node in enumerate(sketch.nodes) if node.below]
     found: dict[int, tuple[float, float]] = {}
-    for i, node in enumerate(sketch.nodes):
-        if not node.below:
-            continue
-        best, best_price = (0.0, 0.0), np.inf
-        for choice, (x, y) in enumerate(_places(node, where[i])):
-            rectangle = (x - node.below / 2, y - HEIGHT / 2, x + node.below / 2, y + HEIGHT / 2)
-            price = 0.5 * choice + 6.0 * sum(_overlap(rectangle, other) for other in blocked)
-            price += 1.5 * _inside(bonds, rectangle, 2.5) + 0.5 * _inside(signals, rectangle, 1.0)
-            if node.group in home and not _within(rectangle, home[node.group]):
-                price += 5.0
-            if price < best_price - 1e-9:
-                best, best_price, chosen = (x, y), price, rectangle
-        found[i] = best
-        blocked.append(chosen)
+    rooms: dict[int, Rectangle] = {}
+    for _ in range(ROUNDS):
+        for i in named:
+            node, others = sketch.nodes[i], [*blocked, *(room for k, room in rooms.items() if k != i)]
+            best = np.inf
+            for choice, (x, y) in enumerate(_places(node, where[i])):
+                rectangle = (x - node.below / 2, y - HEIGHT / 2, x + node.below / 2, y + HEIGHT / 2)
+                price = 0.5 * choice + 30.0 * sum(_overlap(rectangle, other) for other in others)
+                price += 8.0 * _inside(strokes, rectangle, 1.0)
+                price += 6.0 * _inside(bonds, rectangle, 2.5) + 1.0 * _inside(signals, rectangle, 1.0)
+                if node.group in home and not _within(rectangle, home[node.group]):
+                    price += 5.0
+                if price < best - 1e-9:
+                    best, found[i], rooms[i] = price, (x, y), rectangle
     return found
 
 
-def _along(lines: Sequence[Route], count: int) -> np.ndarray:
+def _along(lines: Sequence[Route]) -> np.ndarray:
     """Points (k, 2) on all lines."""
-    return np.concatenate([line.at(np.linspace(0, 1, count)) for line in lines] or [np.zeros((0, 2))])
+    return np.concatenate([line.places for line in lines] or [np.zeros((0, 2))])
+
+
+def _across(lines: Sequence[Route]) -> np.ndarray:
+    """Points (k, 2) on the causal strokes that may stand at both ends of lines."""
+    ends = [(end, along) for line in lines for end, along in ((line.start, line.leaving), (line.end, line.arriving))]
+    shares = (-1.0, -0.5, 0.0, 0.5, 1.0)
+    return np.array(
+        [end + share * STROKE_HALF * np.array([-along[1], along[0]]) for end, along in ends for share in shares]
+    ).reshape(-1, 2)
 
 
 def _body(node: Mark, centre: np.ndarray) -> Rectangle:
@@ -64,6 +78,9 @@ def _places(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
     moves += [(side, down + 9.0), (-side, down + 9.0)]
     far = side + 2 * BESIDE
     moves += [(far, down), (-far, down), (far, -up), (-far, -up)]
+    near = half + 4.0
+    rows = (down + 9.0, -up - 9.0, down + 20.0, -up - 20.0)
+    moves += [(along, across) for across in rows for along in (0.0, near, -near, side, -side)]
     return [(x + along, y + across) for along, across in moves]
 
 
@@ -88,7 +105,7 @@ def title_place(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rectang
     """Room of a box's title: at the top left, or at the top right or middle where a line passes on the left."""
     left, top, right, _ = frame
     width = text_width(title, LABEL_SIZE) + 12.0
-    points = _along(lines, 61)
+    points = _along(lines)
     starts = (left + 4.0, right - width - 4.0, (left + right - width) / 2)
     rooms = [(start, top + 3.0, start + width, top + 21.0) for start in starts]
     return min(rooms, key=lambda room: _inside(points, room, 2.0))

@@ -127,7 +127,7 @@ def diagram(
     where = placed(drawn, positions) if positions else automatic(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
-    letters = bond_labels(drawn, lines, labels)
+    letters = bond_labels(drawn, where, lines, labels)
     names = captions(drawn, where, lines, frames, [label.rectangle for each in letters.values() for label in each])
     head = model.name if title is None else title
     shift, width, height, foot = _extent(drawn, where, frames, lines, names, head)

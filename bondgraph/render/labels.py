@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,8 @@ SIZE = 10.5
 """Of letters, px."""
 APART = 5.0
 """From a bond to its labels, px."""
+ROOM = 30.0
+"""Lines that are farther from a bond than this are not in the way of its labels, px."""
 LETTERS: Mapping[str, tuple[str, str]] = {
     ELECTRICAL.name: ("u", "i"),
     TRANSLATION.name: ("F", "v"),
@@ -47,22 +49,57 @@ class Label:
         return self.x - half, self.y - SIZE / 2, self.x + half, self.y + SIZE / 2
 
 
-def labels(drawn: Sketch, lines: Sequence[Route], named: bool) -> dict[int, tuple[Label, ...]]:
-    """Edge -> its labels: the dimension of a vector bond on the effort side; where bonds are `named`, effort and flow on their
-    sides, with the number of the bond, counted from 1 in the order of the model."""
-    return {
-        k: tuple(_of_bond(edge.bond, line, edge.number if named else 0))
-        for k, (edge, line) in enumerate(zip(drawn.edges, lines, strict=True))
-        if edge.bond is not None
-    }
+def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], named: bool) -> dict[int, tuple[Label, ...]]:
+    """Edge -> its labels: the dimension of a vector bond on the effort side if there is room; where bonds are `named`, effort and
+    flow on their sides, with the number of the bond, counted from 1 in the order of the model. All stand where least is in the
+    way: nodes, lines, other labels."""
+    half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
+    rooms = np.concatenate([where - half, where + half], axis=1)
+    found: dict[int, tuple[Label, ...]] = {}
+    for k, (edge, line) in enumerate(zip(drawn.edges, lines, strict=True)):
+        if edge.bond is None:
+            continue
+        choices = list(_choices(edge.bond, line, edge.number if named else 0))
+        strange = [other.places for i, other in enumerate(lines) if i != k and _meet(line, other)]
+        points = np.concatenate(strange or [np.zeros((0, 2))])
+        prices = [1.0 * i + sum(_price(label, points, line, rooms) for label in choice) for i, choice in enumerate(choices)]
+        found[k] = tuple(choices[int(np.argmin(prices))])
+        rooms = np.concatenate([rooms, np.array([label.rectangle for label in found[k]]).reshape(-1, 4)])
+    return found
 
 
-def _of_bond(bond: Bond, line: Route, number: int) -> list[Label]:
-    along = line.direction(line.middle)
-    side, middle = flow_side(along), line.at(np.array([line.middle]))[0]
+def _meet(one: Route, other: Route) -> bool:
+    """Whether one line comes near labels of another."""
+    (left, top, right, bottom), (west, north, east, south) = one.extent, other.extent
+    return right + ROOM > west and east + ROOM > left and bottom + ROOM > north and south + ROOM > top
+
+
+def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> float:
+    """What is in the way of a label: places of lines, among them its own, and rooms of nodes and words."""
+    left, top, right, bottom = label.rectangle
+    low, high = np.array([left - 1.5, top - 0.5]), np.array([right + 1.5, bottom + 0.5])
+    on = np.count_nonzero(np.all((points > low) & (points < high), axis=1))
+    own = np.count_nonzero(np.all((line.places > low + 1.0) & (line.places < high - 1.0), axis=1))
+    over = (rooms[:, 0] < high[0]) & (rooms[:, 2] > low[0]) & (rooms[:, 1] < high[1]) & (rooms[:, 3] > low[1])
+    return 12.0 * on + 12.0 * own + 40.0 * np.count_nonzero(over)
+
+
+def _choices(bond: Bond, line: Route, number: int) -> Iterator[list[Label]]:
+    """Labels of a bond at places along it, the best first; a dimension alone may stand on either side."""
+    for step in (0.0, 0.1, -0.1, 0.2, -0.2, 0.28, -0.28):
+        yield _at(bond, line, number, step, 1.0)
+        if not number:
+            yield _at(bond, line, number, step, -1.0)
+
+
+def _at(bond: Bond, line: Route, number: int, step: float, hand: float) -> list[Label]:
+    """Labels of a bond about a place that is a part `step` of its longest piece from the middle of that."""
+    s = line.middle + step * line.longest
+    along = line.direction(s)
+    side, middle = flow_side(along), line.at(np.array([s]))[0]
     dimension = [str(bond.dimension)] if bond.dimension > 1 else []
     if not number:
-        return [Label("dimension", words, *_plain(middle - 9.5 * side)) for words in dimension]
+        return [Label("dimension", words, *_plain(middle - hand * 9.5 * side)) for words in dimension]
     effort, flow = (letter + str(number).translate(_DIGITS) for letter in LETTERS.get(bond.domain.name, ("e", "f")))
     back = along * (8.0 if dimension else 0.0)
     found = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bondgraph.model.element import Element
@@ -164,7 +164,7 @@ def _signals(model: Model, place: dict[str, int], switches: dict[str, int], hidd
     switched = {
         place[path] for path, element in model.elements.items() if isinstance(element.law, Junction) and path not in hidden
     }
-    readers = [(element.reads, place[path]) for path, element in model.elements.items()]
+    readers: list[tuple[Sequence[str], int]] = [(element.reads, place[path]) for path, element in model.elements.items()]
     readers += [(each.signals, switches[path]) for path, automaton in model.automata.items() for each in automaton.transitions]
     for signal, reader in ((signal, reader) for signals, reader in readers for signal in signals):
         path = model.aliases.get(signal, signal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -38,7 +38,7 @@ class Tree:
     """
 
     name: str
-    links: tuple[Link, ...]
+    links: Sequence[Link]
     base: np.ndarray = field(default_factory=lambda: np.eye(4))
     place: Place | None = field(default_factory=caller_place)
 

@@ -46,6 +46,7 @@ from models.contacts.start import start_parameters, start_results, start_values
 from models.contacts.switches import chart_switch
 from models.contacts.transport import TWIST_2, transport_problems, turns
 from screws.given import reals
+from screws.joints import Vector
 from screws.poses import Ad_of_inverse
 from screws.twists import transform_twist_back, transform_wrench
 
@@ -67,7 +68,7 @@ def contact(
     constrained: str | Sequence[str] | None = None,
     law: ContactLaw | None = None,
     transport: str = "parallel",
-    near: Sequence[float] | None = None,
+    near: Vector | None = None,
     **compliance: Unpack[Compliance],
 ) -> ContactGraph:
     """Contact of the surfaces of two bodies, with ports `1` and `2` for their world twists and the inputs `pose 1`, `pose 2`.

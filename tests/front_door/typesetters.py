@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 COMMANDS = """
-    begin end left right frac tfrac dot ddot bar hat quad qquad text textrm mathrm mathbf mathcal boldsymbol
-    operatorname nabla cdot times sqrt sin cos tan arccos arctan exp log max min sum partial lambda gamma alpha beta
-    omega Omega sigma tau mu rho phi varphi theta delta in to wedge vee neg geq leq ge le gg ll infty perp approx pm
-    big Vert circ dots pi
+    begin end int det Longrightarrow left right frac tfrac dot ddot bar hat quad qquad text textrm mathrm mathbf mathcal
+    boldsymbol operatorname nabla cdot times sqrt sin cos tan arccos arctan exp log max min sum partial lambda gamma
+    alpha beta omega Omega sigma tau mu rho phi varphi theta delta in to wedge vee neg geq leq ge le gg ll infty perp
+    approx pm big Vert circ dots pi
 """
 """Commands, tried with KaTeX 0.16 and MathJax 3."""
 ENVIRONMENTS = {"aligned", "gathered", "matrix", "bmatrix", "pmatrix", "cases", "array"}

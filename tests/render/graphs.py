@@ -63,3 +63,39 @@ def touching_bodies():
     contact.expose("1", relative)
     graph.connect(body("body 1").port("port"), contact.port("1"))
     return graph.connect(contact.port("1"), body("body 2").port("port"))
+
+
+def random_graph(seed, name=str):
+    """Junctions with elements and a few loops, in every fifth graph some in nested graphs; `name` makes names of names."""
+    random = np.random.default_rng(seed)
+    graph = Graph(f"random {seed}")
+    homes = [graph, *(Graph(name(f"part {k}")) for k in range(random.integers(1, 3) if seed % 5 == 0 else 0))]
+    count = int(random.integers(len(homes), 7))
+    made = (
+        lambda words: C(words, capacitance=1.0),
+        lambda words: R(words, 1.0),
+        lambda words: I(words, 1.0),
+        lambda words: Se(words, 1.0),
+    )
+    nodes = []
+    for k in range(count):
+        home = homes[k] if k < len(homes) else homes[int(random.integers(len(homes)))]
+        words = f"{'node' if random.random() < 0.5 else 'a velocity of long name'} {k}"
+        nodes.append((home, (J0 if random.random() < 0.5 else J1)(name(words))))
+        for e in range(int(random.integers(1, 3)) + (k == 0)):
+            home.connect(nodes[-1][1], made[int(random.integers(4))](name(f"element {k}{e}")))
+    for k, (home, node) in enumerate(nodes):
+        if home is not graph:
+            home.expose(f"port {k}", node)
+    pairs = {(int(random.integers(k)), k) for k in range(1, count)}
+    pairs |= {
+        tuple(sorted(random.choice(count, 2, replace=False).tolist())) for _ in range(int(random.integers(0, 3))) if count > 1
+    }
+    for a, b in sorted(pairs):
+        (one, start), (other, end) = nodes[a], nodes[b]
+        if one is other:
+            one.connect(start, end)
+        else:
+            ends = [node if home is graph else home.port(f"port {k}") for k, (home, node) in ((a, nodes[a]), (b, nodes[b]))]
+            graph.connect(*ends)
+    return graph.freeze()

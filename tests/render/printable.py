@@ -89,4 +89,10 @@ def faults(model: Model, drawing: Diagram, drawn: Sketch | None = None, **given:
     for i, j in np.argwhere(np.all(over > 1.0, axis=2)):
         if words[i][2] != names[j]:
             found.append(f"{words[i][0]!r} lies on the node {names[j]}")
+    for name, group in groups.items():
+        for path in group.iter(f"{SVG}path"):
+            points = along(path.get("d"), 200)
+            on = np.all((points[:, None] > low + 1.0) & (points[:, None] < high - 1.0), axis=2).any(axis=0)
+            kind = "stroke" if path.get("class") == "stroke" else "line"
+            found += [f"{words[i][0]!r} lies on the {kind} of {name}" for i in np.flatnonzero(on)]
     return found

@@ -7,7 +7,7 @@ import pytest
 from bondgraph import J0, J1, Automaton, Constraint, Graph, I, R, Se, Switch
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
-from bondgraph.tracing.easing import Obstacles, eased
+from bondgraph.tracing.easing import Snags, eased
 from bondgraph.tracing.on_tape.ground import ground_of
 from bondgraph.tracing.refusals import Unsolvable
 from bondgraph.tracing.walk import Traced, walked
@@ -37,7 +37,7 @@ def system_of(graph: Graph) -> System:
 def test_loops_first_then_what_is_tied() -> None:
     """Whether unknowns decide what vanishes can be seen only where loops are solved."""
     system, found = system_of(curved(clamp(), 3)), []
-    while isinstance(outcome := walked(ground_of(system)), Obstacles):
+    while isinstance(outcome := walked(ground_of(system)), Snags):
         found.append(outcome)
         system = eased(system, outcome)
     first, *others = found
@@ -50,12 +50,12 @@ def test_loops_first_then_what_is_tied() -> None:
 def test_easing_changes_nothing_else() -> None:
     system = system_of(curved(Graph("many"), 3))
     outcome = walked(ground_of(system))
-    assert isinstance(outcome, Obstacles) and outcome.curved == system.loops
+    assert isinstance(outcome, Snags) and outcome.curved == system.loops
     easy = eased(system, outcome)
     assert easy.statements == system.statements and easy.unknowns == system.unknowns
     assert easy.states[: len(system.states)] == system.states
     assert [loop.guesses for loop in easy.loops] == [(f"{loop.unknowns[0].value}~",) for loop in system.loops]
-    assert eased(system, Obstacles()) == system
+    assert eased(system, Snags()) == system
 
 
 def test_what_no_easing_cures_ends_with_a_message() -> None:

@@ -55,9 +55,9 @@ def _of_edge(edge: Edge) -> tuple[Any, ...]:
     return edge.tail, edge.head, mark_of(edge), _natural(edge.bond.name if edge.bond is not None else "")
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
+def _natural(name: str) -> list[tuple[str, int]]:
     """Sorts numbers in names as numbers: "arm 2" before "arm 10"."""
-    return [(int(digits or 0), letters) for letters, digits in re.findall(r"(\D*)(\d*)", name)]
+    return [(letters, int(digits or -1)) for letters, digits in re.findall(r"(\D*)(\d*)", name)]
 
 
 def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -> list[int]:

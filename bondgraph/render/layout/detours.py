@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.render.layout.line import STEP, Route, through
-from bondgraph.render.layout.obstacles import CORNER, CROWD, FOREIGN, LONG, NAME, Obstacles, clip, crowded, foreign, within
+from bondgraph.render.layout.obstacles import CORNER, CROWD, FOREIGN, LONG, NAME, Surroundings, clip, crowded, foreign, within
 from bondgraph.render.reproducible import length
 from bondgraph.render.sketch import Sketch
 
@@ -43,7 +43,7 @@ class Streets:
     """(b, x, y): whether they are in a box."""
 
 
-def streets(world: Obstacles) -> Streets:
+def streets(world: Surroundings) -> Streets:
     """Streets through the middle of all nodes and beside them."""
     lines = []
     for axis in (0, 1):
@@ -77,7 +77,7 @@ def streets(world: Obstacles) -> Streets:
 
 
 def detour(
-    sketch: Sketch, where: np.ndarray, index: int, town: Streets, world: Obstacles, lines: Sequence[tuple[int, Route]]
+    sketch: Sketch, where: np.ndarray, index: int, town: Streets, world: Surroundings, lines: Sequence[tuple[int, Route]]
 ) -> Route | None:
     """The cheapest way of an edge along streets among lines (edge, route) that are drawn; None where there is none."""
     edge = sketch.edges[index]
@@ -96,7 +96,7 @@ def detour(
 
 
 def _costs(
-    sketch: Sketch, index: int, town: Streets, world: Obstacles, lines: Sequence[tuple[int, Route]]
+    sketch: Sketch, index: int, town: Streets, world: Surroundings, lines: Sequence[tuple[int, Route]]
 ) -> tuple[list[list[float]], list[list[float]]]:
     """What level and plumb sections cost; infinite where a node is in the way."""
     edge = sketch.edges[index]
@@ -138,7 +138,7 @@ Ends = dict[tuple[int, int], tuple[float, float, float]]
 
 
 def _ends(
-    sketch: Sketch, where: np.ndarray, node: int, town: Streets, world: Obstacles, lines: Sequence[tuple[int, Route]]
+    sketch: Sketch, where: np.ndarray, node: int, town: Streets, world: Surroundings, lines: Sequence[tuple[int, Route]]
 ) -> Ends:
     """Crossings to which one comes straight from a node."""
     centre = where[node]

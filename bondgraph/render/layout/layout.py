@@ -9,19 +9,30 @@ import numpy as np
 from bondgraph.errors import ModelError, Problem
 from bondgraph.render.layout.cost import prices
 from bondgraph.render.layout.grid import expanded, first_cells, nesting, without_gaps
-from bondgraph.render.layout.parts import Copies, contents, equal_parts, part_of, shrunk
+from bondgraph.render.layout.parts import Copies, components, contents, equal_parts, part_of, shrunk
 from bondgraph.render.layout.search import improve
-from bondgraph.render.layout.spacing import centres
+from bondgraph.render.layout.spacing import centres, extent, in_rows
 from bondgraph.render.layout.stress import graph_distances, stress_positions, upright
-from bondgraph.render.sketch import Sketch
+from bondgraph.render.sketch import Box, Sketch
 
 
 def automatic(sketch: Sketch) -> np.ndarray:
-    """Centres (n, 2) in px, x to the right and y downwards; the same sketch always gives the same picture."""
-    count = len(sketch.nodes)
-    if count == 0:
-        return np.zeros((0, 2))
-    return centres(sketch, _cells(sketch, {}), equal_parts(sketch))
+    """Centres (n, 2) in px, x to the right and y downwards; the same sketch always gives the same picture. What hangs together is
+    laid out by itself, then set in rows."""
+    where = np.zeros((len(sketch.nodes), 2))
+    known: dict[object, np.ndarray] = {}
+    wholes: dict[object, np.ndarray] = {}
+    apart = []
+    for members, part in components(sketch):
+        order, form = contents(part, Box("", "", "", tuple(range(len(members)))))
+        if form not in wholes:
+            wholes[form] = _cells(part, known)[order]
+        cells = np.zeros_like(wholes[form])
+        cells[order] = wholes[form]
+        apart.append((members, part, centres(part, cells, equal_parts(part))))
+    for (members, _, own), corner in zip(apart, in_rows([extent(part, own) for _, part, own in apart]), strict=True):
+        where[members] = own + corner
+    return where
 
 
 def _cells(sketch: Sketch, known: dict[object, np.ndarray], around: str = "") -> np.ndarray:

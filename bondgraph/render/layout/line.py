@@ -110,8 +110,13 @@ class Route:
     @property
     def middle(self) -> float:
         """The parameter in the middle of its longest piece."""
-        ends, longest = np.cumsum(self._lengths), int(np.argmax(self._lengths.round(3)))
-        return float((ends[longest] - self._lengths[longest] / 2) / max(float(ends[-1]), 1e-9))
+        ends, piece = np.cumsum(self._lengths), int(np.argmax(self._lengths.round(3)))
+        return float((ends[piece] - self._lengths[piece] / 2) / max(float(ends[-1]), 1e-9))
+
+    @property
+    def longest(self) -> float:
+        """How much of it its longest piece is."""
+        return float(self._lengths.max()) / max(self.length, 1e-9)
 
     def beside(self, distance: float) -> Route:
         """The line at a distance to its right, as one goes along it."""

@@ -1,4 +1,4 @@
-"""Obstacles: nodes, their names and boxes in px -> what a line costs that passes through them or through other lines."""
+"""Surroundings: nodes, their names and boxes in px -> what a line costs that passes through them or through other lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ another one leaves the same node, a corner."""
 
 
 @dataclass(frozen=True)
-class Obstacles:
+class Surroundings:
     """Some of the nodes of a drawing."""
 
     nodes: np.ndarray
@@ -43,7 +43,7 @@ class Obstacles:
     """The nodes in each."""
 
 
-def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles:
+def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Surroundings:
     """What is in the way between some nodes."""
     half = np.array([(node.half_width + ROOM, node.half_height + ROOM) for node in sketch.nodes]).reshape(-1, 2)[among]
     named = np.array([i for i in among.tolist() if sketch.nodes[i].below], dtype=int)
@@ -53,7 +53,7 @@ def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles
     inside = frozenset(among.tolist())
     boxes = [box for box in sketch.boxes if inside.intersection(box.members) and not inside <= frozenset(box.members)]
     frames = np.array([frame(sketch, box, where) for box in boxes]).reshape(-1, 2, 2)
-    return Obstacles(
+    return Surroundings(
         among,
         where[among] - half,
         where[among] + half,
@@ -79,12 +79,12 @@ def within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.all((points[:, None] > low) & (points[:, None] < high), axis=2)
 
 
-def foreign(world: Obstacles, tail: int, head: int) -> np.ndarray:
+def foreign(world: Surroundings, tail: int, head: int) -> np.ndarray:
     """Indices of the boxes that hold neither end."""
     return np.array([k for k, inside in enumerate(world.around) if tail not in inside and head not in inside], dtype=int)
 
 
-def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Sequence[tuple[int, Route]]) -> float:
+def price(route: Route, index: int, sketch: Sketch, world: Surroundings, lines: Sequence[tuple[int, Route]]) -> float:
     """What a route of an edge costs, in px, among lines (edge, route) that are drawn."""
     edge, points = sketch.edges[index], route.places
     own = np.flatnonzero((world.nodes == edge.tail) | (world.nodes == edge.head))

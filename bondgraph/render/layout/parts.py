@@ -34,7 +34,7 @@ def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
     """The nodes of a nested graph, in an order that is that of its copies too; and its form: equal graphs have equal ones."""
     inside = list(box.members)
     place = {node: k for k, node in enumerate(inside)}
-    inner = [each for each in sketch.boxes if each.path.startswith(f"{box.path}.")]
+    inner = [each for each in sketch.boxes if not box.path or each.path.startswith(f"{box.path}.")]
     walls = {each.path: len(inside) + k for k, each in enumerate(inner)}
     links: list[tuple[int, int, tuple[int, int]]] = []
     outer = [0] * (len(inside) + len(inner))
@@ -55,6 +55,24 @@ def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
         tuple(sorted((new[a], new[b]) for a, b in walled)),
     )
     return np.array([inside[old] for old in order if old < len(inside)]), form
+
+
+def components(sketch: Sketch) -> list[tuple[np.ndarray, Sketch]]:
+    """What hangs together by bonds, signals and boxes: nodes, and the sketch of these alone; the largest first."""
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(sketch.nodes)))
+    graph.add_edges_from((edge.tail, edge.head) for edge in sketch.edges)
+    graph.add_edges_from((box.members[0], other) for box in sketch.boxes for other in box.members)
+    found = []
+    for members in sorted((sorted(each) for each in nx.connected_components(graph)), key=lambda each: (-len(each), each)):
+        place = {node: k for k, node in enumerate(members)}
+        edges = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in sketch.edges if edge.tail in place]
+        boxes = [replace(box, members=tuple(place[i] for i in box.members)) for box in sketch.boxes if box.members[0] in place]
+        nodes = tuple(sketch.nodes[i] for i in members)
+        found.append((np.array(members), Sketch(sketch.name, nodes, tuple(edges), tuple(boxes))))
+    return found
 
 
 def part_of(sketch: Sketch, box: Box, order: np.ndarray) -> Sketch:

@@ -9,8 +9,9 @@ import numpy as np
 from bondgraph.render.layout.canonical import mark_of
 from bondgraph.render.layout.detours import Streets, detour, streets
 from bondgraph.render.layout.line import Route, straight
-from bondgraph.render.layout.obstacles import BESIDES, Obstacles, clip, obstacles, price
+from bondgraph.render.layout.obstacles import BESIDES, Surroundings, clip, obstacles, price
 from bondgraph.render.layout.parts import MIRRORS, Copies, equal_parts
+from bondgraph.render.reproducible import length
 from bondgraph.render.sketch import Sketch
 
 
@@ -88,27 +89,30 @@ def _find(sketch: Sketch, where: np.ndarray, edges: Sequence[int] | range, found
             drawn.append(index)
 
 
+SIDE = 34.0
+"""How far an edge beside another one between the same nodes bends away from it, px, at most at first."""
 BARRED = 110.0
 """Price of a direct way, px, from which a way round is looked for."""
 
 
 def _direct(
-    sketch: Sketch, where: np.ndarray, index: int, used: int, world: Obstacles, lines: Sequence[tuple[int, Route]]
+    sketch: Sketch, where: np.ndarray, index: int, used: int, world: Surroundings, lines: Sequence[tuple[int, Route]]
 ) -> tuple[Route, float]:
     """The best straight or bent route, and its price beside that of a straight line of its length in the open."""
     edge = sketch.edges[index]
-    choices = [_bent(sketch, where, edge.tail, edge.head, bulge) for bulge in _bulges(used, edge.bond is None)]
+    long = float(length(where[edge.head] - where[edge.tail]))
+    choices = [_bent(sketch, where, edge.tail, edge.head, bulge) for bulge in _bulges(used, edge.bond is None, long)]
     prices = [45.0 * k + price(route, index, sketch, world, lines) for k, route in enumerate(choices)]
     best = int(np.argmin(prices))
     return choices[best], prices[best]
 
 
-def _bulges(used: int, signal: bool) -> Sequence[float]:
+def _bulges(used: int, signal: bool, long: float) -> Sequence[float]:
     """Bulges to try, as parts of the edge's length, the most wanted first; parallel edges leave the line free."""
     if used:
         side = 1.0 if used % 2 else -1.0
-        first = 0.16 * ((used + 1) // 2) * side
-        return (first, first * 1.6, first * 2.4)
+        first = min(0.16, SIDE / max(long, 1.0)) * ((used + 1) // 2) * side
+        return (first, -first, first * 1.6, -first * 1.6, first * 2.4)
     steps = (0.12, 0.2, 0.3) if signal else (0.12, 0.2)
     return (0.0, *(bulge * side for bulge in steps for side in (1.0, -1.0)))
 

@@ -117,3 +117,43 @@ def frame(sketch: Sketch, box: Box, where: np.ndarray) -> tuple[float, float, fl
     left, top, right, bottom = np.array(edges).T
     title = 7.0 * len(box.title) + 20.0
     return float(left.min()), float(top.min()), float(max(right.max(), left.min() + title)), float(bottom.max())
+
+
+Extent = tuple[float, float, float, float]
+"""Left, top, right and bottom in px."""
+
+
+def extent(sketch: Sketch, where: np.ndarray) -> Extent:
+    """The rectangle around nodes, their names and boxes."""
+    room = sides(sketch, where.round(1))
+    rooms = [frame(sketch, box, where) for box in sketch.boxes]
+    rooms += [
+        (x - left, y - node.half_height, x + right, y + node.half_height + (17.0 if node.below else 0.0))
+        for node, (x, y), (left, right) in zip(sketch.nodes, where.tolist(), room.tolist(), strict=True)
+    ]
+    left, top, right, bottom = np.array(rooms).T
+    return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
+
+
+APART, WIDE = 44.0, 1.6
+"""From one part of a drawing to the next that does not hang together with it, px; and how wide rows of them are beside their
+height, about."""
+
+
+def in_rows(extents: Sequence[Extent]) -> list[np.ndarray]:
+    """Shifts (2,) that set rectangles side by side in rows, in their order."""
+    sizes = np.array([(right - left + APART, bottom - top + APART) for left, top, right, bottom in extents]).reshape(-1, 2)
+    widest = max(float(np.sqrt(WIDE * (sizes[:, 0] * sizes[:, 1]).sum())), float(sizes[:, 0].max(initial=0.0)))
+    rows: list[list[int]] = [[]]
+    for k in range(len(sizes)):
+        if rows[-1] and float(sizes[[*rows[-1], k], 0].sum()) > widest + 1e-6:
+            rows.append([])
+        rows[-1].append(k)
+    found, top = [], 0.0
+    for row in rows:
+        x, height = 0.0, max((float(sizes[k, 1]) for k in row), default=0.0)
+        for k in row:
+            found.append(np.array([x - extents[k][0], top + (height - sizes[k, 1]) / 2 - extents[k][1]]))
+            x += float(sizes[k, 0])
+        top += height
+    return found

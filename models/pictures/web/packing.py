@@ -23,7 +23,7 @@ class Packed:
     def __init__(self) -> None:
         self.arrays: dict[str, str | tuple[str, str]] = {}
         self.curves: list[tuple[float, float, str, str]] = []
-        self._meshes: dict[Mesh, str] = {}
+        self._meshes: dict[tuple[bytes | None, ...], str] = {}
 
     def put(self, name: str, values: ArrayLike, kind: str = "Float32") -> str:
         """Pack an array as 32-bit floats, or as another of `KINDS`."""
@@ -42,9 +42,11 @@ class Packed:
         return name
 
     def mesh(self, mesh: Mesh) -> str:
-        """Pack a mesh, once however many solids have it."""
-        if mesh not in self._meshes:
-            name = self._meshes[mesh] = self.put(f"mesh{len(self._meshes)}", mesh.points)
+        """Pack a mesh, once however many solids have the same."""
+        parts = (mesh.points, mesh.normals, mesh.faces, mesh.lines, mesh.colours)
+        same = tuple(None if part is None else np.asarray(part).tobytes() for part in parts)
+        if same not in self._meshes:
+            name = self._meshes[same] = self.put(f"mesh{len(self._meshes)}", mesh.points)
             index = "Uint16" if len(mesh.points) < 1 << 16 else "Uint32"
             self.put(f"{name}_normal", np.rint(127.0 * np.asarray(mesh.normals)), "Int8")
             self.put(f"{name}_index", mesh.faces, index)
@@ -52,7 +54,7 @@ class Packed:
                 self.put(f"{name}_line_index", mesh.lines, index)
             if mesh.colours is not None:
                 self.put(f"{name}_colour", np.rint(255.0 * np.asarray(mesh.colours)), "Uint8")
-        return self._meshes[mesh]
+        return self._meshes[same]
 
     def curve(self, values: Array, times: str = "tq") -> int:
         """Pack values (k,), which need not be finite, at the times of that name, and tell their number."""

@@ -14,9 +14,13 @@ def inertia(q):
     return array([[CART + BOB, BOB * L * cos(q[1])], [BOB * L * cos(q[1]), BOB * L**2]])
 
 
+def law(K, u, q, v):
+    """Force on the cart: what is asked for, less the feedback of the state."""
+    return array([u - K[:2] @ q - K[2:] @ v, 0.0])
+
+
 pole = IC("pole", inertia=inertia, potential=lambda q: BOB * G * L * cos(q[1]), position=[0.0, 0.0])
-law = {"parameters": {"K": np.zeros(4), "u": 0.0}, "signals": ["pole.q", "pole.v"]}
-push = Se("push", effort=lambda K, u, q, v: array([u - K[:2] @ q - K[2:] @ v, 0.0]), **law)
+push = Se("push", effort=law, parameters={"K": np.zeros(4), "u": 0.0}, signals=["pole.q", "pole.v"])
 compiled = Graph("cart").connect(push, pole).compile()
 plant = compiled.linearise("push.u")
 K, _, _ = control.lqr(plant.A, plant.B, np.diag([10.0, 10.0, 1.0, 1.0]), [[0.1]])

@@ -16,8 +16,8 @@ tyre, travel, strut = J0("tyre"), J0("travel"), J1("strut")
 car = Graph("quarter car").connect(Sf("road", flow=hump, signals="time"), tyre).connect(tyre, C("tyre spring", stiffness=2e5))
 car.connect(tyre, wheel).connect(wheel, I("wheel mass", mass=40.0)).connect(wheel, travel).connect(travel, body)
 car.connect(travel, strut).connect(strut, C("spring", stiffness=2e4)).connect(strut, R("damper", damping=1.2e3))
-stop = {"energy": lambda q, k, gap: k * maximum(q - gap, 0.0) ** 2 / 2, "parameters": {"k": 5e5, "gap": 0.04}}
-car.connect(strut, C("bump stop", **stop)).connect(body, I("body mass", mass=300.0))
+stop = C("bump stop", energy=lambda q, k, gap: k * maximum(q - gap, 0.0) ** 2 / 2, parameters={"k": 5e5, "gap": 0.04})
+car.connect(strut, stop).connect(body, I("body mass", mass=300.0))
 
 run = simulate(car, 3.0)
 print(f"{run['spring.q'].max() * 1e3:.1f} mm of travel, {run['bump stop.effort'].max():.0f} N at the stop")

@@ -18,7 +18,7 @@ from bondgraph.run.outcome.result import Result
 from examples.bouncing_ball import with_restitution
 from models.pictures import Scene, page
 from tests.browser import Browser, browser, needs_chromium
-from tests.models.pictures.shown import SHOWN, boost
+from tests.models.pictures.shown import SHOWN
 from tests.models.pictures.test_pages import TITLES, curve_of, data_of, quiet, times_of
 
 SIZES = {1300: 850, 390: 844}
@@ -78,7 +78,7 @@ def test_pages_of_every_kind(kind: str, width: int, window: Browser, tmp_path: P
     window.run(f"choose({watched!r})")
     assert window.run(TITLES)[0].startswith(watched)
     seen, told = [], []
-    for part in (0.0, 0.31, 0.77):
+    for part in (0.13, 0.77):
         window.run(f"$('time').value = {part}; $('time').dispatchEvent(new Event('input')); 1")
         window.rest()
         time, values = window.run("t"), window.run("panels[0].outputs.map(o => o.textContent)")
@@ -87,7 +87,7 @@ def test_pages_of_every_kind(kind: str, width: int, window: Browser, tmp_path: P
             assert near(shown_text, float(np.interp(time, result.t, course[:, k])), course[:, k]), (watched, k, time)
         told.append(values)
         seen.append(window.picture() if width > 600 else str(part))
-    assert len({str(values) for values in told}) > 1 and len(set(seen)) == 3
+    assert len({str(values) for values in told}) > 1 and len(set(seen)) == 2
     assert window.overflow() == 0 and window.run(BEYOND) == []
     _click_a_bond(result, window)
     assert window.overflow() == 0 and window.run(BEYOND) == []
@@ -256,14 +256,14 @@ def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
 
 
 def test_fast_switching_keeps_its_band() -> None:
-    """A converter with four events in each of 400 periods: its current swings by V D / (f L) in every one of them."""
-    result = boost()
+    """A converter with four events in each of 600 periods: its current swings by V D / (f L) in every one of them."""
+    result = result_of(made("boost converter"))
     made_page = page(result)
     data = data_of(made_page)
-    assert len(made_page.text) < 1e6 and len(result.events) > 1500 and data["events"] == []
+    assert len(made_page.text) < 1e6 and len(result.events) > 2000 and data["events"] == []
     names = {name: k for k, (name, *_) in enumerate(data["quantities"])} | dict(data["also"])
     times, current = times_of(data), curve_of(data, data["quantities"][names["inductor.flow"]][2])
-    late = times > 0.019
+    late = times > 0.029
     assert np.ptp(current[late]) == pytest.approx(12.0 * 0.5 / (20e3 * 1e-4), rel=0.05)
     # What is between two events of one instant is not there: with the diode still closed the capacitor would be short.
     power = curve_of(data, next(bond for bond in data["bonds"] if bond["name"] == "branch -> wire")["power"])
@@ -274,11 +274,11 @@ def test_fast_switching_keeps_its_band() -> None:
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
     """At rest at first: what is 0 says so, whatever the steps of the curves are; rounding errors beside a value are 0 too."""
     path = tmp_path / "page.html"
-    for kind in ("quarter car", "sampled PID", "arm on a table"):
+    for kind in ("sampled PID", "arm on a table"):
         page(made(kind), path)
         window.open(path)
         result = result_of(made(kind))
-        for name in ("spring.effort", "wheel mass.flow", "rotor.flow", "angle.y"):
+        for name in ("rotor.flow", "angle.y"):
             if name in result:
                 window.run(f"choose({name!r})")
                 assert window.run("panels[0].outputs[0].textContent") == "0", (kind, name)

@@ -24,7 +24,7 @@ from models.pictures.stage import movies
 from models.pictures.stage.ghosts import ghost_samples
 from models.pictures.stage.stage import Stage
 from models.pictures.style import BLUE, FORCE, PATHS, force_scale, rgb
-from models.pictures.timing import pace, show_times
+from models.pictures.timing import pace, show_times, telling_time
 from models.pictures.web.pages import contents
 from models.pictures.web.scenery import thinned
 from screws.scalars import cos, sin
@@ -154,6 +154,17 @@ def test_show_times_stretch_short_contacts_only():
     slow = show_times(replace(scene, slow=((0.7, 0.8),)), 200)
     assert 60 < np.sum((slow > 0.7) & (slow < 0.8)) < 70, "what is called slow is, whatever touches"
     assert pace(1.0) == "real time" and pace(0.2) == "slow motion 5×"
+
+
+def test_a_knock_is_no_time_worth_a_picture():
+    """Of a ball that lands and then rolls, the picture shows it rolling, after it has come far enough for ghosts."""
+    scene = rolling_ball(101)
+    (touch,) = scene.touches
+    knock = np.where(scene.t < 0.02, 40.0, touch.normal * (1.0 + 0.2 * np.sin(9.0 * scene.t)))
+    landed = replace(scene, touches=(replace(touch, normal=knock),))
+    assert telling_time(landed) > 0.2
+    # Without contacts there is nothing to prefer.
+    assert telling_time(replace(scene, touches=())) == pytest.approx(0.36)
 
 
 def test_camera_fits_and_sees_the_contact_from_the_side():

@@ -95,7 +95,7 @@ def test_a_robot_without_shapes_has_nothing_to_draw_but_frames() -> None:
 
 
 def swinging(robot: Robot) -> Scene:
-    own = chain_graph(robot.tree, "arm", gravity=(0.0, 0.0, -9.81))
+    own = chain_graph(robot.tree, "arm", gravity=(0.0, 0.0, -9.81), ports=(robot.tree.links[-1].name,))
     return scene_of(own.simulate(0.1, samples=0.05, progress=False))
 
 
@@ -105,6 +105,8 @@ def test_a_run_shows_the_visual_shapes_or_those_that_collide() -> None:
     scene = swinging(robot)
     shapes = {solid.name: solid.shape for solid in scene.solids if solid.name != "floor"}
     assert set(shapes) == {"stand", "upper", "fore"}
+    # A link with a port has its frame, once, also where the chain is all that there is.
+    assert [frame.label for frame in scene.frames] == [("tool", "")]
     sizes = {name: np.ptp(shape.points, axis=0) for name, shape in shapes.items() if isinstance(shape, Mesh)}
     assert np.allclose(sizes["stand"], [0.2, 0.2, 0.1], rtol=0, atol=1e-12)
     assert np.allclose(sizes["upper"], [0.06, 0.06, 0.5], rtol=0, atol=1e-12)

@@ -1,0 +1,127 @@
+"""Laws of a diagram, on every example and model of a paper: no bond passes a foreign node, no words
+lie on others, on nodes, bonds or strokes; what is drawn depends on the graph alone."""
+
+import dataclasses
+import random
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from bondgraph import Graph
+from bondgraph.render.diagram import diagram
+from tests.render.graphs import chain, hoist, touching_bodies
+from tests.render.printable import faults
+
+HERE = Path(__file__).parents[2]
+SCRIPTS = sorted(HERE.glob("examples/*.py"))
+
+
+class Frozen(Exception):
+    """A script has made its graph."""
+
+
+def graph_of(script, monkeypatch):
+    """The first graph that a script compiles; what it would do with it is left undone."""
+    found = []
+    freeze = Graph.freeze
+
+    def caught(graph):
+        found.append(freeze(graph))
+        raise Frozen
+
+    monkeypatch.setattr(Graph, "freeze", caught)
+    monkeypatch.setattr("sys.argv", [str(script)])
+    with pytest.raises(Frozen):
+        runpy.run_path(str(script), run_name="__main__")
+    monkeypatch.undo()
+    return found[0]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_diagrams_of_scripts_can_be_read(script, monkeypatch):
+    model = graph_of(script, monkeypatch)
+    assert faults(model, diagram(model)) == []
+
+
+def delta():
+    from models.delta import DeltaParameters, delta_graph
+
+    return delta_graph(DeltaParameters.fit()).freeze()
+
+
+def hand():
+    from models.hand import Hand
+
+    return Hand().graph().freeze()
+
+
+def maze():
+    from models.maze import maze_graph
+
+    return maze_graph().freeze()
+
+
+def eggs():
+    from examples.rolling_eggs import build
+
+    return build()[0].freeze()
+
+
+FINGERS = ("finger 0", "finger 1", "finger 2")
+DRAWN = {
+    "delta": (delta, {"folded": ()}),
+    "delta, one arm": (delta, {"folded": ("arm 2", "arm 3")}),
+    "delta, folded": (delta, {"folded": "all"}),
+    "hand": (hand, {}),
+    "hand, fingers": (hand, {"unfolded": FINGERS}),
+    "maze": (maze, {}),
+    "eggs": (eggs, {"folded": ()}),
+    "contact": (eggs, {"folded": ("egg 1", "egg 2", "gravity")}),
+    "hoist": (lambda: hoist().freeze(), {}),
+    "chain": (lambda: chain(5).freeze(), {}),
+    "bodies": (lambda: touching_bodies().freeze(), {}),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_diagrams_of_models_can_be_read(name):
+    make, given = DRAWN[name]
+    model = make()
+    assert faults(model, diagram(model, **given), **given) == []
+
+
+# --- what a drawing depends on ---
+
+
+def shuffled(model, seed):
+    """The same model, built in another order."""
+    order = random.Random(seed)
+
+    def mixed(things):
+        return order.sample(list(things), len(things))
+
+    return dataclasses.replace(
+        model,
+        elements=dict(mixed(model.elements.items())),
+        bonds=tuple(mixed(model.bonds)),
+        groups=tuple(mixed(model.groups)),
+        automata=dict(mixed(model.automata.items())),
+    )
+
+
+def without_strokes(drawing):
+    """Where junctions may take the effort of several bonds, the order of the model decides."""
+    return re.sub(r'<path [^>]*class="stroke"/>', "", drawing.svg)
+
+
+@pytest.mark.parametrize("name", ["delta, one arm", "bodies", "maze", "hoist"])
+def test_the_order_in_which_a_model_was_built_does_not_count(name):
+    make, given = DRAWN[name]
+    model = make()
+    first = diagram(model, **given)
+    for seed in (1, 2):
+        other = diagram(shuffled(model, seed), **given)
+        assert other.positions == first.positions
+        assert without_strokes(other) == without_strokes(first)
