@@ -51,7 +51,7 @@ notebooks: $(VENV)/dev.stamp
 
 docs: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/docs
-	$(BIN)/python -m sphinx -W --keep-going -q -d site/.doctrees docs site
+	$(BIN)/python -m sphinx -W --keep-going -q -E -d site/.doctrees docs site
 	@rm -rf jupyter_execute
 	@echo "the pages are in site/index.html"
 
@@ -81,7 +81,7 @@ $(VENV)/made.stamp:
 
 $(VENV)/demo.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its pictures need (about a minute the first time)"
-	@$(INSTALL) -e ".[viz]"
+	@$(INSTALL) --no-compile -e ".[viz]"  # what is imported is compiled then
 	@touch $@
 
 # The development environment contains the demo's, so both are up to date after it.

@@ -51,7 +51,7 @@ def without_foreign_links(text: str, depth: int = 0) -> str:
     text = re.sub(rf"\]\({out}examples/(\w+)\.py\)", r"](/examples/\1.rst)", text)
     text = re.sub(rf"\]\({out}(examples/\w+\.ipynb)\)", r"](/\1)", text)
     text = re.sub(rf"\]\({out}examples/?\)", "](/examples/index.rst)", text)
-    text = re.sub(rf"\]\({out}README\.md\)", "](/index.md)", text)
+    text = re.sub(rf"\]\({out}README\.md(#[\w-]+)?\)", r"](/index.md\1)", text)
     return re.sub(rf"\[([^\]]+)\]\({out}[^)]*\)", r"\1", text)
 
 
