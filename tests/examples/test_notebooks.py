@@ -57,7 +57,8 @@ def shown(notebook: Any) -> list[tuple[int, str, str]]:
 
 def alike(one: str, other: str) -> bool:
     """The same words around the same numbers, as far as these are more than rounding."""
-    if NUMBER.sub("#", one).split() != NUMBER.sub("#", other).split():  # arrays are padded to their widest number
+    words = ["".join(NUMBER.sub("#", said).split()) for said in (one, other)]  # arrays are padded to their widest number
+    if words[0] != words[1]:
         return False
     numbers = [[float(text.replace("−", "-")) for text in NUMBER.findall(said)] for said in (one, other)]
     return np.allclose(*numbers, rtol=2e-3, atol=1e-9)
