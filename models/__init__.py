@@ -1,4 +1,4 @@
-"""Systems built from the language: bodies, joints, chains, springs, contact of curved bodies; runs of them from files; pictures."""
+"""Systems built from the language: bodies, joints, chains, springs, contact of curved bodies; runs from files; pictures."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
 from models.chains import BodyInertia, Chain, Link, Mimic, Tree, ball_inertia, chain_graph, cylinder_inertia
