@@ -197,15 +197,18 @@ class Linear:
         ----------
         input, output : which; they may be left out where there is only one.
         omega : frequencies, rad/s; by default those around poles and zeros.
-        margins : whether gain and phase margins are shown.
+        margins : whether gain and phase margins are shown; without a crossing there is none.
         axes : two of your own.
 
         Raises `ModelError` E255 if there is no such input or output, E258 without python-control.
         """
         control, part = self._control(), self._single(input, output)
         look = {"dB": True, "deg": True, "display_margins": margins}
+        loop = part.to_control()
         with styled():
-            drawn = control.bode_plot(part.to_control(), omega, ax=_axes(axes, 2), title=part._title, **look)
+            drawn = control.bode_plot(loop, omega, ax=_axes(axes, 2), title=part._title, **look)
+            if margins:
+                np.ravel(drawn.axes)[0].set_title(_margins(*control.margin(loop)))
             return _labelled(drawn.axes, "circular frequency (rad/s)", "gain (dB)", "phase (degrees)")
 
     def step(
@@ -282,6 +285,13 @@ def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
     for panel, words in zip(axes, upright, strict=True):
         panel.set_ylabel(words)
     return np.asarray(axes)
+
+
+def _margins(gain: float, phase: float, turned: float, level: float) -> str:
+    """Margins in words, from the gain (1) and the phase (degrees) that are free, at the frequencies of their crossings, rad/s."""
+    margins = (("gain", 20.0 * np.log10(gain), "dB", turned), ("phase", phase, "degrees", level))
+    said = (f"{value:.4g} {unit} at {at:.4g} rad/s" if np.isfinite(value) else "no crossing" for _, value, unit, at in margins)
+    return ", ".join(f"{name} margin: {words}" for (name, *_), words in zip(margins, said, strict=True))
 
 
 def _one(system: Linear, kind: str, name: str | None, known: tuple[str, ...]) -> str:

@@ -1,6 +1,7 @@
 """Linear systems: printed, drawn and sampled through python-control; sampled loops over one period, by hand, by differences."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,6 +56,27 @@ def test_drawn_by_python_control():
     assert set(system.bode(axes=own)) == set(own)
     with pytest.raises(ModelError, match="E255"):
         system.bode("force")
+    pyplot.close("all")
+
+
+def test_margins_in_words():
+    """K / (1 + s)^3: the phase is -180 degrees at sqrt 3, where the gain is K / 8."""
+    pyplot, _ = pytest.importorskip("matplotlib.pyplot"), pytest.importorskip("control")
+    without = oscillator()
+    assert without.bode(margins=True)[0].get_title(loc="left") == "gain margin: no crossing, phase margin: no crossing"
+    gain, crossing = 2.0, np.sqrt(2.0 ** (2.0 / 3.0) - 1.0)
+    lags = replace(
+        without,
+        A=np.eye(3, k=-1) - np.eye(3),
+        B=np.eye(3)[:, :1],
+        C=gain * np.eye(3)[2:],
+        states=("a", "b", "c"),
+        rates=np.zeros(3),
+        point=None,
+    )
+    said = lags.bode(margins=True)[0].get_title(loc="left")
+    known = (20.0 * np.log10(8.0 / gain), np.sqrt(3.0), 180.0 - 3.0 * np.rad2deg(np.arctan(crossing)), crossing)
+    assert said == "gain margin: {:.4g} dB at {:.4g} rad/s, phase margin: {:.4g} degrees at {:.4g} rad/s".format(*known)
     pyplot.close("all")
 
 
