@@ -1,4 +1,4 @@
-"""Systems built from the language: bodies, joints, chains, springs, contact of curved bodies, and runs of them from files."""
+"""Systems built from the language: bodies, joints, chains, springs, contact of curved bodies; runs from files; pictures."""
 
 from models.bodies import Body, ground, prescribed_body, rigid_body
 from models.chains import BodyInertia, Chain, Link, Mimic, Tree, ball_inertia, chain_graph, cylinder_inertia
@@ -16,6 +16,7 @@ from models.contacts import (
 )
 from models.gravity import attach_central_gravity, central_gravity
 from models.joints import attach_joint, joint_graph
+from models.pictures import movie, page, plots, poster, show, still
 from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
@@ -62,17 +63,23 @@ __all__ = [
     "cylinder_inertia",
     "ground",
     "joint_graph",
+    "movie",
+    "page",
     "planar_body",
     "planar_contact",
+    "plots",
     "point_spring",
+    "poster",
     "prescribed_body",
     "read_scenario",
     "rigid_body",
     "run_contact",
     "run_scenario",
     "save_run",
+    "show",
     "spatial_damper",
     "spatial_spring",
+    "still",
     "touch_planar",
     "two_body_graph",
 ]

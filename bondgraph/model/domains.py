@@ -24,6 +24,8 @@ class Domain:
 
     parts: tuple[str, str, str] = ("a compliance", "an inertia", "a resistance")
     """What a C, an I and an R are called."""
+    energies: tuple[str, str] = ("in C", "in I")
+    """What the energy of a C and of an I is called."""
 
     def part(self, kind: str) -> str:
         """A C, I or R with what it is called here: "a C (a spring)"."""
@@ -31,17 +33,19 @@ class Domain:
 
 
 GENERIC = Domain("generic", "effort", "", "flow", "", "", "")
-ELECTRICAL = Domain("electrical", "voltage", "V", "current", "A", "C", "Wb", parts=("a capacitor", "a coil", "a resistance"))
-TRANSLATION = Domain("translation", "force", "N", "velocity", "m/s", "m", "N s", parts=("a spring", "a mass", "a damper"))
+_CIRCUIT = ("a capacitor", "a coil", "a resistance")
+ELECTRICAL = Domain("electrical", "voltage", "V", "current", "A", "C", "Wb", None, _CIRCUIT, ("electric", "magnetic"))
+_SLIDING, _MOTION = ("a spring", "a mass", "a damper"), ("potential", "kinetic")
+TRANSLATION = Domain("translation", "force", "N", "velocity", "m/s", "m", "N s", None, _SLIDING, _MOTION)
 _TURNING = ("a torsion spring", "a moment of inertia", "a rotary damper")
-ROTATION = Domain("rotation", "torque", "N m", "angular velocity", "rad/s", "rad", "N m s", parts=_TURNING)
+ROTATION = Domain("rotation", "torque", "N m", "angular velocity", "rad/s", "rad", "N m s", None, _TURNING, _MOTION)
 _FLUID = ("an elastic chamber", "the inertia of a line", "a throttle")
-HYDRAULIC = Domain("hydraulic", "pressure", "Pa", "volume flow", "m^3/s", "m^3", "Pa s", parts=_FLUID)
+HYDRAULIC = Domain("hydraulic", "pressure", "Pa", "volume flow", "m^3/s", "m^3", "Pa s", None, _FLUID, _MOTION)
 _HEAT = ("a heat capacity", "no such part", "a thermal resistance")
-THERMAL = Domain("thermal", "temperature", "K", "entropy flow", "W/K", "J/K", "K s", parts=_HEAT)
-_SPECIES = ("a species", "no such part", "a reaction")
-CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol", parts=_SPECIES)
-SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", dimension=6)
+THERMAL = Domain("thermal", "temperature", "K", "entropy flow", "W/K", "J/K", "K s", None, _HEAT, ("thermal", "thermal"))
+_SPECIES, _BOUND = ("a species", "no such part", "a reaction"), ("chemical", "chemical")
+CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol", None, _SPECIES, _BOUND)
+SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", 6, energies=_MOTION)
 
 DOMAINS = {domain.name: domain for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)}
 """Every domain by its name."""
@@ -60,7 +64,9 @@ def motions(turns: Sequence[bool]) -> Domain:
     units = [(d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit) for d in several]
     effort, flow, displacement, momentum = (together(column) for column in zip(*units, strict=True))
     names = "torques and forces", "velocities"
-    return Domain("rotation and translation", names[0], effort, names[1], flow, displacement, momentum, len(several))
+    return Domain(
+        "rotation and translation", names[0], effort, names[1], flow, displacement, momentum, len(several), energies=_MOTION
+    )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ import dataclasses
 import random
 import re
 import runpy
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ class Frozen(Exception):
     """A script has made its graph."""
 
 
-def graph_of(script, monkeypatch):
+def graph_of(script):
     """The first graph that a script compiles; what it would do with it is left undone."""
     found = []
     freeze = Graph.freeze
@@ -31,18 +33,29 @@ def graph_of(script, monkeypatch):
         found.append(freeze(graph))
         raise Frozen
 
-    monkeypatch.setattr(Graph, "freeze", caught)
-    monkeypatch.setattr("sys.argv", [str(script)])
-    with pytest.raises(Frozen):
-        runpy.run_path(str(script), run_name="__main__")
-    monkeypatch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Graph, "freeze", caught)
+        patch.setattr("sys.argv", [str(script)])
+        with pytest.raises(Frozen):
+            runpy.run_path(str(script), run_name="__main__")
     return found[0]
 
 
+def faults_of(script):
+    model = graph_of(script)
+    return faults(model, diagram(model))
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    """Another process: in this one tests may have left compiled models in caches, so that a script has nothing to compile."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_diagrams_of_scripts_can_be_read(script, monkeypatch):
-    model = graph_of(script, monkeypatch)
-    assert faults(model, diagram(model)) == []
+def test_diagrams_of_scripts_can_be_read(script, fresh):
+    assert fresh.submit(faults_of, script).result() == []
 
 
 def delta():

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bondgraph.model.laws import InertialField, Law, Storing
+from bondgraph.model.domains import GENERIC
+from bondgraph.model.laws import InertialField, Storing
+from bondgraph.model.model import Model
 from bondgraph.piles import PileResult
 from bondgraph.run.outcome.result import Result
 from models.pictures.interpolation import Array
 from models.pictures.parts import Curve, Happening, Panel
 from models.pictures.style import AXES, ENERGIES, FORCE, INK
 
-KINETIC, POTENTIAL, MECHANISMS = "kinetic", "potential", "mechanisms"
+MECHANISMS = "mechanisms"
 
 
 def pile_panels(result: Result) -> tuple[Panel, ...]:
@@ -37,19 +39,21 @@ def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
     kinds: dict[str, Array] = {}
     of_contacts = tuple(f"{path}." for path in contacts)
     for name in program.energy_names:
-        kind = "contact" if name.startswith(of_contacts) else "stored" if model is None else _kind_of(model.elements[name].law)
+        kind = "contact" if name.startswith(of_contacts) else "stored" if model is None else _kind_of(model, name)
         kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
-    kinds = {kind: kinds[kind] for kind in (KINETIC, POTENTIAL, *kinds) if kind in kinds}
+    kinds = {kind: kinds[kind] for kind in ("kinetic", "potential", *kinds) if kind in kinds}
     kinds |= {"dissipated": ledger.dissipated + ledger.lost}
     kinds |= {"less supplied": -ledger.supplied, "less injected": -ledger.injected}
     return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}
 
 
-def _kind_of(law: Law) -> str:
-    """Which kind of energy the element of a law stores."""
+def _kind_of(model: Model, name: str) -> str:
+    """Which kind of energy an element stores: what its domain calls that of a C, or of an I."""
+    law = model.elements[name].law
     if isinstance(law, InertialField):
         return MECHANISMS
-    return KINETIC if isinstance(law, Storing) and law.gives == "flow" else POTENTIAL
+    domain = next((bond.domain for bond in model.bonds if name in (bond.tail.element, bond.head.element)), GENERIC)
+    return domain.energies[isinstance(law, Storing) and law.gives == "flow"]
 
 
 def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, ModelError, R, Se, compile_model
+from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.stepping import stepper
 from models.bodies import ground, rigid_body
 from models.contacts import (
@@ -24,6 +24,7 @@ from models.contacts.trajectory import contact_intervals
 from models.delta import DeltaParameters
 from models.delta.graphs.rigid_bodies import rigid_delta_graph
 from models.pictures import Scene, movie, page, plots, poster, rendering, scene_of, still
+from models.pictures.filling.balances import energies_of
 from models.two_bodies import read_scenario, two_body_graph
 from screws.poses import pose_from_state
 from screws.surfaces import ellipsoid, nearest_coordinates, parametric, plane, sphere
@@ -270,3 +271,14 @@ def test_a_contact_that_a_result_does_not_have() -> None:
     with pytest.raises(ModelError, match='E498 "drop" has no contact "contact"') as caught:
         contact_intervals(result, "contact")
     assert '"touch"' in caught.value.problems[0].cures[0]
+
+
+def test_energies_bear_the_names_of_their_domain():
+    """A coil stores magnetic energy, a mass behind a motor kinetic energy, a capacitor electric energy."""
+    loop, shaft = J1("loop", domain="electrical"), J1("shaft", domain="rotation")
+    graph = Graph("motor").connect(Se("battery", 12.0), loop).connect(loop, I("coil", inductance=0.1))
+    graph.connect(loop, C("capacitor", capacitance=0.5)).connect(loop, GY("motor", ratio=0.2)).connect(graph["motor"], shaft)
+    graph.connect(shaft, I("rotor", inertia=0.01)).connect(shaft, R("bearing", damping=0.01))
+    energies = energies_of(graph.simulate(2.0, progress=False), ())
+    assert set(energies) == {"magnetic", "electric", "kinetic", "dissipated", "less supplied"}
+    assert np.ptp(sum(energies.values())) < 1e-6 * np.max(energies["kinetic"])
