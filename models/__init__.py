@@ -17,6 +17,7 @@ from models.contacts import (
 from models.gravity import attach_central_gravity, central_gravity
 from models.joints import attach_joint, joint_graph
 from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
+from models.planar_looks import mark_planar_body, mark_planar_touch
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
     ContactRun,
@@ -62,6 +63,8 @@ __all__ = [
     "cylinder_inertia",
     "ground",
     "joint_graph",
+    "mark_planar_body",
+    "mark_planar_touch",
     "planar_body",
     "planar_contact",
     "point_spring",
