@@ -18,7 +18,7 @@ from bondgraph import J0, J1, C, Graph, I, Se, Sf
 from bondgraph.run.outcome.result import Result
 from bondgraph.signals import integrator
 from bondgraph.stepping import stepper
-from models import planar_contact
+from models import mark_planar_body, mark_planar_touch, planar_contact
 from screws.scalars import where
 
 RADIUS, STIFFNESS, FRICTION, WEIGHT = 0.1, 1000.0, 0.8, 9.81  # m, N/m, -, N
@@ -48,7 +48,19 @@ def gripper(mass: float = 0.05) -> Graph:
         graph.connect(v[opens], touches[name].port("normal")).connect(touches[name].port("normal"), v[closes])
         graph.connect(v["disc z"], touches[name].port("tangent")).connect(touches[name].port("tangent"), v["y"])
     graph.connect(v["disc z"], touches["floor"].port("normal")).connect(v["disc x"], touches["floor"].port("tangent"))
-    return graph
+    return _seen(graph)
+
+
+def _seen(graph: Graph) -> Graph:
+    """What pictures show: the disc, both fingers, and where the contacts are."""
+    disc = {"x": "disc x place.y", "y": "disc z place.y"}
+    mark_planar_body(graph, "disc", disc, outline=RADIUS)
+    for name, side in (("left", 1.0), ("right", -1.0)):
+        finger, inside = {"x": f"{name} place.y", "y": "y place.y"}, (side, 0.0)
+        sides = [(0.0, 0.05), (-0.03 * side, 0.05), (-0.03 * side, 0.25), (0.0, 0.25)]
+        mark_planar_body(graph, name, finger, outline=sides)
+        mark_planar_touch(graph, f"{name} finger", (disc, (-side * RADIUS, 0.0)), (finger, inside, 0.0), slip=(0.0, 1.0))
+    return mark_planar_touch(graph, "floor", (disc, (0.0, -RADIUS)), (None, (0.0, 1.0), 0.0))
 
 
 def runs(step: float = 0.01) -> dict[str, Result]:

@@ -25,8 +25,11 @@ WORLD = {"dimension": 6, "domain": "screw", "frame": "0"}
 def in_a_plane() -> Graph:
     """A box on two corners, and a finger low at its left face."""
     graph = Graph("pushing in a plane")
-    body = planar_body("box", mass=MASS, inertia=MASS * (A * A + B * B) / 12, place=(0.0, B / 2, 0.0), gravity=GRAVITY)
-    finger, servo = planar_body("finger", mass=0.1, place=(-A / 2, B / 4)), J0("servo", dimension=2, domain="translation")
+    inertia, sides = MASS * (A * A + B * B) / 12, [(-A / 2, -B / 2), (A / 2, -B / 2), (A / 2, B / 2), (-A / 2, B / 2)]
+    body = planar_body("box", mass=MASS, inertia=inertia, place=(0.0, B / 2, 0.0), gravity=GRAVITY, outline=sides)
+    rod = [(0.0, FINGER), (-A / 2, FINGER), (-A / 2, -FINGER), (0.0, -FINGER)]  # its right end is its origin
+    finger = planar_body("finger", mass=0.1, place=(-A / 2, B / 4), outline=rod)
+    servo = J0("servo", dimension=2, domain="translation")
     graph.connect(Sf("command", (SPEED, 0.0)), servo).connect(servo, finger.motion)
     graph.connect(servo, C("spring", stiffness=STIFFNESS * np.eye(2), initial=(0.0, 0.0)))
     for name, x in (("rear", -A / 2), ("front", A / 2)):

@@ -27,7 +27,7 @@ STROKE, RATE, T_END = 0.02, 2.0 * np.pi, 1.5  # m, rad/s, s
 def robot() -> Graph:
     """The sphere above the floor, and its servo in both directions."""
     graph = Graph("sphere robot")
-    body = planar_body("robot", mass=0.1, place=(0.0, RADIUS))
+    body = planar_body("robot", mass=0.1, place=(0.0, RADIUS), outline=RADIUS)
     servo = J0("servo", dimension=2, domain="translation")
     speed = Sf("command", lambda t: array([STROKE * RATE * cos(RATE * t), 0.0]), signals=["time"], dimension=2)
     graph.connect(speed, servo).connect(servo, body.motion)

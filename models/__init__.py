@@ -18,6 +18,7 @@ from models.gravity import attach_central_gravity, central_gravity
 from models.joints import attach_joint, joint_graph
 from models.pictures import movie, page, plots, poster, show, still
 from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
+from models.planar_looks import mark_planar_body, mark_planar_touch
 from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from models.two_bodies import (
     ContactRun,
@@ -63,6 +64,8 @@ __all__ = [
     "cylinder_inertia",
     "ground",
     "joint_graph",
+    "mark_planar_body",
+    "mark_planar_touch",
     "movie",
     "page",
     "planar_body",

@@ -12,6 +12,7 @@ flow, so that no closest point is searched; it serves mechanisms in coordinates 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec
 from bondgraph.errors import refusal
 from bondgraph.model.domains import TRANSLATION, motions
 from bondgraph.model.element import PortRef
-from bondgraph.model.model import ContactPoint, SignalEntry
+from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from bondgraph.quantities import real
 from bondgraph.signals import integrator
+from models.planar_looks import Outline, PlanarLooks, checked_outline, mark_planar_touch
+from models.visuals import Visual, visuals_of
 from screws.joints import Vector
 from screws.scalars import array, cos, sin
 
@@ -84,7 +87,14 @@ class PlanarBody(Graph):
 
 
 def planar_body(
-    name: str, *, mass: float, inertia: float | None = None, place: Vector = (0.0, 0.0, 0.0), gravity: float = 0.0
+    name: str,
+    *,
+    mass: float,
+    inertia: float | None = None,
+    place: Vector = (0.0, 0.0, 0.0),
+    gravity: float = 0.0,
+    outline: Outline | None = None,
+    visual: Visual | Sequence[Visual] | None = None,
 ) -> PlanarBody:
     """A body in the plane of x and y, with the port `motion` and the signal `place` (x, y, angle).
 
@@ -94,6 +104,11 @@ def planar_body(
     inertia : kg m^2 about its centre; None: it does not turn.
     place : of its centre of mass at the start, m and rad; without inertia the angle stays.
     gravity : along -y, m/s^2.
+    outline : for pictures alone: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
+        has its inertia, or a dot.
+    visual : what pictures show instead.
+
+    Raises `ModelError` E503 for numbers that are none, E575 for an outline that is none.
     """
     _check(name, mass=mass, inertia=inertia, gravity=gravity)
     start = np.array([*place, 0.0][:3] if inertia is not None else [*place][:2], dtype=float)
@@ -106,6 +121,8 @@ def planar_body(
     body.add(integrator("position", "inertia.flow", initial=start, dimension=size))
     body.expose("motion", one)
     body.export("place", "position.y")
+    looks = PlanarLooks(checked_outline(name, outline), visuals_of(name, visual), mass, inertia, gravity)
+    body.mark_visible(Visible("planar body", {"place": "position.y"}, looks))
     return body
 
 
@@ -133,6 +150,8 @@ def touch_planar(
     p, n = _turned(start, c) + start[:2], _turned(behind, normal)
     touch = planar_contact(name, gap=float(n @ (p - behind[:2]) - offset), friction=friction)
     graph.add(touch)
+    behind_it = None if other is None else f"{other.name}.place"
+    mark_planar_touch(graph, name, (f"{body.name}.place", corner), (behind_it, outward, offset))
     places = [f"{body.name}.place", *([] if other is None else [f"{other.name}.place"])]
     for port, along in (("normal", normal), *([] if friction is None else [("tangent", np.array([normal[1], -normal[0]]))])):
         for number, moved in enumerate((body, other)):

@@ -37,8 +37,8 @@ ROOMS = {
     ),
     "models": (
         ("connections", "studies", "visuals"),
-        ("bodies", "planar"),
-        ("chains", "contacts", "gravity", "joints", "springs"),
+        ("bodies", "planar_looks"),
+        ("chains", "contacts", "gravity", "joints", "planar", "springs"),
         ("pictures",),
         ("maze", "motion", "two_bodies", "urdf"),
         ("control", "hand", "impact"),

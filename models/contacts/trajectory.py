@@ -83,7 +83,14 @@ def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float]
     An impact has no length: where impacts alone part the bodies, contact is rest. Raises `ModelError` E498 where there is no
     such contact.
     """
-    touching = contact_of(result, contact).touching
+    return spans_of(result, contact_of(result, contact))
+
+
+def spans_of(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
+    """Times (s) in which a contact holds, from its modes before and after every event; none where it has no modes."""
+    if not contact.off:
+        return ()
+    touching = contact.touching
     start, end = float(result.t[0]), float(result.t[-1])
     begin = start if touching(result.m[0]) else None
     found = []

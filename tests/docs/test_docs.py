@@ -22,7 +22,7 @@ from bondgraph.export import c_source, document, linear_equations, mechanical_eq
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, FRONT, program_of, run_page, text_of
-from models import Impact, Rigid, Viscoelastic, Visual, attach_contact, contact, ground, rigid_body
+from models import Impact, Rigid, Viscoelastic, Visual, attach_contact, contact, ground, planar_body, rigid_body
 from models.cli import main
 from models.contacts import ContactLaw
 from models.impact import (
@@ -319,6 +319,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E306", lambda: rc().simulate(1.0, max_step=0.0)),
     ("E308", lambda: run_program(rc().program, [math.nan], rc().parameters(), [], 1.0)),
     ("E395", lambda: rc().program.rates(0.0, [])),
+    ("E575", lambda: planar_body("finger", mass=0.1, outline=[(0.0, 0.0), (0.1, 0.0)])),
     ("E576", lambda: Visual(box=(0.1, 0.1, 0.3), colour="red")),
     ("E577", lambda: Visual(mesh="missing.stl")),
     ("E579", lambda: scene_of(Graph("g"))),

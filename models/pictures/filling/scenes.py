@@ -6,7 +6,7 @@ signals of the result alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,9 +19,10 @@ from models.contacts.trajectory import over_time
 from models.pictures.filling.balances import balance_panels, energies_of, happenings_of, pile_panels
 from models.pictures.filling.bodies import BODY_AXES, FLOOR, body_solid
 from models.pictures.filling.linkages import JOINT, linkage_solids
+from models.pictures.filling.planes import BODY, VIEW, grounds, placed_touches, planar_course, planar_size, planar_touches, plate
 from models.pictures.filling.touches import Touched, touches_of
 from models.pictures.interpolation import Array, poses
-from models.pictures.parts import Coil, Frame, Look, Solid
+from models.pictures.parts import Coil, Frame, Look, Solid, Touching
 from models.pictures.scene import Scene
 from models.pictures.shapes.joints import joint_mesh
 from models.pictures.shapes.meshes import Mesh, grid_sheet
@@ -70,10 +71,17 @@ def scene_of(
             if one.kind == kind:
                 draw(draft, one)
     touches, panels = touches_of(result, draft.contacts, draft.solids)
-    size, extent = _sizes(draft, touches != [])
+    placed = placed_touches(result, draft.visible)
+    draft.solids |= grounds(result, placed, planar_size(result, draft.visible)) if placed else {}
+    in_planes, of_planes = planar_touches(result, placed, draft.solids)
+    touches, panels = [*touches, *in_planes], [*panels, *of_planes]
+    size, extent = _sizes(draft, touches)
     solids = [*draft.solids.values(), *(joint(size or 1.0) for joint in draft.joints)]
     up = -draft.gravity / np.linalg.norm(draft.gravity) if np.any(draft.gravity) else None
     floor = None if up is None or not solids else _floor(solids, up, extent)
+    plane = any(one.kind == BODY for one in draft.visible)
+    if plane and up is None:
+        up = np.array([0.0, 1.0, 0.0])  # as whoever draws on paper has it
     program, energies = result.program, energies_of(result, list(draft.contacts))
     filled: dict[str, Any] = {
         "title": title or program.name,
@@ -87,6 +95,7 @@ def scene_of(
         "name": name,
         "size": size,
         "up": up,
+        "view": VIEW if plane and not any(one.kind in ("body", "chain") for one in draft.visible) else None,
         "result": result,
     }
     return Scene(**{**filled, **fields})
@@ -203,6 +212,16 @@ def _below(path: str) -> str:
     return f"{path}." if path else ""
 
 
+def _planar_body(draft: _Draft, body: Visible) -> None:
+    """A plate, with its frame where it is one."""
+    H, called = planar_course(draft.result, body.signals), draft.names.get(body.path, body.path)
+    draft.pull(np.array([0.0, -body.shape.gravity, 0.0]))
+    size = planar_size(draft.result, draft.visible)
+    draft.solids[body.path] = plate(called, H, body.shape, draft.colours(body.path), size)
+    if not body.shape.visuals:
+        draft.frames.append(Frame(H, *BODY_AXES, label=(called, "")))
+
+
 def _joint(draft: _Draft, joint: Visible) -> None:
     H = draft.course(joint.signals["pose"]) @ draft.course(joint.signals["frame"])
 
@@ -228,6 +247,7 @@ def _spatial_spring(draft: _Draft, spring: Visible) -> None:
 DRAWERS: dict[str, Callable[[_Draft, Visible], None]] = {
     "contact": _contact,
     "body": _body,
+    BODY: _planar_body,
     "chain": _chain,
     "joint": _joint,
     "spring": _spring,
@@ -266,14 +286,14 @@ def _loose_frames(result: Result) -> list[Frame]:
     return found
 
 
-def _sizes(draft: _Draft, touching: bool) -> tuple[float | None, float]:
+def _sizes(draft: _Draft, touches: Sequence[Touching]) -> tuple[float | None, float]:
     """Length (m) that frames are made for, and the extent of all that is there at the start, m."""
     corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.endless]
     corners += [frame.poses[0, :3, 3][None] for frame in draft.frames]
     corners += [coil.starts[:1] for coil in draft.coils] + [coil.ends[:1] for coil in draft.coils]
     extent = float(np.ptp(np.concatenate(corners), axis=0).max()) if corners else 0.0
-    sizes = [draft.solids[key].size for touched in draft.contacts.values() for key in touched.keys]
-    least = min((size for size in sizes if np.isfinite(size)), default=0.0) if touching else 0.0
+    touching = [list(draft.solids.values())[i] for touch in touches for i in touch.solids]
+    least = min((solid.size for solid in touching if solid.framed and not solid.endless), default=0.0)
     size = max(least, UNIT * extent)
     return (size if size > 0.0 else None), extent
 

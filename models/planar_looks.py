@@ -1,0 +1,140 @@
+"""Looks of bodies in a plane: where they are, outlines, points and faces that touch in; records that pictures read out.
+
+They have no part in the mechanics. `planar_body` and `touch_planar` mark what they make; who builds a mechanism in coordinates of
+his own says here what it looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Graph
+from bondgraph.errors import refusal
+from bondgraph.model.model import Visible
+from models.visuals import Visual, visuals_of
+from screws.given import floats
+from screws.joints import Vector
+
+__all__ = ["PlanarLooks", "PlanarTouch", "mark_planar_body", "mark_planar_touch"]
+
+Place = str | Mapping[str, str]
+"""A signal (2,) or (3,) that is x, y and the angle; or signals of numbers by these three words, those that are left out zero."""
+
+Outline = float | Sequence[Vector] | np.ndarray
+"""Radius of a disc, or corners (n, 2) of a convex polygon, m."""
+
+WORDS = ("x", "y", "angle")
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarLooks:
+    """All that a body in a plane says of how it looks.
+
+    Attributes
+    ----------
+    outline : radius of a disc about its origin, or corners (n, 2) of a convex polygon in its axes, m; None: unknown.
+    visuals : what pictures show instead.
+    mass, inertia : kg, kg m^2: a square for a body without an outline; None: unknown.
+    gravity : along -y, m/s^2.
+    """
+
+    outline: float | np.ndarray | None = None
+    visuals: tuple[Visual, ...] = ()
+    mass: float | None = None
+    inertia: float | None = None
+    gravity: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarTouch:
+    """Where a point of one body meets a straight face of another, or of the world.
+
+    Attributes
+    ----------
+    point : (2,) in the axes of its body, m.
+    normal, offset : (2,) unit vector out of the face in the axes of its body; how far from its origin it is along that, m.
+    slip : (2,) unit vector in the axes of the face's body along which the slip of the point is positive.
+    """
+
+    point: np.ndarray
+    normal: np.ndarray
+    offset: float
+    slip: np.ndarray
+
+
+def mark_planar_body(
+    graph: Graph, name: str, place: Place, *, outline: Outline | None = None, visual: Visual | Sequence[Visual] | None = None
+) -> Graph:
+    """Say that something moves in the plane of x and y, so that pictures show it.
+
+    Parameters
+    ----------
+    place : of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a signal of a number for each; what
+        is left out is zero; m, rad.
+    outline : radius of a disc, or corners (n, 2) of a convex polygon in its axes, m.
+    visual : what pictures show instead.
+
+    Returns the graph. Raises `ModelError` E575 for places and outlines that are none.
+    """
+    looks = PlanarLooks(checked_outline(name, outline), visuals_of(name, visual))
+    return graph.mark_visible(Visible("planar body", _signals(name, place), looks, name))
+
+
+def mark_planar_touch(
+    graph: Graph, name: str, point: tuple[Place, Vector], face: tuple[Place | None, Vector, float], slip: Vector | None = None
+) -> Graph:
+    """Say where the contact `name` of a graph is, so that pictures show its frames and forces.
+
+    Parameters
+    ----------
+    point : the place of a marked body as it was marked, and the point in its axes, m.
+    face : likewise or None for the world, the normal out of it in its axes, and how far from its origin it is along that, m.
+    slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal turned by -90
+        degrees, as of `touch_planar`.
+
+    Returns the graph.
+    """
+    (body, at), (other, outward, offset) = point, face
+    normal = np.asarray(outward, dtype=float) / np.linalg.norm(outward)
+    along = np.array([normal[1], -normal[0]]) if slip is None else np.asarray(slip, dtype=float) / np.linalg.norm(slip)
+    signals = {f"point {use}": signal for use, signal in _signals(name, body).items()}
+    signals |= {f"face {use}": signal for use, signal in ({} if other is None else _signals(name, other)).items()}
+    touch = PlanarTouch(np.asarray(at, dtype=float), normal, float(offset), along)
+    return graph.mark_visible(Visible("planar touch", signals, touch, name))
+
+
+def checked_outline(name: str, outline: Any) -> float | np.ndarray | None:
+    """A radius, or corners (n, 2) anticlockwise; E575 for what is neither."""
+    if outline is None:
+        return None
+    radius = floats(outline, ())
+    if radius is not None and radius > 0.0:
+        return float(radius)
+    corners = floats(outline, (len(outline), 2)) if radius is None and np.ndim(outline) == 2 else None
+    if corners is not None and len(corners) > 2:
+        edges = np.roll(corners, -1, axis=0) - corners
+        after = np.roll(edges, -1, axis=0)
+        turns = edges[:, 0] * after[:, 1] - edges[:, 1] * after[:, 0]
+        # Once round, and always the same way.
+        whole = np.arctan2(turns, np.sum(edges * after, axis=1)).sum()
+        if np.all(turns > 0.0) and whole < 7.0:
+            return corners
+        if np.all(turns < 0.0) and whole > -7.0:
+            return corners[::-1].copy()
+    title = f'the outline of "{name}" is {outline!r}'
+    cures = ("a radius in m, outline=0.1", "corners of a convex polygon one after another, outline=[(0, 0), (0.2, 0), (0, 0.1)]")
+    raise refusal("E575", title, *cures, about=name)
+
+
+def _signals(name: str, place: Any) -> dict[str, str]:
+    """Signals of a place by what they are for."""
+    if isinstance(place, str):
+        return {"place": place}
+    if isinstance(place, Mapping) and place and set(place) <= set(WORDS) and all(isinstance(one, str) for one in place.values()):
+        return dict(place)
+    cure = 'a signal (x, y, angle) such as "box.place", or signals by word: {"x": "cart place.y"}; words: x, y, angle'
+    raise refusal("E575", f'the place of "{name}" is {place!r}', cure, about=name)
